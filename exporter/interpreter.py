@@ -1,0 +1,58 @@
+"""How the interpreter shares out its time: short turns for every thread, short rounds of the garbage collector."""
+
+import gc
+import sys
+import time
+from collections.abc import Callable
+
+# The event loop waits so long for another thread at each of its steps; by default it is 5 ms.
+TURN_SECONDS = 0.0005
+# The collector's oldest generation holds all targets, and a round through it stops every thread for as long as that
+# takes. What lives for long is seldom a ring here, so that a round is due a hundred times less often than by default.
+OLDEST_ROUNDS = 1000
+
+# The event loop gives the interpreter away at each of its system calls, and may wait a turn to have it back. A thread
+# with much to do works so long at a stretch, and then sleeps long enough for the loop to have its way.
+LONGEST_STRETCH = 0.0005
+GAP = 0.00005
+
+
+class Courtesy:
+    """Lets a thread with much to do give way to the event loop: call it between small pieces of work.
+
+    Args:
+        monotonic: a clock in seconds.
+        sleep: lets the thread sleep for a number of seconds.
+    """
+
+    def __init__(
+        self, monotonic: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
+        self._monotonic = monotonic
+        self._sleep = sleep
+        self._gave_way = 0.0
+
+    def __call__(self) -> None:
+        """Give way, where the thread has worked for a stretch."""
+        now = self._monotonic()
+        if now - self._gave_way >= LONGEST_STRETCH:
+            self._sleep(GAP)
+            self._gave_way = self._monotonic()
+
+
+def share() -> None:
+    """Let every thread have its turn soon, and let few rounds of the garbage collector be long ones."""
+    sys.setswitchinterval(TURN_SECONDS)
+    young, middle, _ = gc.get_threshold()
+    gc.set_threshold(young, middle, OLDEST_ROUNDS)
+
+
+def settle() -> None:
+    """Collect what is garbage now, and leave all else out of the collector's rounds, which stop every thread.
+
+    What is left out is freed as ever when nothing refers to it; rings of such things are not, until this is called
+    again. So call it when much has been built that stays, and when much of that was replaced.
+    """
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()

@@ -1,0 +1,59 @@
+"""Structured logs: for people on a terminal, JSON elsewhere."""
+
+import logging
+import sys
+from typing import Literal, TextIO
+
+import structlog
+
+Level = Literal["debug", "info", "warning", "error"]
+_LEVELS: dict[str, int] = {
+    "debug": logging.DEBUG,
+    "info": logging.INFO,
+    "warning": logging.WARNING,
+    "error": logging.ERROR,
+}
+
+
+def configure(level: Level, form: Literal["auto", "console", "json"] = "auto", stream: TextIO | None = None) -> None:
+    """Set up the logs of the process: ours and those of the libraries, in one form on one stream.
+
+    Args:
+        level: the least severe level that is written.
+        form: `auto` is console on a terminal and JSON elsewhere.
+        stream: standard error by default, so that standard output stays for what a command prints.
+    """
+    out = stream if stream is not None else sys.stderr
+    console = form == "console" or (form == "auto" and out.isatty())
+    shared: list[structlog.typing.Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    render: list[structlog.typing.Processor] = (
+        [structlog.dev.ConsoleRenderer(colors=out.isatty())]
+        if console
+        else [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
+    )
+    structlog.configure(
+        processors=[*shared, *render],
+        wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[level]),
+        logger_factory=structlog.PrintLoggerFactory(file=out),
+        cache_logger_on_first_use=False,
+    )
+    handler = logging.StreamHandler(out)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=shared, processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *render]
+        )
+    )
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    # The libraries' own chatter is never about a target, and at debug level some of it would show headers.
+    root.setLevel(max(_LEVELS[level], logging.WARNING))
+
+
+def logger() -> structlog.typing.FilteringBoundLogger:
+    """A logger; configured by the last `configure`, whenever it was asked for."""
+    log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
+    return log

@@ -1,0 +1,1 @@
+"""The platform as a client sees it: operations, models and errors; it knows no metrics."""

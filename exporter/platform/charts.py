@@ -1,0 +1,86 @@
+"""The keys of charts: which moment, and which UTC day, a bucket stands for."""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
+from itertools import pairwise
+from math import isfinite
+
+from exporter.platform.errors import WrongShape
+
+_DATE = re.compile(r"\d{4}-\d\d-\d\d($|[T ]\d\d:\d\d)", re.ASCII)
+_DAY_FIRST = re.compile(r"(\d\d)-(\d\d)-(\d{4})", re.ASCII)
+# The platform writes seven digits of fraction; Python reads six.
+_LONG_FRACTION = re.compile(r"(\.\d{6})\d+")
+DAY = timedelta(days=1)
+WEEK = timedelta(days=7)
+FEWEST_GAPS = 6
+
+
+@lru_cache(maxsize=8192)
+def bucket_time(key: str) -> datetime | None:
+    """The moment at which a chart's bucket begins, in UTC; None where the key is no date.
+
+    Accepts `2026-02-08`, `2026-02-08T00:00:00`, with `Z` or an offset, with up to nine digits of fraction. The memo
+    serves because all zones send the same keys.
+    """
+    if _DATE.match(key) is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(_LONG_FRACTION.sub(r"\1", key))
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+@lru_cache(maxsize=1024)
+def calendar_day(key: str) -> int | None:
+    """The ordinal of the day that a key names, as `dd-MM-yyyy` or in ISO 8601; None where it names none."""
+    matched = _DAY_FIRST.fullmatch(key)
+    try:
+        if matched is not None:
+            return date(int(matched[3]), int(matched[2]), int(matched[1])).toordinal()
+    except ValueError:
+        return None
+    moment = bucket_time(key)
+    return None if moment is None else moment.date().toordinal()
+
+
+def daily(chart: Mapping[str, float | None]) -> dict[int, float]:
+    """Add a chart's buckets up to their UTC days: the ordinal of a day → its count.
+
+    Keys that are no dates and values that are null are left out.
+
+    Raises:
+        WrongShape: the buckets are longer than a day, so that no day's count can be told.
+    """
+    days: dict[int, float] = {}
+    moments: list[datetime] = []
+    for key, value in chart.items():
+        moment = bucket_time(key)
+        if moment is None:
+            continue
+        moments.append(moment)
+        if value is not None:
+            day = moment.toordinal()
+            days[day] = days.get(day, 0.0) + value
+    _check_width(moments)
+    if not all(map(isfinite, days.values())):
+        raise WrongShape("the chart's buckets add up to more than a number can hold")
+    return days
+
+
+def _check_width(moments: list[datetime]) -> None:
+    """Refuse charts whose buckets lie regularly more than a day apart; a missing day alone proves nothing."""
+    if len(moments) < 2 or abs(moments[1] - moments[0]) <= DAY:  # noqa: PLR2004 - a gap takes two
+        return
+    moments.sort()
+    gaps = [later - earlier for earlier, later in pairwise(moments)]
+    shortest = min(gaps)
+    is_regular = len(gaps) > 1 and len(set(gaps)) == 1
+    # A long bucket may be missing, too; where so many days are, they seldom leave gaps of one measure.
+    is_regular = is_regular or (len(gaps) >= FEWEST_GAPS and not any(gap % shortest for gap in gaps))
+    if shortest > DAY and (is_regular or shortest >= WEEK):
+        width = shortest / DAY
+        raise WrongShape(f"the chart's buckets are {width:g} days long: a day's count cannot be told from them")

@@ -1,0 +1,37 @@
+"""Container registries: the tags of an image (interface document, ContainerImageTag)."""
+
+from pydantic import TypeAdapter
+
+from exporter.platform.operation import Answer, Caller, Operation, Parameter
+from exporter.platform.wire import CamelWire, Each, usable
+
+
+class ContainerImageTag(CamelWire):
+    """A tag of a container image."""
+
+    name: str
+
+
+TAGS = Operation(
+    name="container_tags",
+    method="POST",
+    path="/mc/registries/tags",
+    help="The tags of a container image; a read, though it is a POST.",
+    answer=TypeAdapter(list[Each[ContainerImageTag]]),
+    parameters=(
+        Parameter("registryId", "body", "string", "Registry: dockerhub, github, or a number as text."),
+        Parameter("imageName", "body", "string", "The image's name."),
+        Parameter("imageNamespace", "body", "string", "The image's namespace."),
+    ),
+)
+
+
+async def tags(caller: Caller, registry_id: str, namespace: str, name: str) -> Answer[frozenset[str]]:
+    """The distinct tags of an image.
+
+    Raises:
+        PlatformError: there is no usable answer.
+    """
+    body = {"registryId": registry_id, "imageName": name, "imageNamespace": namespace}
+    answer = await caller.call(TAGS, body=body)
+    return Answer(frozenset(tag.name for tag in usable(answer.value)), answer.date, answer.raw)

@@ -1,0 +1,281 @@
+"""The errors of a platform call.
+
+    PlatformError                 reason
+    ├── TransportError            transport
+    │   ├── NameFault             name           the host name did not resolve
+    │   ├── Refused               refused        nothing listens there, or it is out of reach
+    │   ├── Reset                 reset          the connection ended before the answer did
+    │   ├── NotHttp               not_http       what came back is not HTTP
+    │   ├── TlsFault              tls            the certificate or the handshake
+    │   ├── ProxyFault            proxy          the proxy would not carry the call
+    │   ├── ConnectTimeout        connect_timeout
+    │   └── Deadline              timeout        the attempt's deadline passed: no answer, a stalled or a dripping body
+    ├── StatusError               status         an HTTP status that is no success
+    │   ├── Unauthorized          unauthorized   401
+    │   ├── Forbidden             forbidden      403
+    │   ├── NotFound              not_found      404
+    │   ├── Rejected              rejected       400, 409, 422 and every other 4xx
+    │   ├── RequestTimeout        request_timeout 408
+    │   ├── RateLimited           rate_limited   429
+    │   ├── ServerError           server_error   5xx
+    │   └── Redirected            redirect       3xx: the key does not follow
+    ├── BadAnswer                 bad_answer     a success that cannot be used
+    │   ├── BodyTooLarge          too_large
+    │   ├── NotJson               not_json       HTML, garbage, truncated or undecodable
+    │   └── WrongShape            wrong_shape    JSON with wrong types, or without what it is for
+    ├── EnvelopeError             envelope       `error.success: false` with a message under a success status
+    │   └── NotAvailable          not_available  the same, where the resource needs a plan or a set-up that is not there
+    ├── StatementError            sql            an SQL error inside a 200 of the database endpoint
+    └── CredentialError           credential     the key or token cannot be read where it should stand
+
+An error's text never holds a credential; the platform's own message is cut to a line.
+"""
+
+from typing import ClassVar
+
+MESSAGE_LIMIT = 300
+
+
+# A cut text shows at least so many characters of a secret before they are worth hiding.
+_TELLING = 4
+
+
+def _flat(text: str) -> str:
+    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
+
+
+def one_line(text: str) -> str:
+    """The platform's message as a single line of at most 300 characters, without control characters."""
+    line = _flat(text[: MESSAGE_LIMIT * 4])
+    if len(line) <= MESSAGE_LIMIT and len(text) <= MESSAGE_LIMIT * 4:
+        return line
+    return line[: MESSAGE_LIMIT - 1] + "…"
+
+
+def without(text: str, secret: str) -> str:
+    """A line without a secret that the platform echoed into it, be it whole or cut off at the line's end."""
+    flat = _flat(secret)
+    if not flat:
+        return text
+    clean = text.replace(secret, "***").replace(flat, "***")
+    if clean.endswith("…"):
+        for length in range(min(len(flat), len(clean) - 1), _TELLING - 1, -1):
+            if clean.endswith(flat[:length] + "…"):
+                return clean[: -length - 1] + "***…"
+    return clean
+
+
+class PlatformError(Exception):
+    """A call that gave no usable answer.
+
+    Attributes:
+        reason: the class's word for it, as metrics and logs carry it.
+        retryable: whether another attempt of a read may go better.
+        status: the HTTP status, 0 where none came.
+        error_key: the platform's own key for the error, where it sent one.
+        retry_after: seconds that the platform asked to be left alone, where it did.
+        fields: the platform's field errors, as (field, message).
+    """
+
+    reason: ClassVar[str] = "error"
+    retryable: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int = 0,
+        error_key: str = "",
+        retry_after: float | None = None,
+        fields: tuple[tuple[str, str], ...] = (),
+    ) -> None:
+        super().__init__(one_line(message))
+        self.status = status
+        self.error_key = one_line(error_key)
+        self.retry_after = retry_after
+        self.fields = fields
+
+    def redact(self, secret: str) -> None:
+        """Take a secret out of what the platform said, should it have echoed it."""
+        self.args = tuple(without(str(part), secret) for part in self.args)
+        self.error_key = without(self.error_key, secret)
+        self.fields = tuple((without(name, secret), without(said, secret)) for name, said in self.fields)
+
+
+class TransportError(PlatformError):
+    """The call did not reach the platform, or its answer did not reach us whole."""
+
+    reason = "transport"
+    retryable = True
+
+
+class NameFault(TransportError):
+    """The host name did not resolve."""
+
+    reason = "name"
+
+
+class Refused(TransportError):
+    """Nothing accepts connections there."""
+
+    reason = "refused"
+
+
+class Reset(TransportError):
+    """The connection ended before the answer did."""
+
+    reason = "reset"
+
+
+class NotHttp(TransportError):
+    """What came back is not HTTP."""
+
+    reason = "not_http"
+
+
+class TlsFault(TransportError):
+    """The handshake failed, or the certificate is not to be trusted."""
+
+    reason = "tls"
+    retryable = False
+
+
+class ProxyFault(TransportError):
+    """The proxy would not carry the call."""
+
+    reason = "proxy"
+
+
+class ConnectTimeout(TransportError):
+    """No connection within the time for it."""
+
+    reason = "connect_timeout"
+
+
+class Deadline(TransportError):
+    """The attempt's deadline passed before the answer was whole."""
+
+    reason = "timeout"
+
+
+class StatusError(PlatformError):
+    """An HTTP status that is no success."""
+
+    reason = "status"
+
+
+class Unauthorized(StatusError):
+    """401: the key is not accepted."""
+
+    reason = "unauthorized"
+
+
+class Forbidden(StatusError):
+    """403: the key may not do this."""
+
+    reason = "forbidden"
+
+
+class NotFound(StatusError):
+    """404: there is no such resource."""
+
+    reason = "not_found"
+
+
+class Rejected(StatusError):
+    """400, 409, 422 or another 4xx: the platform will not do this as it was asked."""
+
+    reason = "rejected"
+
+
+class RequestTimeout(StatusError):
+    """408: the platform gave up waiting for the request."""
+
+    reason = "request_timeout"
+    retryable = True
+
+
+class RateLimited(StatusError):
+    """429: too many requests."""
+
+    reason = "rate_limited"
+    retryable = True
+
+
+class ServerError(StatusError):
+    """5xx: the platform failed."""
+
+    reason = "server_error"
+    retryable = True
+
+
+class Redirected(StatusError):
+    """3xx: an answer that points elsewhere; the key does not follow it."""
+
+    reason = "redirect"
+
+
+class BadAnswer(PlatformError):
+    """A success status with a body that cannot be used."""
+
+    reason = "bad_answer"
+
+
+class BodyTooLarge(BadAnswer):
+    """The body is over the cap of 16 MiB."""
+
+    reason = "too_large"
+
+
+class NotJson(BadAnswer):
+    """The body is not JSON: HTML, garbage, or cut off."""
+
+    reason = "not_json"
+
+
+class WrongShape(BadAnswer):
+    """The body is JSON of another shape than the interface documents."""
+
+    reason = "wrong_shape"
+
+
+class EnvelopeError(PlatformError):
+    """An error envelope under a success status (interface document, Errors)."""
+
+    reason = "envelope"
+
+
+class NotAvailable(EnvelopeError):
+    """The zone's plan does not include the resource, or it was never set up: a state, not a failure to repeat."""
+
+    reason = "not_available"
+
+
+class StatementError(PlatformError):
+    """An SQL statement failed inside an answer that was otherwise good."""
+
+    reason = "sql"
+
+
+class CredentialError(PlatformError):
+    """The key or token cannot be read where the configuration says it stands."""
+
+    reason = "credential"
+
+
+_BY_STATUS: dict[int, type[StatusError]] = {
+    401: Unauthorized,
+    403: Forbidden,
+    404: NotFound,
+    408: RequestTimeout,
+    429: RateLimited,
+}
+
+
+def error_for_status(status: int) -> type[StatusError]:
+    """The class that stands for an HTTP status that is no success."""
+    if status in _BY_STATUS:
+        return _BY_STATUS[status]
+    if status >= 500:  # noqa: PLR2004
+        return ServerError
+    return Rejected if status >= 400 else Redirected  # noqa: PLR2004

@@ -1,0 +1,110 @@
+"""One documented operation: its request, its answer, and what a status means for it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Generic, Literal, Protocol, TypeVar
+
+from pydantic import TypeAdapter
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+Scalar = str | int | bool
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A documented parameter.
+
+    Attributes:
+        name: as it is written on the wire.
+        place: in the path, the query, or the JSON body.
+        type: what it holds; `date-time` is text in ISO 8601.
+        required: whether a request without it makes no sense.
+        secret: whether its value may only come from standard input or a file.
+        help: one sentence.
+    """
+
+    name: str
+    place: Literal["path", "query", "body"]
+    type: Literal["integer", "string", "boolean", "date-time", "json"]
+    help: str
+    required: bool = True
+    secret: bool = False
+    allowed: range | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Operation(Generic[T]):
+    """An operation of the interface document's endpoint table, or one that deployments are known to have beside it.
+
+    Attributes:
+        name: the `endpoint` label, and the word for it on the command line.
+        answer: the type of the payload.
+        enveloped: whether the payload stands in `{data, error}`.
+        writes: whether it changes anything on the platform.
+        absent: statuses that mean "there is none" and are no failure.
+        documented: False for what only the notes on deployments tell of.
+    """
+
+    name: str
+    method: Literal["GET", "POST", "PUT", "PATCH"]
+    path: str
+    help: str
+    answer: TypeAdapter[T]
+    parameters: tuple[Parameter, ...] = ()
+    enveloped: bool = False
+    writes: bool = False
+    absent: frozenset[int] = field(default_factory=frozenset)
+    documented: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(Generic[T_co]):
+    """A good answer.
+
+    Attributes:
+        value: the payload; None only where the status is among the operation's `absent` ones.
+        date: the platform's clock, from the `Date` header, where it sent a readable one.
+        raw: the body as it came.
+    """
+
+    value: T_co
+    date: datetime | None
+    # A script's answer holds its deployment key: the body is not for logs.
+    raw: bytes = field(repr=False)
+
+
+class Caller(Protocol):
+    """Carries out operations: the client, or the client bound to a deadline."""
+
+    async def call(
+        self,
+        operation: Operation[T],
+        *,
+        path: Mapping[str, Scalar] | None = None,
+        query: Mapping[str, Scalar] | None = None,
+        body: Mapping[str, Any] | None = None,
+    ) -> Answer[T]:
+        """Carry out an operation whose answer is never absent.
+
+        Raises:
+            PlatformError: there is no usable answer.
+        """
+        ...
+
+    async def find(
+        self,
+        operation: Operation[T],
+        *,
+        path: Mapping[str, Scalar] | None = None,
+        query: Mapping[str, Scalar] | None = None,
+        body: Mapping[str, Any] | None = None,
+    ) -> Answer[T | None]:
+        """Carry out an operation; the value is None where the status says that there is none.
+
+        Raises:
+            PlatformError: there is no usable answer.
+        """
+        ...

@@ -1,0 +1,152 @@
+"""Edge scripts and their secrets (interface document, EdgeScript and ScriptSecret)."""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from pydantic import SecretStr, TypeAdapter
+
+from exporter.platform.operation import Answer, Caller, Operation, Parameter
+from exporter.platform.wire import Integer, Moment, PascalWire
+
+SCRIPT_TYPE: Mapping[int, str] = {0: "dns", 1: "cdn", 2: "middleware"}
+
+
+class Variable(PascalWire):
+    """A script's variable; its default value may be a secret and is never shown."""
+
+    id: Integer = None
+    name: str | None = None
+    required: bool | None = None
+    default_value: SecretStr | None = None
+
+
+class LinkedPullZone(PascalWire):
+    """A pull zone that a script serves."""
+
+    id: Integer = None
+    pull_zone_name: str | None = None
+    default_hostname: str | None = None
+
+
+class RepositorySettings(PascalWire):
+    """The repository that a script is deployed from."""
+
+    id: Integer = None
+    name: str | None = None
+    private: bool | None = None
+    template_url: str | None = None
+
+
+class DeployConfiguration(PascalWire):
+    """How a script is built and deployed."""
+
+    branch: str | None = None
+    install_command: str | None = None
+    build_command: str | None = None
+    entry_file: str | None = None
+    create_workflow: bool | None = None
+
+
+class Integration(PascalWire):
+    """A script's link to a repository."""
+
+    integration_id: Integer = None
+    repository_settings: RepositorySettings | None = None
+    deploy_configuration: DeployConfiguration | None = None
+
+
+class EdgeScript(PascalWire):
+    """A script with its figures of the month to date: dollars, requests, milliseconds of CPU."""
+
+    enums: ClassVar[Mapping[str, Mapping[int, str]]] = {"script_type": SCRIPT_TYPE}
+
+    id: Integer = None
+    name: str | None = None
+    last_modified: Moment = None
+    script_type: Integer = None
+    current_release_id: Integer = None
+    edge_script_variables: list[Variable] | None = None
+    deleted: bool | None = None
+    linked_pull_zones: list[LinkedPullZone] | None = None
+    integration: Integration | None = None
+    default_hostname: str | None = None
+    system_hostname: str | None = None
+    deployment_key: SecretStr | None = None
+    repository_id: Integer = None
+    integration_id: Integer = None
+    monthly_cost: float | None = None
+    monthly_request_count: float | None = None
+    monthly_cpu_time: float | None = None
+
+
+class ScriptSecret(PascalWire):
+    """What add-secret returns: all but the secret."""
+
+    id: Integer = None
+    name: str | None = None
+    last_modified: Moment = None
+
+
+_SCRIPT_ID = Parameter("id", "path", "integer", "Script id.")
+
+UPDATE = Operation(
+    name="script_update",
+    method="POST",
+    path="/compute/script/{id}",
+    help="Updates a script's settings and returns the script.",
+    answer=TypeAdapter(EdgeScript),
+    parameters=(_SCRIPT_ID, Parameter("Name", "body", "string", "The script's new name.", required=False)),
+    writes=True,
+)
+
+# The same request with an empty body: it names nothing to change, but what an omitted field does is not documented.
+READ_BY_UPDATE = Operation(
+    name="script_read_by_update",
+    method="POST",
+    path="/compute/script/{id}",
+    help="The update with an empty body, used as a read where the configuration asks for it.",
+    answer=TypeAdapter(EdgeScript),
+    parameters=(_SCRIPT_ID,),
+)
+
+READ = Operation(
+    name="script",
+    method="GET",
+    path="/compute/script/{id}",
+    help="A script, with its month's cost, requests and CPU time.",
+    answer=TypeAdapter(EdgeScript),
+    parameters=(_SCRIPT_ID,),
+    documented=False,
+)
+
+ADD_SECRET = Operation(
+    name="script_add_secret",
+    method="POST",
+    path="/compute/script/{id}/secrets",
+    help="Adds a named secret to a script.",
+    answer=TypeAdapter(ScriptSecret),
+    parameters=(
+        _SCRIPT_ID,
+        Parameter("Name", "body", "string", "The secret's name."),
+        Parameter("Secret", "body", "string", "The secret's value.", secret=True),
+    ),
+    writes=True,
+)
+
+
+async def script(caller: Caller, script_id: int) -> Answer[EdgeScript]:
+    """A script, by the GET that deployments have though the interface document does not show it.
+
+    Raises:
+        PlatformError: there is no usable answer.
+    """
+    return await caller.call(READ, path={"id": script_id})
+
+
+async def script_by_update(caller: Caller, script_id: int) -> Answer[EdgeScript]:
+    """A script, by the documented update with an empty body, which names nothing to change.
+
+    Raises:
+        PlatformError: there is no usable answer.
+    """
+    return await caller.call(READ_BY_UPDATE, path={"id": script_id}, body={})

@@ -1,0 +1,125 @@
+"""Global search over an account's resources (interface document, SearchResponse)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from pydantic import Field, TypeAdapter
+
+from exporter.platform.errors import PlatformError, Rejected
+from exporter.platform.operation import Answer, Caller, Operation, Parameter
+from exporter.platform.wire import Each, Int64, Integer, PascalWire, Unusable
+
+PAGE_SIZE = 1000
+DEFAULT_PAGE_SIZE = 20
+MOST_PAGES = 10_000
+
+
+class SearchResult(PascalWire):
+    """A resource that a search found."""
+
+    type: str
+    id: Int64
+    name: str | None = None
+
+
+class SearchResponse(PascalWire):
+    """One page of a search; its items stand or fall one by one."""
+
+    query: str | None = None
+    total: Integer = None
+    from_: Integer = Field(None, alias="From")
+    size: Integer = None
+    search_results: list[Each[SearchResult]] | None = None
+
+
+SEARCH = Operation(
+    name="search",
+    method="GET",
+    path="/search",
+    help="Finds the account's resources by text.",
+    answer=TypeAdapter(SearchResponse),
+    parameters=(
+        Parameter("search", "query", "string", "What to look for.", required=False),
+        Parameter("from", "query", "integer", "How many results to skip.", required=False),
+        Parameter("size", "query", "integer", "How many results a page.", required=False),
+    ),
+)
+
+
+class Found(NamedTuple):
+    """A resource by its kind, in the platform's word, and its id."""
+
+    type: str
+    id: Int64
+
+
+@dataclass(frozen=True, slots=True)
+class SearchListing:
+    """All pages of a search together.
+
+    Attributes:
+        names: resource → its name, empty where the platform sent none.
+        total: the platform's own count, where it sent one.
+        complete: whether as many distinct resources came as the platform counts.
+        fault: what ended the search before its end, other than a refusal to go deeper.
+    """
+
+    names: Mapping[Found, str]
+    total: int | None
+    complete: bool
+    fault: PlatformError | None = None
+
+
+async def count(caller: Caller, text: str) -> Answer[int | None]:
+    """How many resources a search finds, from one page of it.
+
+    Raises:
+        PlatformError: there is no usable answer.
+    """
+    answer = await caller.call(SEARCH, query={"search": text, "from": 0, "size": 1})
+    return Answer(answer.value.total, answer.date, answer.raw)
+
+
+async def everything(caller: Caller, text: str = "") -> Answer[SearchListing]:
+    """Search to the end, whatever page size comes back.
+
+    Deep paging may end at 10,000 results, in whatever way: what came until then is returned as an incomplete listing.
+
+    Raises:
+        PlatformError: the first page gave no usable answer.
+    """
+    names: dict[Found, str] = {}
+    fault: PlatformError | None = None
+    size, skipped, pages = PAGE_SIZE, 0, 0
+    total: int | None = None
+    while True:
+        try:
+            answer = await caller.call(SEARCH, query={"search": text, "from": skipped, "size": size})
+        except Rejected:
+            if skipped == 0 and size == PAGE_SIZE:
+                size = DEFAULT_PAGE_SIZE
+                continue
+            if skipped == 0:
+                raise
+            break
+        except PlatformError as error:
+            if skipped == 0:
+                raise
+            fault = error
+            break
+        items = answer.value.search_results or []
+        before = len(names)
+        for item in items:
+            if not isinstance(item, Unusable):
+                names[Found(item.type, item.id)] = item.name or ""
+        total = answer.value.total if answer.value.total is not None else total
+        skipped += len(items)
+        pages += 1
+        ended = not items or (total is not None and skipped >= total)
+        # A page that brings nothing new would be asked for for ever; items that cannot be read may be new ones.
+        brings_new = len(names) > before or (total is not None and any(isinstance(item, Unusable) for item in items))
+        if ended or not brings_new or pages >= MOST_PAGES:
+            break
+    complete = total is not None and len(names) == total
+    return Answer(SearchListing(names, total, complete, fault), answer.date, b"")

@@ -1,0 +1,180 @@
+"""What all wire models share: how tolerant they are, and how they name what they do not know.
+
+Unknown fields are ignored, missing and null fields are None, integers may arrive as `28.0`, dates with seven digits of
+fraction or without a zone (which then means UTC). A value of another type fails the whole answer, except in a list of
+resources (`Each`), whose items stand or fall one by one.
+"""
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
+from pydantic.alias_generators import to_camel, to_pascal
+
+T = TypeVar("T")
+
+UNKNOWN = "unknown"
+_SHARED = ConfigDict(
+    frozen=True,
+    extra="ignore",
+    allow_inf_nan=False,
+    coerce_numbers_to_str=True,
+    hide_input_in_errors=True,
+    validate_by_alias=True,
+    defer_build=True,
+)
+
+
+class Wire(BaseModel):
+    """A documented JSON object."""
+
+    model_config = _SHARED
+
+    # Field name → the values that are known for it.
+    enums: ClassVar[Mapping[str, Mapping[int, str]]] = {}
+
+    def failure(self) -> "EnvelopeFault | None":
+        """The failure that this payload tells of, where its shape has a place for one."""
+        return None
+
+    def without(self, _secret: str) -> Self:
+        """The payload without a secret that the platform echoed into what it says of a failure."""
+        return self
+
+    def unexpected(self) -> Iterator[str]:
+        """The wire names of fields that hold a value which is not known."""
+        for field, known in self.enums.items():
+            value = getattr(self, field)
+            if value is not None and value not in known:
+                yield type(self).model_fields[field].alias or field
+
+
+def unexpected_in(value: object) -> Iterator[str]:
+    """The wire names of fields in a payload that hold a value which is not known."""
+    for item in value if isinstance(value, list) else [value]:
+        if isinstance(item, Wire):
+            yield from item.unexpected()
+
+
+class PascalWire(Wire):
+    """An object whose fields are written `LikeThis`."""
+
+    model_config = ConfigDict(alias_generator=to_pascal)
+
+
+class CamelWire(Wire):
+    """An object whose fields are written `likeThis`."""
+
+    model_config = ConfigDict(alias_generator=to_camel)
+
+
+def _as_utc(moment: datetime) -> datetime | None:
+    aware = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+    # Year 1 is how some platforms write "never".
+    return aware if aware.year > 1 else None
+
+
+# An integer of the interface: 64 bits, so that nothing it is turned into later can overflow.
+Int64 = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
+Integer = Int64 | None
+
+
+def _none_where_blank(value: object) -> object:
+    return None if value == "" else value
+
+
+# A date-time of the interface; without a zone it means UTC. An empty text says as little as null.
+Moment = Annotated[Annotated[datetime, AfterValidator(_as_utc)] | None, BeforeValidator(_none_where_blank)]
+
+
+def timestamp(moment: datetime | None) -> float | None:
+    """Unix seconds, or None."""
+    return None if moment is None else moment.timestamp()
+
+
+def known(value: int | None, names: Mapping[int, str]) -> str | None:
+    """The name of an enum value: `unknown` for one that is not known, None for none."""
+    return None if value is None else names.get(value, UNKNOWN)
+
+
+class Unusable:
+    """Stands in a list for an item that did not validate; `fault` says why, `raw` is what came."""
+
+    __slots__ = ("fault", "raw")
+
+    def __init__(self, fault: str, raw: Any) -> None:  # noqa: ANN401
+        self.fault = fault
+        self.raw = raw
+
+    def integer(self, field: str) -> int | None:
+        """A field of the raw item, if it is an object with an integer there."""
+        value = self.raw.get(field) if isinstance(self.raw, dict) else None
+        return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _one_by_one(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:  # noqa: ANN401
+    try:
+        return handler(value)
+    except ValidationError as error:
+        return Unusable(describe(error), value)
+
+
+def describe(error: ValidationError) -> str:
+    """Pydantic's findings in one line: where, and what was expected; never what was found there."""
+    found = error.errors(include_url=False, include_input=False, include_context=False)
+    parts = [f"{'.'.join(str(step) for step in fault['loc']) or 'body'}: {fault['msg']}" for fault in found[:3]]
+    return "; ".join(parts) + (f" (and {len(found) - 3} more)" if len(found) > 3 else "")  # noqa: PLR2004
+
+
+# An item of a list that stands or falls alone: `list[Each[Zone]]`.
+Each = Annotated[T, WrapValidator(_one_by_one)]
+
+
+def usable(items: list[T] | None) -> list[T]:
+    """The items that did validate."""
+    return [item for item in items or () if not isinstance(item, Unusable)]
+
+
+class EnvelopeFault(CamelWire):
+    """The `error` object of an envelope (interface document, Shield envelope)."""
+
+    success: bool | None = None
+    message: str | None = None
+    error_key: str | None = None
+    status_code: Integer = None
+
+    def is_failure(self) -> bool:
+        """Whether it tells of a failure: a defaulted object beside a good payload does not."""
+        return self.success is not True and bool(self.message or self.error_key)
+
+
+class Envelope(CamelWire, Generic[T]):
+    """`{data, error}`, around most shield payloads; `statusCode` is there in the status-only error."""
+
+    data: T | None = None
+    error: EnvelopeFault | None = None
+    status_code: Integer = None
+
+    def unexpected(self) -> Iterator[str]:
+        """See `Wire.unexpected`; of the payload, or of each item of it."""
+        return unexpected_in(self.data)
+
+    def is_empty(self) -> bool:
+        """Whether it says that it rightly has no payload; only lists do."""
+        return False
+
+    def opened(self) -> T:
+        """The payload; the client has refused an envelope without one."""
+        if self.data is None:
+            raise ValueError("an envelope without data was let through")
+        return self.data

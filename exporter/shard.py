@@ -1,0 +1,44 @@
+"""Which shard a target belongs to: replicas that are given the same list each pick their own share of it.
+
+By rendezvous hashing, without a coordinator.
+"""
+
+from dataclasses import dataclass
+from hashlib import blake2b
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """One of `total` shards, counted from 0."""
+
+    index: int = 0
+    total: int = 1
+
+    def owns(self, account: str, kind: str, target_id: str, parent: str = "") -> bool:
+        """Whether the target is this shard's.
+
+        Args:
+            account: the account's name; empty for a database.
+            kind: see `exporter.collector.Target`.
+            target_id: the platform's id.
+            parent: the shield zone of a rate limit, where it is known. The two stay together, so that a shard lists
+                the rate limits of its own shield zones alone.
+        """
+        if self.total == 1:
+            return True
+        if kind == "rate_limit" and parent:
+            kind, target_id = "shield_zone", parent
+        elif kind == "query":
+            # A database's budget is not divided: its queries are asked by the shard that asks the database.
+            kind, target_id = "database", target_id.partition("/")[0]
+        return owner(f"{account}/{kind}/{target_id}", self.total) == self.index
+
+
+def owner(key: str, total: int) -> int:
+    """The shard with the highest score for a key.
+
+    A further shard takes over only the keys for which its own score is the highest, which is 1/total of them; no key
+    moves between the shards that were there before.
+    """
+    scores = (blake2b(b"%d:%s" % (index, key.encode()), digest_size=8).digest() for index in range(total))
+    return max(enumerate(scores), key=lambda scored: scored[1])[0]

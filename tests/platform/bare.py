@@ -1,0 +1,206 @@
+"""A bare HTTP server that records what comes in to the byte, and answers with bytes that a test wrote."""
+
+import asyncio
+import ssl
+import struct
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from socket import SO_LINGER, SOL_SOCKET
+
+
+@dataclass(frozen=True)
+class RawRequest:
+    """A request as it stood on the wire."""
+
+    method: str
+    target: str
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+
+    def header(self, name: str) -> str | None:
+        """A header's value; None where it was not sent."""
+        return next((value for known, value in self.headers if known.lower() == name.lower()), None)
+
+
+@dataclass(frozen=True)
+class Line:
+    """The server's end of a connection."""
+
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+
+    async def send(self, raw: bytes) -> None:
+        """Send bytes."""
+        self.writer.write(raw)
+        await self.writer.drain()
+
+    async def hung_up(self) -> None:
+        """Wait until the other end has closed."""
+        while await self.reader.read(65536):
+            pass
+
+    def reset(self) -> None:
+        """End the connection with a RST."""
+        self.writer.get_extra_info("socket").setsockopt(SOL_SOCKET, SO_LINGER, struct.pack("ii", 1, 0))
+        self.writer.transport.abort()
+
+
+Script = Callable[[RawRequest, Line], Awaitable[None]]
+
+
+def reply(status: int, body: bytes | str = b"", headers: dict[str, str] | None = None) -> bytes:
+    """A whole answer; its length is announced unless `headers` says otherwise."""
+    raw = body.encode() if isinstance(body, str) else body
+    lines = [f"HTTP/1.1 {status} Status"]
+    fields = {"Content-Length": str(len(raw))} | (headers or {})
+    lines.extend(f"{name}: {value}" for name, value in fields.items() if value)
+    return "\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + raw
+
+
+def json_reply(body: str, status: int = 200, **headers: str) -> bytes:
+    """An answer of JSON."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return reply(status, body, {"Content-Type": "application/json", **named})
+
+
+def saying(*answers: bytes) -> Script:
+    """A script that gives one answer after another, and the last one from then on."""
+    left = list(answers)
+
+    async def say(_request: RawRequest, line: Line) -> None:
+        await line.send(left.pop(0) if len(left) > 1 else left[0])
+
+    return say
+
+
+def resetting(sent_before: bytes = b"") -> Script:
+    """A script that sends something, and then ends the connection with a RST."""
+
+    async def reset(_request: RawRequest, line: Line) -> None:
+        if sent_before:
+            await line.send(sent_before)
+            # Long enough on loopback for the bytes to be read before the RST throws them away.
+            await asyncio.sleep(0.02)
+        line.reset()
+
+    return reset
+
+
+def closing(sent_before: bytes = b"") -> Script:
+    """A script that sends something, and then ends the connection in order."""
+
+    async def close(_request: RawRequest, line: Line) -> None:
+        await line.send(sent_before)
+        line.writer.close()
+
+    return close
+
+
+def stalling(sent_before: bytes = b"") -> Script:
+    """A script that sends something and then nothing more."""
+
+    async def stall(_request: RawRequest, line: Line) -> None:
+        await line.send(sent_before)
+        await line.hung_up()
+
+    return stall
+
+
+def dripping(head: bytes, drop: bytes = b" ", seconds: float = 0.005) -> Script:
+    """A script that sends a head, and then a little at a time for ever."""
+
+    async def drip(_request: RawRequest, line: Line) -> None:
+        await line.send(head)
+        while True:
+            await line.send(drop)
+            await asyncio.sleep(seconds)
+
+    return drip
+
+
+@dataclass
+class BareServer:
+    """The server: `script` answers, `requests` is what came."""
+
+    script: Script
+    port: int = 0
+    requests: list[RawRequest] = field(default_factory=list)
+    connections: int = 0
+    open: set[Line] = field(default_factory=set)
+    asked: asyncio.Condition = field(default_factory=asyncio.Condition)
+    scheme: str = "http"
+
+    @property
+    def url(self) -> str:
+        """Where it listens."""
+        return f"{self.scheme}://127.0.0.1:{self.port}"
+
+    async def until_asked(self, times: int) -> None:
+        """Wait until so many requests have come."""
+        async with self.asked:
+            await self.asked.wait_for(lambda: len(self.requests) >= times)
+
+    async def serve(self, line: Line) -> None:
+        """Answer the requests of one connection."""
+        self.connections += 1
+        self.open.add(line)
+        try:
+            while (request := await read_request(line.reader)) is not None:
+                async with self.asked:
+                    self.requests.append(request)
+                    self.asked.notify_all()
+                await self.script(request, line)
+        finally:
+            self.open.discard(line)
+
+
+async def read_request(reader: asyncio.StreamReader) -> RawRequest | None:
+    """The next request of a connection; None at its end."""
+    try:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+    except asyncio.IncompleteReadError:
+        return None
+    first, *lines = head[:-4].split("\r\n")
+    method, target, _version = first.split(" ")
+    headers = tuple((name, value.strip()) for name, _, value in (line.partition(":") for line in lines))
+    length = next((int(value) for name, value in headers if name.lower() == "content-length"), 0)
+    return RawRequest(method, target, headers, await reader.readexactly(length))
+
+
+@asynccontextmanager
+async def listening(serve: Callable[[Line], Awaitable[None]], tls: ssl.SSLContext | None = None) -> AsyncIterator[int]:
+    """A port of loopback whose connections `serve` holds."""
+    tasks: set[asyncio.Task[None]] = set()
+
+    async def hold(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        tasks.add(task)
+        try:
+            await serve(Line(reader, writer))
+            writer.close()
+        except (ConnectionError, asyncio.CancelledError):
+            writer.transport.abort()
+        finally:
+            with suppress(OSError, asyncio.CancelledError):
+                await writer.wait_closed()
+            tasks.discard(task)
+
+    server = await asyncio.start_server(hold, "127.0.0.1", 0, ssl=tls, limit=1 << 20)
+    try:
+        yield server.sockets[0].getsockname()[1]
+    finally:
+        server.close()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await server.wait_closed()
+
+
+@asynccontextmanager
+async def bare_server(script: Script, tls: ssl.SSLContext | None = None) -> AsyncIterator[BareServer]:
+    """A server on a port of its own."""
+    bare = BareServer(script, scheme="https" if tls is not None else "http")
+    async with listening(bare.serve, tls) as bare.port:
+        yield bare

@@ -1,0 +1,102 @@
+"""Clients with every collaborator in the test's hand."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from exporter.platform.budget import Budget
+from exporter.platform.client import Client, Timing
+from exporter.platform.credential import Credential
+from exporter.platform.retry import Retry
+from exporter.platform.transport import build_transport
+
+KEY = "0f3c1a52-not-a-key-91d4"
+NOW = datetime(2026, 2, 8, 12, 0, tzinfo=UTC)
+
+
+@dataclass
+class Heard:
+    """An observer that writes down what it hears."""
+
+    attempts: list[tuple[str, str, str | None]] = field(default_factory=list)
+    retries: list[str] = field(default_factory=list)
+    unknown: list[tuple[str, str]] = field(default_factory=list)
+    waited: list[float] = field(default_factory=list)
+
+    def attempted(self, endpoint: str, code: str, _seconds: float, reason: str | None) -> None:
+        """See `exporter.platform.observer.Observer`."""
+        self.attempts.append((endpoint, code, reason))
+
+    def retried(self, endpoint: str) -> None:
+        """See `exporter.platform.observer.Observer`."""
+        self.retries.append(endpoint)
+
+    def unexpected(self, endpoint: str, field: str) -> None:
+        """See `exporter.platform.observer.Observer`."""
+        self.unknown.append((endpoint, field))
+
+    def throttled(self, seconds: float) -> None:
+        """See `exporter.platform.observer.Observer`."""
+        self.waited.append(seconds)
+
+
+@dataclass
+class FakeClock:
+    """A clock that stands still until someone sleeps by it; sleeping takes no time."""
+
+    now: float = 1000.0
+    slept: list[float] = field(default_factory=list)
+
+    def __call__(self) -> float:
+        """Seconds."""
+        return self.now
+
+    async def sleep(self, seconds: float) -> None:
+        """Move on by so much."""
+        self.slept.append(seconds)
+        self.now += seconds
+        await asyncio.sleep(0)
+
+
+@dataclass
+class Kit:
+    """A client, and what it was made of."""
+
+    client: Client
+    heard: Heard
+    clock: FakeClock
+
+
+@asynccontextmanager
+async def client_of(
+    url: str,
+    *,
+    scheme: str = "access_key",
+    read: Callable[[], str] = lambda: KEY,
+    deadline: float = 5.0,
+    attempts: int = 1,
+    random: Callable[[], float] = lambda: 0.5,
+    shortest_retry: float = 1.0,
+    rate: float = 1e6,
+    max_in_flight: int = 64,
+    proxy: str | None = None,
+    ca_file: str | None = None,
+) -> AsyncIterator[Kit]:
+    """A client of a platform at `url`."""
+    heard, clock = Heard(), FakeClock()
+    client = Client(
+        url,
+        Credential(scheme, read),
+        transport=build_transport(url, max_in_flight, proxy=proxy, ca_file=ca_file),
+        budget=Budget(rate, max_in_flight, clock=clock, sleep=clock.sleep, throttled=heard.throttled),
+        retry=Retry(random, attempts=attempts, shortest=shortest_retry),
+        timeout=deadline,
+        observer=heard,
+        timing=Timing(clock, clock.sleep, lambda: NOW),
+    )
+    try:
+        yield Kit(client, heard, clock)
+    finally:
+        await client.aclose()

@@ -1,0 +1,105 @@
+"""A budget, tasks that want something of it, and a clock that moves when none of them can go on."""
+
+import asyncio
+import heapq
+import itertools
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from exporter.platform.budget import Budget, Paused, Permit
+
+
+@dataclass
+class Time:
+    """A clock on which tasks sleep; it is moved from one waking to the next when no task can go on."""
+
+    now: float = 1000.0
+    sleepers: list[tuple[float, int, asyncio.Future[None]]] = field(default_factory=list)
+    turns: "itertools.count[int]" = field(default_factory=itertools.count)
+
+    def __call__(self) -> float:
+        """Seconds."""
+        return self.now
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait on this clock."""
+        woken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        heapq.heappush(self.sleepers, (self.now + seconds, next(self.turns), woken))
+        await woken
+
+    async def pass_until(self, moment: float) -> None:
+        """Let the time pass, and every sleeper wake at its own."""
+        await settle()
+        while self.sleepers and self.sleepers[0][0] <= moment:
+            self.now, _, woken = heapq.heappop(self.sleepers)
+            if not woken.done():
+                woken.set_result(None)
+            await settle()
+        self.now = moment
+
+
+async def settle() -> None:
+    """Let every task go on as far as it can."""
+    for _ in range(50):
+        await asyncio.sleep(0)
+
+
+@dataclass
+class Desk:
+    """A budget, and the tasks that want something of it."""
+
+    time: Time
+    budget: Budget
+    waited: list[float]
+    granted: list[tuple[float, str]] = field(default_factory=list)
+    refused: list[tuple[float, str, float]] = field(default_factory=list)
+    permits: dict[str, Permit] = field(default_factory=dict)
+    tasks: dict[str, asyncio.Task[None]] = field(default_factory=dict)
+
+    def ask(self, *paths: str, until: float | None = None) -> None:
+        """Ask for calls, each in a task of its own; the permits are kept until they are answered."""
+        for path in paths:
+            self.tasks[path] = self._start(self._acquire(path, until))
+
+    @staticmethod
+    def _start(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        return asyncio.create_task(work)
+
+    async def _acquire(self, path: str, until: float | None) -> None:
+        try:
+            self.permits[path] = await self.budget.acquire(path, until)
+        except Paused as paused:
+            self.refused.append((self.time.now - 1000.0, path, paused.seconds))
+            return
+        self.granted.append((round(self.time.now - 1000.0, 6), path))
+
+    def answer(self, *paths: str) -> None:
+        """The platform answered these calls."""
+        for path in paths:
+            self.budget.release(self.permits.pop(path), answered=True)
+
+    def limit(self, path: str, wait: float | None = None) -> None:
+        """The platform answered this call with a 429."""
+        self.budget.release(self.permits.pop(path), limited=True, wait=wait)
+
+    def lose(self, path: str) -> None:
+        """No answer came to this call."""
+        self.budget.release(self.permits.pop(path))
+
+    async def at(self, seconds: float) -> list[str]:
+        """Which calls have been granted when so much time has passed since the beginning."""
+        await self.time.pass_until(1000.0 + seconds)
+        return [path for _, path in self.granted]
+
+
+@asynccontextmanager
+async def desk(rate: float = 1e9, max_in_flight: int = 1000) -> AsyncIterator[Desk]:
+    """A budget at the beginning of time."""
+    time, waited = Time(), list[float]()
+    made = Desk(time, Budget(rate, max_in_flight, clock=time, sleep=time.sleep, throttled=waited.append), waited)
+    yield made
+    for task in made.tasks.values():
+        task.cancel()
+    await asyncio.gather(*made.tasks.values(), return_exceptions=True)

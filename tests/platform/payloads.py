@@ -1,0 +1,173 @@
+"""A good payload of every operation."""
+
+from typing import Any
+
+_OVERVIEW = {"totalBreaches": 9, "loggedBreaches": 4, "challengedBreaches": 3, "blockedBreaches": 2}
+_LIMIT = {
+    "ratelimitId": 55,
+    "overview": _OVERVIEW,
+    "ratelimitOverviewPastTwentyEightDays": {"08-02-2026": _OVERVIEW, "07-02-2026": _OVERVIEW},
+}
+_SCRIPT = {
+    "Id": 7,
+    "Name": "router",
+    "LastModified": "2026-02-06T09:27:36.7357793Z",
+    "ScriptType": 1,
+    "CurrentReleaseId": 4002,
+    "EdgeScriptVariables": [{"Id": 1, "Name": "TOKEN", "Required": True, "DefaultValue": "x"}],
+    "Deleted": False,
+    "LinkedPullZones": [{"Id": 9, "PullZoneName": "shop", "DefaultHostname": "shop.edge.example"}],
+    "Integration": {
+        "IntegrationId": 5,
+        "RepositorySettings": {"Id": 6, "Name": "acme/router", "Private": True, "TemplateUrl": None},
+        "DeployConfiguration": {"Branch": "main", "EntryFile": "index.js", "CreateWorkflow": False},
+    },
+    "DefaultHostname": "router.edge.example",
+    "SystemHostname": "router.sys.example",
+    "DeploymentKey": "d3pl0y",
+    "RepositoryId": 6,
+    "IntegrationId": 5,
+    "MonthlyCost": 1.25,
+    "MonthlyRequestCount": 120000,
+    "MonthlyCpuTime": 5300,
+}
+_ZONE = {
+    "shieldZoneId": 3,
+    "pullZoneId": 9,
+    "learningMode": True,
+    "learningModeUntil": "2026-02-20T00:00:00",
+    "wafEnabled": True,
+    "wafExecutionMode": 1,
+    "wafDisabledRules": ["941100"],
+    "wafLogOnlyRules": [],
+    "wafCustomRuleOrder": [21, 22],
+    "wafRequestHeaderLoggingEnabled": False,
+    "wafEngineConfig": [{"name": "paranoia", "valueEncoded": "Mg=="}],
+    "rateLimitRulesLimit": 10,
+    "customWafRulesLimit": 5,
+    "planType": 2,
+    "dDoSShieldSensitivity": 3,
+    "dDoSExecutionMode": 1,
+    "whitelabelResponsePages": False,
+}
+_CHART = {"2026-02-06T00:00:00Z": 12, "2026-02-07T00:00:00Z": 15.5, "2026-02-08T00:00:00Z": None}
+
+
+def _enveloped(data: Any) -> dict[str, Any]:
+    return {"data": data, "error": {"statusCode": 0, "success": False, "message": None, "errorKey": None}}
+
+
+GOOD: dict[str, Any] = {
+    "dns_statistics": {
+        "TotalQueriesServed": 28,
+        "QueriesServedChart": _CHART,
+        "NormalQueriesServedChart": _CHART,
+        "SmartQueriesServedChart": {},
+        "QueriesByTypeChart": {"1": 20, "28": 8},
+    },
+    "dns_record_scan": {
+        "JobId": "5b0f2c8e",
+        "ZoneId": 102,
+        "Domain": "example.com",
+        "AccountId": "8c1d",
+        "Status": 2,
+        "CreatedAt": "2026-02-06T09:27:36.7357793Z",
+        "CompletedAt": "2026-02-06T09:27:41",
+        "Records": [{"Name": "www", "Type": 0, "Ttl": 300, "Value": "192.0.2.1", "IsProxied": True}],
+        "Error": None,
+    },
+    "script_update": _SCRIPT,
+    "script_add_secret": {"Id": 3, "Name": "TOKEN", "LastModified": "2026-02-08"},
+    "container_tags": [{"name": "1.27"}, {"name": "stable"}],
+    "shield_bot_category_action": _enveloped({"category": 2, "action": 1}),
+    "shield_access_list_switch": _enveloped({"isEnabled": True}),
+    "shield_access_list": _enveloped(
+        {
+            "id": 11,
+            "name": "office",
+            "content": "192.0.2.1",
+            "checksum": "ab",
+            "entryCount": 1,
+            "lastModified": "2026-02-08",
+        }
+    ),
+    "shield_api_guardian": _enveloped(
+        {
+            "configuration": {
+                "isEnabled": True,
+                "title": "Shop",
+                "version": "1",
+                "maxEndpoints": 100,
+                "updatedAt": "2026-02-08",
+            },
+            "endpoints": [
+                {
+                    "requestMethod": "GET",
+                    "isEnabled": True,
+                    "validateAuthorization": True,
+                    "authSchemes": [{"schemeName": "bearer"}],
+                    "responseBodySchemasYaml": {"200": "type: array"},
+                    "availableParameters": {"Path": ["id"]},
+                }
+            ],
+        }
+    ),
+    "shield_bot_detection": _enveloped(
+        {
+            "requestIntegrity": {"sensitivity": 1},
+            "ipAddress": {"sensitivity": 0},
+            "browserFingerprint": {"sensitivity": 3, "aggression": 2, "complexEnabled": True},
+            "executionMode": 1,
+        }
+    ),
+    "shield_zones": {
+        "data": [_ZONE, _ZONE | {"shieldZoneId": 4}],
+        "page": {"totalCount": 2, "totalPages": 1, "currentPage": 1, "nextPage": None, "pageSize": 1000},
+    },
+    "shield_rate_limit_metrics": _enveloped(_LIMIT),
+    "shield_waf_custom_rule": {
+        "id": 21,
+        "shieldZoneId": 3,
+        "ruleName": "login",
+        "ruleConfiguration": {"variableTypes": {"ARGS": "a"}, "chainedRuleConditions": [{"value": "y"}]},
+        "errorResponse": None,
+    },
+    "shield_waf_plan_segmentation": _enveloped(
+        [
+            {
+                "planValue": 0,
+                "planName": "Basic",
+                "rules": [
+                    {"name": "Core", "ruleset": "OWASP", "ruleGroups": [{"id": 1, "rules": [{"ruleId": "941100"}]}]}
+                ],
+            }
+        ]
+    ),
+    "search": {
+        "Query": "",
+        "Total": 2,
+        "From": 0,
+        "Size": 20,
+        "SearchResults": [{"Type": "dns", "Id": 102, "Name": "example.com"}, {"Type": "cdn", "Id": 9, "Name": "shop"}],
+    },
+    "script": _SCRIPT,
+    "script_read_by_update": _SCRIPT,
+    "shield_zone_rate_limits": _enveloped([_LIMIT]),
+    "database_pipeline": {
+        "baton": None,
+        "base_url": None,
+        "results": [
+            {
+                "type": "ok",
+                "response": {
+                    "type": "execute",
+                    "result": {
+                        "cols": [{"name": "region", "decltype": "TEXT"}, {"name": "value", "decltype": None}],
+                        "rows": [[{"type": "text", "value": "eu"}, {"type": "integer", "value": "4"}]],
+                    },
+                },
+            },
+            {"type": "ok", "response": {"type": "close"}},
+        ],
+    },
+}

@@ -1,0 +1,86 @@
+"""Every operation of the interface document is in the client, the sandbox, `call`, and a collector where it reads."""
+
+import re
+from pathlib import Path
+
+from exporter.collectors.catalogue import CATALOGUE
+from exporter.commands.operations import names as callable_names
+from exporter.platform.catalogue import OPERATIONS
+from exporter.platform.operation import Operation
+from exporter.sandbox.app import OPERATIONS as SERVED
+
+# The endpoint table of the interface document, and its database pipeline.
+DOCUMENTED = (
+    ("GET", "/dnszone/{id}/statistics"),
+    ("GET", "/dnszone/{zoneId}/records/scan"),
+    ("POST", "/compute/script/{id}"),
+    ("POST", "/compute/script/{id}/secrets"),
+    ("POST", "/mc/registries/tags"),
+    ("PUT", "/shield/shield-zone/{shieldZoneId}/bot-categorization/categories/{category}"),
+    ("PATCH", "/shield/shield-zone/{shieldZoneId}/access-lists/configurations/{id}"),
+    ("GET", "/shield/shield-zone/{shieldZoneId}/access-lists/{id}"),
+    ("GET", "/shield/shield-zone/{shieldZoneId}/api-guardian"),
+    ("GET", "/shield/shield-zone/{shieldZoneId}/bot-detection"),
+    ("GET", "/shield/shield-zones"),
+    ("GET", "/shield/metrics/rate-limit/{id}"),
+    ("GET", "/shield/waf/custom-rule/{id}"),
+    ("GET", "/shield/waf/rules/plan-segmentation"),
+    ("GET", "/search"),
+    ("POST", "/v2/pipeline"),
+)
+WRITES = {"script_add_secret", "shield_bot_category_action", "shield_access_list_switch"}
+TABLE = Path(__file__).parents[1] / "CONTRIBUTING.md"
+
+
+def shape(path: str) -> str:
+    """A path whatever its parameters are called."""
+    return re.sub(r"\{[^}]*\}", "{}", path)
+
+
+def named(method: str, path: str) -> list[Operation[object]]:
+    """The client's operations for a row."""
+    return [operation for operation in OPERATIONS if (operation.method, shape(operation.path)) == (method, shape(path))]
+
+
+def collectors(method: str, path: str) -> list[str]:
+    """The collectors that ask for a row."""
+    return [
+        collector.name
+        for collector in CATALOGUE
+        if any((asked.method, shape(asked.path)) == (method, shape(path)) for asked in collector.operations)
+    ]
+
+
+def rows() -> list[str]:
+    """The table, a line a row."""
+    lines = []
+    for method, path in DOCUMENTED:
+        names = ", ".join(
+            f"`{operation.name}`" for operation in named(method, path) if operation.name in callable_names()
+        )
+        asking = ", ".join(f"`{name}`" for name in collectors(method, path)) or "none (writes)"
+        lines.append(f"| `{method} {path}` | yes | yes | {asking} | {names} |")
+    return lines
+
+
+def test_the_client_knows_every_documented_operation() -> None:
+    assert [row for row in DOCUMENTED if not named(*row)] == []
+
+
+def test_the_sandbox_serves_every_documented_operation() -> None:
+    served = {(operation.method, shape(operation.path)) for operation in SERVED} | {("POST", "/v2/pipeline")}
+    assert [row for row in DOCUMENTED if (row[0], shape(row[1])) not in served] == []
+
+
+def test_every_operation_that_reads_is_asked_for_by_a_collector() -> None:
+    unasked = {operation.name for row in DOCUMENTED if not collectors(*row) for operation in named(*row)}
+    assert unasked == WRITES
+
+
+def test_every_documented_operation_can_be_called() -> None:
+    assert [row for row in DOCUMENTED if not any(operation.name in callable_names() for operation in named(*row))] == []
+
+
+def test_the_contributors_guide_shows_it() -> None:
+    text = TABLE.read_text()
+    assert [row for row in rows() if row not in text] == []
