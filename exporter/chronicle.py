@@ -1,0 +1,85 @@
+"""Says in the log which targets begin to fail and which recover: each once, and of very many a number."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from exporter.log import logger
+
+# Of one account, for one reason, so many targets are named within the window; the others are counted.
+MOST_NAMED = 20
+WINDOW_SECONDS = 60.0
+
+
+@dataclass(slots=True)
+class _Window:
+    ends: float
+    named: int = 0
+    counted: int = 0
+
+
+class Chronicle:
+    """The beginnings and ends of failures. A platform that is down is one event, however many targets it has.
+
+    Args:
+        monotonic: a clock in seconds.
+    """
+
+    def __init__(self, monotonic: Callable[[], float]) -> None:
+        self._monotonic = monotonic
+        self._log = logger()
+        self._windows: dict[tuple[bool, str, str], _Window] = {}
+        self._lost: set[tuple[str, str]] = set()
+
+    def fails(self, facts: Mapping[str, str], reason: str, error: str) -> None:
+        """A target begins to fail, or does so for the first time.
+
+        Args:
+            facts: collector, account, target and name.
+            reason: why, in one word.
+            error: why, in words.
+        """
+        if self._is_named(fails=True, account=facts["account"], reason=reason):
+            self._log.warning("target fails", **facts, reason=reason, error=error)
+
+    def recovers(self, facts: Mapping[str, str]) -> None:
+        """A target that failed is polled well again."""
+        if self._is_named(fails=False, account=facts["account"], reason=""):
+            self._log.info("target recovered", **facts)
+
+    def lists(self, collector: str, account: str, failure: tuple[str, str] | None) -> None:
+        """A list of what is in another shard's account came, or could not be had: no series tells of it here.
+
+        Args:
+            collector: which list.
+            account: whose.
+            failure: the reason in one word and in more, or None where it came.
+        """
+        mark = (collector, account)
+        if failure is None:
+            self._lost.discard(mark)
+        elif mark not in self._lost:
+            self._lost.add(mark)
+            facts = {"collector": collector, "account": account, "reason": failure[0], "error": failure[1]}
+            self._log.warning("list of what is in an account fails", **facts)
+
+    def _is_named(self, *, fails: bool, account: str, reason: str) -> bool:
+        now = self._monotonic()
+        window = self._windows.get((fails, account, reason))
+        if window is None or window.ends <= now:
+            self.sum_up()
+            window = self._windows[fails, account, reason] = _Window(now + WINDOW_SECONDS)
+        if window.named < MOST_NAMED:
+            window.named += 1
+            return True
+        window.counted += 1
+        return False
+
+    def sum_up(self, *, end: bool = False) -> None:
+        """Say how many were not named in the windows that have ended, or in all where this is the `end`."""
+        now = self._monotonic()
+        for key in [key for key, window in self._windows.items() if end or window.ends <= now]:
+            (fails, account, reason), window = key, self._windows.pop(key)
+            if window.counted and fails:
+                self._log.warning("more targets fail", account=account, reason=reason, targets=window.counted)
+            elif window.counted:
+                self._log.info("more targets recovered", account=account, targets=window.counted)

@@ -1,0 +1,65 @@
+"""The settings: flags, environment variables and a YAML file as one model."""
+
+from exporter.configuration.faults import Fault
+from exporter.settings.account import (
+    AccessListSettings,
+    AccountSettings,
+    BudgetSettings,
+    DnsZonesSettings,
+    IdsFile,
+    ImageSettings,
+    RateLimitSettings,
+    ScriptsSettings,
+    ShieldZonesSettings,
+    WafCustomRuleSettings,
+)
+from exporter.settings.database import DatabaseSettings, QuerySettings
+from exporter.settings.leaves import Flag, flags
+from exporter.settings.loading import SettingsError, load
+from exporter.settings.model import Settings
+from exporter.settings.secret import SecretFileError, read_secret
+from exporter.settings.service import (
+    CollectorSettings,
+    CollectorsSettings,
+    LogSettings,
+    SeriesSettings,
+    ShardOrdinalError,
+    ShardSettings,
+    StateSettings,
+    WebSettings,
+)
+from exporter.settings.values import ListenAddress, format_duration, parse_duration
+
+__all__ = [
+    "AccessListSettings",
+    "AccountSettings",
+    "BudgetSettings",
+    "CollectorSettings",
+    "CollectorsSettings",
+    "DatabaseSettings",
+    "DnsZonesSettings",
+    "Fault",
+    "Flag",
+    "IdsFile",
+    "ImageSettings",
+    "ListenAddress",
+    "LogSettings",
+    "QuerySettings",
+    "RateLimitSettings",
+    "ScriptsSettings",
+    "SecretFileError",
+    "SeriesSettings",
+    "Settings",
+    "SettingsError",
+    "ShardOrdinalError",
+    "ShardSettings",
+    "ShieldZonesSettings",
+    "StateSettings",
+    "WafCustomRuleSettings",
+    "WebSettings",
+    "flags",
+    "format_duration",
+    "load",
+    "parse_duration",
+    "read_secret",
+]

@@ -1,0 +1,228 @@
+"""An account on the platform: its address, its credential, its budget and what is polled for it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, PlainSerializer, PlainValidator, SecretStr, ValidationError
+from pydantic_core import InitErrorDetails, PydanticCustomError
+
+from exporter.configuration.section import Section, at, elsewhere, items, peek, refused
+from exporter.configuration.yaml_marks import unreadable
+from exporter.settings.secret import Secret, SecretFile, read_secret
+from exporter.settings.values import (
+    LARGEST_ID,
+    BaseUrl,
+    FilePath,
+    Identifier,
+    Pattern,
+    ProxyUrl,
+    Text,
+    Timeout,
+    parse_path,
+)
+
+_MOST_FAULTS_TOLD = 20
+_MOST_DIGITS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class IdsFile:
+    """A file of ids, one a line, as it was when the settings were loaded."""
+
+    path: Path
+    ids: tuple[int, ...] = field(repr=False)
+
+
+def parse_ids_file(value: object) -> IdsFile | None:
+    """Read a file of ids: one a line; blank lines and what follows a `#` are left out."""
+    if value is None or isinstance(value, IdsFile):
+        return value
+    path = parse_path(value)
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except OSError as error:
+        raise refused(f"{path} {unreadable(error)}") from None
+    except UnicodeDecodeError:
+        raise refused(f"{path} is not UTF-8 text") from None
+    ids: dict[int, None] = {}
+    wrong: list[PydanticCustomError] = []
+    for number, line in enumerate(lines, start=1):
+        text = line.partition("#")[0].strip()
+        if text.isascii() and text.isdigit() and 1 <= int(text[:20]) <= LARGEST_ID:
+            ids[int(text)] = None
+        elif text:
+            wrong.append(elsewhere(str(path), number, f"found {text[:60]!r}, expected a whole number from 1"))
+    if len(wrong) > _MOST_FAULTS_TOLD:
+        rest = len(wrong) - _MOST_FAULTS_TOLD
+        wrong[_MOST_FAULTS_TOLD:] = [refused(f"{path} holds {rest} more lines that are no ids")]
+    if wrong:
+        raise ValidationError.from_exception_data("ids_file", [at((), error) for error in wrong])
+    return IdsFile(path, tuple(ids))
+
+
+class BudgetSettings(Section):
+    """How much an account may be asked."""
+
+    requests_per_second: Annotated[
+        float, Field(gt=0, le=100_000, allow_inf_nan=False, description="Calls started in a second.")
+    ] = 10.0
+    max_in_flight: Annotated[int, Field(ge=1, le=4096, description="Calls that wait for an answer at once.")] = 32
+
+
+class DnsZonesSettings(Section):
+    """Which DNS zones are polled."""
+
+    discover: Annotated[bool, Field(description="Find zones by the platform's search.")] = True
+    ids: Annotated[tuple[Identifier, ...], Field(description="Zones that are polled whatever is discovered.")] = ()
+    ids_file: Annotated[
+        IdsFile | None,
+        PlainValidator(parse_ids_file),
+        PlainSerializer(lambda file: None if file is None else str(file.path)),
+        Field(description="A file of such ids, one a line; '#' starts a comment."),
+    ] = None
+    include: Annotated[
+        tuple[Pattern, ...], Field(description="Only discovered zones whose domain one of these patterns is found in.")
+    ] = ()
+    exclude: Annotated[
+        tuple[Pattern, ...], Field(description="Never discovered zones that one of these is found in.")
+    ] = ()
+
+    def all_ids(self) -> tuple[int, ...]:
+        """The fixed ids, of the list and of the file, each once."""
+        return tuple(dict.fromkeys((*self.ids, *(self.ids_file.ids if self.ids_file else ()))))
+
+
+class ScriptsSettings(Section):
+    """Which edge scripts are polled, and how."""
+
+    discover: Annotated[bool, Field(description="Find scripts by the platform's search.")] = True
+    ids: Annotated[tuple[Identifier, ...], Field(description="Scripts that are polled whatever is discovered.")] = ()
+    read: Annotated[
+        Literal["get", "update"],
+        Field(description="Read by GET, or by the documented update POST with an empty body."),
+    ] = "get"
+    monthly_budget_dollars: Annotated[
+        Mapping[Text, Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]],
+        Field(description="A script's name and what it may cost in a month; a metric of its own."),
+    ] = Field(default_factory=dict)
+
+
+class ShieldZonesSettings(Section):
+    """Which shield zones are polled."""
+
+    discover: Annotated[bool, Field(description="Find shield zones by the platform's list.")] = True
+    ids: Annotated[tuple[Identifier, ...], Field(description="Shield zones polled whatever is discovered.")] = ()
+    rate_limits: Annotated[
+        bool, Field(description="Find each zone's rate limits, where the platform has the listing.")
+    ] = True
+
+
+class RateLimitSettings(Section):
+    """One rate limit that is polled."""
+
+    id: Annotated[Identifier, Field(description="The rate limit's id.")]
+    name: Annotated[str, Field(description="What the metrics call it.")] = ""
+    shield_zone_id: Annotated[Identifier | None, Field(description="The shield zone that it belongs to.")] = None
+
+
+class AccessListSettings(Section):
+    """One custom access list that is polled."""
+
+    shield_zone_id: Annotated[Identifier, Field(description="The id of the shield zone that it belongs to.")]
+    id: Annotated[Identifier, Field(description="The access list's id.")]
+
+
+class WafCustomRuleSettings(Section):
+    """One custom WAF rule that is polled."""
+
+    id: Annotated[Identifier, Field(description="The rule's id.")]
+
+
+class ImageSettings(Section):
+    """One container image whose tags are listed."""
+
+    registry_id: Annotated[Text, Field(description="The registry: dockerhub, github or its number.")]
+    namespace: Annotated[Text, Field(description="The image's namespace.")]
+    name: Annotated[Text, Field(description="The image's name.")]
+    watch_tags: Annotated[tuple[Text, ...], Field(description="Tags whose presence is a metric each.")] = ()
+
+
+class AccountSettings(Section):
+    """One account on the platform."""
+
+    name: Annotated[Text, Field(description="The account's name, which is a label of its metrics.")]
+    base_url: Annotated[BaseUrl, Field(description="The platform's address, such as https://api.example.net.")]
+    api_key: Annotated[Secret, Field(description="The account's key.")] = None
+    api_key_file: Annotated[SecretFile, Field(description="The file that holds the account's key.")] = None
+    auth: Annotated[
+        Literal["access_key", "bearer"],
+        Field(
+            description="How the key is sent: in the AccessKey header, or as a bearer token.",
+            json_schema_extra={"secret": True},  # a key put here by mistake is not shown
+        ),
+    ] = "access_key"
+    budget: BudgetSettings = BudgetSettings()
+    timeout: Annotated[Timeout, Field(description="The deadline of one attempt as a whole.")] = 10.0
+    proxy: Annotated[ProxyUrl, Field(description="The HTTP proxy on the way.", repr=False)] = None
+    ca_file: Annotated[FilePath, Field(description="Certificates of the authorities that are trusted, PEM.")] = None
+    dns_zones: DnsZonesSettings = DnsZonesSettings()
+    scripts: ScriptsSettings = ScriptsSettings()
+    shield_zones: ShieldZonesSettings = ShieldZonesSettings()
+    rate_limits: tuple[RateLimitSettings, ...] = ()
+    access_lists: tuple[AccessListSettings, ...] = ()
+    waf_custom_rules: tuple[WafCustomRuleSettings, ...] = ()
+    images: tuple[ImageSettings, ...] = ()
+    searches: Annotated[tuple[Text, ...], Field(description="Words whose number of search results is a metric.")] = ()
+
+    def credential(self) -> SecretStr:
+        """The key as it is now.
+
+        Raises:
+            SecretFileError: Its file cannot be used.
+        """
+        return stored_secret(self.api_key, self.api_key_file)
+
+    @classmethod
+    def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
+        """One credential; nothing that is polled twice."""
+        yield from one_of(raw, "api_key", "api_key_file")
+        for key in ("rate_limits", "access_lists", "waf_custom_rules"):
+            yield from distinct(raw, key, "id")
+        seen: set[tuple[str, ...]] = set()
+        for place, image in enumerate(items(raw.get("images"))):
+            name = tuple(str(peek(image, part)) for part in ("registry_id", "namespace", "name"))
+            if name in seen:
+                yield at(("images", place), refused(f"the image {'/'.join(name)} stands twice"))
+            seen.add(name)
+
+
+def stored_secret(secret: SecretStr | None, file: Path | None) -> SecretStr:
+    """The one of the two that is set; validation has seen to it that one is."""
+    if file is not None:
+        return read_secret(file)
+    return secret if secret is not None else SecretStr("")
+
+
+def one_of(raw: Mapping[str, object], key: str, file_key: str) -> Iterator[InitErrorDetails]:
+    """Exactly one of a secret and its file."""
+    given = [name for name in (key, file_key) if raw.get(name) is not None]
+    if not given:
+        yield at((key,), refused(f"missing; expected {key} or {file_key}"))
+    elif len(given) > 1:
+        yield at((file_key,), refused(f"stands beside {key}; expected one of the two"))
+
+
+def distinct(raw: Mapping[str, object], key: str, name: str) -> Iterator[InitErrorDetails]:
+    """No two items of a list with the same name or id."""
+    seen: dict[str, int] = {}
+    for place, item in enumerate(items(raw.get(key))):
+        value = peek(item, name)
+        if value is None or isinstance(value, Mapping | list):
+            continue
+        text = str(value).strip()
+        text = str(int(text)) if text.isdecimal() and len(text) <= _MOST_DIGITS else text  # 07 is 7
+        if text in seen:
+            yield at((key, place, name), refused(f"'{text[:60]}' stands twice, first in {key}[{seen[text]}]"))
+        seen.setdefault(text, place)

@@ -1,0 +1,169 @@
+"""A database on the platform, and the queries whose answers are metrics."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Annotated
+from urllib.parse import unquote, urlunsplit
+
+from pydantic import BeforeValidator, Field, SecretStr, model_validator
+from pydantic_core import InitErrorDetails
+
+from exporter.configuration.section import Section, at, expected, items, peek, refused
+from exporter.settings.account import BudgetSettings, one_of, stored_secret
+from exporter.settings.secret import Secret, SecretFile
+from exporter.settings.values import OptionalInterval, Text, Timeout, split_url
+
+TOKEN_PARAMETER = "authToken"  # noqa: S105 - the parameter's name, no token
+_SCHEMES = {"libsql": "https", "https": "https", "http": "http"}
+_EXAMPLE = "libsql://abc.lite.example.net"
+_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
+_DATABASE_NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_.-]*")
+_FAMILIES_OF_OUR_OWN = frozenset({"up", "query_duration_seconds", "query_rows"})
+
+
+def parse_query_name(value: object) -> str:
+    """A query's name, which becomes a part of a metric's."""
+    if not isinstance(value, str) or not _NAME.fullmatch(value):
+        raise expected("a name of letters, digits and '_' that starts with no digit, best in lower case")
+    if value in _FAMILIES_OF_OUR_OWN:
+        raise refused(f"'{value}' is taken: the exporter has a metric edge_database_{value} of its own")
+    return value
+
+
+def parse_label(value: object) -> str:
+    """A label's name, which is a column's as well."""
+    if not isinstance(value, str) or not _NAME.fullmatch(value):
+        raise expected("a label name of letters, digits and '_' that starts with no digit")
+    if value == "database":
+        raise refused("'database' is taken: every query's metric has that label already")
+    if value.startswith("__"):
+        raise refused(f"'{value}' starts with '__', which Prometheus keeps for itself")
+    return value
+
+
+def parse_database_name(value: object) -> str:
+    """A database's name, which becomes a label's value."""
+    if not isinstance(value, str) or not _DATABASE_NAME.fullmatch(value):
+        raise expected("a name of letters, digits, '_', '-' and '.'")
+    return value
+
+
+def parse_database_url(value: object) -> str:
+    """A database's address as HTTP reaches it; `libsql://` means `https://`."""
+    parts = split_url(value, _SCHEMES, _EXAMPLE)
+    if parts.username is not None or parts.password is not None:
+        raise refused("holds a user name or a password; expected a URL without, and the token in auth_token")
+    if any(name != TOKEN_PARAMETER for name, _ in _parameters(parts.query)) or parts.fragment:
+        raise refused(f"holds a query other than {TOKEN_PARAMETER}, or a fragment; expected a URL such as {_EXAMPLE}")
+    return urlunsplit(parts._replace(path=parts.path.rstrip("/"), query=""))
+
+
+def token_in_url(value: object) -> str | None:
+    """The token that client libraries accept as a part of the URL."""
+    if not isinstance(value, str):
+        return None
+    return dict(_parameters(value.partition("?")[2])).get(TOKEN_PARAMETER)
+
+
+def _parameters(query: str) -> list[tuple[str, str]]:
+    """A query's names and values; a '+' stays one, as it may be a part of a token."""
+    pairs = (part.partition("=") for part in query.split("&") if part)
+    return [(unquote(name), unquote(value)) for name, _, value in pairs]
+
+
+def _parse_sql(value: object) -> str:
+    if not isinstance(value, str):
+        raise expected("an SQL statement")
+    if not value.strip():
+        raise refused("is empty; expected an SQL statement")
+    return value.strip()
+
+
+class QuerySettings(Section):
+    """One SQL query whose rows become the samples of one gauge."""
+
+    name: Annotated[
+        str,
+        BeforeValidator(parse_query_name),
+        Field(description="The query's name, which makes the metric edge_database_<name>."),
+    ]
+    help: Annotated[str, Field(description="The metric's help text.")] = ""
+    sql: Annotated[str, BeforeValidator(_parse_sql), Field(description="One reading SQL statement.")]
+    value: Annotated[Text, Field(description="The column that holds the value.")] = "value"
+    labels: Annotated[
+        tuple[Annotated[str, BeforeValidator(parse_label)], ...], Field(description="The columns that become labels.")
+    ] = ()
+    interval: Annotated[OptionalInterval, Field(description="How often; null is the database collector's.")] = None
+    max_rows: Annotated[int, Field(ge=1, le=1_000_000, description="More rows than these are a failure.")] = 1000
+
+    @classmethod
+    def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
+        """Each column has one use."""
+        labels = [label for label in items(raw.get("labels")) if isinstance(label, str)]
+        for place, label in enumerate(labels):
+            if label in labels[:place]:
+                yield at(("labels", place), refused(f"'{label}' stands twice"))
+            elif label == raw.get("value", "value"):
+                yield at(("labels", place), refused(f"'{label}' is the value's column, which cannot be a label too"))
+
+
+class DatabaseSettings(Section):
+    """One database."""
+
+    name: Annotated[
+        str,
+        BeforeValidator(parse_database_name),
+        Field(description="The database's name, which is a label of its metrics."),
+    ]
+    url: Annotated[
+        str,
+        BeforeValidator(parse_database_url),
+        Field(description=f"The database's address, such as {_EXAMPLE}.", json_schema_extra={"secret": True}),
+    ]
+    auth_token: Annotated[Secret, Field(description="The access token; a read-only one suffices.")] = None
+    auth_token_file: Annotated[SecretFile, Field(description="The file that holds the access token.")] = None
+    budget: BudgetSettings = BudgetSettings()
+    timeout: Annotated[Timeout, Field(description="The deadline of one attempt as a whole.")] = 10.0
+    queries: tuple[QuerySettings, ...] = ()
+
+    def credential(self) -> SecretStr:
+        """The access token as it is now.
+
+        Raises:
+            SecretFileError: Its file cannot be used.
+        """
+        return stored_secret(self.auth_token, self.auth_token_file)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _take_the_token_out_of_the_url(cls, data: object) -> object:
+        if not isinstance(data, Mapping):
+            return data
+        token = token_in_url(data.get("url"))
+        given = data.get("auth_token") or data.get("auth_token_file")
+        return {**data, "auth_token": token} if token and not given else data
+
+    @classmethod
+    def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
+        """One credential, wherever it stands."""
+        if token_in_url(raw.get("url")) is None:
+            yield from one_of(raw, "auth_token", "auth_token_file")
+        elif raw.get("auth_token") is not None or raw.get("auth_token_file") is not None:
+            yield at(
+                ("url",), refused(f"holds an {TOKEN_PARAMETER} beside auth_token or auth_token_file; expected one")
+            )
+
+
+def distinct_queries(raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
+    """No two queries of the same name, whichever database they are for: they would be one metric."""
+    seen: dict[str, str] = {}
+    for outer, database in enumerate(items(raw.get("databases"))):
+        for inner, query in enumerate(items(peek(database, "queries"))):
+            name = peek(query, "name")
+            if not isinstance(name, str):
+                continue
+            place = f"databases[{outer}].queries[{inner}]"
+            if name in seen:
+                message = f"'{name[:60]}' stands twice, first in {seen[name]}"
+                yield at(("databases", outer, "queries", inner, "name"), refused(message))
+            seen.setdefault(name, place)

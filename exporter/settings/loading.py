@@ -1,0 +1,100 @@
+"""Loads the settings: flags over environment over file, or every fault of all three at once."""
+
+import socket
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_settings import InitSettingsSource
+
+from exporter.configuration.faults import ConfigurationError, Fault, KeyPath
+from exporter.configuration.wording import faults_of
+from exporter.configuration.yaml_marks import MarkedFile, file_names_resolved, read_marked
+from exporter.settings.layers import CONFIG_VARIABLE, Layer, environment_layer, flag_layer
+from exporter.settings.leaves import FIRST_ACCOUNT, FIRST_DATABASE, account_variables, database_variables
+from exporter.settings.leaves import flags as every_flag
+from exporter.settings.model import Settings
+from exporter.settings.service import ShardOrdinalError
+
+
+class SettingsError(ConfigurationError):
+    """The settings are refused; `faults` names everything that is wrong with them."""
+
+
+def load(
+    config: Path | None,
+    flags: Mapping[str, str] | None,
+    environ: Mapping[str, str],
+    *,
+    host_name: str | None = None,
+) -> Settings:
+    """The settings that flags, environment and file make together.
+
+    Args:
+        config: The configuration file; without one, the file that `EDGE_EXPORTER_CONFIG` names, if any.
+        flags: The values of flags by their names, as `--web.listen`.
+        environ: The environment; an empty variable counts as not set.
+        host_name: The machine's name, for `shard.index: auto`; the real one where none is given.
+
+    Raises:
+        SettingsError: Something is wrong; it holds every fault.
+    """
+    named = environ.get(CONFIG_VARIABLE, "").strip()
+    path = config or (Path(named) if named else None)
+    file = read_marked(path, example="accounts:") if path is not None else MarkedFile("", {})
+    resolved = file_names_resolved(file.data or {}, path.parent) if path else {}
+    known = every_flag()
+    environment = environment_layer(environ, known, resolved)
+    command_line = flag_layer(flags or {}, known, {**resolved, **environment.data})
+    faults = [*file.faults, *environment.faults, *command_line.faults]
+    origins = _Origins(file, environment, command_line)
+    settings = None
+    if file.data is not None:
+        try:
+            settings = _merged(command_line.data, environment.data, resolved)
+            settings.shard.resolve(host_name or socket.gethostname())
+        except ValidationError as error:
+            faults.extend(faults_of(error, Settings, origins.locate))
+        except ShardOrdinalError as error:
+            faults.append(Fault(*origins.locate(("shard", "index")), "shard.index", str(error)))
+    if faults or settings is None:
+        raise SettingsError(sorted(dict.fromkeys(faults), key=_reading_order))
+    return settings
+
+
+def _merged(*layers: Mapping[str, object]) -> Settings:
+    """The layers as one, the first over the others."""
+    sources = tuple(InitSettingsSource(Settings, dict(layer)) for layer in layers)
+    # A mapping, because a type checker derives the arguments from the fields and does not know this one.
+    arguments: dict[str, Any] = {"_build_sources": (sources, {})}
+    return Settings(**arguments)
+
+
+def _reading_order(fault: Fault) -> tuple[bool, str, int]:
+    """Files with their lines first, then flags and variables."""
+    return fault.line is None, fault.source, fault.line or 0
+
+
+class _Origins:
+    """Finds who said what stands at a path, or who should have said what is missing there."""
+
+    def __init__(self, file: MarkedFile, environment: Layer, command_line: Layer) -> None:
+        self._file = file
+        self._above = (command_line, environment)
+
+    def locate(self, path: KeyPath) -> tuple[str, int | None]:
+        for layer in self._above:
+            if path in layer.origins:
+                return layer.origins[path], None
+        if len(path) > 1 and not self._file.holds(path[:2]):
+            return self._would_say(path), None
+        return self._file.source, self._file.line(path)
+
+    def _would_say(self, path: KeyPath) -> str:
+        return dict(_variables()).get(path, self._file.source)
+
+
+def _variables() -> Iterator[tuple[KeyPath, str]]:
+    yield from (((*FIRST_ACCOUNT, key), variable) for variable, key in account_variables().items())
+    yield from (((*FIRST_DATABASE, key), variable) for variable, key in database_variables().items())

@@ -1,0 +1,214 @@
+"""The exporter itself: its collectors, its series, its web server, its state, its shard and its log."""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, PlainValidator, model_validator
+from pydantic_core import InitErrorDetails
+
+from exporter.configuration.section import Section, at, expected, refused
+from exporter.settings.values import (
+    FilePath,
+    Interval,
+    Listen,
+    ListenAddress,
+    Metavar,
+    OptionalInterval,
+    Pattern,
+    Retention,
+    RoutePrefix,
+    format_duration,
+    parse_duration,
+)
+
+_MOST_SHARDS = 1024
+_ORDINAL = re.compile(r"[0-9]{1,6}\Z")
+
+DEFAULT_INTERVALS: Mapping[str, float] = {
+    "dns_statistics": 300.0,
+    "dns_record_scans": 600.0,
+    "scripts": 900.0,
+    "shield_rate_limits": 60.0,
+    "shield_zones": 300.0,
+    "shield_api_guardian": 900.0,
+    "shield_bot_detection": 900.0,
+    "shield_access_lists": 900.0,
+    "shield_waf_custom_rules": 900.0,
+    "shield_waf_plans": 3600.0,
+    "container_tags": 900.0,
+    "search": 600.0,
+    "database": 60.0,
+    "discovery": 600.0,
+}
+
+
+class ShardOrdinalError(Exception):
+    """`shard.index` is `auto` and the host name ends in no ordinal that is below the total."""
+
+
+class CollectorSettings(Section):
+    """Whether and how often a collector polls each of its targets."""
+
+    enabled: Annotated[bool, Field(description="Whether it runs at all.")] = True
+    interval: Annotated[Interval, Field(description="How often each target is polled.")]
+    stale_after: Annotated[
+        OptionalInterval,
+        Field(description="How long a failing target's last values stay; null is three effective intervals."),
+    ] = None
+
+    @classmethod
+    def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
+        """A target is not stale before it is polled again."""
+        interval, stale_after = (_seconds(raw.get(key)) for key in ("interval", "stale_after"))
+        if interval is not None and stale_after is not None and stale_after < interval:
+            message = (
+                f"found {format_duration(stale_after)}, expected at least the interval ({format_duration(interval)})"
+            )
+            yield at(("stale_after",), refused(message))
+
+
+def _seconds(value: object) -> float | None:
+    if isinstance(value, str):
+        return parse_duration(value)
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _every(name: str) -> CollectorSettings:
+    return CollectorSettings(interval=DEFAULT_INTERVALS[name])
+
+
+class CollectorsSettings(Section):
+    """Every collector by its name."""
+
+    dns_statistics: CollectorSettings = _every("dns_statistics")
+    dns_record_scans: CollectorSettings = _every("dns_record_scans")
+    scripts: CollectorSettings = _every("scripts")
+    shield_rate_limits: CollectorSettings = _every("shield_rate_limits")
+    shield_zones: CollectorSettings = _every("shield_zones")
+    shield_api_guardian: CollectorSettings = _every("shield_api_guardian")
+    shield_bot_detection: CollectorSettings = _every("shield_bot_detection")
+    shield_access_lists: CollectorSettings = _every("shield_access_lists")
+    shield_waf_custom_rules: CollectorSettings = _every("shield_waf_custom_rules")
+    shield_waf_plans: CollectorSettings = _every("shield_waf_plans")
+    container_tags: CollectorSettings = _every("container_tags")
+    search: CollectorSettings = _every("search")
+    database: CollectorSettings = _every("database")
+    discovery: CollectorSettings = _every("discovery")
+
+    def by_name(self) -> dict[str, CollectorSettings]:
+        """The collectors' settings, to be looked up by a collector's name."""
+        return {name: getattr(self, name) for name in type(self).model_fields}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_in_the_intervals(cls, data: object) -> object:
+        """A collector whose other settings are written keeps its own interval."""
+        if not isinstance(data, Mapping):
+            return data
+        return {
+            name: {**given, "interval": DEFAULT_INTERVALS[name]}
+            if isinstance(given, Mapping) and name in DEFAULT_INTERVALS and given.get("interval") is None
+            else given
+            for name, given in data.items()
+        }
+
+
+class SeriesSettings(Section):
+    """Which series are served."""
+
+    max_per_family: Annotated[int, Field(ge=1, le=100_000_000, description="Series of one family, at most.")] = (
+        1_000_000
+    )
+    deny: Annotated[
+        tuple[Pattern, ...], Field(description="Families that are not served; patterns of whole names.")
+    ] = ()
+    allow: Annotated[tuple[Pattern, ...], Field(description="The only families that are served; all where empty.")] = ()
+    created: Annotated[bool, Field(description="Serve counters' _created in OpenMetrics.")] = False
+
+    def serves(self, family: str) -> bool:
+        """Whether a family of this name is served."""
+        is_allowed = not self.allow or any(pattern.fullmatch(family) for pattern in self.allow)
+        return is_allowed and not any(pattern.fullmatch(family) for pattern in self.deny)
+
+
+class WebSettings(Section):
+    """The exporter's own web server."""
+
+    listen: Annotated[Listen, Field(description="The address to listen on.")] = ListenAddress("127.0.0.1", 9877)
+    config_file: Annotated[
+        FilePath, Field(description="A Prometheus exporters' web configuration file: TLS and basic auth.")
+    ] = None
+    route_prefix: Annotated[RoutePrefix, Field(description="What every path starts with.")] = "/"
+
+
+class StateSettings(Section):
+    """The file that counters survive a restart in."""
+
+    path: Annotated[FilePath, Field(description="The state file; null: counters start anew with the process.")] = Path(
+        "edge-exporter-state.db"
+    )
+    retention: Annotated[Retention, Field(description="How long a removed target's counters are kept.")] = 2_592_000.0
+
+
+def _parse_index(value: object) -> int | Literal["auto"]:
+    if value == "auto":
+        return "auto"
+    text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    if not isinstance(text, str) or not re.fullmatch(r"[0-9]{1,9}", text.strip()):
+        raise expected("a whole number from 0, or auto")
+    return int(text)
+
+
+class ShardSettings(Section):
+    """Which share of the targets is this process's."""
+
+    index: Annotated[
+        int | Literal["auto"],
+        PlainValidator(_parse_index),
+        Metavar("INTEGER|auto"),
+        Field(description="This shard's number, from 0; auto: the ordinal at the end of the host name."),
+    ] = 0
+    total: Annotated[int, Field(ge=1, le=_MOST_SHARDS, description="How many shards there are.")] = 1
+
+    def resolve(self, host_name: str) -> int:
+        """This shard's number.
+
+        Raises:
+            ShardOrdinalError: The number is to come from the host name, and cannot.
+        """
+        if self.index != "auto":
+            return self.index
+        found = _ORDINAL.search(host_name.partition(".")[0])
+        if found is None:
+            raise ShardOrdinalError(f"the host name '{host_name}' does not end in an ordinal, as in 'exporter-0'")
+        ordinal = int(found.group())
+        if ordinal >= self.total:
+            raise ShardOrdinalError(
+                f"the host name '{host_name}' says {ordinal}, expected less than the total ({self.total})"
+            )
+        return ordinal
+
+    @classmethod
+    def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
+        """The shard is one of the total."""
+        index, total = (_whole(raw.get(key, default)) for key, default in (("index", 0), ("total", 1)))
+        if index is not None and total is not None and index >= total >= 1:
+            yield at(("index",), refused(f"found {index}, expected less than the total ({total})"))
+
+
+def _whole(value: object) -> int | None:
+    text = str(value).strip()
+    return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else None
+
+
+class LogSettings(Section):
+    """The log."""
+
+    level: Annotated[Literal["debug", "info", "warning", "error"], Field(description="The least that is logged.")] = (
+        "info"
+    )
+    format: Annotated[
+        Literal["auto", "console", "json"], Field(description="auto: console on a terminal, JSON elsewhere.")
+    ] = "auto"

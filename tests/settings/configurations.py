@@ -1,0 +1,50 @@
+"""Writes configuration files for tests, and loads them as a person would."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from textwrap import dedent
+
+from exporter.settings import Fault, Settings, SettingsError, load
+
+ENOUGH = {"EDGE_EXPORTER_BASE_URL": "https://api.example.net", "EDGE_EXPORTER_API_KEY": "hunter2"}
+ACCOUNT = """\
+accounts:
+  - name: main
+    base_url: https://api.example.net
+    api_key: hunter2
+"""
+
+
+def write(directory: Path, text: str, name: str = "config.yml") -> Path:
+    """A file with this text, whose common indentation goes."""
+    path = directory / name
+    path.write_text(dedent(text), encoding="utf-8")
+    return path
+
+
+def load_text(
+    directory: Path,
+    text: str,
+    flags: Mapping[str, str] | None = None,
+    environ: Mapping[str, str] | None = None,
+    host_name: str = "host",
+) -> Settings:
+    """The settings of a file with this text."""
+    return load(write(directory, text), flags, environ or {}, host_name=host_name)
+
+
+def refusal(
+    directory: Path,
+    text: str | None,
+    flags: Mapping[str, str] | None = None,
+    environ: Mapping[str, str] | None = None,
+    host_name: str = "host",
+) -> list[str]:
+    """The faults of a file with this text, as they are printed, the directory aside; none where it is accepted."""
+    path = None if text is None else write(directory, text)
+    faults: tuple[Fault, ...] = ()
+    try:
+        load(path, flags, environ or {}, host_name=host_name)
+    except SettingsError as error:
+        faults = error.faults
+    return [str(fault).replace(f"{directory}/", "") for fault in faults]

@@ -1,0 +1,83 @@
+"""Damaged configurations: whatever stands in a file, it ends in settings or in faults, never in another error."""
+
+from pathlib import Path
+
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from exporter.settings import Fault, Settings, SettingsError, flags, load
+from exporter.settings.account import AccountSettings
+from exporter.settings.database import DatabaseSettings, QuerySettings
+from exporter.settings.service import CollectorSettings, CollectorsSettings
+
+NOT_OURS = ("Input should", "should have", "Value error", "validation error", "Traceback")
+SECRET = "S3CRET-0f3c9a7e"
+KEYS = sorted(
+    {
+        key
+        for model in (Settings, AccountSettings, DatabaseSettings, QuerySettings, CollectorSettings, CollectorsSettings)
+        for key in model.model_fields
+    }
+    | {"ids", "ids_file", "include", "id", "listen", "path", "index", "total", "level", "deny", "stray", ""}
+)
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.dates() | st.sampled_from(
+    ["auto", "null", "5m", "https://x", "libsql://x?authToken=y", "[", "(", ":1", "/", "0", "main"]
+)  # fmt: skip
+DAMAGE = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4),
+    max_leaves=15,
+)
+
+
+def outcome(config: Path | None, values: dict[str, str], environ: dict[str, str]) -> str:
+    """What came of it, in words."""
+    faults: tuple[Fault, ...] = ()
+    try:
+        return repr(load(config, values, environ, host_name="pod-0"))
+    except SettingsError as error:
+        faults = error.faults
+    return "\n".join(str(fault) for fault in faults if fault.message)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(data=st.dictionaries(st.sampled_from(KEYS), DAMAGE, max_size=5))
+def test_any_data_is_settings_or_faults(tmp_path: Path, data: dict[str, object]) -> None:
+    path = tmp_path / "config.yml"
+    path.write_text(yaml.safe_dump(data, allow_unicode=True), encoding="utf-8")
+    told = outcome(path, {}, {"EDGE_EXPORTER_BASE_URL": "https://x", "EDGE_EXPORTER_API_KEY": "hunter2"})
+    assert told != ""
+    assert not any(words in told for words in NOT_OURS)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(
+    account=st.dictionaries(st.sampled_from(list(AccountSettings.model_fields)), DAMAGE, max_size=6),
+    database=st.dictionaries(st.sampled_from(list(DatabaseSettings.model_fields)), DAMAGE, max_size=4),
+    key=st.sampled_from(["api_key", "auth_token"]),
+)
+def test_no_damage_around_a_secret_brings_it_to_light(
+    tmp_path: Path, account: dict[str, object], database: dict[str, object], key: str
+) -> None:
+    path = tmp_path / "config.yml"
+    data = {"accounts": [{**account, key: SECRET}], "databases": [{**database, key: SECRET}]}
+    path.write_text(yaml.safe_dump(data, allow_unicode=True), encoding="utf-8")
+    assert SECRET not in outcome(path, {}, {})
+
+
+@settings(deadline=None)
+@given(
+    values=st.dictionaries(st.sampled_from([flag.name for flag in flags()]), st.text(max_size=8), max_size=6),
+    environ=st.dictionaries(
+        st.sampled_from(
+            [flag.variable for flag in flags()] + ["PLATFORM_DATABASE_URL", "PLATFORM_DATABASE_AUTH_TOKEN"]
+        ),
+        st.text(max_size=8),
+        max_size=6,
+    ),
+)
+def test_any_flags_and_variables_are_settings_or_faults(values: dict[str, str], environ: dict[str, str]) -> None:
+    told = outcome(None, values, environ)
+    assert told != ""
+    assert not any(words in told for words in NOT_OURS)

@@ -1,0 +1,56 @@
+"""Structured logs."""
+
+import io
+import json
+import logging
+
+from exporter.log import configure, logger
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        """Whether it is a terminal: it says so."""
+        return True
+
+
+def test_elsewhere_than_on_a_terminal_each_line_is_json_with_the_facts_as_keys() -> None:
+    out = io.StringIO()
+    configure("info", "auto", out)
+    logger().warning("target fails", target="dns_zone/102", reason="timeout")
+    line = json.loads(out.getvalue())
+    assert line.pop("timestamp").endswith("Z")
+    assert line == {"event": "target fails", "level": "warning", "target": "dns_zone/102", "reason": "timeout"}
+
+
+def test_on_a_terminal_it_is_for_people() -> None:
+    out = Terminal()
+    configure("info", "auto", out)
+    logger().warning("target fails", target="dns_zone/102")
+    assert "target fails" in out.getvalue()
+    assert not out.getvalue().startswith("{")
+
+
+def test_what_is_less_severe_than_the_level_is_not_written() -> None:
+    out = io.StringIO()
+    configure("warning", "json", out)
+    logger().info("routine")
+    assert out.getvalue() == ""
+
+
+def test_a_logger_that_was_made_earlier_follows_a_new_level() -> None:
+    out = io.StringIO()
+    configure("warning", "json", out)
+    early = logger()
+    configure("info", "json", out)
+    early.info("now heard")
+    assert json.loads(out.getvalue())["event"] == "now heard"
+
+
+def test_libraries_speak_in_the_same_form_and_never_below_a_warning() -> None:
+    out = io.StringIO()
+    configure("debug", "json", out)
+    logging.getLogger("asyncio").debug("chatter")
+    logging.getLogger("asyncio").warning("slow callback")
+    assert json.loads(out.getvalue())["event"] == "slow callback"
