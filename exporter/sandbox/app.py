@@ -1,0 +1,85 @@
+"""The sandbox as an ASGI application."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from exporter.sandbox import control
+from exporter.sandbox.answers import payload
+from exporter.sandbox.endpoints import containers, database, dns, protection, scripting, search, shield, waf
+from exporter.sandbox.fault_gate import FaultGate
+from exporter.sandbox.faults import Faults
+from exporter.sandbox.openapi import describe
+from exporter.sandbox.operation import Operation, route
+from exporter.sandbox.timestamps import http_date
+from exporter.sandbox.world import World
+
+OPERATIONS: Final[tuple[Operation, ...]] = (
+    *dns.OPERATIONS,
+    *shield.OPERATIONS,
+    *protection.OPERATIONS,
+    *waf.OPERATIONS,
+    *scripting.OPERATIONS,
+    *search.OPERATIONS,
+    *containers.OPERATIONS,
+)
+
+
+class WorldDate:
+    """Gives every response the Date of the world's clock."""
+
+    def __init__(self, app: ASGIApp, world: World) -> None:
+        self._app = app
+        self._world = world
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def dated(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = list(message.get("headers", ()))
+                if not any(name == b"date" for name, _ in headers):
+                    headers.append((b"date", http_date(self._world.clock.now()).encode()))
+                message["headers"] = headers
+            await send(message)
+
+        await self._app(scope, receive, dated)
+
+
+def create_app(world: World, faults: Faults | None = None) -> Starlette:
+    """Build the application that serves a world; it holds both as `state.world` and `state.faults`."""
+    scripted = Faults(world.seed) if faults is None else faults
+
+    async def openapi(_request: Request) -> Response:
+        return payload(describe(OPERATIONS))
+
+    @asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        yield
+        world.close()
+
+    app = Starlette(
+        routes=[
+            *(route(operation, world) for operation in OPERATIONS),
+            *database.routes(world),
+            *control.routes(world, scripted),
+            Route("/openapi.json", openapi),
+        ],
+        middleware=[Middleware(WorldDate, world), Middleware(FaultGate, scripted, world.clock)],
+        lifespan=lifespan,
+    )
+    # The platform does not guess what a path with one slash too many means.
+    app.router.redirect_slashes = False
+    app.state.world = world
+    app.state.faults = scripted
+    return app

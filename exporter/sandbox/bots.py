@@ -1,0 +1,58 @@
+"""Bots: what a shield zone does about their categories, and how it detects them."""
+
+from enum import IntEnum
+from typing import Any, Final
+
+from exporter.sandbox.noise import Noise
+
+_ACTION, _SENSITIVITY, _COMPLEX, _MODE = range(1, 5)
+_VARIETY: Final = 5
+_UNTOLD: Final = 0
+
+
+class BotAction(IntEnum):
+    """What is done about a category of bots."""
+
+    NONE = 0
+    BLOCK = 1
+    ALLOW = 2
+
+
+class Bots:
+    """Bot categorisation and bot detection of every shield zone."""
+
+    def __init__(self, noise: Noise) -> None:
+        self._noise = noise
+        self._actions: dict[tuple[int, int], BotAction] = {}
+        self._detection: dict[int, dict[str, Any]] = {}
+
+    def action(self, shield_zone_id: int, category: int) -> BotAction:
+        """Return what a shield zone does about a category."""
+        chosen = self._actions.get((shield_zone_id, category))
+        return BotAction(self._noise.whole(0, 2, _ACTION, shield_zone_id, category)) if chosen is None else chosen
+
+    def set_action(self, shield_zone_id: int, category: int, action: BotAction) -> None:
+        """Set what a shield zone does about a category."""
+        self._actions[shield_zone_id, category] = action
+
+    def set_detection(self, shield_zone_id: int, fields: dict[str, Any]) -> None:
+        """Set fields of a shield zone's bot detection to what the answer shall show."""
+        self._detection.setdefault(shield_zone_id, {}).update(fields)
+
+    def detection(self, shield_zone_id: int) -> dict[str, Any]:
+        """Return how a shield zone detects bots, as the platform sends it."""
+        noise = self._noise
+        sensitivities = [noise.whole(1, 3, _SENSITIVITY, shield_zone_id, signal) for signal in range(3)]
+        untold = shield_zone_id % _VARIETY == _UNTOLD
+        shown = {
+            "requestIntegrity": {"sensitivity": sensitivities[0]},
+            "ipAddress": None if untold else {"sensitivity": sensitivities[1]},
+            "browserFingerprint": {
+                "sensitivity": None if untold else sensitivities[2],
+                "aggression": noise.whole(0, 2, _SENSITIVITY, shield_zone_id, 3),
+                "complexEnabled": shield_zone_id % 2 == 1,
+            },
+            "executionMode": noise.whole(0, 1, _MODE, shield_zone_id),
+            "shieldZoneId": shield_zone_id,
+        }
+        return shown | self._detection.get(shield_zone_id, {})

@@ -1,0 +1,199 @@
+"""Rate limits: breaches that come in bursts, with quiet times between them."""
+
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any, Final
+
+from exporter.sandbox.clock import WorldClock
+from exporter.sandbox.noise import Noise
+from exporter.sandbox.timestamps import DAY, date_of, day_number, number_of
+
+WINDOW_DAYS: Final = 28
+_SLOTS: Final = 4
+_SLOT: Final = DAY // _SLOTS
+_HAPPENS, _SIZE, _BEGINS, _LASTS = range(1, 5)
+_OPENING_BURST: Final = 1_800.0
+_SHORTEST: Final = 600.0
+# Even the largest, together with the opening burst, then stays under the rate at which blocking is an alert.
+_SHORTEST_HEALTHY: Final = 1_800.0
+_MIXES: Final = ((5, 4, 1), (1, 2, 7))
+_NAMES: Final = ("login", "api")
+
+
+@dataclass(frozen=True, slots=True)
+class Breaches:
+    """How many breaches were logged, challenged and blocked."""
+
+    logged: int = 0
+    challenged: int = 0
+    blocked: int = 0
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.logged + self.challenged + self.blocked
+
+    def plus(self, other: "Breaches") -> "Breaches":
+        """Return the sums, none of them below 0."""
+        return Breaches(
+            max(0, self.logged + other.logged),
+            max(0, self.challenged + other.challenged),
+            max(0, self.blocked + other.blocked),
+        )
+
+    def answer(self) -> dict[str, int]:
+        """Return them as the platform sends them."""
+        return {
+            "totalBreaches": self.total,
+            "loggedBreaches": self.logged,
+            "challengedBreaches": self.challenged,
+            "blockedBreaches": self.blocked,
+        }
+
+
+@dataclass(slots=True)
+class RateLimit:
+    """A rate limit of a shield zone."""
+
+    limit_id: int
+    name: str
+    shield_zone_id: int
+    quiet: bool = False
+    plain_days: bool = False
+    no_days: bool = False
+    added: dict[int, Breaches] = field(default_factory=dict)
+    dropped: set[int] = field(default_factory=set)
+
+
+class RateLimits:
+    """The account's rate limits, two a shield zone; where all is `healthy`, no burst is a short one."""
+
+    def __init__(self, noise: Noise, clock: WorldClock, shield_zones: int, *, healthy: bool = False) -> None:
+        self._shortest = _SHORTEST_HEALTHY if healthy else _SHORTEST
+        self._noise = noise
+        self._clock = clock
+        self._opening = clock.now()
+        self._limits: dict[int, RateLimit] = {}
+        for zone in range(1, shield_zones + 1):
+            for place, name in enumerate(_NAMES):
+                limit = RateLimit(2 * zone + 1 + place, name, zone)
+                # One that was never breached, and one whose days are plain integers.
+                limit.quiet = limit.no_days = zone == 2 and place == 1  # noqa: PLR2004 - the second zone's
+                limit.plain_days = zone == 3 and place == 1  # noqa: PLR2004 - the third zone's
+                self._limits[limit.limit_id] = limit
+
+    def limits(self, shield_zone_id: int | None = None) -> list[RateLimit]:
+        """Return all rate limits, or those of a shield zone."""
+        return [one for one in self._limits.values() if shield_zone_id in (None, one.shield_zone_id)]
+
+    def find(self, limit_id: int) -> RateLimit | None:
+        """Return a rate limit, if it is there."""
+        return self._limits.get(limit_id)
+
+    def add_limit(self, name: str, shield_zone_id: int, limit_id: int | None = None, *, quiet: bool = True) -> int:
+        """Add a rate limit and return its id; a quiet one has only the breaches that `add_breaches` gives it."""
+        new_id = max([*self._limits, 0]) + 1 if limit_id is None else limit_id
+        if new_id in self._limits:
+            raise ValueError(f"{new_id} is there already")
+        self._limits[new_id] = RateLimit(new_id, name, shield_zone_id, quiet=quiet)
+        return new_id
+
+    def remove_limit(self, limit_id: int) -> None:
+        """Remove a rate limit."""
+        del self._limits[limit_id]
+
+    def add_breaches(
+        self,
+        limit_id: int,
+        *,
+        logged: int = 0,
+        challenged: int = 0,
+        blocked: int = 0,
+        day: date | None = None,
+    ) -> None:
+        """Add breaches to today or to another day; negative numbers take some away."""
+        number = day_number(self._clock.now()) if day is None else number_of(day)
+        limit = self._limits[limit_id]
+        before = limit.added.get(number, Breaches())
+        limit.added[number] = Breaches(
+            before.logged + logged,
+            before.challenged + challenged,
+            before.blocked + blocked,
+        )
+
+    def drop_day(self, limit_id: int, day: date) -> None:
+        """Leave a day out of a rate limit's answers; what truly happened on it stays."""
+        self._limits[limit_id].dropped.add(number_of(day))
+
+    def restore_day(self, limit_id: int, day: date) -> None:
+        """Undo `drop_day`."""
+        self._limits[limit_id].dropped.discard(number_of(day))
+
+    def set_plain_days(self, limit_id: int, *, plain: bool) -> None:
+        """Send a rate limit's days as plain integers, or as objects."""
+        self._limits[limit_id].plain_days = plain
+
+    def set_no_days(self, limit_id: int, *, missing: bool) -> None:
+        """Send null in the place of a rate limit's days, or the days."""
+        self._limits[limit_id].no_days = missing
+
+    def true_breaches(self, limit_id: int, day: date) -> Breaches:
+        """Return what was truly breached on a day by now, whatever the answers show."""
+        return self._counted(self._limits[limit_id], number_of(day), self._clock.now())
+
+    def metrics(self, limit_id: int) -> dict[str, Any]:
+        """Return a rate limit's `overview` and days as the platform sends them."""
+        limit = self._limits[limit_id]
+        now = self._clock.now()
+        today = day_number(now)
+        days: dict[str, Any] = {}
+        overall = Breaches()
+        for day in range(today - WINDOW_DAYS + 1, today + 1):
+            counted = self._counted(limit, day, now)
+            if day in limit.dropped:
+                continue
+            overall = overall.plus(counted)
+            # A day without a breach is not in the map.
+            if counted.total:
+                days[f"{date_of(day):%d-%m-%Y}"] = counted.total if limit.plain_days else counted.answer()
+        return {
+            "overview": overall.answer(),
+            "ratelimitOverviewPastTwentyEightDays": None if limit.no_days else days,
+        }
+
+    def _counted(self, limit: RateLimit, day: int, now: float) -> Breaches:
+        counted = Breaches()
+        if now < day * DAY:
+            return counted
+        if not limit.quiet:
+            for slot in range(_SLOTS):
+                counted = counted.plus(self._burst(limit, day * _SLOTS + slot, now))
+            counted = counted.plus(self._opening_burst(limit, day, now))
+        added = limit.added.get(day)
+        return counted if added is None else counted.plus(added)
+
+    def _burst(self, limit: RateLimit, slot: int, now: float) -> Breaches:
+        noise, limit_id = self._noise, limit.limit_id
+        if not noise.chance(0.3, _HAPPENS, limit_id, slot):
+            return Breaches()
+        begins = slot * _SLOT + noise.between(0, _SLOT * 0.8, _BEGINS, limit_id, slot)
+        lasts = noise.between(self._shortest, 3600, _LASTS, limit_id, slot)
+        size = 20 * 50 ** noise.fraction(_SIZE, limit_id, slot)
+        return _mixed(limit, int(size * min(1.0, max(0.0, (now - begins) / lasts))))
+
+    def _opening_burst(self, limit: RateLimit, day: int, now: float) -> Breaches:
+        # A world that has just opened shows a burst at once: one breach every two seconds for half an hour.
+        begins = max(self._opening - 60, day * DAY)
+        ends = min(self._opening + _OPENING_BURST, (day + 1) * DAY, now)
+        return _mixed(limit, int((ends - begins) / 2)) if ends > begins else Breaches()
+
+
+def _mixed(limit: RateLimit, breaches: int) -> Breaches:
+    # Every ten breaches in a row meet the actions in turn, so that none of the three counts ever falls.
+    logged, challenged, blocked = _MIXES[limit.limit_id % len(_MIXES)]
+    tens, rest = divmod(breaches, logged + challenged + blocked)
+    return Breaches(
+        tens * logged + min(rest, logged),
+        tens * challenged + min(max(0, rest - logged), challenged),
+        tens * blocked + max(0, rest - logged - challenged),
+    )

@@ -1,0 +1,181 @@
+"""The databases: real SQL in SQLite behind the pipeline's streams, batons and tokens."""
+
+import asyncio
+import shutil
+import sqlite3
+import tempfile
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from exporter.sandbox import hrana
+from exporter.sandbox.clock import WorldClock
+from exporter.sandbox.noise import Noise
+from exporter.sandbox.orders import Orders
+from exporter.sandbox.sql import Statement
+from exporter.sandbox.stream import SqlError, Stream, connect
+from exporter.sandbox.tokens import TokenKind
+
+BATON_SECONDS: Final = 10.0
+_REQUEST_SECONDS: Final = 5.0
+_MOST_STREAMS: Final = 64
+_MOST_KNOWN: Final = 256
+_READING: Final = frozenset({"SELECT", "WITH", "VALUES"})
+
+
+class ForbiddenError(Exception):
+    """A request writes under a token that only reads."""
+
+
+class BatonError(Exception):
+    """The baton belongs to no stream, or to one that has expired."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Parked:
+    """A stream that waits for its next request."""
+
+    stream: Stream
+    kind: TokenKind
+    until: float
+
+
+class Database:
+    """One database. Its methods are called from the loop; SQL runs in a thread."""
+
+    def __init__(
+        self,
+        noise: Noise,
+        clock: WorldClock,
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
+        request_seconds: float = _REQUEST_SECONDS,
+    ) -> None:
+        """Prepare a database; its file is created when it is first used."""
+        self._noise = noise
+        self._clock = clock
+        self._monotonic = monotonic
+        self._request_seconds = request_seconds
+        self._orders = Orders(noise)
+        self._batons = 0
+        self._parked: dict[str, _Parked] = {}
+        self._lock = threading.Lock()
+        self._known: dict[tuple[int, str], list[str | None]] = {}
+        self._pool: ThreadPoolExecutor | None = None
+        self._keeper: sqlite3.Connection | None = None
+        self._path = ""
+
+    @property
+    def folder(self) -> Path | None:
+        """Where the database's file lies while it is open."""
+        return Path(self._path).parent if self._keeper is not None else None
+
+    async def answer(self, pipeline: hrana.Pipeline, kind: TokenKind) -> dict[str, Any]:
+        """Execute a pipeline.
+
+        Raises:
+            BatonError: The baton is not valid.
+            ForbiddenError: A request would write, and the token only reads.
+        """
+        loop = asyncio.get_running_loop()
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(2, thread_name_prefix="sandbox-database")
+        self._expire()
+        parked = None
+        if pipeline.baton is not None:
+            parked = self._parked.pop(pipeline.baton, None)
+            if parked is None or parked.kind is not kind:
+                raise BatonError
+        stream, results = await loop.run_in_executor(self._pool, self._run, pipeline, kind, parked)
+        baton = None if stream.is_closed else self._park(stream, kind)
+        return {"baton": baton, "base_url": None, "results": results}
+
+    def close(self) -> None:
+        """Close every connection and remove the file; a later use begins with a new one."""
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None
+        for parked in self._parked.values():
+            parked.stream.close()
+        self._parked.clear()
+        if self._keeper is not None:
+            self._keeper.close()
+            self._keeper = None
+            shutil.rmtree(Path(self._path).parent, ignore_errors=True)
+            self._orders = Orders(self._noise)
+
+    def _run(self, pipeline: hrana.Pipeline, kind: TokenKind, parked: _Parked | None) -> tuple[Stream, list[Any]]:
+        with self._lock:
+            self._prepare()
+        read_only = kind is TokenKind.READ_ONLY
+        if parked is not None:
+            stream = parked.stream
+        else:
+            stream = Stream(connect(self._path, read_only=read_only), self._decltypes, self._monotonic)
+        stream.set_deadline(self._request_seconds)
+        if read_only and stream.writes(pipeline.requests):
+            stream.close()
+            raise ForbiddenError
+        return stream, [_result(stream, request) for request in pipeline.requests]
+
+    def _prepare(self) -> None:
+        if self._keeper is None:
+            folder = tempfile.mkdtemp(prefix="sandbox-database-")
+            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+            self._path = str(Path(folder) / "database.sqlite3")
+            sqlite3.connect(self._path).close()
+            self._keeper = connect(self._path, read_only=False)
+            self._keeper.execute("PRAGMA journal_mode=WAL")
+            self._keeper.execute("PRAGMA synchronous=OFF")
+            self._orders.create(self._keeper)
+        try:
+            self._orders.refresh(self._keeper, self._clock.now())
+        except sqlite3.Error:
+            # Someone holds a transaction, or changed the table: the next request finds it as it is.
+            return
+
+    def _decltypes(self, statement: Statement) -> list[str | None]:
+        """Return the declared types of a query's columns: SQLite tells them of a view."""
+        if statement.first_word not in _READING or self._keeper is None:
+            return []
+        with self._lock:
+            version = self._keeper.execute("PRAGMA schema_version").fetchone()[0]
+            known = self._known.get((version, statement.text))
+            if known is not None:
+                return known
+            try:
+                self._keeper.execute(f"CREATE TEMP VIEW described AS {statement.without_parameters}")
+                columns = self._keeper.execute("PRAGMA temp.table_info(described)").fetchall()
+                self._keeper.execute("DROP VIEW temp.described")
+            except (sqlite3.Error, sqlite3.Warning, ValueError):
+                return []
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            decltypes = self._known[version, statement.text] = [column[2] or None for column in columns]
+            return decltypes
+
+    def _park(self, stream: Stream, kind: TokenKind) -> str:
+        if len(self._parked) >= _MOST_STREAMS:
+            oldest = next(iter(self._parked))
+            self._parked.pop(oldest).stream.close()
+        self._batons += 1
+        baton = self._noise.guid(self._batons)
+        self._parked[baton] = _Parked(stream, kind, self._monotonic() + BATON_SECONDS)
+        return baton
+
+    def _expire(self) -> None:
+        now = self._monotonic()
+        for baton in [baton for baton, parked in self._parked.items() if parked.until <= now]:
+            self._parked.pop(baton).stream.close()
+
+
+def _result(stream: Stream, request: hrana.StreamRequest) -> dict[str, Any]:
+    try:
+        return {"type": "ok", "response": stream.run(request)}
+    except SqlError as error:
+        return {"type": "error", "error": error.answer()}

@@ -1,0 +1,256 @@
+"""DNS zones: their statistics, and what a test may change about them."""
+
+import json
+from dataclasses import dataclass, field
+from datetime import date
+from enum import StrEnum
+from typing import Final
+
+from exporter.sandbox.clock import WorldClock
+from exporter.sandbox.names import zone_name
+from exporter.sandbox.noise import Noise
+from exporter.sandbox.roster import Roster
+from exporter.sandbox.timestamps import DAY, date_of, day_number, number_of
+from exporter.sandbox.traffic import Habits, Traffic, by_record_type, served, smart_part
+
+FIRST_ZONE_ID: Final = 101
+_HISTORY_DAYS: Final = 1_000
+_WINDOW_DAYS: Final = 30
+
+
+class Chart(StrEnum):
+    """A chart of the statistics."""
+
+    QUERIES = "queries"
+    NORMAL = "normal"
+    SMART = "smart"
+    RECORD_TYPES = "record_types"
+
+
+class Shape(StrEnum):
+    """How the platform sends a chart."""
+
+    FULL = "full"
+    EMPTY = "empty"
+    NULL = "null"
+
+
+class KeyFormat(StrEnum):
+    """How the platform writes the key of a bucket."""
+
+    MIDNIGHT = "midnight"
+    DATE = "date"
+    NAIVE = "naive"
+    FRACTION = "fraction"
+
+
+_KEY_PATTERNS: Final = {
+    KeyFormat.MIDNIGHT: "{}T{}Z",
+    KeyFormat.NAIVE: "{}T{}",
+    KeyFormat.FRACTION: "{}T{}.0000000Z",
+}
+
+# The platform leaves charts out in these ways; every twelfth zone is alike.
+_SEEDED_SHAPES: Final[dict[int, dict[Chart, Shape]]] = {
+    1: {Chart.SMART: Shape.EMPTY},
+    2: {Chart.SMART: Shape.NULL},
+    3: {Chart.NORMAL: Shape.NULL, Chart.SMART: Shape.NULL},
+    6: {Chart.NORMAL: Shape.EMPTY, Chart.SMART: Shape.EMPTY},
+    7: {Chart.RECORD_TYPES: Shape.NULL},
+}
+_VARIETY: Final = 12
+
+
+@dataclass(slots=True)
+class _Changes:
+    """What a test changed about a zone."""
+
+    volume: float | None = None
+    routes_smartly: bool | None = None
+    added: dict[int, int] = field(default_factory=dict)
+    dropped: set[int] = field(default_factory=set)
+    shapes: dict[Chart, Shape] = field(default_factory=dict)
+    key_format: KeyFormat = KeyFormat.MIDNIGHT
+    bucket: int = DAY
+    window_days: int = _WINDOW_DAYS
+
+
+class DnsZones:
+    """The account's DNS zones."""
+
+    def __init__(self, noise: Noise, clock: WorldClock, count: int) -> None:
+        self.zones = Roster(FIRST_ZONE_ID, count, zone_name)
+        self._clock = clock
+        self._traffic = Traffic(noise)
+        self._changes: dict[int, _Changes] = {}
+        self._keys: tuple[tuple[KeyFormat, range], list[str]] = ((KeyFormat.MIDNIGHT, range(0)), [])
+
+    def add_zone(
+        self,
+        name: str,
+        zone_id: int | None = None,
+        *,
+        queries_a_day: float | None = None,
+        routes_smartly: bool = True,
+    ) -> int:
+        """Add a zone and return its id; with `queries_a_day=0` it has only the traffic that `add_queries` gives it."""
+        new_id = self.zones.add(name, zone_id)
+        self._changes[new_id] = _Changes(volume=queries_a_day, routes_smartly=routes_smartly)
+        return new_id
+
+    def remove_zone(self, zone_id: int) -> None:
+        """Remove a zone."""
+        self.zones.remove(zone_id)
+        self._changes.pop(zone_id, None)
+
+    def rename_zone(self, zone_id: int, name: str) -> None:
+        """Give a zone another name."""
+        self.zones.rename(zone_id, name)
+
+    def add_queries(self, zone_id: int, queries: int, day: date | None = None) -> None:
+        """Add queries to a day of a zone: to today, late to a past day, or (a negative number) take some away."""
+        number = day_number(self._clock.now()) if day is None else number_of(day)
+        added = self._change(zone_id).added
+        added[number] = added.get(number, 0) + queries
+
+    def set_volume(self, zone_id: int, queries_a_day: float) -> None:
+        """Set how many queries a zone gets on an average day; this rewrites its past as well."""
+        self._change(zone_id).volume = queries_a_day
+
+    def drop_day(self, zone_id: int, day: date) -> None:
+        """Leave a day out of a zone's answers; what truly happened on it stays."""
+        self._change(zone_id).dropped.add(number_of(day))
+
+    def restore_day(self, zone_id: int, day: date) -> None:
+        """Undo `drop_day`."""
+        self._change(zone_id).dropped.discard(number_of(day))
+
+    def set_chart(self, zone_id: int, chart: Chart, shape: Shape) -> None:
+        """Send a zone's chart in full, empty, or as null."""
+        self._change(zone_id).shapes[chart] = shape
+
+    def set_key_format(self, zone_id: int, key_format: KeyFormat) -> None:
+        """Write the keys of a zone's buckets in another way."""
+        self._change(zone_id).key_format = key_format
+
+    def set_bucket_hours(self, zone_id: int, hours: int) -> None:
+        """Make a zone's buckets so many hours long: 1 to 24 that divide a day, or whole days."""
+        if hours < 1 or (hours < 24 and 24 % hours) or (hours > 24 and hours % 24):  # noqa: PLR2004 - hours of a day
+            raise ValueError(f"buckets of {hours} hours do not fit into days")
+        self._change(zone_id).bucket = hours * 3600
+
+    def set_window_days(self, zone_id: int, days: int) -> None:
+        """Set how many days back the window of an answer without dates begins."""
+        self._change(zone_id).window_days = days
+
+    def true_queries(self, zone_id: int, day: date) -> int:
+        """Return how many queries a zone has truly served on a day by now, whatever its answers show."""
+        changes, habits = self._character(zone_id)
+        return _counted(changes, habits, number_of(day), self._clock.now())
+
+    def true_routed(self, zone_id: int, day: date) -> tuple[int, int]:
+        """Return the same as (normal, smart)."""
+        changes, habits = self._character(zone_id)
+        queries = _counted(changes, habits, number_of(day), self._clock.now())
+        smart = smart_part(habits, queries)
+        return queries - smart, smart
+
+    def statistics(self, zone_id: int, date_from: float | None = None, date_to: float | None = None) -> bytes:
+        """Answer with a zone's statistics: of the last 30 days unless both ends of a window are given."""
+        changes, habits = self._character(zone_id)
+        now = self._clock.now()
+        start, end = date_from, date_to
+        if start is None or end is None:
+            start, end = now - changes.window_days * DAY, now
+        start = max(start, (day_number(now) - _HISTORY_DAYS) * DAY)
+        # A window that ends on a date holds all of that date.
+        limit = min(now, end + DAY if end % DAY == 0 else end)
+        last_day = day_number(min(end, now))
+        begins = range(day_number(start) * DAY, (last_day + 1) * DAY, changes.bucket)
+        keys: list[str] = []
+        totals: list[int] = []
+        smarts: list[int] = []
+        for key, begin in zip(self._keys_of(changes.key_format, begins), begins, strict=True):
+            days = range(begin // DAY, min((begin + changes.bucket - 1) // DAY, last_day) + 1)
+            shown = [day for day in days if day not in changes.dropped] if changes.dropped else days
+            if not shown:
+                continue
+            total = smart = 0
+            for day in shown:
+                upper = _counted(changes, habits, day, min(begin + changes.bucket, limit))
+                # The oldest day begins where the window does, and a part of a day where the part before it ends.
+                before = max(begin, start)
+                lower = _counted(changes, habits, day, before) if before > day * DAY else 0
+                # Parts of a day before the window, or still to come, hold nothing.
+                if upper > lower:
+                    total += upper - lower
+                    smart += smart_part(habits, upper) - smart_part(habits, lower)
+            keys.append(key)
+            totals.append(total)
+            smarts.append(smart)
+        return self._body(changes, habits, keys, totals, smarts)
+
+    def _keys_of(self, key_format: KeyFormat, begins: range) -> list[str]:
+        """Return the keys of buckets; those of one day's answers are alike for all zones, and so are kept."""
+        if self._keys[0] != (key_format, begins):
+            self._keys = (key_format, begins), [_key(key_format, begin) for begin in begins]
+        return self._keys[1]
+
+    def _body(self, changes: _Changes, habits: Habits, keys: list[str], totals: list[int], smarts: list[int]) -> bytes:
+        place = self.zones.place(habits.zone_id) % _VARIETY
+        shapes = {**_SEEDED_SHAPES.get(place, {}), **changes.shapes}
+        everything = sum(totals)
+        # Doubles arrive with and without a fraction, and a zero as `0`.
+        suffix = ".0" if place % 2 else ""
+
+        def chart(which: Chart, values: list[int]) -> str:
+            shape = shapes.get(which, Shape.FULL)
+            if shape is not Shape.FULL:
+                return "null" if shape is Shape.NULL else "{}"
+            pairs = (
+                f'"{key}":{value}{suffix}' if value else f'"{key}":0' for key, value in zip(keys, values, strict=True)
+            )
+            return "{" + ",".join(pairs) + "}"
+
+        types_shape = shapes.get(Chart.RECORD_TYPES, Shape.FULL)
+        types: dict[str, int] | None = None if types_shape is Shape.NULL else {}
+        if types_shape is Shape.FULL and keys:
+            types = by_record_type(habits, everything)
+        normals = [total - smart for total, smart in zip(totals, smarts, strict=True)]
+        return (
+            f'{{"TotalQueriesServed":{everything},'
+            f'"QueriesServedChart":{chart(Chart.QUERIES, totals)},'
+            f'"NormalQueriesServedChart":{chart(Chart.NORMAL, normals)},'
+            f'"SmartQueriesServedChart":{chart(Chart.SMART, smarts)},'
+            f'"QueriesByTypeChart":{json.dumps(types)}}}'
+        ).encode()
+
+    def _character(self, zone_id: int) -> tuple[_Changes, Habits]:
+        if zone_id not in self.zones:
+            raise KeyError(zone_id)
+        changes = self._changes.get(zone_id) or _Changes()
+        smartly = changes.routes_smartly
+        if smartly is None:
+            shapes = _SEEDED_SHAPES.get(self.zones.place(zone_id) % _VARIETY, {})
+            smartly = Chart.SMART not in shapes
+        return changes, self._traffic.habits(zone_id, volume=changes.volume, routes_smartly=smartly)
+
+    def _change(self, zone_id: int) -> _Changes:
+        if zone_id not in self.zones:
+            raise KeyError(zone_id)
+        return self._changes.setdefault(zone_id, _Changes())
+
+
+def _counted(changes: _Changes, habits: Habits, day: int, moment: float) -> int:
+    part = (moment - day * DAY) / DAY
+    if part < 0:
+        return 0
+    queries = served(habits, day, part)
+    return max(0, queries + changes.added.get(day, 0)) if changes.added else queries
+
+
+def _key(key_format: KeyFormat, moment: int) -> str:
+    day, second = divmod(moment, DAY)
+    if key_format is KeyFormat.DATE:
+        return str(date_of(day))
+    return _KEY_PATTERNS[key_format].format(date_of(day), f"{second // 3600:02d}:00:00")

@@ -1,0 +1,1 @@
+"""The sandbox's operations, one module an area of the interface."""

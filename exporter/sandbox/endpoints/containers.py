@@ -1,0 +1,57 @@
+"""The operation on container registries."""
+
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from exporter.sandbox.answers import field_errors, payload, problem
+from exporter.sandbox.auth import Access
+from exporter.sandbox.containers import RegistryUnreachableError, is_registry_id
+from exporter.sandbox.intake import json_object
+from exporter.sandbox.operation import PROBLEM, Operation
+from exporter.sandbox.world import World
+
+_FIELDS: Final = ("registryId", "imageName", "imageNamespace")
+
+
+async def _tags(world: World, request: Request) -> Response:
+    body = await json_object(request)
+    path = request.url.path
+    errors = [
+        (field, f"{field} must be a string that is not empty.")
+        for field in _FIELDS
+        if not isinstance(body.get(field), str) or not body[field]
+    ]
+    if not errors and not is_registry_id(body["registryId"]):
+        errors = [("registryId", "registryId must be dockerhub, github, or a registry's number.")]
+    if errors:
+        return field_errors(422, "The request cannot be processed.", path, errors, world.next_trace())
+    try:
+        tags = world.registries.tags(body["registryId"], body["imageNamespace"], body["imageName"])
+    except RegistryUnreachableError:
+        unreachable = [("registryId", "The registry does not answer.")]
+        return field_errors(500, "The tags could not be read.", path, unreachable, world.next_trace())
+    except KeyError:
+        return problem(404, "The image was not found.", path)
+    return payload([{"name": tag} for tag in tags])
+
+
+OPERATIONS: Final = (
+    Operation(
+        name="container_image_tags",
+        method="POST",
+        path="/mc/registries/tags",
+        handler=_tags,
+        access=Access.ACCESS_KEY,
+        errors=PROBLEM,
+        result="ContainerImageTags",
+        summary="The tags of a container image",
+        body={
+            "type": "object",
+            "required": list(_FIELDS),
+            "properties": {field: {"type": "string", "minLength": 1} for field in _FIELDS},
+        },
+        statuses=(400, 401, 404, 413, 415, 422, 500),
+    ),
+)

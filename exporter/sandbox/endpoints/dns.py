@@ -1,0 +1,66 @@
+"""The operations on DNS zones."""
+
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from exporter.sandbox.answers import empty, payload, raw_payload
+from exporter.sandbox.auth import Access
+from exporter.sandbox.intake import BadQueryError, path_id, query_date_time
+from exporter.sandbox.operation import EMPTY, Operation, Parameter
+from exporter.sandbox.world import World
+
+_ID: Final = {"type": "integer", "format": "int64"}
+_DATE_TIME: Final = {"type": ["string", "null"], "format": "date-time"}
+
+
+async def _statistics(world: World, request: Request) -> Response:
+    zone_id = path_id(request, "id")
+    date_from = query_date_time(request, "dateFrom")
+    date_to = query_date_time(request, "dateTo")
+    if date_from is not None and date_to is not None and date_from > date_to:
+        raise BadQueryError("dateFrom is later than dateTo")
+    if zone_id is None or zone_id not in world.dns.zones:
+        return empty(404)
+    return raw_payload(world.dns.statistics(zone_id, date_from, date_to))
+
+
+async def _scan(world: World, request: Request) -> Response:
+    zone_id = path_id(request, "zoneId")
+    if zone_id is None or zone_id not in world.dns.zones:
+        return empty(404)
+    scan = world.scans.answer(zone_id)
+    return empty(404) if scan is None else payload(scan)
+
+
+OPERATIONS: Final = (
+    Operation(
+        name="dns_statistics",
+        method="GET",
+        path="/dnszone/{id}/statistics",
+        handler=_statistics,
+        access=Access.STATISTICS,
+        errors=EMPTY,
+        result="DnsZoneStatistics",
+        summary="Query statistics of a DNS zone",
+        parameters=(
+            Parameter("id", "path", _ID),
+            Parameter("dateFrom", "query", _DATE_TIME, required=False),
+            Parameter("dateTo", "query", _DATE_TIME, required=False),
+        ),
+        statuses=(400, 401, 404),
+    ),
+    Operation(
+        name="dns_record_scan",
+        method="GET",
+        path="/dnszone/{zoneId}/records/scan",
+        handler=_scan,
+        access=Access.ACCESS_KEY,
+        errors=EMPTY,
+        result="DnsRecordScanJob",
+        summary="The latest record scan of a DNS zone",
+        parameters=(Parameter("zoneId", "path", _ID),),
+        statuses=(401, 404),
+    ),
+)

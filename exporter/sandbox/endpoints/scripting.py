@@ -1,0 +1,167 @@
+"""The operations on edge scripts."""
+
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from exporter.sandbox.answers import empty, payload, script_error
+from exporter.sandbox.auth import Access
+from exporter.sandbox.intake import json_object, path_id, query_number
+from exporter.sandbox.operation import ErrorStyle, Operation, Parameter
+from exporter.sandbox.world import World
+
+_LONGEST_NAME: Final = 256
+_LONGEST_SECRET: Final = 4_096
+_SCRIPT_TYPES: Final = (0, 1, 2)
+_LARGEST_PAGE: Final = 1_000
+_ID: Final = {"type": "integer", "format": "int64"}
+
+
+def _failure(status: int, detail: str, _request: Request) -> Response:
+    if status == 401:  # noqa: PLR2004 - sent without a body
+        return empty(status)
+    return script_error(status, "request.invalid", None, detail)
+
+
+_ERRORS: Final = ErrorStyle("ScriptError", None, _failure)
+
+
+def _unknown() -> Response:
+    return script_error(404, "script.not_found", "Id", "There is no script with this id.")
+
+
+def _known_script(world: World, request: Request) -> int | None:
+    script_id = path_id(request, "id")
+    return script_id if script_id is not None and script_id in world.scripts.scripts else None
+
+
+async def _list(world: World, request: Request) -> Response:
+    page = query_number(request, "page", 1)
+    size = query_number(request, "perPage", _LARGEST_PAGE)
+    if page < 1:
+        # The platform fails on a page that it does not count.
+        return empty(500)
+    if not 1 <= size <= _LARGEST_PAGE:
+        return script_error(400, "paging.invalid", "perPage", "perPage must be 1 to 1000.")
+    scripts = world.scripts
+    start = (page - 1) * size
+    return payload(
+        {
+            "Items": [scripts.answer(script_id) for script_id in scripts.scripts.slice(start, size)],
+            "CurrentPage": page,
+            "TotalItems": len(scripts.scripts),
+            "HasMoreItems": start + size < len(scripts.scripts),
+        },
+    )
+
+
+async def _get(world: World, request: Request) -> Response:
+    script_id = _known_script(world, request)
+    return _unknown() if script_id is None else payload(world.scripts.answer(script_id))
+
+
+async def _update(world: World, request: Request) -> Response:
+    body = await json_object(request)
+    script_id = _known_script(world, request)
+    if script_id is None:
+        return _unknown()
+    name = body.get("Name")
+    if name is not None and not _is_text(name, _LONGEST_NAME, shortest=1):
+        return script_error(400, "script.name.invalid", "Name", "Name must be a string of 1 to 256 characters.")
+    script_type = body.get("ScriptType")
+    if script_type is not None and (isinstance(script_type, bool) or script_type not in _SCRIPT_TYPES):
+        return script_error(400, "script.type.invalid", "ScriptType", "ScriptType must be 0, 1 or 2.")
+    return payload(world.scripts.update(script_id, name, script_type))
+
+
+async def _add_secret(world: World, request: Request) -> Response:
+    body = await json_object(request)
+    script_id = _known_script(world, request)
+    if script_id is None:
+        return _unknown()
+    name = body.get("Name")
+    if not _is_text(name, _LONGEST_NAME, shortest=1):
+        return script_error(400, "secret.name.invalid", "Name", "Name must be a string of 1 to 256 characters.")
+    if not _is_text(body.get("Secret"), _LONGEST_SECRET):
+        return script_error(400, "secret.value.invalid", "Secret", "Secret must be a string of up to 4096 characters.")
+    added = world.scripts.add_secret(script_id, str(name))
+    if added is None:
+        return script_error(400, "secret.name.taken", "Name", "There is a secret of this name.")
+    return payload(added)
+
+
+def _is_text(value: Any, longest: int, shortest: int = 0) -> bool:  # noqa: ANN401 - whatever was sent
+    return isinstance(value, str) and shortest <= len(value) <= longest
+
+
+OPERATIONS: Final = (
+    Operation(
+        name="script_list",
+        method="GET",
+        path="/compute/script",
+        handler=_list,
+        access=Access.ACCESS_KEY,
+        errors=_ERRORS,
+        result="EdgeScriptPage",
+        summary="The account's edge scripts",
+        documented=False,
+        parameters=(
+            Parameter("page", "query", {"type": "integer", "minimum": 1}, required=False),
+            Parameter("perPage", "query", {"type": "integer", "minimum": 1, "maximum": 1_000}, required=False),
+        ),
+        statuses=(400, 401, 500),
+    ),
+    Operation(
+        name="script_get",
+        method="GET",
+        path="/compute/script/{id}",
+        handler=_get,
+        access=Access.ACCESS_KEY,
+        errors=_ERRORS,
+        result="EdgeScript",
+        summary="An edge script",
+        documented=False,
+        parameters=(Parameter("id", "path", _ID),),
+        statuses=(401, 404),
+    ),
+    Operation(
+        name="script_update",
+        method="POST",
+        path="/compute/script/{id}",
+        handler=_update,
+        access=Access.ACCESS_KEY,
+        errors=_ERRORS,
+        result="EdgeScript",
+        summary="Update an edge script's settings",
+        parameters=(Parameter("id", "path", _ID),),
+        body={
+            "type": "object",
+            "properties": {
+                "Name": {"type": ["string", "null"], "minLength": 1, "maxLength": _LONGEST_NAME},
+                "ScriptType": {"enum": [*_SCRIPT_TYPES, None]},
+            },
+        },
+        statuses=(400, 401, 404, 413, 415),
+    ),
+    Operation(
+        name="script_add_secret",
+        method="POST",
+        path="/compute/script/{id}/secrets",
+        handler=_add_secret,
+        access=Access.ACCESS_KEY,
+        errors=_ERRORS,
+        result="ScriptSecret",
+        summary="Add a named secret to an edge script",
+        parameters=(Parameter("id", "path", _ID),),
+        body={
+            "type": "object",
+            "required": ["Name", "Secret"],
+            "properties": {
+                "Name": {"type": "string", "minLength": 1, "maxLength": _LONGEST_NAME},
+                "Secret": {"type": "string", "maxLength": _LONGEST_SECRET, "writeOnly": True},
+            },
+        },
+        statuses=(400, 401, 404, 413, 415),
+    ),
+)

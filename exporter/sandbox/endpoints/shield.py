@@ -1,0 +1,94 @@
+"""The operations on shield zones as wholes, and on their rate limits."""
+
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from exporter.sandbox.answers import enveloped, payload, refused, status_only
+from exporter.sandbox.auth import Access
+from exporter.sandbox.intake import BadQueryError, path_id, query_number
+from exporter.sandbox.operation import STATUS_ONLY, Operation, Parameter
+from exporter.sandbox.shield import DEFAULT_PAGE_SIZE, LARGEST_PAGE_SIZE
+from exporter.sandbox.world import World
+
+_ID: Final = {"type": "integer", "format": "int64"}
+
+
+async def _zones(world: World, request: Request) -> Response:
+    page = query_number(request, "page", 1)
+    size = query_number(request, "perPage", DEFAULT_PAGE_SIZE)
+    if page < 1 or not 1 <= size <= LARGEST_PAGE_SIZE:
+        raise BadQueryError("page counts from 1, and perPage is 1 to 1000")
+    return payload(world.shield.page(page, size))
+
+
+async def _rate_limit(world: World, request: Request) -> Response:
+    limit_id = path_id(request, "id")
+    if limit_id is None:
+        return status_only(400)
+    limit = world.rate_limits.find(limit_id)
+    if limit is None or limit.shield_zone_id not in world.shield.zones:
+        return refused("not_found.ratelimit_shieldzone", "The rate limit was not found.", status_code=404)
+    defaulted = limit_id % 2 == 0
+    return enveloped(world.rate_limits.metrics(limit_id), defaulted=defaulted, with_status=True)
+
+
+async def _rate_limits(world: World, request: Request) -> Response:
+    zone_id = path_id(request, "shieldZoneId")
+    if zone_id is None:
+        return status_only(400)
+    if zone_id not in world.shield.zones:
+        return refused(
+            "not_found_or_unauthorised_access.shieldzone",
+            "The shield zone was not found, or is not yours.",
+            status_code=404,
+        )
+    limits = world.rate_limits.limits(zone_id)
+    return enveloped([{"ratelimitId": one.limit_id, **world.rate_limits.metrics(one.limit_id)} for one in limits])
+
+
+OPERATIONS: Final = (
+    Operation(
+        name="shield_zones",
+        method="GET",
+        path="/shield/shield-zones",
+        handler=_zones,
+        access=Access.EITHER,
+        errors=STATUS_ONLY,
+        result="ShieldZonePage",
+        summary="The account's shield zones",
+        parameters=(
+            Parameter("page", "query", {"type": "integer", "minimum": 1}, required=False),
+            Parameter(
+                "perPage", "query", {"type": "integer", "minimum": 1, "maximum": LARGEST_PAGE_SIZE}, required=False
+            ),
+        ),
+        statuses=(400, 401),
+    ),
+    Operation(
+        name="shield_rate_limit",
+        method="GET",
+        path="/shield/metrics/rate-limit/{id}",
+        handler=_rate_limit,
+        access=Access.EITHER,
+        errors=STATUS_ONLY,
+        result="RateLimitMetrics",
+        summary="Breaches of a rate limit",
+        parameters=(Parameter("id", "path", _ID),),
+        statuses=(202, 400, 401),
+    ),
+    Operation(
+        name="shield_zone_rate_limits",
+        method="GET",
+        path="/shield/metrics/rate-limits/{shieldZoneId}",
+        handler=_rate_limits,
+        access=Access.EITHER,
+        errors=STATUS_ONLY,
+        result="ZoneRateLimitMetrics",
+        summary="Breaches of every rate limit of a shield zone",
+        documented=False,
+        parameters=(Parameter("shieldZoneId", "path", _ID),),
+        statuses=(202, 400, 401),
+    ),
+)

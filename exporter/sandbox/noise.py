@@ -1,0 +1,60 @@
+"""Seeded noise: numbers that are a pure function of a seed and of what they are asked about."""
+
+import uuid
+import zlib
+from collections.abc import Sequence
+from typing import Final, TypeVar
+
+_MASK: Final = 0xFFFFFFFFFFFFFFFF
+_T = TypeVar("_T")
+
+
+class Noise:
+    """Draws numbers without a state, so that any moment of any resource can be asked for in any order."""
+
+    __slots__ = ("_seed",)
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed & _MASK
+
+    def branch(self, area: str) -> "Noise":
+        """Return the noise of an area of the world, independent of that of the others."""
+        return self.narrowed(zlib.crc32(area.encode()))
+
+    def narrowed(self, *parts: int) -> "Noise":
+        """Return the noise of what the parts name, which saves mixing them in each time."""
+        return Noise(self.number(*parts))
+
+    def number(self, *parts: int) -> int:
+        """Return 64 bits that depend on the parts and nothing else."""
+        mixed = self._seed
+        for part in parts:
+            mixed = (mixed ^ (part & _MASK)) * 0x9E3779B97F4A7C15 & _MASK
+            mixed = (mixed ^ (mixed >> 32)) * 0xD6E8FEB86659FD93 & _MASK
+            mixed ^= mixed >> 29
+        return mixed
+
+    def fraction(self, *parts: int) -> float:
+        """Return a number from 0 up to, not including, 1."""
+        return (self.number(*parts) >> 11) / 9007199254740992.0
+
+    def between(self, low: float, high: float, *parts: int) -> float:
+        """Return a number from low up to high."""
+        return low + (high - low) * self.fraction(*parts)
+
+    def whole(self, low: int, high: int, *parts: int) -> int:
+        """Return a whole number from low to high, both included."""
+        return low + self.number(*parts) % (high - low + 1)
+
+    def choice(self, options: Sequence[_T], *parts: int) -> _T:
+        """Return one of the options."""
+        return options[self.number(*parts) % len(options)]
+
+    def chance(self, probability: float, *parts: int) -> bool:
+        """Tell whether something of this probability happens."""
+        return self.fraction(*parts) < probability
+
+    def guid(self, *parts: int) -> str:
+        """Return a GUID."""
+        high, low = self.number(*parts, 1), self.number(*parts, 2)
+        return str(uuid.UUID(int=(high << 64) | low, version=4))

@@ -1,0 +1,83 @@
+"""Who is there: the ids of one kind of resource with their names, held cheaply for a hundred thousand of them."""
+
+from array import array
+from collections.abc import Callable, Iterator
+from typing import Final
+
+_LARGEST_ID: Final = 2**63 - 1
+
+
+class Roster:
+    """The ids and names of one kind of resource, of which only what a test changed is kept.
+
+    The first `count` resources get their names from `name_of`, which is asked with their place (from 0).
+    """
+
+    def __init__(self, first_id: int, count: int, name_of: Callable[[int], str]) -> None:
+        self._first = first_id
+        self._name_of = name_of
+        self._names: dict[int, str] = {}
+        self._extra: set[int] = set()
+        self._removed: set[int] = set()
+        self._count = count
+        self._ids = array("q", range(first_id, first_id + count))
+        self.version = 0
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._ids)
+
+    def __contains__(self, resource_id: int) -> bool:
+        seeded = 0 <= resource_id - self._first < self._count
+        return (seeded and resource_id not in self._removed) or resource_id in self._extra
+
+    def slice(self, start: int, size: int) -> list[int]:
+        """Return up to `size` ids, beginning at a place."""
+        return self._ids[start : start + size].tolist()
+
+    def place(self, resource_id: int) -> int:
+        """Return how many ids after the first seeded one this id is: what decides about its character."""
+        return resource_id - self._first
+
+    def name(self, resource_id: int) -> str:
+        """Return a resource's name."""
+        if resource_id not in self:
+            raise KeyError(resource_id)
+        given = self._names.get(resource_id)
+        return given if given is not None else self._name_of(resource_id - self._first)
+
+    def add(self, name: str, resource_id: int | None = None) -> int:
+        """Add a resource, or bring a removed one back under a name, and return its id."""
+        new_id = resource_id
+        if new_id is None:
+            new_id = max([*self._ids, *self._removed, *self._extra, self._first - 1]) + 1
+        if not 0 < new_id <= _LARGEST_ID:
+            raise ValueError(f"{new_id} is no id")
+        if new_id in self:
+            raise ValueError(f"{new_id} is there already")
+        if new_id in self._removed:
+            self._removed.discard(new_id)
+        if not 0 <= new_id - self._first < self._count:
+            self._extra.add(new_id)
+        self._ids.append(new_id)
+        self._names[new_id] = name
+        self.version += 1
+        return new_id
+
+    def remove(self, resource_id: int) -> None:
+        """Remove a resource."""
+        if resource_id not in self:
+            raise KeyError(resource_id)
+        self._extra.discard(resource_id)
+        self._removed.add(resource_id)
+        self._ids.remove(resource_id)
+        self.version += 1
+
+    def rename(self, resource_id: int, name: str) -> None:
+        """Give a resource another name."""
+        if resource_id not in self:
+            raise KeyError(resource_id)
+        self._names[resource_id] = name
+        self.version += 1

@@ -1,0 +1,178 @@
+"""Record scans of DNS zones: jobs that go Pending, InProgress, then Completed or Failed, and are redone at times."""
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, Final
+
+from exporter.sandbox.clock import WorldClock
+from exporter.sandbox.noise import Noise
+from exporter.sandbox.roster import Roster
+from exporter.sandbox.timestamps import iso_long, iso_naive
+
+_PERIOD, _OFFSET, _PENDING, _WORKING, _FAILS, _COUNT, _TYPE, _VALUE = range(1, 9)
+_VARIETY: Final = 12
+_FAILING, _SLOW, _NEVER, _FRESH = 1, 2, 3, 4  # the places, of twelve, of zones with a character of their own
+_ERRORS: Final = ("The scan timed out.", "The zone's name servers refused the transfer.", "NXDOMAIN")
+_PROXIABLE: Final = frozenset({0, 1, 2})
+_TARGET_TYPES: Final = frozenset({2, 4, 8, 10, 12})
+
+
+class ScanStatus(IntEnum):
+    """The states of a scan job, as the interface numbers them."""
+
+    PENDING = 0
+    IN_PROGRESS = 1
+    COMPLETED = 2
+    FAILED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """One scan: when it was asked for, when it began to work, when it ended or will end, and how."""
+
+    number: int
+    created: float
+    begins: float
+    ends: float
+    fails: bool
+
+
+class RecordScans:
+    """The latest scan of every zone; where all is `healthy`, none fails by itself and none is missing."""
+
+    def __init__(self, noise: Noise, clock: WorldClock, zones: Roster, *, healthy: bool = False) -> None:
+        self._healthy = healthy
+        self._noise = noise
+        self._clock = clock
+        self._zones = zones
+        self._opening = clock.now()
+        self._started: dict[int, _Job] = {}
+        self._forced: dict[int, tuple[ScanStatus | None, _Job]] = {}
+        self._added_records: dict[int, list[int]] = {}
+
+    def start_scan(self, zone_id: int, *, fails: bool = False, seconds: float = 120.0) -> None:
+        """Ask for a scan now: it waits for a quarter of its time, works for the rest, and ends as told."""
+        self._check(zone_id)
+        self._forced.pop(zone_id, None)
+        now = self._clock.now()
+        number = int(now * 1000)
+        self._started[zone_id] = _Job(number, now, now + seconds / 4, now + seconds, fails)
+
+    def set_scan(self, zone_id: int, status: ScanStatus | None) -> None:
+        """Hold a zone's scan in a state from now on; None means that it was never scanned."""
+        self._check(zone_id)
+        now = self._clock.now()
+        job = self._latest(zone_id, now) or _Job(int(now * 1000), now - 90, now - 60, now, fails=False)
+        self._forced[zone_id] = (status, job)
+
+    def release_scan(self, zone_id: int) -> None:
+        """Let a zone's scans take their own course again."""
+        self._check(zone_id)
+        self._forced.pop(zone_id, None)
+
+    def add_record(self, zone_id: int, record_type: int) -> None:
+        """Let a zone's completed scans find one more record, of a type that may be unknown."""
+        self._check(zone_id)
+        self._added_records.setdefault(zone_id, []).append(record_type)
+
+    def status(self, zone_id: int) -> ScanStatus | None:
+        """Return the state of a zone's latest scan; None if it was never scanned."""
+        now = self._clock.now()
+        forced = self._forced.get(zone_id)
+        if forced is not None:
+            return forced[0]
+        job = self._latest(zone_id, now)
+        return None if job is None else _state(job, now)
+
+    def answer(self, zone_id: int) -> dict[str, Any] | None:
+        """Return a zone's latest scan as the platform sends it; None if it was never scanned."""
+        status = self.status(zone_id)
+        if status is None:
+            return None
+        now = self._clock.now()
+        forced = self._forced.get(zone_id)
+        job = forced[1] if forced is not None else self._latest(zone_id, now)
+        if job is None:
+            return None
+        write = iso_naive if zone_id % 2 else iso_long
+        ended = status in (ScanStatus.COMPLETED, ScanStatus.FAILED)
+        failed = status is ScanStatus.FAILED
+        return {
+            "JobId": self._noise.guid(zone_id, job.number),
+            "ZoneId": zone_id,
+            "Domain": self._zones.name(zone_id),
+            "AccountId": self._noise.guid(_VALUE),
+            "Status": int(status),
+            "CreatedAt": write(job.created),
+            "CompletedAt": write(min(job.ends, now)) if ended else None,
+            "Records": self._records(zone_id, job) if status is ScanStatus.COMPLETED else None,
+            "Error": self._noise.choice(_ERRORS, zone_id, job.number) if failed else None,
+        }
+
+    def _check(self, zone_id: int) -> None:
+        if zone_id not in self._zones:
+            raise KeyError(zone_id)
+
+    def _latest(self, zone_id: int, now: float) -> _Job | None:
+        started = self._started.get(zone_id)
+        natural = self._natural(zone_id, now)
+        if started is not None and (natural is None or started.created >= natural.created):
+            return started
+        return natural
+
+    def _natural(self, zone_id: int, now: float) -> _Job | None:
+        noise = self._noise
+        place = self._zones.place(zone_id) % _VARIETY
+        if place == _NEVER and not self._healthy:
+            return None
+        period = noise.between(6 * 3600, 48 * 3600, _PERIOD, zone_id)
+        offset = noise.between(0, period, _OFFSET, zone_id)
+        pending = noise.between(20, 60, _PENDING, zone_id)
+        working = noise.between(60, 300, _WORKING, zone_id)
+        if place == _SLOW:
+            # This one is at work when the world opens, and most of the time.
+            period, offset, pending, working = 1800.0, 120.0, 90.0, 1500.0
+        elif place == _FRESH:
+            # This one was asked for as the world opens, and goes through its states in three minutes.
+            period, offset, pending, working = 3600.0, 5.0, 60.0, 120.0
+        number = int((now - self._opening + offset) // period)
+        created = self._opening - offset + number * period
+        fails = not self._healthy and (place == _FAILING or noise.chance(0.1, _FAILS, zone_id, number))
+        return _Job(number, created, created + pending, created + pending + working, fails)
+
+    def _records(self, zone_id: int, job: _Job) -> list[dict[str, Any]]:
+        noise = self._noise
+        domain = self._zones.name(zone_id)
+        count = noise.whole(4, 24, _COUNT, zone_id, job.number // 4)
+        types = [noise.choice((0, 0, 0, 1, 1, 2, 3, 4, 7, 8, 9, 12, 14, 16), _TYPE, zone_id, n) for n in range(count)]
+        types += self._added_records.get(zone_id, [])
+        return [self._record(zone_id, n, record_type, domain) for n, record_type in enumerate(types)]
+
+    def _record(self, zone_id: int, n: int, record_type: int, domain: str) -> dict[str, Any]:
+        drawn = self._noise.number(_VALUE, zone_id, n)
+        value = f"192.0.2.{drawn % 254 + 1}"
+        if record_type == 1:
+            value = f"2001:db8::{drawn % 65536:x}"
+        elif record_type in _TARGET_TYPES:
+            value = f"host-{drawn % 100}.{domain}"
+        elif record_type not in _PROXIABLE:
+            value = f"value-{drawn % 1000}"
+        ranked = record_type in (4, 8)
+        return {
+            "Name": None if n == 0 else f"host-{n}",
+            "Type": record_type,
+            "Ttl": (300, 3600, 86400, None)[drawn % 4],
+            "Value": value,
+            "Priority": drawn % 50 if ranked else None,
+            "Weight": drawn % 10 if record_type == 8 else None,  # noqa: PLR2004 - SRV
+            "Port": 443 if record_type == 8 else None,  # noqa: PLR2004 - SRV
+            "IsProxied": (drawn % 3 == 0) if record_type in _PROXIABLE else None,
+        }
+
+
+def _state(job: _Job, now: float) -> ScanStatus:
+    if now < job.begins:
+        return ScanStatus.PENDING
+    if now < job.ends:
+        return ScanStatus.IN_PROGRESS
+    return ScanStatus.FAILED if job.fails else ScanStatus.COMPLETED

@@ -1,0 +1,229 @@
+"""Edge scripts: their settings, their secrets, and what they cost in the month that runs."""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from exporter.sandbox.clock import WorldClock
+from exporter.sandbox.keys import DEFAULT_VALUE_PREFIX, DEPLOYMENT_KEY_PREFIX
+from exporter.sandbox.names import script_name
+from exporter.sandbox.noise import Noise
+from exporter.sandbox.roster import Roster
+from exporter.sandbox.timestamps import iso_long, iso_naive, month_start
+
+FIRST_SCRIPT_ID: Final = 7
+_RATE, _CPU, _MODIFIED, _RELEASE = range(1, 5)
+_DAY: Final = 86_400.0
+_DOLLARS_A_REQUEST: Final = 0.20 / 1_000_000
+_DOLLARS_A_CPU_MS: Final = 0.02 / 1_000_000
+_VARIETY: Final = 4
+_BARE, _DELETED = 2, 3  # the places, of four, of scripts without an integration, and of deleted ones
+
+
+@dataclass(frozen=True, slots=True)
+class Month:
+    """A script's values of the month to date."""
+
+    cost: float
+    requests: int
+    cpu_ms: float
+
+
+@dataclass(slots=True)
+class _Changes:
+    """What was changed about a script, by a test or by the interface's writes."""
+
+    growth: float = 1.0
+    script_type: int | None = None
+    modified: float | None = None
+    deleted: bool | None = None
+    fixed: tuple[float, Month, Month] | None = None
+    secrets: dict[str, tuple[int, float]] = field(default_factory=dict)
+
+
+class Scripts:
+    """The account's edge scripts."""
+
+    def __init__(self, noise: Noise, clock: WorldClock, count: int) -> None:
+        self.scripts = Roster(FIRST_SCRIPT_ID, count, script_name)
+        self._noise = noise
+        self._clock = clock
+        self._opening = clock.now()
+        self._changes: dict[int, _Changes] = {}
+        self._next_secret = 1
+
+    def add_script(self, name: str, script_id: int | None = None, *, growth: float = 1.0) -> int:
+        """Add a script and return its id; with `growth=0` its month stays at zero unless `set_month` says otherwise."""
+        new_id = self.scripts.add(name, script_id)
+        self._changes[new_id] = _Changes(growth=growth, deleted=False)
+        return new_id
+
+    def remove_script(self, script_id: int) -> None:
+        """Remove a script."""
+        self.scripts.remove(script_id)
+        self._changes.pop(script_id, None)
+
+    def rename_script(self, script_id: int, name: str) -> None:
+        """Give a script another name."""
+        self.scripts.rename(script_id, name)
+        self._change(script_id).modified = self._clock.now()
+
+    def set_deleted(self, script_id: int, *, deleted: bool = True) -> None:
+        """Flag a script as deleted, or not."""
+        self._change(script_id).deleted = deleted
+
+    def set_growth(self, script_id: int, growth: float) -> None:
+        """Let a script's month grow from now on so many times as fast as it is seeded to; 0 holds what it is."""
+        reached = self.true_month(script_id)
+        changes = self._change(script_id)
+        changes.growth = growth
+        now = self._clock.now()
+        changes.fixed = (now, reached, self._natural(script_id, now))
+
+    def set_month(
+        self,
+        script_id: int,
+        *,
+        cost: float | None = None,
+        requests: int | None = None,
+        cpu_ms: float | None = None,
+    ) -> None:
+        """Set a script's values of the month that runs; they grow on from there, and go with the month."""
+        before = self.true_month(script_id)
+        wanted = Month(
+            before.cost if cost is None else cost,
+            before.requests if requests is None else requests,
+            before.cpu_ms if cpu_ms is None else cpu_ms,
+        )
+        now = self._clock.now()
+        self._change(script_id).fixed = (now, wanted, self._natural(script_id, now))
+
+    def true_month(self, script_id: int) -> Month:
+        """Return a script's true values of the month to date."""
+        now = self._clock.now()
+        natural = self._natural(script_id, now)
+        changes = self._changes.get(script_id)
+        if changes is None or changes.fixed is None:
+            return natural
+        since, wanted, then = changes.fixed
+        if month_start(since) != month_start(now):
+            return natural
+        return Month(
+            max(0.0, wanted.cost + (natural.cost - then.cost)),
+            max(0, wanted.requests + natural.requests - then.requests),
+            max(0.0, wanted.cpu_ms + (natural.cpu_ms - then.cpu_ms)),
+        )
+
+    def is_deleted(self, script_id: int) -> bool:
+        """Tell whether a script carries the flag Deleted."""
+        changes = self._changes.get(script_id)
+        if changes is not None and changes.deleted is not None:
+            return changes.deleted
+        return self.scripts.place(script_id) % _VARIETY == _DELETED
+
+    def update(self, script_id: int, name: str | None, script_type: int | None) -> dict[str, Any]:
+        """Change what is given about a script, and return it."""
+        if name is not None and name != self.scripts.name(script_id):
+            self.rename_script(script_id, name)
+        if script_type is not None and script_type != self._script_type(script_id):
+            changes = self._change(script_id)
+            changes.script_type, changes.modified = script_type, self._clock.now()
+        return self.answer(script_id)
+
+    def add_secret(self, script_id: int, name: str) -> dict[str, Any] | None:
+        """Add a secret's name, and return its record; None if there is one of this name. The value is not kept."""
+        secrets = self._change(script_id).secrets
+        if name in secrets:
+            return None
+        secrets[name] = (self._next_secret, self._clock.now())
+        self._next_secret += 1
+        return {"Id": secrets[name][0], "Name": name, "LastModified": iso_long(secrets[name][1])}
+
+    def secret_names(self, script_id: int) -> list[str]:
+        """Return the names of a script's secrets."""
+        changes = self._changes.get(script_id)
+        return [] if changes is None else sorted(changes.secrets)
+
+    def answer(self, script_id: int) -> dict[str, Any]:
+        """Return a script as the platform sends it."""
+        name = self.scripts.name(script_id)
+        place = self.scripts.place(script_id) % _VARIETY
+        month = self.true_month(script_id)
+        bare = place == _BARE
+        changes = self._changes.get(script_id)
+        modified = changes.modified if changes is not None else None
+        if modified is None:
+            modified = self._opening - self._noise.between(1, 90, _MODIFIED, script_id) * _DAY
+        write = iso_naive if place % 2 else iso_long
+        return {
+            "Id": script_id,
+            "Name": name,
+            "LastModified": write(modified),
+            "ScriptType": self._script_type(script_id),
+            "CurrentReleaseId": self._noise.whole(100, 9_999, _RELEASE, script_id),
+            "EdgeScriptVariables": None if bare else _variables(script_id, place),
+            "Deleted": self.is_deleted(script_id),
+            "LinkedPullZones": None if bare else _pull_zones(place),
+            "Integration": None if bare else _integration(script_id, name, place),
+            "DefaultHostname": None if bare else f"{name}.scripts.example",
+            "SystemHostname": f"{name}-{script_id}.system.example",
+            "DeploymentKey": f"{DEPLOYMENT_KEY_PREFIX}{script_id}",
+            "RepositoryId": None if bare else 5_000 + script_id,
+            "IntegrationId": None if bare else 600 + script_id,
+            "MonthlyCost": month.cost,
+            "MonthlyRequestCount": month.requests,
+            "MonthlyCpuTime": month.cpu_ms,
+        }
+
+    def _script_type(self, script_id: int) -> int:
+        changes = self._changes.get(script_id)
+        if changes is not None and changes.script_type is not None:
+            return changes.script_type
+        return (1, 2, 0)[self.scripts.place(script_id) % 3]
+
+    def _natural(self, script_id: int, now: float) -> Month:
+        changes = self._changes.get(script_id)
+        growth = 1.0 if changes is None else changes.growth
+        if self.is_deleted(script_id):
+            growth = 0.0
+        passed = now - month_start(now)
+        # More by day than by night; the integral of 1 + 0.5 sin, which always rises.
+        busy = passed + 0.5 * _DAY / (2 * math.pi) * (1 - math.cos(2 * math.pi * passed / _DAY))
+        a_second = self._noise.between(5, 80, _RATE, script_id) * growth
+        requests = int(a_second * busy)
+        cpu_ms = round(requests * self._noise.between(1.5, 12, _CPU, script_id), 3)
+        return Month(round(requests * _DOLLARS_A_REQUEST + cpu_ms * _DOLLARS_A_CPU_MS, 8), requests, cpu_ms)
+
+    def _change(self, script_id: int) -> _Changes:
+        if script_id not in self.scripts:
+            raise KeyError(script_id)
+        return self._changes.setdefault(script_id, _Changes())
+
+
+def _variables(script_id: int, place: int) -> list[dict[str, Any]]:
+    required = {"ORIGIN": True, "LOG_LEVEL": False, "REGION": place == 0}
+    return [
+        {"Id": script_id * 10 + n, "Name": name, "Required": needed, "DefaultValue": f"{DEFAULT_VALUE_PREFIX}{name}"}
+        for n, (name, needed) in enumerate(required.items())
+    ]
+
+
+def _pull_zones(place: int) -> list[dict[str, Any]]:
+    return [
+        {"Id": 201 + n, "PullZoneName": f"linked-{n}", "DefaultHostname": f"linked-{n}.cdn.example"}
+        for n in range(place + 1)
+    ]
+
+
+def _integration(script_id: int, name: str, place: int) -> dict[str, Any]:
+    return {
+        "IntegrationId": 600 + script_id,
+        "RepositorySettings": {"Id": 5_000 + script_id, "Name": f"acme/{name}", "Private": True, "TemplateUrl": None},
+        "DeployConfiguration": {
+            "Branch": "main" if place == 0 else None,
+            "InstallCommand": "npm ci",
+            "BuildCommand": "npm run build",
+            "EntryFile": "dist/index.js",
+            "CreateWorkflow": False,
+        },
+    }

@@ -1,0 +1,131 @@
+"""Shield zones: the configuration that the list shows."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from exporter.sandbox.clock import WorldClock
+from exporter.sandbox.names import pull_zone_name
+from exporter.sandbox.noise import Noise
+from exporter.sandbox.roster import Roster
+from exporter.sandbox.timestamps import DAY, day_number, iso_long
+
+FIRST_SHIELD_ZONE_ID: Final = 1
+FIRST_PULL_ZONE_ID: Final = 201
+DEFAULT_PAGE_SIZE: Final = 10
+LARGEST_PAGE_SIZE: Final = 1_000
+_RULES, _SENSITIVITY, _MODE, _WINDOW = range(1, 5)
+_PLANS: Final = (2, 0, 3, 1, None)  # business, basic, enterprise, advanced, and one that the platform leaves out
+_RULE_LIMITS: Final[dict[int | None, tuple[int | None, int | None]]] = {
+    0: (2, 0),
+    1: (10, 5),
+    2: (50, 25),
+    3: (200, 100),
+    None: (None, None),
+}
+
+
+class ShieldZones:
+    """The account's shield zones, one a pull zone; where all is `healthy`, no learning mode comes to its end."""
+
+    def __init__(self, noise: Noise, clock: WorldClock, count: int, *, healthy: bool = False) -> None:
+        self._healthy = healthy
+        self.zones = Roster(FIRST_SHIELD_ZONE_ID, count, pull_zone_name)
+        self.pull_zones = Roster(FIRST_PULL_ZONE_ID, count, pull_zone_name)
+        self._noise = noise
+        self._clock = clock
+        self._opening = clock.now()
+        self._overrides: dict[int, dict[str, Any]] = {}
+        self.largest_page = LARGEST_PAGE_SIZE
+
+    def add_zone(self, pull_zone_name: str, zone_id: int | None = None) -> int:
+        """Add a shield zone with the pull zone that it protects, and return the shield zone's id."""
+        new_id = self.zones.add(pull_zone_name, zone_id)
+        pull_zone_id = self._pull_zone_id(new_id)
+        if pull_zone_id not in self.pull_zones:
+            self.pull_zones.add(pull_zone_name, pull_zone_id)
+        return new_id
+
+    def remove_zone(self, zone_id: int) -> None:
+        """Remove a shield zone; its pull zone stays."""
+        self.zones.remove(zone_id)
+        self._overrides.pop(zone_id, None)
+
+    def rename_zone(self, zone_id: int, pull_zone_name: str) -> None:
+        """Give the pull zone of a shield zone another name."""
+        self.zones.rename(zone_id, pull_zone_name)
+        self.pull_zones.rename(self._pull_zone_id(zone_id), pull_zone_name)
+
+    def set_fields(self, zone_id: int, fields: Mapping[str, Any]) -> None:
+        """Set fields of a shield zone to what the list shall show, nulls and odd values included."""
+        if zone_id not in self.zones:
+            raise KeyError(zone_id)
+        self._overrides.setdefault(zone_id, {}).update(fields)
+
+    def plan(self, zone_id: int) -> int | None:
+        """Return the plan of a shield zone: 0 Basic to 3 Enterprise, or None where it is not told."""
+        overridden = self._overrides.get(zone_id, {})
+        if "planType" in overridden:
+            plan = overridden["planType"]
+            return plan if isinstance(plan, int) else None
+        return _PLANS[self.zones.place(zone_id) % len(_PLANS)]
+
+    def page(self, number: int, size: int) -> dict[str, Any]:
+        """Return a page of the list as the platform sends it."""
+        shown = min(size, self.largest_page)
+        total = len(self.zones)
+        pages = -(-total // shown)
+        return {
+            "data": [self.fields(zone_id) for zone_id in self.zones.slice((number - 1) * shown, shown)],
+            "page": {
+                "totalCount": total,
+                "totalPages": pages,
+                "currentPage": number,
+                "nextPage": number + 1 if number < pages else None,
+                "pageSize": shown,
+            },
+        }
+
+    def fields(self, zone_id: int) -> dict[str, Any]:
+        """Return a shield zone as the list shows it."""
+        noise = self._noise
+        place = self.zones.place(zone_id)
+        plan = self.plan(zone_id)
+        learning = place % 3 == 0
+        rate_limit_rules, custom_rules = _RULE_LIMITS.get(plan, (None, None))
+        untold = plan is None
+        disabled = [str(941_100 + 10 * n) for n in range(noise.whole(0, 4, _RULES, zone_id, 1))]
+        log_only = [str(942_100 + 10 * n) for n in range(noise.whole(1, 3, _RULES, zone_id, 2))]
+        shown = {
+            "shieldZoneId": zone_id,
+            "pullZoneId": self._pull_zone_id(zone_id),
+            "learningMode": learning,
+            "learningModeUntil": iso_long(self._learns_until()) if learning else None,
+            "wafEnabled": place % 4 != 1,
+            "wafExecutionMode": None if untold else noise.whole(0, 1, _MODE, zone_id, 1),
+            "wafDisabledRules": disabled,
+            "wafLogOnlyRules": None if untold else log_only,
+            "wafCustomRuleOrder": [7 * zone_id, 7 * zone_id + 1],
+            "wafRequestHeaderLoggingEnabled": place % 2 == 0,
+            "requestBodyLoggingEnabled": place % 3 == 2,  # noqa: PLR2004 - every third zone
+            "wafRequestIgnoredHeaders": ["Authorization", "Cookie"],
+            "wafRealtimeThreatIntelligenceEnabled": plan in (2, 3),
+            "wafProfileId": None if untold else 1 + place % 3,
+            "wafEngineConfig": [{"name": "paranoia_level", "valueEncoded": "Mg=="}],
+            "wafRequestBodyLimitAction": None if untold else place % 3,
+            "wafResponseBodyLimitAction": None if untold else (place + 2) % 3,
+            "rateLimitRulesLimit": rate_limit_rules,
+            "customWafRulesLimit": custom_rules,
+            "planType": plan,
+            "dDoSShieldSensitivity": None if untold else noise.whole(1, 4, _SENSITIVITY, zone_id),
+            "dDoSExecutionMode": None if untold else noise.whole(0, 1, _MODE, zone_id, 2),
+            "dDoSChallengeWindow": 900 * noise.whole(1, 4, _WINDOW, zone_id),
+            "whitelabelResponsePages": plan == 3,  # noqa: PLR2004 - enterprise
+        }
+        return shown | self._overrides.get(zone_id, {})
+
+    def _learns_until(self) -> float:
+        begin = day_number(self._clock.now()) * DAY if self._healthy else self._opening
+        return begin + 7 * DAY
+
+    def _pull_zone_id(self, zone_id: int) -> int:
+        return FIRST_PULL_ZONE_ID + self.zones.place(zone_id)

@@ -1,0 +1,138 @@
+"""SQL text: where its statements end, and which parameters they have."""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+_TOKEN: Final = re.compile(
+    r"""
+      (?P<skip>   \s++ | --[^\n]*+ | /\*.*?(?:\*/|\Z) )
+    | (?P<quoted> '(?:[^']++|'')*+'? | "(?:[^"]++|"")*+"? | `(?:[^`]++|``)*+`? | \[[^\]]*+\]? )
+    | (?P<parameter> \?\d*+ | [:@$]\w++ )
+    | (?P<word>   [^\W\d][\w$]*+ )
+    | (?P<number> \d[\w.]*+ )
+    | (?P<semicolon> ; )
+    | (?P<other>  . )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_PREFIXES: Final = (":", "@", "$")
+_MOST_PARAMETERS: Final = 32_766
+_TRIGGER_WORDS: Final = 3
+
+
+class ArgumentsError(ValueError):
+    """The arguments do not fit the statement's parameters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One statement, and the names of its parameters in the order of their numbers (None: it has no name)."""
+
+    text: str
+    numbered: str
+    first_word: str
+    parameters: tuple[str | None, ...]
+
+    @property
+    def is_explain(self) -> bool:
+        """Whether the statement only tells how it would be executed."""
+        return self.first_word == "EXPLAIN"
+
+    @property
+    def without_parameters(self) -> str:
+        """The statement with NULL in the place of every parameter."""
+        return "".join(
+            "NULL" if found.lastgroup == "parameter" else found[0] for found in _TOKEN.finditer(self.numbered)
+        )
+
+    def arguments(self, positional: list[object], named: dict[str, object]) -> list[object]:
+        """Put arguments in the order of the parameters' numbers.
+
+        Raises:
+            ArgumentsError: One is missing, or there is one too many.
+        """
+        if positional and named:
+            raise ArgumentsError("positional and named arguments cannot be mixed")
+        if len(positional) > len(self.parameters):
+            raise ArgumentsError(f"{len(positional)} arguments were given for {len(self.parameters)} parameters")
+        known = {name for parameter in self.parameters if parameter is not None for name in (parameter, parameter[1:])}
+        unknown = sorted(set(named) - known)
+        if unknown:
+            raise ArgumentsError(f"there is no parameter {unknown[0]}")
+        ordered = []
+        for place, parameter in enumerate(self.parameters):
+            if place < len(positional):
+                ordered.append(positional[place])
+            elif parameter is not None and parameter in named:
+                ordered.append(named[parameter])
+            elif parameter is not None and parameter[:1] in _PREFIXES and parameter[1:] in named:
+                ordered.append(named[parameter[1:]])
+            else:
+                raise ArgumentsError(f"value for parameter {parameter or place + 1} not found")
+        return ordered
+
+
+class _Reader:
+    """Gathers the tokens of one statement."""
+
+    def __init__(self) -> None:
+        self.text: list[str] = []
+        self.numbered: list[str] = []
+        self.words: list[str] = []
+        self.parameters: list[str | None] = []
+        self.last: tuple[str, str] = ("", "")
+
+    def take(self, kind: str, token: str) -> None:
+        self.text.append(token)
+        self.numbered.append(f"?{self._number(token)}" if kind == "parameter" else token)
+        if kind == "skip":
+            return
+        if kind == "word" and len(self.words) <= _TRIGGER_WORDS:
+            self.words.append(token.upper())
+        self.last = (self.last[1], token.upper())
+
+    def is_complete(self) -> bool:
+        """Tell whether a semicolon now would end the statement; a trigger goes on until `; END`."""
+        words = self.words[1:] if self.words[:1] == ["EXPLAIN"] else self.words
+        is_trigger = words[:1] == ["CREATE"] and "TRIGGER" in words[1:_TRIGGER_WORDS]
+        return not is_trigger or self.last == (";", "END")
+
+    def statement(self) -> Statement | None:
+        if self.last == ("", ""):
+            return None
+        first_word = self.words[0] if self.words else ""
+        return Statement("".join(self.text), "".join(self.numbered), first_word, tuple(self.parameters))
+
+    def _number(self, token: str) -> int:
+        if token == "?":  # noqa: S105 - a token of SQL, no secret
+            self.parameters.append(None)
+            return len(self.parameters)
+        if token[0] == "?":
+            number = int(token[1:])
+            if not 1 <= number <= _MOST_PARAMETERS:
+                raise ArgumentsError(f"variable number must be between ?1 and ?{_MOST_PARAMETERS}")
+            self.parameters.extend([None] * (number - len(self.parameters)))
+            self.parameters[number - 1] = self.parameters[number - 1] or token
+            return number
+        if token not in self.parameters:
+            self.parameters.append(token)
+        return self.parameters.index(token) + 1
+
+
+def split(text: str) -> list[Statement]:
+    """Split SQL text into its statements, leaving out the empty ones.
+
+    Raises:
+        ArgumentsError: A parameter's number is out of range.
+    """
+    statements = []
+    reader = _Reader()
+    for found in _TOKEN.finditer(text):
+        if found.lastgroup == "semicolon" and reader.is_complete():
+            statements.append(reader.statement())
+            reader = _Reader()
+        else:
+            reader.take(found.lastgroup or "other", found[0])
+    statements.append(reader.statement())
+    return [statement for statement in statements if statement is not None]

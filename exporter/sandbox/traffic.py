@@ -1,0 +1,79 @@
+"""DNS traffic: how many queries a zone has served by any moment, as a pure function of seed, zone and time."""
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+from exporter.sandbox.noise import Noise
+
+_VOLUME, _DAILY, _AMPLITUDE, _PEAK, _SMART = range(1, 6)
+_WEEKEND: Final = frozenset({2, 3})  # 1970-01-01 was a Thursday
+_RECORD_TYPES: Final = (
+    {"1": 0.55, "28": 0.25, "65": 0.12, "5": 0.03, "16": 0.02, "2": 0.01, "6": 0.01, "257": 0.01},
+    {"1": 0.30, "15": 0.30, "16": 0.25, "28": 0.10, "33": 0.03, "2": 0.02},
+    {"1": 0.60, "28": 0.30, "64": 0.05, "12": 0.03, "65280": 0.02},
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Habits:
+    """What does not change about a zone's traffic."""
+
+    zone_id: int
+    volume: float
+    amplitude: float
+    peak: float
+    smart_share: float
+    record_types: dict[str, float]
+    daily: Noise
+
+
+class Traffic:
+    """Computes traffic; keeps nothing."""
+
+    def __init__(self, noise: Noise) -> None:
+        self._noise = noise
+
+    def habits(self, zone_id: int, *, volume: float | None, routes_smartly: bool) -> Habits:
+        """Return a zone's habits; a volume (queries a day) overrides the seeded one."""
+        noise = self._noise
+        seeded = 20_000 * 250 ** noise.fraction(_VOLUME, zone_id)
+        return Habits(
+            zone_id=zone_id,
+            volume=seeded if volume is None else volume,
+            amplitude=noise.between(0.4, 0.8, _AMPLITUDE, zone_id),
+            peak=noise.between(0.45, 0.75, _PEAK, zone_id),
+            smart_share=noise.between(0.05, 0.6, _SMART, zone_id) if routes_smartly else 0.0,
+            record_types=_RECORD_TYPES[zone_id % len(_RECORD_TYPES)],
+            daily=noise.narrowed(_DAILY, zone_id),
+        )
+
+
+def served(habits: Habits, day: int, part: float) -> int:
+    """Return how many queries a zone has served when a part (0 to 1) of a day is over."""
+    if part <= 0.0:
+        return 0
+    week = 0.7 if day % 7 in _WEEKEND else 1.0
+    whole_day = int(habits.volume * week * (0.85 + 0.3 * habits.daily.fraction(day)))
+    if part >= 1.0:
+        return whole_day
+    return int(whole_day * _share_of_day(habits, part))
+
+
+def _share_of_day(habits: Habits, part: float) -> float:
+    # The integral of 1 + a * cos(2 pi (x - peak)): it rises always, from 0 to 1, and fastest at the peak.
+    turn = 2 * math.pi
+    swing = math.sin(turn * (part - habits.peak)) + math.sin(turn * habits.peak)
+    return min(1.0, max(0.0, part + habits.amplitude * swing / turn))
+
+
+def smart_part(habits: Habits, queries: int) -> int:
+    """Return how many of the queries were routed smartly; the rest were answered in the normal way."""
+    return int(queries * habits.smart_share)
+
+
+def by_record_type(habits: Habits, queries: int) -> dict[str, int]:
+    """Divide queries among the zone's record types, keyed by RR type code, so that they add up."""
+    parts = {code: int(queries * share) for code, share in habits.record_types.items()}
+    parts["1"] += queries - sum(parts.values())
+    return parts

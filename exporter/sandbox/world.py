@@ -1,0 +1,113 @@
+"""The simulated account: everything there is, seeded and moving with the world's clock."""
+
+from typing import Final
+
+from exporter.sandbox.access_lists import AccessLists
+from exporter.sandbox.bots import Bots
+from exporter.sandbox.breaches import RateLimits
+from exporter.sandbox.clock import WorldClock
+from exporter.sandbox.containers import Images
+from exporter.sandbox.database import Database
+from exporter.sandbox.dns import DnsZones
+from exporter.sandbox.guardian import ApiGuardian
+from exporter.sandbox.keys import sandbox_keys
+from exporter.sandbox.names import container_name, storage_name, stream_name
+from exporter.sandbox.noise import Noise
+from exporter.sandbox.roster import Roster
+from exporter.sandbox.scans import RecordScans
+from exporter.sandbox.scripting import Scripts
+from exporter.sandbox.search import Search
+from exporter.sandbox.shield import ShieldZones
+from exporter.sandbox.tokens import DatabaseTokens
+from exporter.sandbox.waf import Waf
+
+DATABASES: Final = ("orders", "billing")
+
+
+class World:
+    """One account of the platform with its resources.
+
+    Everything that moves is a pure function of the seed, the resource and the clock; only what a test or a caller
+    changed is kept, so that a hundred thousand zones cost a few bytes each.
+    """
+
+    def __init__(
+        self,
+        seed: int = 1,
+        clock: WorldClock | None = None,
+        dns_zones: int = 12,
+        scripts: int = 4,
+        shield_zones: int = 3,
+        *,
+        healthy: bool = False,
+    ) -> None:
+        """Make a world; a healthy one has no trouble of its own, until an event brings some."""
+        noise = Noise(seed)
+        self.seed = seed
+        self.clock = WorldClock() if clock is None else clock
+        self.keys = sandbox_keys()
+        self.bearer_everywhere = False
+        """Whether a bearer token opens the operations too for which the interface shows the AccessKey header."""
+        self.dns = DnsZones(noise.branch("dns"), self.clock, dns_zones)
+        self.scans = RecordScans(noise.branch("scans"), self.clock, self.dns.zones, healthy=healthy)
+        self.scripts = Scripts(noise.branch("scripts"), self.clock, scripts)
+        self.shield = ShieldZones(noise.branch("shield"), self.clock, shield_zones, healthy=healthy)
+        self.rate_limits = RateLimits(noise.branch("rate limits"), self.clock, shield_zones, healthy=healthy)
+        self.access_lists = AccessLists(noise.branch("access lists"), self.clock, shield_zones, healthy=healthy)
+        self.bots = Bots(noise.branch("bots"))
+        self.guardian = ApiGuardian(noise.branch("guardian"), self.clock)
+        self.waf = Waf(shield_zones)
+        self.registries = Images(self.clock)
+        self.tokens = DatabaseTokens()
+        self._databases = {name: Database(noise.branch(name), self.clock) for name in DATABASES}
+        self._traces = noise.branch("traces")
+        self._trace = 0
+        self.search = Search(
+            (
+                ("dns", self.dns.zones),
+                ("script", self.scripts.scripts),
+                ("cdn", self.shield.pull_zones),
+                ("storage", Roster(501, 2, storage_name)),
+                ("stream", Roster(601, 1, stream_name)),
+                ("container", Roster(701, 1, container_name)),
+            ),
+        )
+
+    def database(self, name: str = DATABASES[0]) -> Database | None:
+        """Return a database by its name."""
+        return self._databases.get(name)
+
+    def close(self) -> None:
+        """Close the databases; nothing else of the world holds anything open."""
+        for database in self._databases.values():
+            database.close()
+
+    def rate_limit_ids(self) -> list[tuple[int, str, int]]:
+        """Return (id, name, shield zone's id) of every rate limit."""
+        return [(one.limit_id, one.name, one.shield_zone_id) for one in self.rate_limits.limits()]
+
+    def access_list_ids(self) -> list[tuple[int, int]]:
+        """Return (shield zone's id, id) of every custom access list."""
+        return [(one.shield_zone_id, one.list_id) for one in self.access_lists.lists()]
+
+    def access_list_configuration_ids(self) -> list[tuple[int, int]]:
+        """Return (shield zone's id, configuration's id) of every access list that can be switched."""
+        return [(one.shield_zone_id, one.configuration_id) for one in self.access_lists.lists()]
+
+    def custom_rule_ids(self) -> list[int]:
+        """Return the id of every custom WAF rule."""
+        return [one.rule_id for one in self.waf.rules()]
+
+    def images(self) -> list[tuple[str, str, str, list[str]]]:
+        """Return (registry's id, namespace, name, tags) of every container image."""
+        known = self.registries
+        return [(one.registry_id, one.namespace, one.name, known.known_tags(one)) for one in known.images()]
+
+    def next_trace(self) -> str:
+        """Return the id under which the next error is reported."""
+        self._trace += 1
+        return self._traces.guid(self._trace)
+
+    def search_terms(self) -> list[str]:
+        """Return terms that find something."""
+        return ["prod", "shop"]

@@ -1,0 +1,72 @@
+"""A world with a clock that stands still, and clients of it."""
+
+import subprocess
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from exporter.sandbox.app import create_app
+from exporter.sandbox.clock import WorldClock
+from exporter.sandbox.keys import API_KEY
+from exporter.sandbox.server import SandboxServer
+from exporter.sandbox.world import World
+from tests.real_parts import find
+
+NOON = 1_770_379_200.0  # 2026-02-06T12:00:00Z, a Friday
+
+
+@pytest.fixture
+def clock() -> WorldClock:
+    return WorldClock(NOON, speed=0.0)
+
+
+@pytest.fixture
+def world(clock: WorldClock) -> Iterator[World]:
+    made = World(seed=1, clock=clock)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+async def client(world: World) -> AsyncIterator[httpx.AsyncClient]:
+    """A client with the account owner's key."""
+    transport = httpx.ASGITransport(create_app(world))
+    async with httpx.AsyncClient(transport=transport, base_url="http://sandbox", headers={"AccessKey": API_KEY}) as it:
+        yield it
+
+
+@pytest.fixture
+async def server(world: World) -> AsyncIterator[SandboxServer]:
+    """A server on a port of its own."""
+    running = SandboxServer(create_app(world))
+    await running.start()
+    yield running
+    await running.stop()
+
+
+@pytest.fixture
+async def remote(server: SandboxServer) -> AsyncIterator[httpx.AsyncClient]:
+    """A client of the server, with the account owner's key."""
+    async with httpx.AsyncClient(base_url=server.url, headers={"AccessKey": API_KEY}) as it:
+        yield it
+
+
+@pytest.fixture
+def tls_files(tmp_path: Path) -> tuple[Path, Path]:
+    """A certificate of this machine's loopback address, and its key."""
+    openssl = find("openssl")
+    certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
+    subprocess.run(
+        [
+            openssl,
+            *("req", "-x509", "-nodes", "-days", "2", "-subj", "/CN=sandbox"),
+            *("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"),
+            *("-addext", "subjectAltName=IP:127.0.0.1"),
+            *("-keyout", key, "-out", certificate),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    return certificate, key

@@ -1,0 +1,47 @@
+import pytest
+
+from exporter.sandbox.clock import WorldClock
+
+
+class Monotonic:
+    """A monotonic clock that a test moves."""
+
+    def __init__(self) -> None:
+        self.value = 5.0
+
+    def __call__(self) -> float:
+        """Tell the time."""
+        return self.value
+
+
+def test_a_clock_that_stands_still_moves_by_advance_alone() -> None:
+    monotonic = Monotonic()
+    clock = WorldClock(1_000.0, speed=0.0, monotonic=monotonic)
+    monotonic.value += 60
+    assert clock.now() == 1_000.0
+    clock.advance(90)
+    assert clock.now() == 1_090.0
+
+
+def test_a_speed_holds_from_when_it_is_set() -> None:
+    monotonic = Monotonic()
+    clock = WorldClock(1_000.0, monotonic=monotonic)
+    monotonic.value += 10
+    clock.set_speed(60.0)
+    monotonic.value += 2
+    assert clock.now() == 1_000.0 + 10 + 120
+    assert clock.speed == 60.0
+
+
+@pytest.mark.parametrize("speed", [-1.0, float("nan"), float("inf")])
+def test_a_speed_that_makes_no_sense_is_refused(speed: float) -> None:
+    with pytest.raises(ValueError, match="speed must"):
+        WorldClock(0.0, speed=speed)
+    clock = WorldClock(0.0)
+    with pytest.raises(ValueError, match="speed must"):
+        clock.set_speed(speed)
+
+
+def test_a_jump_that_makes_no_sense_is_refused() -> None:
+    with pytest.raises(ValueError, match="seconds must be a finite number"):
+        WorldClock(0.0).advance(float("nan"))

@@ -1,0 +1,372 @@
+import asyncio
+import json
+import ssl
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from exporter.sandbox.app import create_app
+from exporter.sandbox.fault_gate import FaultGate
+from exporter.sandbox.faults import Faults
+from exporter.sandbox.keys import API_KEY
+from exporter.sandbox.server import SandboxServer
+from exporter.sandbox.world import World
+
+ZONE = "/dnszone/101/statistics"
+OTHER = "/dnszone/102/statistics"
+
+
+async def script(client: httpx.AsyncClient, kind: str, **told: object) -> int:
+    """Script a fault and return its id."""
+    answer = await client.post("/sandbox/faults", json={"kind": kind, **told})
+    assert answer.status_code == 201, answer.text
+    fault_id: int = answer.json()["id"]
+    return fault_id
+
+
+async def gather(pieces: AsyncIterator[bytes], received: bytearray) -> None:
+    """Keep what comes, until it ends or breaks off."""
+    async for piece in pieces:
+        received.extend(piece)
+
+
+async def pieces_of(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
+    """Read a connection to its end."""
+    while piece := await reader.read(65_536):
+        yield piece
+
+
+async def test_a_fault_meets_its_path_alone_as_often_as_told(remote: httpx.AsyncClient) -> None:
+    await script(remote, "status", status=503, path=ZONE, times=2)
+    seen = [(await remote.get(path)).status_code for path in (ZONE, OTHER, ZONE, ZONE)]
+    assert seen == [503, 200, 503, 200]
+
+
+@pytest.mark.parametrize(
+    ("told", "met"),
+    [
+        ({}, [True, True, True]),
+        ({"path_regex": r"/dnszone/\d+/statistics"}, [True, True, False]),
+        ({"path_regex": "/dnszone"}, [False, False, False]),
+        ({"method": "post"}, [False, False, True]),
+    ],
+)
+async def test_faults_meet_requests_by_method_and_pattern(
+    remote: httpx.AsyncClient,
+    told: dict[str, str],
+    met: list[bool],
+) -> None:
+    await script(remote, "status", status=502, **told)
+    answers = [await remote.get(ZONE), await remote.get(OTHER), await remote.post("/compute/script/7", json={})]
+    assert [answer.status_code == 502 for answer in answers] == met
+
+
+async def test_faults_are_listed_counted_and_removed(remote: httpx.AsyncClient) -> None:
+    first = await script(remote, "status", status=500, path=ZONE, times=3)
+    second = await script(remote, "html", path=OTHER)
+    await remote.get(ZONE)
+    listed = (await remote.get("/sandbox/faults")).json()
+    assert [(one["id"], one["kind"], one["left"], one["hits"]) for one in listed] == [
+        (first, "status", 2, 1),
+        (second, "html", None, 0),
+    ]
+    assert (await remote.delete(f"/sandbox/faults/{first}")).status_code == 204
+    assert (await remote.delete(f"/sandbox/faults/{first}")).status_code == 404
+    assert (await remote.delete("/sandbox/faults/x")).status_code == 404
+    assert (await remote.delete("/sandbox/faults")).json() == []
+    assert (await remote.get(OTHER)).headers["content-type"] == "application/json"
+
+
+async def test_the_control_endpoints_meet_no_faults(remote: httpx.AsyncClient) -> None:
+    await script(remote, "reset")
+    assert (await remote.get("/sandbox/faults")).status_code == 200
+    assert (await remote.get("/openapi.json")).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {},
+        {"kind": "earthquake"},
+        {"kind": "status"},
+        {"kind": "status", "status": 100},
+        {"kind": "status", "status": "503"},
+        {"kind": "status", "status": 204, "body": "x"},
+        {"kind": "status", "status": 503, "retry_after": 1, "retry_after_date": 1},
+        {"kind": "status", "status": 503, "headers": {"Content-Length": "1"}},
+        {"kind": "status", "status": 503, "headers": {"X Y": "1"}},
+        {"kind": "status", "status": 503, "headers": {"X": "a\r\nb"}},
+        {"kind": "delay"},
+        {"kind": "delay", "seconds": -1},
+        {"kind": "delay", "seconds": 1, "times": 0},
+        {"kind": "delay", "seconds": 1, "path": "/a", "path_regex": "/b"},
+        {"kind": "delay", "seconds": 1, "path_regex": "("},
+        {"kind": "delay", "seconds": 1, "probability": 1.5},
+        {"kind": "delay", "seconds": 1, "unknown": 1},
+        {"kind": "reset", "point": "middle"},
+        {"kind": "stall", "part": 1},
+        {"kind": "oversize", "size": 10**9},
+        {"kind": "redirect", "location": "http://x/\n"},
+        {"kind": "redirect", "location": "http://x/", "status": 200},
+        {"kind": "envelope", "status": 500},
+    ],
+)
+async def test_a_fault_that_makes_no_sense_is_refused_with_reasons(
+    client: httpx.AsyncClient,
+    told: dict[str, object],
+) -> None:
+    answer = await client.post("/sandbox/faults", json=told)
+    assert answer.status_code == 400
+    assert all(answer.json()["reasons"])
+    assert (await client.get("/sandbox/faults")).json() == []
+
+
+@pytest.mark.parametrize("told", [{}, {"kind": "earthquake"}])
+async def test_without_a_kind_the_kinds_are_named(client: httpx.AsyncClient, told: dict[str, str]) -> None:
+    (reason,) = (await client.post("/sandbox/faults", json=told)).json()["reasons"]
+    named = reason.removeprefix("kind: must be one of ").split(", ")
+    assert (named[0], named[-1], len(named)) == ("status", "redirect", 13)
+    for kind in named:
+        answer = await client.post("/sandbox/faults", json={"kind": kind})
+        assert "kind" not in answer.text or answer.status_code == 201
+
+
+async def test_a_refused_fault_is_told_in_plain_words(client: httpx.AsyncClient) -> None:
+    wrong = {"kind": "delay", "path": "/a", "path_regex": "/b", "unknown": 1}
+    reasons = (await client.post("/sandbox/faults", json=wrong)).json()["reasons"]
+    assert reasons == ["seconds: is missing", "unknown: is no field of this kind of fault"]
+    reasons = (await client.post("/sandbox/faults", json={**wrong, "kind": "html"})).json()["reasons"]
+    assert reasons == ["unknown: is no field of this kind of fault"]
+    both = {"kind": "html", "path": "/a", "path_regex": "/b"}
+    assert (await client.post("/sandbox/faults", json=both)).json() == {
+        "reasons": ["give path or path_regex, not both"]
+    }
+
+
+async def test_a_status_comes_with_its_body_and_headers(remote: httpx.AsyncClient) -> None:
+    await script(
+        remote,
+        "status",
+        status=429,
+        body='{"a": 1}',
+        content_type="application/json",
+        headers={"X-Extra": "yes"},
+        retry_after=7,
+        times=1,
+    )
+    answer = await remote.get(ZONE)
+    assert (answer.status_code, answer.json(), answer.headers["x-extra"]) == (429, {"a": 1}, "yes")
+    assert answer.headers["retry-after"] == "7"
+    assert answer.headers["date"] == "Fri, 06 Feb 2026 12:00:00 GMT"
+    await script(remote, "status", status=503, retry_after_date=90)
+    assert (await remote.get(ZONE)).headers["retry-after"] == "Fri, 06 Feb 2026 12:01:30 GMT"
+
+
+async def test_a_page_an_envelope_and_a_redirect_are_sent_whole(remote: httpx.AsyncClient) -> None:
+    await script(remote, "html", times=1)
+    page = await remote.get(ZONE)
+    assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    await script(remote, "envelope", status=200, error_key="some.key", message="No.", status_code=403, times=1)
+    assert (await remote.get(ZONE)).json() == {
+        "data": None,
+        "error": {"success": False, "message": "No.", "errorKey": "some.key", "statusCode": 403},
+    }
+    await script(remote, "envelope", times=1)
+    assert (await remote.get(ZONE)).status_code == 202
+    await script(remote, "redirect", status=308, location="http://elsewhere.example/", times=1)
+    moved = await remote.get(ZONE)
+    assert (moved.status_code, moved.headers["location"]) == (308, "http://elsewhere.example/")
+
+
+async def test_json_breaks_off_but_its_length_is_right(remote: httpx.AsyncClient) -> None:
+    whole = await remote.get(ZONE)
+    await script(remote, "truncate", path=ZONE)
+    cut = await remote.get(ZONE)
+    assert (cut.status_code, cut.content) == (200, whole.content[: len(whole.content) // 2])
+    with pytest.raises(json.JSONDecodeError):
+        cut.json()
+
+
+async def test_values_have_wrong_types_and_keys_stay(remote: httpx.AsyncClient) -> None:
+    right = (await remote.get(ZONE)).json()
+    await script(remote, "wrong_types")
+    wrong = (await remote.get(ZONE)).json()
+    assert list(wrong) == list(right)
+    assert wrong["TotalQueriesServed"] == "wrong"
+    assert set(wrong["QueriesServedChart"].values()) == {"wrong"}
+    script_answer = (await remote.get("/compute/script/7")).json()
+    assert script_answer["Name"] == {"wrong": True}
+
+
+async def test_garbage_comes_as_a_body_or_in_the_place_of_http(remote: httpx.AsyncClient) -> None:
+    await script(remote, "garbage", size=2_000, times=1)
+    answer = await remote.get(ZONE)
+    assert (answer.status_code, len(answer.content)) == (200, 2_000)
+    await script(remote, "garbage", place="wire", times=1)
+    with pytest.raises(httpx.RemoteProtocolError):
+        await remote.get(ZONE)
+
+
+@pytest.mark.parametrize("announced", [True, False])
+async def test_a_body_can_be_too_large_with_and_without_saying_so(
+    remote: httpx.AsyncClient,
+    announced: bool,  # noqa: FBT001 - a literal case
+) -> None:
+    await script(remote, "oversize", announced=announced)
+    async with remote.stream("GET", ZONE) as answer:
+        received = bytearray()
+        await gather(answer.aiter_raw(), received)
+    assert len(received) == 17 * 1024 * 1024
+    assert ("content-length" in answer.headers) is announced
+
+
+async def test_a_stalled_body_sends_half_and_then_nothing(remote: httpx.AsyncClient) -> None:
+    whole = await remote.get(ZONE)
+    await script(remote, "stall", path=ZONE)
+    received = bytearray()
+    async with remote.stream("GET", ZONE, timeout=0.2) as answer:
+        assert int(answer.headers["content-length"]) == len(whole.content)
+        with pytest.raises(httpx.ReadTimeout):
+            await gather(answer.aiter_raw(), received)
+    assert received == whole.content[: len(whole.content) // 2]
+
+
+async def test_an_answer_can_stall_before_its_headers(remote: httpx.AsyncClient) -> None:
+    await script(remote, "stall", point="start")
+    with pytest.raises(httpx.ReadTimeout):
+        await remote.send(remote.build_request("GET", ZONE, timeout=0.2), stream=True)
+
+
+async def test_an_answer_can_stall_after_its_headers(remote: httpx.AsyncClient) -> None:
+    await script(remote, "stall", point="headers")
+    answer = await remote.send(remote.build_request("GET", ZONE, timeout=0.2), stream=True)
+    assert answer.status_code == 200
+    with pytest.raises(httpx.ReadTimeout):
+        await answer.aread()
+
+
+@pytest.mark.parametrize(("point", "started"), [("start", False), ("headers", True), ("body", True)])
+async def test_a_connection_is_reset_at_three_points(
+    server: SandboxServer,
+    remote: httpx.AsyncClient,
+    point: str,
+    started: bool,  # noqa: FBT001 - a literal case
+) -> None:
+    whole = (await remote.get(ZONE)).content
+    await script(remote, "reset", point=point)
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    writer.write(f"GET {ZONE} HTTP/1.1\r\nHost: sandbox\r\nAccessKey: {API_KEY}\r\n\r\n".encode())
+    received = bytearray()
+    with pytest.raises(ConnectionResetError):
+        await gather(pieces_of(reader), received)
+    writer.close()
+    head, _, body = bytes(received).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 200") is started
+    assert (b"content-length: %d" % len(whole) in head) is started
+    assert body == (whole[: len(whole) // 2] if point == "body" else b"")
+
+
+async def test_a_body_is_shorter_than_announced(remote: httpx.AsyncClient) -> None:
+    await script(remote, "short")
+    with pytest.raises(httpx.RemoteProtocolError, match="peer closed connection"):
+        await remote.get(ZONE)
+
+
+async def test_a_reset_of_one_connection_leaves_the_others(remote: httpx.AsyncClient) -> None:
+    await script(remote, "reset", path=ZONE)
+    answers = await asyncio.gather(*(remote.get(path) for path in [ZONE, OTHER] * 5), return_exceptions=True)
+    fates = [isinstance(answer, httpx.Response) for answer in answers]
+    assert fates == [False, True] * 5
+
+
+async def test_a_fault_on_the_connection_needs_one(client: httpx.AsyncClient) -> None:
+    await script(client, "reset")
+    answer = await client.get(ZONE)
+    assert (answer.status_code, answer.json()) == (500, {"detail": "reset needs a connection"})
+
+
+class Sleeper:
+    """Sleeps without taking time, and remembers for how long."""
+
+    def __init__(self) -> None:
+        self.slept: list[float] = []
+
+    async def __call__(self, seconds: float) -> None:
+        """Sleep."""
+        self.slept.append(seconds)
+
+
+class Gated:
+    """A client of a world whose faults sleep as a test says."""
+
+    def __init__(self, world: World) -> None:
+        self.faults = Faults(seed=1)
+        self.sleeper = Sleeper()
+        gate = FaultGate(create_app(world), self.faults, world.clock, self.sleeper)
+        transport = httpx.ASGITransport(gate)
+        self.client = httpx.AsyncClient(transport=transport, base_url="http://sandbox", headers={"AccessKey": API_KEY})
+
+
+async def test_a_late_answer_is_right(world: World) -> None:
+    gated = Gated(world)
+    gated.faults.add({"kind": "delay", "seconds": 5.0, "method": "POST"})
+    async with gated.client as client:
+        answer = await client.post("/compute/script/7", json={"Name": "late"})
+    assert (answer.json()["Name"], gated.sleeper.slept) == ("late", [5.0])
+
+
+async def test_a_body_drips_piece_by_piece(world: World) -> None:
+    gated = Gated(world)
+    async with gated.client as client:
+        whole = await client.get(ZONE)
+        gated.faults.add({"kind": "drip", "seconds": 2.0, "size": 1_000})
+        dripped = await client.get(ZONE)
+    assert dripped.content == whole.content
+    assert gated.sleeper.slept == [2.0] * -(-len(whole.content) // 1_000)
+
+
+def test_a_probable_fault_strikes_as_often_as_its_seed_says() -> None:
+    def strikes(seed: int) -> list[bool]:
+        faults = Faults(seed)
+        faults.add({"kind": "status", "status": 500, "probability": 0.3})
+        return [faults.strike("GET", "/") is not None for _ in range(200)]
+
+    assert strikes(1) == strikes(1)
+    assert strikes(1) != strikes(2)
+    assert 40 < sum(strikes(1)) < 80
+
+
+async def test_a_server_stops_at_once_whatever_is_stalled(world: World) -> None:
+    server = SandboxServer(create_app(world))
+    await server.start()
+    async with httpx.AsyncClient(base_url=server.url, headers={"AccessKey": API_KEY}, timeout=30) as client:
+        stalled: list[asyncio.Task[Any]] = []
+        for kind, told in (("stall", {}), ("delay", {"seconds": 3600}), ("drip", {"seconds": 3600})):
+            await script(client, kind, path=f"/{kind}", **told)
+            stalled.append(asyncio.create_task(client.get(f"/{kind}")))
+        while any(fault["hits"] == 0 for fault in (await client.get("/sandbox/faults")).json()):
+            continue
+        began = time.monotonic()
+        await server.stop()
+        assert time.monotonic() - began < 2
+        assert all(
+            isinstance(fate, httpx.TransportError) for fate in await asyncio.gather(*stalled, return_exceptions=True)
+        )
+
+
+async def test_a_reset_is_one_over_tls_too(world: World, tls_files: tuple[Path, Path]) -> None:
+    certificate, key = tls_files
+    server = SandboxServer(create_app(world), tls_certificate=certificate, tls_key=key)
+    await server.start()
+    trusting = ssl.create_default_context(cafile=certificate)
+    async with httpx.AsyncClient(base_url=server.url, headers={"AccessKey": API_KEY}, verify=trusting) as client:
+        assert server.url.startswith("https://")
+        assert (await client.get(ZONE)).status_code == 200
+        await script(client, "reset", path=ZONE, point="body")
+        with pytest.raises(httpx.TransportError):
+            await client.get(ZONE)
+    await server.stop()

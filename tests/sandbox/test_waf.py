@@ -1,0 +1,84 @@
+import json
+
+import httpx
+import pytest
+
+from exporter.sandbox.world import World
+
+
+async def test_a_custom_rule_is_shown_unwrapped(client: httpx.AsyncClient, world: World) -> None:
+    assert 21 in world.custom_rule_ids()
+    rule = (await client.get("/shield/waf/custom-rule/21")).json()
+    assert set(rule) == {
+        "id",
+        "shieldZoneId",
+        "userId",
+        "ruleName",
+        "ruleDescription",
+        "ruleJson",
+        "ruleConfiguration",
+        "errorResponse",
+    }
+    assert (rule["id"], rule["shieldZoneId"], rule["ruleName"]) == (21, 3, "block-bad-bots")
+    configuration = rule["ruleConfiguration"]
+    assert json.loads(rule["ruleJson"]) == configuration
+    assert set(configuration) == {
+        "variableTypes",
+        "transformationTypes",
+        "value",
+        "isNegated",
+        "isRegexVariable",
+        "chainedRuleConditions",
+    }
+    assert len(configuration["chainedRuleConditions"]) == 3
+    assert set(configuration["chainedRuleConditions"][0]) == {"variableTypes", "value", "isNegated", "isRegexVariable"}
+    assert rule["errorResponse"] == {"success": False, "message": None, "errorKey": None}
+    assert (await client.get("/shield/waf/custom-rule/22")).json()["errorResponse"] is None
+
+
+@pytest.mark.parametrize(("rule_id", "status"), [("99", 404), ("x", 400), ("9223372036854775808", 400)])
+async def test_a_custom_rule_that_is_not_there_tells_its_status(
+    client: httpx.AsyncClient,
+    rule_id: str,
+    status: int,
+) -> None:
+    answer = await client.get(f"/shield/waf/custom-rule/{rule_id}")
+    assert (answer.status_code, answer.json()) == (status, {"statusCode": status})
+
+
+async def test_a_custom_rule_comes_and_goes_also_with_its_zone(client: httpx.AsyncClient, world: World) -> None:
+    added = world.waf.add_rule(1, "extra", chained=2)
+    rule = (await client.get(f"/shield/waf/custom-rule/{added}")).json()
+    assert (rule["ruleName"], len(rule["ruleConfiguration"]["chainedRuleConditions"])) == ("extra", 2)
+    world.waf.remove_rule(added)
+    world.shield.remove_zone(3)
+    for rule_id in (added, 21):
+        assert (await client.get(f"/shield/waf/custom-rule/{rule_id}")).status_code == 404
+
+
+async def test_every_plan_has_the_rules_of_the_one_below(client: httpx.AsyncClient) -> None:
+    answer = (await client.get("/shield/waf/rules/plan-segmentation")).json()
+    plans = answer["data"]
+    assert [(plan["planValue"], plan["planName"]) for plan in plans] == [
+        (0, "Basic"),
+        (1, "Advanced"),
+        (2, "Business"),
+        (3, "Enterprise"),
+    ]
+    ids = [
+        {rule["ruleId"] for rules in plan["rules"] for group in rules["ruleGroups"] for rule in group["rules"]}
+        for plan in plans
+    ]
+    assert ids[0] < ids[1] < ids[2] <= ids[3]
+    assert set(plans[3]["rules"][0]) == {"name", "ruleset", "ruleGroups"}
+    assert set(plans[3]["rules"][0]["ruleGroups"][0]) == {
+        "id",
+        "name",
+        "code",
+        "fileName",
+        "mainGroup",
+        "ruleset",
+        "description",
+        "rules",
+    }
+    assert set(answer["error"]) == {"success", "message", "errorKey"}
