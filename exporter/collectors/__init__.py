@@ -1,0 +1,1 @@
+"""One module a resource; the catalogue of them all is in `exporter.collectors.catalogue`."""

@@ -1,0 +1,55 @@
+"""The catalogue: every collector, in the order in which its families are exposed."""
+
+from collections.abc import Iterable, Iterator
+
+from exporter.collector import Collector
+from exporter.collectors import (
+    container_tags,
+    database,
+    discovery,
+    dns_record_scans,
+    dns_statistics,
+    scripts,
+    search,
+    shield_access_lists,
+    shield_api_guardian,
+    shield_bot_detection,
+    shield_rate_limits,
+    shield_waf,
+    shield_zones,
+)
+from exporter.metric import FamilyInfo
+
+CATALOGUE: tuple[Collector, ...] = (
+    dns_statistics.COLLECTOR,
+    dns_record_scans.COLLECTOR,
+    scripts.COLLECTOR,
+    shield_rate_limits.COLLECTOR,
+    shield_zones.COLLECTOR,
+    shield_api_guardian.COLLECTOR,
+    shield_bot_detection.COLLECTOR,
+    shield_access_lists.COLLECTOR,
+    shield_waf.CUSTOM_RULES,
+    shield_waf.PLANS,
+    container_tags.COLLECTOR,
+    search.COLLECTOR,
+    discovery.COLLECTOR,
+    database.COLLECTOR,
+    # Without queries of its own; the daemon puts the configured ones in its place.
+    database.QueryCollector(()),
+)
+
+
+def with_queries(queries: Iterable[database.Query]) -> tuple[Collector, ...]:
+    """The catalogue with the users' queries in it."""
+    return (*CATALOGUE[:-1], database.QueryCollector(queries))
+
+
+def families(collectors: Iterable[Collector] = CATALOGUE) -> Iterator[FamilyInfo]:
+    """Every family of these collectors, each once, in order."""
+    seen: set[str] = set()
+    for collector in collectors:
+        for info in collector.families:
+            if info.name not in seen:
+                seen.add(info.name)
+                yield info

@@ -1,0 +1,50 @@
+"""Tags of container images (interface document, ContainerImageTag)."""
+
+from dataclasses import dataclass
+
+from exporter.collector import ACCOUNT, Context, Label, Target, TargetCollector
+from exporter.metric import Metric
+from exporter.platform import containers
+from exporter.platform.operation import Answer
+
+
+@dataclass(frozen=True, slots=True)
+class ImageTags:
+    """An image's tags, and those that are watched for."""
+
+    tags: frozenset[str]
+    watched: tuple[str, ...]
+
+
+async def _fetch(context: Context, target: Target) -> Answer[ImageTags]:
+    image = target.attributes
+    answer = await containers.tags(context.caller, image["registry_id"], image["namespace"], image["name"])
+    return Answer(ImageTags(answer.value, target.watched), answer.date, answer.raw)
+
+
+COLLECTOR: TargetCollector[ImageTags] = TargetCollector(
+    name="container_tags",
+    polls="image",
+    interval=900,
+    operations=(containers.TAGS,),
+    fetch=_fetch,
+    labels=(
+        ACCOUNT,
+        Label("registry_id", lambda target, _: target.attributes["registry_id"]),
+        Label("namespace", lambda target, _: target.attributes["namespace"]),
+        Label("image", lambda target, _: target.attributes["name"]),
+    ),
+    metrics=(
+        Metric(
+            "edge_container_image_tags",
+            "Distinct tags of the container image (name), polled.",
+            value=lambda image: len(image.tags),
+        ),
+        Metric(
+            "edge_container_image_tag_present",
+            "Whether a tag that the configuration watches for is there (name), polled.",
+            labels=("tag",),
+            value=lambda image: {tag: tag in image.tags for tag in image.watched},
+        ),
+    ),
+)

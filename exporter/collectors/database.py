@@ -1,0 +1,273 @@
+"""Databases: whether they answer, and the gauges that users define by SQL (interface document, database endpoint)."""
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from exporter.collector import Context, Outcome, Polled, Target
+from exporter.metric import Family, FamilyInfo, Kind, LabelValues, Sample, label_value
+from exporter.platform import database
+from exporter.platform.database import Cell, Rows
+from exporter.platform.errors import (
+    BadAnswer,
+    Forbidden,
+    NotFound,
+    PlatformError,
+    Rejected,
+    StatementError,
+    WrongShape,
+)
+from exporter.platform.operation import Operation
+
+QUERY_PREFIX = "edge_database_"
+
+
+UP = FamilyInfo(
+    "edge_database_up",
+    "Whether the database answered a statement, polled: 0 as soon as it does not.",
+    Kind.GAUGE,
+    "",
+    ("database",),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseCollector:
+    """Asks each database for the smallest answer it can give."""
+
+    name: str = "database"
+    polls: str = "database"
+    interval: float = 60
+    operations: tuple[Operation[Any], ...] = (database.PIPELINE,)
+    owns_target: bool = False
+    families: tuple[FamilyInfo, ...] = (UP,)
+
+    def wants(self, _target: Target) -> bool:
+        """See `Collector.wants`."""
+        return True
+
+    async def poll(self, context: Context, target: Target) -> Polled:
+        """See `Collector.poll`; a database that does not answer is both a failure and a 0."""
+        try:
+            answer = await database.execute(context.caller, ["SELECT 1"])
+            refused: PlatformError | None = next(
+                (outcome for outcome in answer.value if isinstance(outcome, StatementError)), None
+            )
+            date = answer.date
+        except PlatformError as error:
+            refused, date = error, None
+        family = Family(UP, (Sample((label_value(target.id),), float(refused is None)),))
+        return Polled((Outcome(target, (family,), error=refused),), date)
+
+
+COLLECTOR = DatabaseCollector()
+
+DURATION = FamilyInfo(
+    "edge_database_query_duration_seconds",
+    "How long a configured query took from request to answer, polled.",
+    Kind.GAUGE,
+    "seconds",
+    ("database", "query"),
+)
+ROWS = FamilyInfo(
+    "edge_database_query_rows",
+    "Rows that a configured query returned, polled.",
+    Kind.GAUGE,
+    "",
+    ("database", "query"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A user's query: each row is a sample of the gauge `edge_database_<name>`.
+
+    Attributes:
+        value: the column that holds the samples' values.
+        labels: the columns that become labels.
+        max_rows: more rows than this are a failure of the query.
+    """
+
+    database: str
+    name: str
+    help: str
+    sql: str
+    value: str
+    labels: tuple[str, ...]
+    interval: float
+    max_rows: int
+
+    @property
+    def info(self) -> FamilyInfo:
+        """The family that the query yields."""
+        return FamilyInfo(f"{QUERY_PREFIX}{self.name}", self.help, Kind.GAUGE, "", ("database", *self.labels))
+
+    def target(self) -> Target:
+        """The target that stands for the query."""
+        return Target("", "query", f"{self.database}/{self.name}", self.name, interval=self.interval)
+
+
+class QueryCollector:
+    """Polls users' queries; each of them is a target of its own, and fails alone.
+
+    Args:
+        queries: all queries of the configuration.
+    """
+
+    name = "database_queries"
+    polls = "query"
+    interval = 300.0
+    owns_target = False
+    operations: tuple[Operation[Any], ...] = (database.PIPELINE,)
+
+    def __init__(self, queries: Iterable[Query]) -> None:
+        self._queries = {query.target().id: query for query in queries}
+        # What the databases have said about their queries' SQL, which they are asked once.
+        self._reading: set[tuple[str, str]] = set()
+        self.families = (DURATION, ROWS, *(query.info for query in self._queries.values()))
+
+    def wants(self, target: Target) -> bool:
+        """See `Collector.wants`."""
+        return target.id in self._queries
+
+    async def poll(self, context: Context, target: Target) -> Polled:
+        """See `Collector.poll`."""
+        query = self._queries[target.id]
+        try:
+            asked = (query.database, query.sql)
+            if asked not in self._reading and await _says_reading(context, query):
+                self._reading.add(asked)
+            began = context.monotonic()
+            answer = await database.execute(context.caller, [query.sql])
+            seconds = context.monotonic() - began
+        except Forbidden as error:
+            raise Forbidden(f"the token may not run this query: {error}", status=error.status) from None
+        rows = answer.value[0]
+        if isinstance(rows, StatementError):
+            raise rows
+        family = Family(query.info, samples_of(query, rows))
+        labels = (label_value(query.database), query.name)
+        families = (
+            Family(DURATION, (Sample(labels, seconds),)),
+            Family(ROWS, (Sample(labels, float(len(rows.rows))),)),
+            *([family] if family.samples else []),
+        )
+        return Polled((Outcome(target, families),), answer.date)
+
+
+async def _says_reading(context: Context, query: Query) -> bool:
+    """Let SQL pass that only reads, by the database's own word, or by the leading keyword where it has none.
+
+    Returns:
+        Whether that was the database's own word.
+
+    Raises:
+        StatementError: the SQL is more than one statement, or writes.
+        PlatformError: the database gives no answer now.
+    """
+    if not is_single(query.sql):
+        raise StatementError("the query must be a single statement")
+    try:
+        reads = await database.is_readonly(context.caller, query.sql)
+    except (Rejected, NotFound, StatementError, BadAnswer):
+        # The interface documents `execute` alone; a database that knows no `describe` may refuse it in any way.
+        reads = None
+    if not (leads_with_reading(query.sql) if reads is None else reads):
+        raise StatementError("the query must only read: it may not run here")
+    return reads is not None
+
+
+_COMMENTS = re.compile(r"--[^\n]*|/\*.*?(\*/|\Z)", re.DOTALL)
+_QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\]""")
+_READING = re.compile(r"\s*(select|with|values|explain)\b", re.IGNORECASE)
+_TOKEN = re.compile(f"{_QUOTED.pattern}|{_COMMENTS.pattern}", re.DOTALL)
+# What WITH may lead beside SELECT and VALUES; `replace(…)` is a function.
+_WRITING = re.compile(r"\b(insert|update|delete|replace)\b(?!\s*\()", re.IGNORECASE)
+
+
+def _bare(sql: str) -> str:
+    """The SQL without comments and quoted text, so that what is left are its keywords and punctuation."""
+    return _TOKEN.sub(lambda found: " " if found[0][:2] in ("--", "/*") else "''", sql)
+
+
+def is_single(sql: str) -> bool:
+    """Whether there is one statement, with or without a semicolon at its end."""
+    return ";" not in _bare(sql).rstrip().rstrip(";")
+
+
+def leads_with_reading(sql: str) -> bool:
+    """Whether a statement begins with a reading keyword that leads nothing which writes."""
+    bare = _bare(sql)
+    found = _READING.match(bare)
+    if found is None:
+        return False
+    match found[1].lower():
+        case "with":
+            return _WRITING.search(bare) is None
+        case "explain":
+            # EXPLAIN runs nothing, save for pragmas, some of which take effect while they are compiled.
+            return re.search(r"\bpragma\b", bare, re.IGNORECASE) is None
+        case _:
+            return True
+
+
+def samples_of(query: Query, rows: Rows) -> tuple[Sample, ...]:
+    """A query's rows as samples; a row whose value is NULL is none.
+
+    Raises:
+        WrongShape: a column is missing, a value is no number, two rows have the same labels, or there are too many.
+    """
+    columns = _columns(query, rows.columns)
+    if len(rows.rows) > query.max_rows:
+        raise WrongShape(f"the query returned {len(rows.rows)} rows, more than max_rows ({query.max_rows})")
+    samples: dict[LabelValues, Sample] = {}
+    for number, row in enumerate(rows.rows, start=1):
+        value = _number(row[columns[query.value]], query.value, number)
+        if value is None:
+            continue
+        labels = (label_value(query.database), *(label_value(_text(row[columns[name]])) for name in query.labels))
+        if labels in samples:
+            found = ", ".join(f"{name}={text!r}" for name, text in zip(query.labels, labels[1:], strict=True))
+            raise WrongShape(f"row {number} has the same labels as another row: {found or 'no labels at all'}")
+        samples[labels] = Sample(labels, value)
+    # A database need not keep an order; the exposition does.
+    return tuple(samples[labels] for labels in sorted(samples))
+
+
+def _columns(query: Query, names: Sequence[str]) -> Mapping[str, int]:
+    positions = {name: position for position, name in enumerate(names)}
+    twice = [name for name in (query.value, *query.labels) if names.count(name) > 1]
+    if twice:
+        raise WrongShape(f"the query returned more than one column named {', '.join(twice)}")
+    missing = [name for name in (query.value, *query.labels) if name not in positions]
+    if missing:
+        has = ", ".join(names) or "none"
+        raise WrongShape(f"the query returned no column named {', '.join(missing)}; its columns are: {has}")
+    return positions
+
+
+_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*", re.ASCII | re.IGNORECASE)
+
+
+def _number(cell: Cell, column: str, row: int) -> float | None:
+    if cell is None:
+        return None
+    if isinstance(cell, bytes):
+        raise WrongShape(f"row {row}: {column} is a blob, not a number")
+    if isinstance(cell, str) and _NUMBER.fullmatch(cell) is None:
+        raise WrongShape(f"row {row}: {column} is text that is no number")
+    try:
+        value = float(cell)
+    except OverflowError:
+        value = math.inf
+    if not math.isfinite(value):
+        raise WrongShape(f"row {row}: {column} is larger than a number can be here")
+    return value
+
+
+def _text(cell: Cell) -> str:
+    if cell is None:
+        return ""
+    return cell.decode("utf-8", "replace") if isinstance(cell, bytes) else str(cell)

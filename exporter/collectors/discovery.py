@@ -1,0 +1,189 @@
+"""Which resources an account has, by search and the shield-zone list."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from exporter.collector import (
+    ACCOUNT,
+    Context,
+    Inventory,
+    Outcome,
+    Polled,
+    Resource,
+    Roll,
+    Target,
+    describe,
+)
+from exporter.measure import measure
+from exporter.metric import FamilyInfo, Metric
+from exporter.platform import search, shield
+from exporter.platform.errors import (
+    CredentialError,
+    EnvelopeError,
+    PlatformError,
+    RateLimited,
+    TransportError,
+    Unauthorized,
+)
+from exporter.platform.operation import Operation
+from exporter.platform.search import SearchListing
+
+T = TypeVar("T")
+
+# How many shield zones are asked for their rate limits at once; the account's budget may allow fewer.
+AT_ONCE = 8
+
+# Search's word for a type of resource → the kind of target. A pull zone is no target; it lends its name.
+KINDS = {"dns": "dns_zone", "script": "script", "cdn": "cdn"}
+
+# What an account's target watches where the lists are to be discovered.
+SEARCH, SHIELD_ZONES, RATE_LIMITS = "discover search", "discover shield_zone", "discover rate_limit"
+
+RESOURCES: Metric[SearchListing] = Metric(
+    "edge_resources",
+    "Resources of the account by type (Type of all search results), polled.",
+    labels=("resource_type",),
+    value=lambda listing: Counter(sorted(found.type for found in listing.names)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DiscoveryCollector:
+    """Lists an account's resources; what it finds decides what the other collectors poll.
+
+    The kinds that its target watches say which lists are wanted; `search` is for all that search finds.
+    """
+
+    name: str = "discovery"
+    polls: str = "account"
+    interval: float = 600
+    operations: tuple[Operation[Any], ...] = (search.SEARCH, shield.ZONES, shield.ZONE_RATE_LIMITS)
+    owns_target: bool = False
+    families: tuple[FamilyInfo, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "families", describe((ACCOUNT,), (RESOURCES,)))
+
+    def wants(self, target: Target) -> bool:
+        """See `Collector.wants`."""
+        return SEARCH in target.watched or SHIELD_ZONES in target.watched
+
+    async def poll(self, context: Context, target: Target) -> Polled:
+        """List what is wanted. One list that fails spoils neither the others nor what is known already."""
+        faults: list[PlatformError] = []
+        rolls: dict[str, Roll] = {}
+        outcome = Outcome(target)
+        date = None
+        if SEARCH in target.watched:
+            found = await _tried(search.everything(context.caller), faults)
+            if found is not None:
+                date = found.date
+                rolls.update(_rolls(found.value))
+                if found.value.fault is None:
+                    families, counts = measure((target.account,), self.families, (RESOURCES,), found.value)
+                    outcome = Outcome(target, families, counts)
+                else:
+                    faults.append(found.value.fault)
+        if SHIELD_ZONES in target.watched:
+            zones = await _tried(shield.zones(context.caller), faults)
+            if zones is not None:
+                date = zones.date
+                names = rolls["cdn"].names() if "cdn" in rolls else {}
+                rolls["shield_zone"] = _shield_roll(zones.value, names)
+                if RATE_LIMITS in target.watched:
+                    own = _owned(context, target.account, rolls["shield_zone"])
+                    rolls = _told(context, rolls)
+                    limits = await _rate_limits(context, own, faults)
+                    if limits is not None:
+                        rolls["rate_limit"] = limits
+        if faults:
+            outcome = Outcome(target, outcome.families, outcome.counts, faults[0])
+        return Polled((outcome,), date, Inventory(rolls))
+
+
+async def _tried(call: Awaitable[T], faults: list[PlatformError]) -> T | None:
+    try:
+        return await call
+    except PlatformError as fault:
+        faults.append(fault)
+        return None
+
+
+def _rolls(listing: SearchListing) -> dict[str, Roll]:
+    found: dict[str, list[Resource]] = {kind: [] for kind in KINDS.values()}
+    for resource, name in listing.names.items():
+        kind = KINDS.get(resource.type)
+        if kind is not None:
+            found[kind].append(Resource(str(resource.id), name))
+    return {kind: Roll(tuple(resources), listing.complete) for kind, resources in found.items()}
+
+
+def _shield_roll(listing: shield.ZoneListing, names: dict[str, str]) -> Roll:
+    resources = [
+        Resource(str(zone_id), names.get(str(zone.pull_zone_id), "")) for zone_id, zone in listing.zones.items()
+    ]
+    resources.extend(Resource(str(zone_id)) for zone_id in listing.unusable)
+    return Roll(tuple(resources), listing.complete)
+
+
+def _owned(context: Context, account: str, zones: Roll) -> Roll:
+    """The zones of this shard, for rate limits stay with their zone."""
+    own = (zone for zone in zones.resources if context.owns(account, "shield_zone", zone.id))
+    return Roll(tuple(own), zones.complete)
+
+
+def _told(context: Context, rolls: dict[str, Roll]) -> dict[str, Roll]:
+    """Tell what is known already, for the zones need not wait for a call for each of them; returns what is left."""
+    if context.tell is None:
+        return rolls
+    context.tell(Inventory(rolls))
+    return {}
+
+
+async def _rate_limits(context: Context, zones: Roll, faults: list[PlatformError]) -> Roll | None:
+    """Rate limits zone by zone, by a listing that not every platform has: None where the first zone's is a 404."""
+    found: dict[int, list[Resource]] = {}
+    complete = zones.complete
+    ended = False
+
+    async def ask(place: int, zone: Resource) -> bool:
+        """Note the rate limits of a zone; returns whether there is such a listing for it."""
+        nonlocal complete, ended
+        try:
+            answer = await shield.zone_rate_limits(context.caller, int(zone.id))
+        except EnvelopeError:
+            # This zone's plan has no rate limits, or it went meanwhile.
+            return True
+        except PlatformError as fault:
+            faults.append(fault)
+            complete = False
+            # What is wrong with one zone is no fault of the next; what keeps every call from being answered is.
+            ended = ended or isinstance(fault, TransportError | RateLimited | Unauthorized | CredentialError)
+            return True
+        ids = [limit.ratelimit_id for limit in answer.value or () if limit.ratelimit_id is not None]
+        found[place] = [Resource(str(limit_id), parent=zone.id) for limit_id in ids]
+        return answer.value is not None
+
+    rest = iter(enumerate(zones.resources))
+
+    async def go_on() -> None:
+        for place, zone in rest:
+            if ended:
+                return
+            await ask(place, zone)
+
+    for first, zone in rest:
+        if not await ask(first, zone):
+            return None
+        break
+    async with asyncio.TaskGroup() as asking:
+        for _ in range(min(AT_ONCE, len(zones.resources) - 1)):
+            asking.create_task(go_on())
+    resources = (resource for _, listed in sorted(found.items()) for resource in listed)
+    return Roll(tuple(resources), complete)
+
+
+COLLECTOR = DiscoveryCollector()

@@ -1,0 +1,92 @@
+"""DNS record scans (interface document, DnsRecordScanJob)."""
+
+from collections import Counter
+from collections.abc import Mapping
+
+from exporter.collector import ACCOUNT, Context, Label, Target, TargetCollector
+from exporter.collectors.one_hot import one_hot
+from exporter.metric import Metric
+from exporter.platform import dns
+from exporter.platform.dns import SCAN_RECORD_TYPE, SCAN_STATUS, DnsRecordScanJob
+from exporter.platform.operation import Answer
+from exporter.platform.wire import timestamp
+
+# None stands for a zone that was never scanned: a state, and not a failure.
+Scan = DnsRecordScanJob | None
+
+
+def _states(scan: Scan) -> dict[str, float] | None:
+    return one_hot(scan.status, SCAN_STATUS) if scan is not None else None
+
+
+def _record_types(scan: Scan) -> Mapping[str, int] | None:
+    if scan is None or scan.records is None:
+        return None
+    types = sorted(record.type for record in scan.records if record.type is not None)
+    return Counter(SCAN_RECORD_TYPE.get(number, f"unknown_{number}") for number in types)
+
+
+def _proxied(scan: Scan) -> int | None:
+    if scan is None or scan.records is None:
+        return None
+    return sum(record.is_proxied is True for record in scan.records)
+
+
+async def _fetch(context: Context, target: Target) -> Answer[Scan]:
+    return await dns.record_scan(context.caller, int(target.id))
+
+
+COLLECTOR: TargetCollector[Scan] = TargetCollector(
+    name="dns_record_scans",
+    polls="dns_zone",
+    interval=600,
+    operations=(dns.RECORD_SCAN,),
+    fetch=_fetch,
+    labels=(
+        ACCOUNT,
+        Label("zone_id", lambda target, _: target.id),
+        Label("domain", lambda target, _: target.name),
+    ),
+    metrics=(
+        Metric(
+            "edge_dns_record_scan_status",
+            "State of the zone's latest record scan (Status), polled: 1 for the one it is in, 0 for the others.",
+            labels=("status",),
+            value=_states,
+        ),
+        Metric(
+            "edge_dns_record_scan_found",
+            "Whether the platform knows of a record scan of the zone, polled: 0 where it was never scanned.",
+            value=lambda scan: scan is not None,
+        ),
+        Metric(
+            "edge_dns_record_scan_created_timestamp_seconds",
+            "When the latest record scan was created (CreatedAt), polled.",
+            unit="seconds",
+            value=lambda scan: timestamp(scan.created_at) if scan is not None else None,
+        ),
+        Metric(
+            "edge_dns_record_scan_completed_timestamp_seconds",
+            "When the latest record scan ended (CompletedAt), polled.",
+            unit="seconds",
+            value=lambda scan: timestamp(scan.completed_at) if scan is not None else None,
+        ),
+        Metric(
+            "edge_dns_record_scan_records",
+            "Records that the latest scan found by record type (Records), polled.",
+            labels=("record_type",),
+            value=_record_types,
+        ),
+        Metric(
+            "edge_dns_record_scan_proxied_records",
+            "Records that the latest scan found and that are proxied (Records, IsProxied), polled.",
+            value=_proxied,
+        ),
+        Metric(
+            "edge_dns_record_scan_info",
+            "The latest record scan's identity (JobId), polled.",
+            labels=("job_id",),
+            value=lambda scan: {scan.job_id: 1} if scan is not None and scan.job_id else None,
+        ),
+    ),
+)

@@ -1,0 +1,142 @@
+"""DNS zone statistics (interface document, DnsZoneStatistics)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from exporter.collector import ACCOUNT, Context, Label, Target, TargetCollector
+from exporter.metric import DayBuckets, Metric
+from exporter.platform import dns
+from exporter.platform.charts import daily
+from exporter.platform.operation import Answer
+from exporter.platform.rr_types import record_type
+
+Days = Mapping[int, float]
+
+
+@dataclass(frozen=True, slots=True)
+class ZoneTraffic:
+    """A zone's statistics with the charts added up to UTC days; None for a chart that tells nothing."""
+
+    total: int | None
+    queries: Days | None
+    routed: Mapping[str, Days | None]
+    by_type: Mapping[str, float] | None
+
+    def routed_windows(self) -> dict[str, float | None]:
+        """The sum of each routing's chart."""
+        return {routing: None if days is None else sum(days.values()) for routing, days in self.routed.items()}
+
+    def routed_days(self) -> dict[str, float | None]:
+        """The newest day of each routing's chart."""
+        return {routing: newest(days) for routing, days in self.routed.items()}
+
+
+def newest(days: Days | None) -> float | None:
+    """The count of a chart's newest day."""
+    return days[max(days)] if days else None
+
+
+def _buckets(days: Days | None) -> DayBuckets:
+    return DayBuckets(days or {}, charted=days is not None)
+
+
+def _day_start(days: Days | None) -> float | None:
+    return datetime.fromordinal(max(days)).replace(tzinfo=UTC).timestamp() if days else None
+
+
+def _days(chart: Mapping[str, float | None] | None) -> Days | None:
+    """A chart's days; a chart of which nothing can be read tells as little as none."""
+    days = None if chart is None else daily(chart)
+    return None if chart and not days else days
+
+
+def _by_type(chart: Mapping[str, float | None] | None) -> dict[str, float] | None:
+    if chart is None:
+        return None
+    sums: dict[str, float] = {}
+    for key, value in chart.items():
+        if value is not None:
+            mnemonic = record_type(key)
+            sums[mnemonic] = sums.get(mnemonic, 0) + value
+    # The platform need not keep an order; the exposition does.
+    return dict(sorted(sums.items()))
+
+
+async def _fetch(context: Context, target: Target) -> Answer[ZoneTraffic]:
+    answer = await dns.statistics(context.caller, int(target.id))
+    zone = answer.value
+    charts = (zone.queries_served_chart, zone.normal_queries_served_chart, zone.smart_queries_served_chart)
+    queries, normal, smart = (_days(chart) for chart in charts)
+    traffic = ZoneTraffic(
+        total=zone.total_queries_served,
+        queries=queries,
+        routed={"normal": normal, "smart": smart},
+        by_type=_by_type(zone.queries_by_type_chart),
+    )
+    return Answer(traffic, answer.date, answer.raw)
+
+
+COLLECTOR: TargetCollector[ZoneTraffic] = TargetCollector(
+    name="dns_statistics",
+    polls="dns_zone",
+    interval=300,
+    operations=(dns.STATISTICS,),
+    fetch=_fetch,
+    owns_target=True,
+    labels=(
+        ACCOUNT,
+        Label("zone_id", lambda target, _: target.id),
+        Label("domain", lambda target, _: target.name),
+    ),
+    metrics=(
+        Metric(
+            "edge_dns_window_queries",
+            "Queries served in the platform's sliding window of about 30 days (TotalQueriesServed), polled.",
+            value=lambda zone: zone.total,
+        ),
+        Metric(
+            "edge_dns_window_record_queries",
+            "Queries served in the sliding window by record type (QueriesByTypeChart), polled.",
+            labels=("record_type",),
+            value=lambda zone: zone.by_type,
+        ),
+        Metric(
+            "edge_dns_window_routed_queries",
+            "Queries served in the sliding window by routing, summed over NormalQueriesServedChart and "
+            "SmartQueriesServedChart, polled.",
+            labels=("routing",),
+            value=lambda zone: zone.routed_windows(),
+        ),
+        Metric(
+            "edge_dns_day_queries",
+            "Queries served on the newest UTC day of QueriesServedChart, polled.",
+            value=lambda zone: newest(zone.queries),
+        ),
+        Metric(
+            "edge_dns_day_routed_queries",
+            "Queries served on the newest UTC day by routing (NormalQueriesServedChart, SmartQueriesServedChart), "
+            "as last polled.",
+            labels=("routing",),
+            value=lambda zone: zone.routed_days(),
+        ),
+        Metric(
+            "edge_dns_day_start_timestamp_seconds",
+            "Start of the newest UTC day of QueriesServedChart, polled.",
+            unit="seconds",
+            value=lambda zone: _day_start(zone.queries),
+        ),
+        Metric(
+            "edge_dns_queries_total",
+            "Queries served since the exporter first saw the zone, counted from QueriesServedChart, polled.",
+            counted=lambda zone: _buckets(zone.queries),
+        ),
+        Metric(
+            "edge_dns_routed_queries_total",
+            "Queries served since the exporter first saw the zone by routing, counted from the days of "
+            "NormalQueriesServedChart and SmartQueriesServedChart polled.",
+            labels=("routing",),
+            counted=lambda zone: {routing: _buckets(days) for routing, days in zone.routed.items()},
+        ),
+    ),
+)

@@ -1,0 +1,128 @@
+"""Edge scripts and their cost (interface document, EdgeScript)."""
+
+from collections import Counter
+from collections.abc import Mapping
+
+from exporter.collector import ACCOUNT, Context, Label, Target, TargetCollector
+from exporter.metric import Metric, MonthToDate
+from exporter.platform import scripting
+from exporter.platform.operation import Answer
+from exporter.platform.scripting import SCRIPT_TYPE, EdgeScript
+from exporter.platform.wire import known, timestamp
+
+MILLISECONDS = 1000.0
+
+
+async def _fetch(context: Context, target: Target) -> Answer[EdgeScript]:
+    read = scripting.script_by_update if target.attributes.get("read") == "update" else scripting.script
+    return await read(context.caller, int(target.id))
+
+
+def _info(script: EdgeScript) -> dict[tuple[str, ...], int]:
+    integration = script.integration
+    repository = integration.repository_settings if integration is not None else None
+    deployment = integration.deploy_configuration if integration is not None else None
+    values = (
+        known(script.script_type, SCRIPT_TYPE),
+        script.default_hostname,
+        script.system_hostname,
+        None if script.current_release_id is None else str(script.current_release_id),
+        repository.name if repository is not None else None,
+        deployment.branch if deployment is not None else None,
+    )
+    return {tuple(value or "" for value in values): 1}
+
+
+def _variables(script: EdgeScript) -> Mapping[str, int] | None:
+    if script.edge_script_variables is None:
+        return None
+    counts = Counter("true" if variable.required else "false" for variable in script.edge_script_variables)
+    return {required: counts[required] for required in ("true", "false")}
+
+
+def _cpu_seconds(script: EdgeScript) -> float | None:
+    return None if script.monthly_cpu_time is None else script.monthly_cpu_time / MILLISECONDS
+
+
+def _month(value: float | None) -> MonthToDate | None:
+    return None if value is None else MonthToDate(value)
+
+
+COLLECTOR: TargetCollector[EdgeScript] = TargetCollector(
+    name="scripts",
+    polls="script",
+    interval=900,
+    operations=(scripting.READ, scripting.READ_BY_UPDATE),
+    fetch=_fetch,
+    tells_name=lambda script: script.name,
+    labels=(
+        ACCOUNT,
+        Label("script_id", lambda target, _: target.id),
+        Label("script", lambda target, _: target.name),
+    ),
+    metrics=(
+        Metric(
+            "edge_script_monthly_cost_dollars",
+            "Cost of the script in the UTC month to date (MonthlyCost), polled.",
+            unit="dollars",
+            value=lambda script: script.monthly_cost,
+        ),
+        Metric(
+            "edge_script_monthly_requests",
+            "Requests to the script in the UTC month to date (MonthlyRequestCount), polled.",
+            value=lambda script: script.monthly_request_count,
+        ),
+        Metric(
+            "edge_script_monthly_cpu_seconds",
+            "CPU time of the script in the UTC month to date (MonthlyCpuTime), polled.",
+            unit="seconds",
+            value=_cpu_seconds,
+        ),
+        Metric(
+            "edge_script_cost_dollars_total",
+            "Cost of the script since the exporter first saw it, counted from MonthlyCost, polled.",
+            unit="dollars",
+            counted=lambda script: _month(script.monthly_cost),
+        ),
+        Metric(
+            "edge_script_requests_total",
+            "Requests to the script since the exporter first saw it, counted from MonthlyRequestCount, polled.",
+            counted=lambda script: _month(script.monthly_request_count),
+        ),
+        Metric(
+            "edge_script_cpu_seconds_total",
+            "CPU time of the script since the exporter first saw it, counted from MonthlyCpuTime, polled.",
+            unit="seconds",
+            counted=lambda script: _month(_cpu_seconds(script)),
+        ),
+        Metric(
+            "edge_script_info",
+            "The script's type, host names, release, repository and branch (ScriptType, DefaultHostname, "
+            "SystemHostname, CurrentReleaseId, Integration), polled.",
+            labels=("script_type", "default_hostname", "system_hostname", "release_id", "repository", "branch"),
+            value=_info,
+        ),
+        Metric(
+            "edge_script_last_modified_timestamp_seconds",
+            "When the script was last changed (LastModified), polled.",
+            unit="seconds",
+            value=lambda script: timestamp(script.last_modified),
+        ),
+        Metric(
+            "edge_script_deleted",
+            "Whether the script is marked as deleted (Deleted), polled.",
+            value=lambda script: script.deleted,
+        ),
+        Metric(
+            "edge_script_variables",
+            "Variables of the script by whether they are required (EdgeScriptVariables), polled.",
+            labels=("required",),
+            value=_variables,
+        ),
+        Metric(
+            "edge_script_linked_pull_zones",
+            "Pull zones that the script is linked to (LinkedPullZones), polled.",
+            value=lambda script: None if script.linked_pull_zones is None else len(script.linked_pull_zones),
+        ),
+    ),
+)

@@ -1,0 +1,47 @@
+"""Custom access lists (interface document, CustomAccessList)."""
+
+from exporter.collector import ACCOUNT, Context, Label, Target, TargetCollector
+from exporter.metric import Metric
+from exporter.platform import shield
+from exporter.platform.operation import Answer
+from exporter.platform.shield_models import CustomAccessList
+from exporter.platform.wire import timestamp
+
+
+async def _fetch(context: Context, target: Target) -> Answer[CustomAccessList]:
+    return await shield.access_list(context.caller, int(target.attributes["shield_zone_id"]), int(target.id))
+
+
+COLLECTOR: TargetCollector[CustomAccessList] = TargetCollector(
+    name="shield_access_lists",
+    polls="access_list",
+    interval=900,
+    operations=(shield.ACCESS_LIST,),
+    fetch=_fetch,
+    tells_name=lambda entries: entries.name,
+    labels=(
+        ACCOUNT,
+        Label("shield_zone_id", lambda target, _: target.attributes["shield_zone_id"]),
+        Label("access_list_id", lambda target, _: target.id),
+        Label("access_list", lambda target, _: target.name),
+    ),
+    metrics=(
+        Metric(
+            "edge_shield_access_list_entries",
+            "Entries of the access list (entryCount), polled.",
+            value=lambda entries: entries.entry_count,
+        ),
+        Metric(
+            "edge_shield_access_list_last_modified_timestamp_seconds",
+            "When the access list was last changed (lastModified), polled.",
+            unit="seconds",
+            value=lambda entries: timestamp(entries.last_modified),
+        ),
+        Metric(
+            "edge_shield_access_list_info",
+            "The access list's content by its checksum (checksum), polled.",
+            labels=("checksum",),
+            value=lambda entries: {entries.checksum: 1} if entries.checksum else None,
+        ),
+    ),
+)

@@ -1,0 +1,108 @@
+"""The API guardian of each shield zone (interface document, ApiGuardian)."""
+
+from collections.abc import Callable, Mapping
+
+from exporter.collector import ACCOUNT, Context, Label, Target, TargetCollector
+from exporter.metric import Metric
+from exporter.platform import shield
+from exporter.platform.operation import Answer
+from exporter.platform.shield_models import ApiGuardian, GuardianConfiguration, GuardianEndpoint
+from exporter.platform.wire import timestamp
+
+LIMITS: Mapping[str, Callable[[GuardianConfiguration], int | None]] = {
+    "endpoints": lambda configuration: configuration.max_endpoints,
+    "fields_per_type": lambda configuration: configuration.max_fields_per_type,
+    "nesting_depth": lambda configuration: configuration.max_nesting_depth,
+    "schema_nodes": lambda configuration: configuration.max_total_schema_nodes,
+    "regex_length": lambda configuration: configuration.max_total_regex_length,
+}
+
+CHECKS: Mapping[str, Callable[[GuardianEndpoint], bool | None]] = {
+    "request_schema": lambda endpoint: endpoint.validate_request_body_schema,
+    "response_schema": lambda endpoint: endpoint.validate_response_body_schema,
+    "authorization": lambda endpoint: endpoint.validate_authorization,
+    "xss": lambda endpoint: endpoint.detect_parameter_xss,
+    "sqli": lambda endpoint: endpoint.detect_parameter_sqli,
+    "rate_limit": lambda endpoint: endpoint.rate_limiting_enabled,
+}
+
+
+def _limits(guardian: ApiGuardian) -> dict[str, int | None] | None:
+    configuration = guardian.configuration
+    if configuration is None:
+        return None
+    return {limit: read(configuration) for limit, read in LIMITS.items()}
+
+
+def _info(guardian: ApiGuardian) -> dict[tuple[str, ...], int] | None:
+    configuration = guardian.configuration
+    return None if configuration is None else {(configuration.title or "", configuration.version or ""): 1}
+
+
+def _endpoints(guardian: ApiGuardian) -> dict[str, int] | None:
+    if guardian.endpoints is None:
+        return None
+    enabled = sum(endpoint.is_enabled is True for endpoint in guardian.endpoints)
+    disabled = sum(endpoint.is_enabled is False for endpoint in guardian.endpoints)
+    return {"true": enabled, "false": disabled}
+
+
+def _checks(guardian: ApiGuardian) -> dict[str, int] | None:
+    if guardian.endpoints is None:
+        return None
+    enabled = [endpoint for endpoint in guardian.endpoints if endpoint.is_enabled is True]
+    return {check: sum(is_on(endpoint) is True for endpoint in enabled) for check, is_on in CHECKS.items()}
+
+
+async def _fetch(context: Context, target: Target) -> Answer[ApiGuardian]:
+    return await shield.api_guardian(context.caller, int(target.id))
+
+
+COLLECTOR: TargetCollector[ApiGuardian] = TargetCollector(
+    name="shield_api_guardian",
+    polls="shield_zone",
+    interval=900,
+    operations=(shield.API_GUARDIAN,),
+    fetch=_fetch,
+    labels=(ACCOUNT, Label("shield_zone_id", lambda target, _: target.id)),
+    metrics=(
+        Metric(
+            "edge_shield_api_guardian_enabled",
+            "Whether the API guardian is on (configuration.isEnabled), polled.",
+            value=lambda guardian: guardian.configuration.is_enabled if guardian.configuration is not None else None,
+        ),
+        Metric(
+            "edge_shield_api_guardian_info",
+            "The guarded API's title and version (configuration), polled.",
+            labels=("title", "version"),
+            value=_info,
+        ),
+        Metric(
+            "edge_shield_api_guardian_limit",
+            "Limits of the API guardian (maxEndpoints, maxFieldsPerType, maxNestingDepth, maxTotalSchemaNodes, "
+            "maxTotalRegexLength), polled.",
+            labels=("limit",),
+            value=_limits,
+        ),
+        Metric(
+            "edge_shield_api_guardian_endpoints",
+            "Endpoints that the API guardian knows by whether they are enabled (endpoints.isEnabled), polled.",
+            labels=("enabled",),
+            value=_endpoints,
+        ),
+        Metric(
+            "edge_shield_api_guardian_endpoint_checks",
+            "Enabled endpoints on which a check is on (endpoints), polled.",
+            labels=("check",),
+            value=_checks,
+        ),
+        Metric(
+            "edge_shield_api_guardian_updated_timestamp_seconds",
+            "When the API guardian's configuration was last changed (configuration.updatedAt), polled.",
+            unit="seconds",
+            value=lambda guardian: (
+                timestamp(guardian.configuration.updated_at) if guardian.configuration is not None else None
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,52 @@
+"""Bot detection of each shield zone (interface document, BotDetectionConfiguration)."""
+
+from exporter.collector import ACCOUNT, Context, Label, Target, TargetCollector
+from exporter.collectors.one_hot import one_hot
+from exporter.metric import Metric
+from exporter.platform import shield
+from exporter.platform.operation import Answer
+from exporter.platform.shield_models import BOT_SENSITIVITY, BotDetectionConfiguration
+
+
+def _sensitivity(bots: BotDetectionConfiguration) -> dict[tuple[str, ...], float]:
+    signals = {
+        "request_integrity": bots.request_integrity,
+        "ip_address": bots.ip_address,
+        "browser_fingerprint": bots.browser_fingerprint,
+    }
+    return {
+        (name, level): share
+        for name, signal in signals.items()
+        if signal is not None
+        for level, share in one_hot(signal.sensitivity, BOT_SENSITIVITY).items()
+    }
+
+
+async def _fetch(context: Context, target: Target) -> Answer[BotDetectionConfiguration]:
+    return await shield.bot_detection(context.caller, int(target.id))
+
+
+COLLECTOR: TargetCollector[BotDetectionConfiguration] = TargetCollector(
+    name="shield_bot_detection",
+    polls="shield_zone",
+    interval=900,
+    operations=(shield.BOT_DETECTION,),
+    fetch=_fetch,
+    labels=(ACCOUNT, Label("shield_zone_id", lambda target, _: target.id)),
+    metrics=(
+        Metric(
+            "edge_shield_bot_detection_sensitivity",
+            "Sensitivity of a signal of bot detection (requestIntegrity, ipAddress, browserFingerprint), polled: "
+            "1 for the level it is at, 0 for the others.",
+            labels=("signal", "level"),
+            value=_sensitivity,
+        ),
+        Metric(
+            "edge_shield_bot_detection_complex_fingerprint_enabled",
+            "Whether complex browser fingerprints are on (browserFingerprint.complexEnabled), polled.",
+            value=lambda bots: (
+                bots.browser_fingerprint.complex_enabled if bots.browser_fingerprint is not None else None
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,80 @@
+"""WAF rules: custom ones, and those that come with a plan (interface document, CustomWafRule, WafPlanSegmentation)."""
+
+from exporter.collector import ACCOUNT, Context, Label, Target, TargetCollector
+from exporter.metric import Metric
+from exporter.platform import shield
+from exporter.platform.operation import Answer
+from exporter.platform.shield_models import CustomWafRule, PlanSegment
+
+
+async def _fetch_rule(context: Context, target: Target) -> Answer[CustomWafRule]:
+    return await shield.custom_rule(context.caller, int(target.id))
+
+
+def _conditions(rule: CustomWafRule) -> int | None:
+    if rule.rule_configuration is None:
+        return None
+    return 1 + len(rule.rule_configuration.chained_rule_conditions or ())
+
+
+CUSTOM_RULES: TargetCollector[CustomWafRule] = TargetCollector(
+    name="shield_waf_custom_rules",
+    polls="waf_custom_rule",
+    interval=900,
+    operations=(shield.CUSTOM_RULE,),
+    fetch=_fetch_rule,
+    tells_name=lambda rule: rule.rule_name,
+    labels=(
+        ACCOUNT,
+        Label("shield_zone_id", lambda _, rule: "" if rule.shield_zone_id is None else str(rule.shield_zone_id)),
+        Label("rule_id", lambda target, _: target.id),
+        Label("rule", lambda target, _: target.name),
+    ),
+    metrics=(
+        Metric(
+            "edge_shield_waf_custom_rule_info",
+            "The custom WAF rule (ruleName), polled.",
+            value=lambda _: 1,
+        ),
+        Metric(
+            "edge_shield_waf_custom_rule_conditions",
+            "Conditions of the custom WAF rule, its first and the chained ones (ruleConfiguration), polled.",
+            value=_conditions,
+        ),
+    ),
+)
+
+
+async def _fetch_plans(context: Context, _target: Target) -> Answer[list[PlanSegment]]:
+    return await shield.plan_segmentation(context.caller)
+
+
+def _plan_rules(segments: list[PlanSegment]) -> dict[tuple[str, ...], int]:
+    counts: dict[tuple[str, ...], int] = {}
+    for segment in segments:
+        plan = segment.plan_name or ("" if segment.plan_value is None else str(segment.plan_value))
+        for ruleset in segment.rules or ():
+            sizes = [len(group.rules) for group in ruleset.rule_groups or () if group.rules is not None]
+            if ruleset.rule_groups is None or (ruleset.rule_groups and not sizes):
+                continue
+            key = (plan, ruleset.ruleset or ruleset.name or "")
+            counts[key] = counts.get(key, 0) + sum(sizes)
+    return counts
+
+
+PLANS: TargetCollector[list[PlanSegment]] = TargetCollector(
+    name="shield_waf_plans",
+    polls="account",
+    interval=3600,
+    operations=(shield.PLAN_SEGMENTATION,),
+    fetch=_fetch_plans,
+    labels=(ACCOUNT,),
+    metrics=(
+        Metric(
+            "edge_shield_waf_plan_rules",
+            "WAF rules that come with a plan by rule set (rules.ruleGroups.rules of the plan segmentation), polled.",
+            labels=("plan", "ruleset"),
+            value=_plan_rules,
+        ),
+    ),
+)

@@ -1,0 +1,115 @@
+"""Polls of single collectors, and the exposition text that they come to."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from difflib import unified_diff
+from pathlib import Path
+
+from exporter import counting
+from exporter.collector import Collector, Context, Polled, Target
+from exporter.counting import Series
+from exporter.exposition import Format, header, render
+from exporter.metric import Count, Family, LabelValues, Sample
+from exporter.platform.errors import PlatformError
+from tests.platform.callers import ScriptedCaller
+
+NOW = datetime(2026, 2, 8, 12, 0, tzinfo=UTC)
+ROOT = Path(__file__).parents[2]
+EXPOSITIONS = Path(__file__).parent / "expositions"
+WRITE = "WRITE_EXPOSITIONS"
+
+
+@dataclass
+class KnownNames:
+    """Names as a test sets them; what a payload tells is taken over, where nothing else is known."""
+
+    names: Mapping[tuple[str, str], str] = field(default_factory=dict)
+
+    def name_of(self, _account: str, kind: str, resource_id: str) -> str:
+        """See `exporter.collector.Names`."""
+        return self.names.get((kind, resource_id), "")
+
+    def learn(self, target: Target, name: str) -> Target:
+        """See `exporter.collector.Names`."""
+        return replace(target, name=target.name or name)
+
+
+class Ticking:
+    """A monotonic clock that moves on by a quarter of a second whenever it is asked."""
+
+    def __init__(self) -> None:
+        self._now = 100.0
+
+    def __call__(self) -> float:
+        """Seconds."""
+        self._now += 0.25
+        return self._now
+
+
+def context_of(caller: ScriptedCaller, names: Mapping[tuple[str, str], str] | None = None) -> Context:
+    """What a fetch may use."""
+    return Context(caller, KnownNames(names or {}), NOW, Ticking())
+
+
+async def poll(
+    collector: Collector,
+    target: Target,
+    *answers: str | bytes | PlatformError | None,
+    names: Mapping[tuple[str, str], str] | None = None,
+    date: datetime | None = NOW,
+) -> Polled:
+    """Poll a target once, on answers that stand in for the platform's."""
+    return await collector.poll(context_of(ScriptedCaller(list(answers), date), names), target)
+
+
+def exposed(collector: Collector, *polls: Polled, form: Format = Format.TEXT) -> str:
+    """The exposition of a collector's families after some polls, its counters counted over all of them."""
+    counters: dict[tuple[str, LabelValues], Series] = {}
+    families: list[Family] = []
+    for polled in polls:
+        families = [family for outcome in polled.outcomes for family in outcome.families]
+        for outcome in polled.outcomes:
+            families += [_counted(count, counters, polled.date or NOW) for count in outcome.counts]
+    return "".join(
+        (header(info, form) + b"".join(render(family, form) for family in families if family.info == info)).decode()
+        for info in collector.families
+        if any(family.info == info for family in families)
+    )
+
+
+def _counted(count: Count, counters: dict[tuple[str, LabelValues], Series], now: datetime) -> Family:
+    samples: list[Sample] = []
+    for values, source in count.sources:
+        key = (count.info.name, (*count.labels, *values))
+        counters[key], _ = counting.advance(counters.get(key), source, now)
+        samples.append(Sample(key[1], counters[key].value))
+    return Family(count.info, tuple(samples))
+
+
+def assert_as_in_file(exposition: str, name: str, folder: Path = EXPOSITIONS) -> None:
+    """Hold the exposition of a collector's whole payload against the file that it stands in, or write that anew.
+
+    Raises:
+        AssertionError: they differ; it names the file, shows the lines, and says how to write it anew.
+    """
+    path = folder / f"{name}.prom"
+    if os.environ.get(WRITE):
+        path.write_text(exposition, encoding="utf-8")
+    expected = path.read_text(encoding="utf-8") if path.exists() else ""
+    if exposition != expected:
+        shown = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
+        lines = unified_diff(
+            expected.splitlines(), exposition.splitlines(), str(shown), "what is exposed", "", "", 0, ""
+        )
+        told = "\n".join(lines) or "they differ in the ends of their lines"
+        raise AssertionError(
+            f"{shown} does not hold what is exposed; if this is meant to be, write it anew:\n"
+            f"  {WRITE}=1 python -m pytest tests/collectors\n{told}"
+        )
+
+
+def samples(exposition: str, family: str) -> list[str]:
+    """The sample lines of a family."""
+    return [line for line in exposition.splitlines() if line.startswith((f"{family}{{", f"{family} "))]

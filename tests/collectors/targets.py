@@ -1,0 +1,27 @@
+"""A target for every collector of the catalogue."""
+
+from exporter.collector import Collector, Target
+from exporter.collectors.catalogue import with_queries
+from exporter.collectors.database import Query
+from exporter.collectors.discovery import RATE_LIMITS, SEARCH, SHIELD_ZONES
+
+QUERY = Query("orders", "orders_open", "Orders not yet shipped.", "SELECT 1", "value", ("region",), 60.0, 1000)
+IMAGE = {"registry_id": "dockerhub", "namespace": "library", "name": "nginx"}
+TARGETS = {
+    "dns_zone": Target("main", "dns_zone", "102", "example.com"),
+    "script": Target("main", "script", "7", "router", {"read": "get"}),
+    "rate_limit": Target("main", "rate_limit", "55", "login", {"shield_zone_id": "3"}),
+    "account": Target("main", "account", "main", "main", watched=(SEARCH, SHIELD_ZONES, RATE_LIMITS, "shield_zone")),
+    "shield_zone": Target("main", "shield_zone", "3", "shop"),
+    "access_list": Target("main", "access_list", "11", "office", {"shield_zone_id": "3"}),
+    "waf_custom_rule": Target("main", "waf_custom_rule", "21", "login"),
+    "image": Target("main", "image", "dockerhub/library/nginx", "nginx", IMAGE, ("stable",)),
+    "search": Target("main", "search", "prod", "prod"),
+    "database": Target("", "database", "orders", "orders"),
+    "query": QUERY.target(),
+}
+
+
+def collectors() -> tuple[Collector, ...]:
+    """The catalogue with a query in it."""
+    return with_queries([QUERY])

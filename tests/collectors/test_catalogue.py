@@ -1,0 +1,90 @@
+import json
+import re
+import subprocess
+
+import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+
+from exporter.collector import Context
+from exporter.collectors.catalogue import CATALOGUE, families
+from exporter.exposition import Format
+from exporter.metric import FamilyInfo, Kind
+from exporter.platform.catalogue import OPERATIONS
+from tests.collectors.answering import AnsweringCaller
+from tests.collectors.polls import EXPOSITIONS, NOW, KnownNames, Ticking, exposed
+from tests.collectors.targets import TARGETS, collectors
+from tests.platform.payloads import GOOD
+from tests.real_parts import find_promtool
+
+DATABASES = {"database", "query"}
+
+
+async def whole(form: Format) -> str:
+    """The exposition of every collector's good answer."""
+    bodies = {name: json.dumps(body).encode() for name, body in GOOD.items()}
+    text = ""
+    for collector in collectors():
+        context = Context(AnsweringCaller(bodies), KnownNames({("cdn", "9"): "shop"}), NOW, Ticking())
+        text += exposed(collector, await collector.poll(context, TARGETS[collector.polls]), form=form)
+    return text
+
+
+def test_each_collector_and_each_family_stands_once() -> None:
+    names = [collector.name for collector in CATALOGUE]
+    assert len(names) == len(set(names))
+    infos = list(families())
+    assert [info.name for info in infos] == list(dict.fromkeys(info.name for info in infos))
+    assert [info for collector in CATALOGUE for info in collector.families if info not in infos] == []
+
+
+def test_every_operation_that_a_poll_asks_for_is_in_the_clients_catalogue_and_reads() -> None:
+    asked = [operation for collector in collectors() for operation in collector.operations]
+    assert [operation.name for operation in asked if operation not in OPERATIONS or operation.writes] == []
+
+
+def test_every_reading_operation_is_asked_for_by_a_poll() -> None:
+    asked = {operation.name for collector in CATALOGUE for operation in collector.operations}
+    assert {operation.name for operation in OPERATIONS if not operation.writes} == asked
+
+
+@pytest.mark.parametrize("info", list(families()), ids=lambda info: info.name)
+def test_a_family_is_named_and_described_by_the_conventions(info: FamilyInfo) -> None:
+    assert re.fullmatch(r"edge_[a-z0-9]+(_[a-z0-9]+)*", info.name)
+    assert (info.kind is Kind.COUNTER) == info.name.endswith("_total")
+    assert not info.unit or info.name.removesuffix("_total").endswith(f"_{info.unit}")
+    for unit in ("seconds", "dollars"):
+        assert (info.unit == unit) == info.name.removesuffix("_total").endswith(f"_{unit}")
+    assert re.fullmatch(r"[A-Z].*[^.]\.", info.help)
+    assert "polled" in info.help
+    assert len(info.labels) == len(set(info.labels))
+    assert info.labels[0] == ("database" if info.name.startswith("edge_database_") else "account")
+
+
+async def test_every_family_is_exposed_by_a_good_answer_of_each_operation() -> None:
+    text = await whole(Format.OPENMETRICS)
+    read = text_string_to_metric_families(text + "# EOF\n")  # type: ignore[no-untyped-call]
+    parsed = {family.name: family for family in read}
+    declared = {info.name.removesuffix("_total"): info for info in families(collectors())}
+    assert set(parsed) == set(declared)
+    for name, info in declared.items():
+        assert (parsed[name].type, parsed[name].unit, parsed[name].documentation) == (
+            info.kind.value,
+            info.unit,
+            info.help,
+        )
+        assert {tuple(sorted(sample.labels)) for sample in parsed[name].samples} == {tuple(sorted(info.labels))}
+
+
+@pytest.mark.real
+def test_promtool_finds_nothing_in_any_exposition() -> None:
+    promtool = find_promtool()
+    for file in sorted(EXPOSITIONS.glob("*.prom")):
+        checked = subprocess.run(
+            [promtool, "check", "metrics"], input=file.read_bytes(), capture_output=True, check=False
+        )
+        assert (file.name, checked.returncode, checked.stderr.decode()) == (file.name, 0, "")
+
+
+def test_each_collector_has_a_whole_exposition_that_tests_hold() -> None:
+    names = {file.stem for file in EXPOSITIONS.glob("*.prom")}
+    assert [collector.name for collector in CATALOGUE if collector.name not in names] == []

@@ -1,0 +1,51 @@
+"""Whatever a platform answers, a poll ends in families that can be exposed and counted, or in a typed error."""
+
+import asyncio
+import math
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from prometheus_client.parser import text_string_to_metric_families
+
+from exporter.collector import Collector, Context, Polled
+from exporter.exposition import Format
+from exporter.platform.errors import PlatformError
+from tests.collectors.answering import AnsweringCaller
+from tests.collectors.polls import NOW, KnownNames, Ticking, exposed
+from tests.collectors.targets import TARGETS, collectors
+from tests.platform.damage import damaged
+
+
+async def polled(collector: Collector, bodies: dict[str, bytes]) -> Polled | None:
+    """The outcome of a poll; None where it ended in a typed error."""
+    context = Context(AnsweringCaller(bodies), KnownNames(), NOW, Ticking())
+    try:
+        return await collector.poll(context, TARGETS[collector.polls])
+    except PlatformError:
+        return None
+
+
+@pytest.mark.parametrize("collector", collectors(), ids=lambda collector: collector.name)
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(data=st.data())
+def test_a_damaged_answer_ends_in_families_or_in_a_typed_error(collector: Collector, data: st.DataObject) -> None:
+    bodies = {
+        operation.name: data.draw(damaged(operation.name), label=operation.name) for operation in collector.operations
+    }
+    outcome = asyncio.run(polled(collector, bodies))
+    if outcome is None:
+        return
+    for form in Format:
+        exposition = exposed(collector, outcome, outcome, form=form)
+        if form is Format.TEXT:
+            assert_sound(exposition)
+
+
+def assert_sound(exposition: str) -> None:
+    """Hold that an exposition is one: each series stands once, and each value is a finite number."""
+    for family in text_string_to_metric_families(exposition):
+        series = [tuple(sorted(sample.labels.items())) for sample in family.samples]
+        assert len(series) == len(set(series))
+        assert [sample for sample in family.samples if not math.isfinite(sample.value)] == []
+        assert [label for labels in series for _, label in labels if len(label) > 1024] == []

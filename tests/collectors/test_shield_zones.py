@@ -1,0 +1,74 @@
+import json
+
+from exporter.collector import Target
+from exporter.collectors.shield_zones import COLLECTOR
+from exporter.platform.errors import WrongShape
+from tests.collectors.polls import assert_as_in_file, exposed, poll, samples
+
+ACCOUNT = Target("main", "account", "main", "main", watched=("shield_zone",))
+ZONE = """{"shieldZoneId": 3, "pullZoneId": 9, "learningMode": true, "learningModeUntil": "2026-02-20T00:00:00",
+  "wafEnabled": true, "wafExecutionMode": 1, "wafDisabledRules": ["941100", "941110"], "wafLogOnlyRules": [],
+  "wafCustomRuleOrder": [21, 22, 23], "wafRequestHeaderLoggingEnabled": false, "requestBodyLoggingEnabled": true,
+  "wafRequestIgnoredHeaders": ["x-ignored"], "wafRealtimeThreatIntelligenceEnabled": false, "wafProfileId": 1,
+  "wafEngineConfig": [{"name": "paranoia", "valueEncoded": "Mg=="}], "wafRequestBodyLimitAction": 0,
+  "wafResponseBodyLimitAction": 2, "rateLimitRulesLimit": 10, "customWafRulesLimit": 5, "planType": 2,
+  "dDoSShieldSensitivity": 3, "dDoSExecutionMode": 0, "dDoSChallengeWindow": 1800, "whitelabelResponsePages": true}"""
+PAGE = '{"totalCount": %d, "totalPages": 1, "currentPage": 1, "nextPage": null, "pageSize": 1000}'
+
+
+async def zone(**fields: object) -> str:
+    """The exposition of an account with one zone of nothing but these fields."""
+    body = {"data": [{"shieldZoneId": 3} | fields], "page": {"totalCount": 1}}
+    return exposed(COLLECTOR, await poll(COLLECTOR, ACCOUNT, json.dumps(body)))
+
+
+async def test_an_accounts_shield_zones() -> None:
+    body = f'{{"data": [{ZONE}, {{"shieldZoneId": 4}}], "page": {PAGE % 2}}}'
+    polled = await poll(COLLECTOR, ACCOUNT, body, names={("cdn", "9"): "shop"})
+    assert_as_in_file(exposed(COLLECTOR, polled), "shield_zones")
+    assert [outcome.target.key for outcome in polled.outcomes] == ["account/main", "shield_zone/3", "shield_zone/4"]
+
+
+async def test_what_is_null_yields_no_sample() -> None:
+    nulls = dict.fromkeys(key for key in json.loads(ZONE) if key != "shieldZoneId")
+    exposition = await zone(**nulls)
+    assert [line for line in exposition.splitlines() if not line.startswith("#")] == [
+        'edge_shield_zones{account="main"} 1.0',
+        'edge_shield_zone_info{account="main",plan="",pull_zone="",pull_zone_id="",shield_zone_id="3"} 1.0',
+    ]
+    assert exposition == await zone()
+
+
+async def test_enum_values_that_are_not_known_are_unknown() -> None:
+    exposition = await zone(planType=9, wafExecutionMode=7, dDoSShieldSensitivity=-1, dDoSExecutionMode=2)
+    lines = [line for line in exposition.splitlines() if "unknown" in line]
+    assert lines == [
+        'edge_shield_zone_info{account="main",plan="unknown",pull_zone="",pull_zone_id="",shield_zone_id="3"} 1.0',
+        'edge_shield_zone_execution_mode{account="main",engine="waf",mode="unknown",shield_zone_id="3"} 1.0',
+        'edge_shield_zone_execution_mode{account="main",engine="ddos",mode="unknown",shield_zone_id="3"} 1.0',
+        'edge_shield_zone_ddos_sensitivity{account="main",level="unknown",shield_zone_id="3"} 1.0',
+    ]
+    one_hot = [
+        line for line in exposition.splitlines() if line.startswith(("edge_shield_zone_exec", "edge_shield_zone_ddos"))
+    ]
+    assert sum(float(line.rpartition(" ")[2]) for line in one_hot) == 3.0
+
+
+async def test_a_zone_that_cannot_be_read_fails_alone() -> None:
+    broken = '{"shieldZoneId": 4, "wafEnabled": "perhaps"}'
+    polled = await poll(COLLECTOR, ACCOUNT, f'{{"data": [{ZONE}, {broken}], "page": {PAGE % 2}}}')
+    account, good, bad = polled.outcomes
+    assert (account.error, good.error, bad.families) == (None, None, ())
+    assert isinstance(bad.error, WrongShape)
+    assert bad.target.key == "shield_zone/4"
+    assert str(bad.error).startswith("the zone's item has another shape than documented: wafEnabled: ")
+
+
+async def test_a_list_without_a_total_counts_no_zones() -> None:
+    polled = await poll(COLLECTOR, ACCOUNT, f'{{"data": [{ZONE}]}}')
+    assert samples(exposed(COLLECTOR, polled), "edge_shield_zones") == []
+
+
+def test_an_account_is_listed_only_where_its_zones_are_polled() -> None:
+    assert COLLECTOR.wants(ACCOUNT)
+    assert not COLLECTOR.wants(Target("main", "account", "main", watched=("discover search",)))
