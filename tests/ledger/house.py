@@ -1,0 +1,115 @@
+"""A daemon on a sandbox, over real sockets, polled when a test says so."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+from prometheus_client.parser import text_string_to_metric_families
+
+from exporter.daemon import Daemon
+from exporter.sandbox import keys
+from exporter.sandbox.app import create_app
+from exporter.sandbox.clock import WorldClock
+from exporter.sandbox.faults import Faults
+from exporter.sandbox.server import SandboxServer
+from exporter.sandbox.world import World
+from exporter.settings import Settings
+from tests.rig import START, flushed
+
+POLLED_BY_HAND = ("dns_statistics", "scripts", "shield_rate_limits", "discovery")
+
+
+class Running:
+    """A daemon that runs."""
+
+    def __init__(self, daemon: Daemon, client: httpx.AsyncClient) -> None:
+        self.daemon = daemon
+        self.client = client
+
+    async def poll(self, *collectors: str) -> None:
+        """Poll all targets of some collectors now, and print what came of it."""
+        schedule = self.daemon._schedule
+        for name in collectors:
+            due = schedule._due[name]
+            for target in list(due.known):
+                due.put(target, 0.0, next(schedule._sequence))
+            schedule.tick(name)
+        await self.settle()
+
+    async def settle(self) -> None:
+        """Wait until polls have ended, are counted and are printed."""
+        for _ in range(3):
+            await self.daemon._schedule.drained()
+            await flushed(self.daemon._ledger)
+            await asyncio.sleep(0)
+        await self.daemon._press.print()
+
+    async def samples(self, family: str, label: str) -> dict[str, float]:
+        """The values of a family on `/metrics`, by one of its labels."""
+        text = (await self.client.get("/metrics")).text
+        return {
+            sample.labels[label]: sample.value
+            for metric in text_string_to_metric_families(text)
+            for sample in metric.samples
+            if sample.name == family
+        }
+
+
+class House:
+    """A sandbox whose time stands still, and daemons on it that keep one state file."""
+
+    def __init__(self, folder: Path) -> None:
+        self.state = folder / "state.db"
+        self.world = World(seed=1, clock=WorldClock(START, speed=0), dns_zones=3, scripts=1, shield_zones=1)
+        self.faults = Faults()
+        self.sandbox = SandboxServer(create_app(self.world, self.faults))
+        self.account: dict[str, Any] = {}
+        self.retention = "30d"
+
+    def settings(self) -> Settings:
+        """The settings as they stand."""
+        account = {
+            "name": "main",
+            "base_url": self.sandbox.url,
+            "api_key": keys.API_KEY,
+            "timeout": "30s",
+            "budget": {"requests_per_second": 5000, "max_in_flight": 8},
+            **self.account,
+        }
+        return Settings.model_validate(
+            {
+                "accounts": [account],
+                "web": {"listen": "127.0.0.1:0"},
+                "state": {"path": str(self.state), "retention": self.retention},
+                "collectors": {name: {"interval": 3600} for name in POLLED_BY_HAND},
+            }
+        )
+
+    @asynccontextmanager
+    async def daemon(self, *, first_round: bool = True) -> AsyncIterator[Running]:
+        """A daemon, as a rule with its first round of polls behind it."""
+        daemon = Daemon(self.settings(), self.settings)
+        # A commit need not wait for company.
+        daemon._ledger._linger = 0.0
+        await daemon.start()
+        try:
+            async with httpx.AsyncClient(base_url=daemon.server.url, trust_env=False) as client:
+                running = Running(daemon, client)
+                if first_round:
+                    await until(daemon._schedule.all_discovered)
+                    for name in daemon._schedule.plans:
+                        daemon._schedule.tick(name)
+                    await running.settle()
+                yield running
+        finally:
+            await daemon.stop()
+
+
+async def until(check: Callable[[], bool], seconds: float = 20.0) -> None:
+    """Wait for something that has no event to tell of it."""
+    async with asyncio.timeout(seconds):
+        while not check():  # noqa: ASYNC110
+            await asyncio.sleep(0.005)

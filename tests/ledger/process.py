@@ -1,0 +1,87 @@
+"""The exporter as a process of its own, as an operator runs it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import urllib.request
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from prometheus_client.parser import text_string_to_metric_families
+
+ROOT = Path(__file__).parents[2]
+PATIENCE = 60.0
+
+
+class Exporter:
+    """`edge-exporter run` on a configuration file; returns from its making once it serves.
+
+    Attributes:
+        logs: what it has logged.
+    """
+
+    def __init__(self, settings: Mapping[str, Any], folder: Path) -> None:
+        config = folder / "exporter.yml"
+        # Every JSON document is YAML too.
+        config.write_text(json.dumps(settings))
+        self.logs: list[dict[str, Any]] = []
+        self.url = ""
+        self._serves = threading.Event()
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("EDGE_EXPORTER_")}
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "exporter", "run", "--config", config],
+            stderr=subprocess.PIPE,
+            cwd=ROOT,
+            env=clean,
+            text=True,
+        )
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+        assert self._serves.wait(PATIENCE), "the exporter did not start"
+
+    def _read(self) -> None:
+        assert self._process.stderr is not None
+        for line in self._process.stderr:
+            entry = json.loads(line) if line.startswith("{") else {"event": line.strip()}
+            self.logs.append(entry)
+            if entry["event"] == "serving":
+                self.url = entry["url"].removesuffix("/metrics")
+                self._serves.set()
+        self._serves.set()
+
+    @property
+    def events(self) -> list[str]:
+        """What it has logged, without the facts."""
+        return [entry["event"] for entry in self.logs]
+
+    def samples(self, family: str, label: str) -> dict[str, float]:
+        """The values of a family, by one of its labels."""
+        with urllib.request.urlopen(f"{self.url}/metrics?name[]={family}") as answer:  # noqa: S310 - on the loopback
+            text = answer.read().decode()
+        return {
+            sample.labels[label]: sample.value
+            for metric in text_string_to_metric_families(text)
+            for sample in metric.samples
+            if sample.name == family
+        }
+
+    def end(self, number: signal.Signals = signal.SIGTERM) -> int:
+        """Send a signal, and wait for the process to end; returns its exit code."""
+        self._process.send_signal(number)
+        return self.wait()
+
+    def wait(self) -> int:
+        """Wait for the process to end by itself; returns its exit code."""
+        try:
+            return self._process.wait(PATIENCE)
+        finally:
+            if self._process.poll() is None:
+                self._process.kill()
+                self._process.wait()
+            self._reader.join()
+            assert self._process.stderr is not None
+            self._process.stderr.close()
