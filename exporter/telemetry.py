@@ -1,0 +1,298 @@
+"""The program's own metrics, and those of its calls to the platform, on an injected registry."""
+
+import platform as python_platform
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    GCCollector,
+    Histogram,
+    Metric,
+    PlatformCollector,
+    ProcessCollector,
+)
+
+from exporter.metric import FamilyInfo, Kind
+
+_ENDPOINT = ("account", "endpoint")
+ALERTED_REASONS = ("unauthorized", "forbidden", "rate_limited", "server_error", "timeout", "refused")
+
+
+class WithoutCreated:
+    """A registry without its `_created` samples: prometheus-client adds them to text too, where they are families."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._registry = registry
+
+    def collect(self) -> Iterator[Metric]:
+        """The registry's families."""
+        for metric in self._registry.collect():
+            if metric.type in ("counter", "histogram", "summary"):
+                metric.samples = [sample for sample in metric.samples if not sample.name.endswith("_created")]
+            yield metric
+
+
+class Telemetry:
+    """Every metric that the program keeps of itself.
+
+    Args:
+        registry: where they are registered; nothing global is used.
+        version: the program's version.
+
+    Attributes:
+        ledger_saves: whether the last write of the counters' state went well.
+        set_aside_at: unix seconds of when a state file was last put aside in this run; None where that never happened.
+    """
+
+    def __init__(self, registry: CollectorRegistry, version: str) -> None:
+        self.registry = registry
+        self.ledger_saves = True
+        self.set_aside_at: float | None = None
+        self.up = Gauge(
+            "edge_up",
+            "Whether an authenticated answer of the account came within the last interval.",
+            ("account",),
+            registry=registry,
+        )
+        self.requests = Counter(
+            "edge_api_requests",
+            "Requests to the platform by status code, none where no answer came; retries count.",
+            (*_ENDPOINT, "code"),
+            registry=registry,
+        )
+        self.failures = Counter(
+            "edge_api_request_failures",
+            "Requests that gave no usable answer, by reason.",
+            (*_ENDPOINT, "reason"),
+            registry=registry,
+        )
+        self.durations = Histogram(
+            "edge_api_request_duration_seconds",
+            "Time from a request to the end of its answer.",
+            _ENDPOINT,
+            buckets=(0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
+            unit="seconds",
+            registry=registry,
+        )
+        self.retries = Counter("edge_api_retries", "Requests that were tried again.", _ENDPOINT, registry=registry)
+        self.unexpected = Counter(
+            "edge_api_unexpected_values",
+            "Values in good answers that are not known for their field.",
+            (*_ENDPOINT, "field"),
+            registry=registry,
+        )
+        self.throttled = Counter(
+            "edge_api_throttled_seconds",
+            "Time that calls waited for the account's request budget.",
+            ("account",),
+            unit="seconds",
+            registry=registry,
+        )
+        self.budget = Gauge(
+            "edge_api_budget_requests_per_second",
+            "Requests a second that the account may be sent at the moment.",
+            ("account",),
+            registry=registry,
+        )
+        self.demand = Gauge(
+            "edge_api_demand_requests_per_second",
+            "Requests a second that the account's targets and intervals ask for.",
+            ("account",),
+            registry=registry,
+        )
+        self.build = Gauge(
+            "edge_exporter_build_info",
+            "Version of the exporter and of the Python that runs it.",
+            ("version", "python"),
+            registry=registry,
+        )
+        self.build.labels(version, python_platform.python_version()).set(1)
+        self.reload_successful = Gauge(
+            "edge_exporter_config_last_reload_successful",
+            "Whether the last attempt to load the configuration went well.",
+            registry=registry,
+        )
+        self.reload_success_time = Gauge(
+            "edge_exporter_config_last_reload_success_timestamp_seconds",
+            "When the configuration was last loaded.",
+            unit="seconds",
+            registry=registry,
+        )
+        self.interval = Gauge(
+            "edge_exporter_collector_interval_seconds",
+            "Time between two polls of a target, stretched where the budget does not carry the configured one.",
+            ("collector",),
+            unit="seconds",
+            registry=registry,
+        )
+        self.duration = Gauge(
+            "edge_exporter_collector_duration_seconds",
+            "How long the collector's last poll of a target took.",
+            ("collector",),
+            unit="seconds",
+            registry=registry,
+        )
+        self.missed = Counter(
+            "edge_exporter_collector_missed_runs",
+            "Polls that were due while the one before had not ended, and ticks of the scheduler that were lost.",
+            ("collector",),
+            registry=registry,
+        )
+        self.shard = Gauge(
+            "edge_exporter_shard_info",
+            "Which shard this process is, and of how many.",
+            ("shard", "shards"),
+            registry=registry,
+        )
+        self.series = Gauge(
+            "edge_exporter_series",
+            "Series of targets that are exposed, the exporter's own not counted.",
+            registry=registry,
+        )
+        self.dropped = Gauge(
+            "edge_exporter_series_dropped",
+            "Series that the cap on the family's series keeps out.",
+            ("family",),
+            registry=registry,
+        )
+        self.render = Gauge(
+            "edge_exporter_render_duration_seconds",
+            "How long it took to render what changed and to join the last generation of the exposition.",
+            unit="seconds",
+            registry=registry,
+        )
+        self.ledger_up = Gauge(
+            "edge_exporter_ledger_up",
+            "Whether the last write of the counters' state went well.",
+            registry=registry,
+        )
+        # Until a write fails there is nothing wrong with it.
+        self.ledger_up.set(1)
+        self.ledger_set_aside = Gauge(
+            "edge_exporter_ledger_set_aside_timestamp_seconds",
+            "When a state file that could not be read was last renamed; 0 where that never happened in this run.",
+            unit="seconds",
+            registry=registry,
+        )
+        self.corrections = Counter(
+            "edge_exporter_ledger_corrections",
+            "Days or months that fell on the platform after they had been counted; the counters stand.",
+            ("family",),
+            registry=registry,
+        )
+        self.script_budget = Gauge(
+            "edge_script_monthly_budget_dollars",
+            "What the script may cost a month, from the configuration.",
+            ("account", "script_id", "script"),
+            unit="dollars",
+            registry=registry,
+        )
+        ProcessCollector(registry=registry)
+        PlatformCollector(registry=registry)
+        GCCollector(registry=registry)
+
+    def exposed(self) -> WithoutCreated:
+        """What is exposed of it."""
+        return WithoutCreated(self.registry)
+
+    def families(self) -> Iterator[FamilyInfo]:
+        """Every family of ours here, with or without series; those of the process and of Python are not among them."""
+        for family in vars(self).values():
+            if isinstance(family, Counter | Gauge | Histogram):
+                described = next(iter(family.describe()))
+                kind = Kind(described.type)
+                name = f"{described.name}_total" if kind is Kind.COUNTER else described.name
+                yield FamilyInfo(name, described.documentation, kind, described.unit, family._labelnames)  # noqa: SLF001
+
+    def declare_accounts(self, accounts: Mapping[str, Callable[[], float] | None]) -> None:
+        """Expose the families of these accounts, and of no others.
+
+        Args:
+            accounts: account → tells whether it is up; None where another shard does.
+        """
+        for family in (self.up, self.budget, self.demand):
+            family.clear()
+        for account, is_up in accounts.items():
+            if is_up is not None:
+                self.up.labels(account).set_function(is_up)
+            self.throttled.labels(account)
+
+    def declare_collectors(self, collectors: Iterable[str]) -> None:
+        """Let the series of these collectors begin at 0, so that their first event is an increase."""
+        for collector in collectors:
+            self.missed.labels(collector)
+
+    def declare_calls(self, account: str, endpoints: Iterable[str]) -> None:
+        """Let the series of an account's calls begin at 0, for the failures that are worth an alert."""
+        for endpoint in endpoints:
+            self.retries.labels(account, endpoint)
+            self.durations.labels(account, endpoint)
+            for reason in ALERTED_REASONS:
+                self.failures.labels(account, endpoint, reason)
+
+    def declare_counters(self, families: Iterable[FamilyInfo]) -> None:
+        """Let the corrections of every counter family begin at 0."""
+        for info in families:
+            if info.kind is Kind.COUNTER:
+                self.corrections.labels(info.name)
+
+    def corrected(self, family: str, times: int) -> None:
+        """See `exporter.ledger.LedgerObserver`."""
+        self.corrections.labels(family).inc(times)
+
+    def committed(self) -> None:
+        """See `exporter.ledger.LedgerObserver`."""
+        self.ledger_saves = True
+        self.ledger_up.set(1)
+
+    def commit_failed(self) -> None:
+        """See `exporter.ledger.LedgerObserver`."""
+        self.ledger_saves = False
+        self.ledger_up.set(0)
+
+    def set_aside(self, at: float) -> None:
+        """See `exporter.ledger.LedgerObserver`."""
+        self.set_aside_at = at
+        self.ledger_set_aside.set(at)
+
+
+class AccountObserver:
+    """Counts the calls of one account (see `exporter.platform.observer.Observer`).
+
+    Args:
+        telemetry: where they are counted.
+        account: the account's name.
+        clock: a monotonic clock in seconds.
+
+    Attributes:
+        authenticated: when the last authenticated answer came, on that clock; None where none has come.
+    """
+
+    def __init__(self, telemetry: Telemetry, account: str, clock: Callable[[], float]) -> None:
+        self._telemetry = telemetry
+        self._account = account
+        self._clock = clock
+        self.authenticated: float | None = None
+
+    def attempted(self, endpoint: str, code: str, seconds: float, reason: str | None) -> None:
+        """See `exporter.platform.observer.Observer`."""
+        self._telemetry.requests.labels(self._account, endpoint, code).inc()
+        self._telemetry.durations.labels(self._account, endpoint).observe(seconds)
+        if reason is not None:
+            self._telemetry.failures.labels(self._account, endpoint, reason).inc()
+        elif code.startswith("2"):
+            self.authenticated = self._clock()
+
+    def retried(self, endpoint: str) -> None:
+        """See `exporter.platform.observer.Observer`."""
+        self._telemetry.retries.labels(self._account, endpoint).inc()
+
+    def unexpected(self, endpoint: str, field: str) -> None:
+        """See `exporter.platform.observer.Observer`."""
+        self._telemetry.unexpected.labels(self._account, endpoint, field).inc()
+
+    def throttled(self, seconds: float) -> None:
+        """See `exporter.platform.observer.Observer`."""
+        self._telemetry.throttled.labels(self._account).inc(seconds)
