@@ -1,0 +1,369 @@
+"""The one place where objects are built and wired: start, reload, stop."""
+
+import asyncio
+import signal
+import socket
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+
+from prometheus_client import CollectorRegistry
+
+from exporter import __version__, interpreter, wiring
+from exporter.collector import Target
+from exporter.collectors.catalogue import families
+from exporter.configuration.faults import ConfigurationError
+from exporter.exposition import Exposition
+from exporter.intervals import Account
+from exporter.ledger import Ledger, StateLockedError
+from exporter.log import configure, logger
+from exporter.metric import FamilyInfo
+from exporter.platform import database
+from exporter.press import Press
+from exporter.schedule import Schedule
+from exporter.settings import Settings
+from exporter.shard import Shard
+from exporter.store import HEALTH, Store
+from exporter.targets import Change, Registry
+from exporter.telemetry import AccountObserver, Telemetry
+from exporter.web.app import create_app
+from exporter.web.server import WebServer
+from exporter.web.view import View
+from exporter.web.views import LedgerView
+
+# Room for a poll that came a little late, and for the answer itself.
+UP_SLACK = 1.5
+STOP_SECONDS = 4.5
+CLEANING_SECONDS = 3600.0
+
+
+class Daemon:
+    """The exporter.
+
+    Args:
+        settings: what it is told to do.
+        load: reads the settings anew, for a reload.
+    """
+
+    def __init__(self, settings: Settings, load: Callable[[], Settings]) -> None:
+        self.settings = settings
+        self._load = load
+        self._clocks = wiring.real_clocks()
+        self._log = logger()
+        self._telemetry = Telemetry(CollectorRegistry(), __version__)
+        self._shard = Shard(settings.shard.resolve(socket.gethostname()), settings.shard.total)
+        self._ledger = Ledger(settings.state.path, self._telemetry)
+        self._observers: dict[str, AccountObserver] = {}
+        self._tasks: list[asyncio.Task[None]] = []
+        self._reloading = asyncio.Lock()
+        self._config_faults: tuple[str, ...] = ()
+        self._unsettled: set[tuple[str, str]] = set()
+        self._grown: Callable[[], None] = lambda: None
+        self._config_loaded = self._clocks.wall()
+        self._store: Store
+        self._registry: Registry
+        self._press: Press
+        self._schedule: Schedule
+        self.server: WebServer
+
+    async def start(self) -> None:
+        """Build the parts, begin to poll and to serve.
+
+        Raises:
+            StateLockedError: another process has the state file.
+            OSError: the address to listen on cannot be had, or a file that the settings name cannot be read.
+            WebConfigError: the web configuration file is wrong.
+        """
+        self.server = WebServer(
+            self.settings.web.listen.host, self.settings.web.listen.port, self.settings.web.config_file
+        )
+        self.server.bind()
+        try:
+            self._ledger.open()
+        except StateLockedError:
+            await self.server.stop()
+            raise
+        loop = asyncio.get_running_loop()
+        rows = dict(self._ledger.remembered())
+        names = {key[1:]: row.name for key, row in rows.items() if row.name}
+        self._registry = Registry(self._shard, names)
+        self._store = Store(self._clocks.wall, self._clocks.monotonic, self._remembered)
+        self._press = self._build_press()
+        self._registry.configure(wiring.selections(self.settings))
+        # They belong to another shard now, which counts them from its own first sight.
+        self._ledger.forget([key for key in rows if self._registry.is_strange(*key[1:])])
+        if self._shard.total > 1:
+            self._unsettled = {(account, kind) for _, account, kind, _ in rows if kind == "rate_limit"}
+        accounts = self._build_accounts(self.settings, {})
+        self._declare(accounts)
+        self._schedule = self._build_schedule(accounts, loop, None)
+        self._telemetry.shard.labels(str(self._shard.index), str(self._shard.total)).set(1)
+        self._note_loaded()
+        self._show_budgets()
+        self._schedule.start()
+        await self._press.print()
+        self._tasks = [
+            asyncio.create_task(self._press.run(), name="press"),
+            asyncio.create_task(self._clean(), name="cleaning"),
+        ]
+        prefix = self.settings.web.route_prefix
+        app = create_app(self._view(), self._press, self.reload, route_prefix=prefix)
+        await self.server.start(app, prefix)
+        self._log.info("serving", url=self.server.url + prefix.rstrip("/") + "/metrics")
+
+    async def run(self, started: Callable[[], None] = lambda: None) -> None:
+        """Start, and serve until SIGTERM or SIGINT; `started` is called in between.
+
+        The process is this daemon's alone: its signals, and how its threads share the interpreter.
+        """
+        interpreter.share()
+        self._grown = interpreter.settle
+        ended = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, ended.set)
+        loop.add_signal_handler(signal.SIGHUP, self._reload_soon)
+        await self.start()
+        started()
+        try:
+            await ended.wait()
+        finally:
+            self._log.info("stopping")
+            with suppress(TimeoutError):
+                async with asyncio.timeout(STOP_SECONDS):
+                    await self.stop()
+
+    async def stop(self) -> None:
+        """Stop polling and serving, and commit what was counted."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._schedule.stop()
+        await asyncio.to_thread(self._ledger.close)
+        await self.server.stop()
+        for account in self._schedule.accounts.values():
+            await account.client.aclose()
+        self._press.close()
+
+    def _remembered(self, collector: str, target: Target) -> float:
+        row = self._ledger.remembered().get((collector, target.account, target.kind, target.id))
+        return row.success if row is not None else 0.0
+
+    def _all_families(self) -> list[FamilyInfo]:
+        collectors = [plan.collector for plan in wiring.plans(self.settings)]
+        return [*families(collectors), *HEALTH]
+
+    def _build_press(self) -> Press:
+        series = self.settings.series
+        exposition = Exposition(
+            self._telemetry.exposed(), cap=series.max_per_family, admits=series.serves, created=series.created
+        )
+        exposition.declare(self._all_families())
+        return Press(exposition, self._store, self._telemetry, self._clocks.monotonic, grown=self._grown)
+
+    def _build_accounts(self, settings: Settings, former: Mapping[str, Account]) -> dict[str, Account]:
+        """A client for each account and database; those whose settings did not change are kept.
+
+        Raises:
+            OSError: a file of trusted certificates cannot be read.
+        """
+        accounts: dict[str, Account] = {}
+        known_accounts = {account.name: account for account in self.settings.accounts}
+        known_databases = {configured.name: configured for configured in self.settings.databases}
+        for account in settings.accounts:
+            if account.name in former and known_accounts.get(account.name) == account:
+                accounts[account.name] = former[account.name]
+                continue
+            observer = self._observer(account.name)
+            client = wiring.account_client(account, observer, self._shard.total)
+            accounts[account.name] = wiring.account_entry(client)
+        for configured in settings.databases:
+            name = wiring.DATABASE_PREFIX + configured.name
+            if name in former and known_databases.get(configured.name) == configured:
+                accounts[name] = former[name]
+                continue
+            client = wiring.database_client(configured, self._observer(name))
+            accounts[name] = wiring.account_entry(client)
+        return accounts
+
+    def _declare(self, accounts: Mapping[str, Account]) -> None:
+        """Let the series of all accounts begin."""
+        plans = wiring.plans(self.settings)
+        of_accounts = {
+            operation.name
+            for plan in plans
+            if plan.collector.polls not in ("database", "query")
+            for operation in plan.collector.operations
+        }
+        for name in accounts:
+            endpoints = {database.PIPELINE.name} if name.startswith(wiring.DATABASE_PREFIX) else of_accounts
+            self._telemetry.declare_calls(name, sorted(endpoints))
+        self._telemetry.declare_counters(self._all_families())
+        # Of an account one shard speaks; the others have their own calls to tell of.
+        ups = {
+            account.name: self._is_up(account.name, account.timeout)
+            if self._shard.owns(account.name, "account", account.name)
+            else None
+            for account in self.settings.accounts
+        }
+        self._telemetry.declare_accounts(ups)
+
+    def _observer(self, name: str) -> AccountObserver:
+        if name not in self._observers:
+            self._observers[name] = AccountObserver(self._telemetry, name, self._clocks.monotonic)
+        return self._observers[name]
+
+    def _is_up(self, account: str, timeout: float) -> Callable[[], float]:
+        def is_up() -> float:
+            last = self._observers[account].authenticated
+            interval = self._schedule.intervals.shortest(account)
+            return float(last is not None and self._clocks.monotonic() - last <= interval * UP_SLACK + timeout)
+
+        return is_up
+
+    def _build_schedule(
+        self, accounts: Mapping[str, Account], loop: asyncio.AbstractEventLoop, predecessor: Schedule | None
+    ) -> Schedule:
+        return Schedule(
+            wiring.plans(self.settings),
+            accounts,
+            registry=self._registry,
+            store=self._store,
+            ledger=self._ledger,
+            telemetry=self._telemetry,
+            clocks=self._clocks,
+            call_soon=loop.call_soon_threadsafe,
+            changed=self._targets_changed,
+            predecessor=predecessor,
+        )
+
+    def _targets_changed(self, change: Change) -> None:
+        for target in change.removed:
+            self._store.remove(target)
+        settled = self._unsettled & change.settled
+        if settled:
+            # Whose a rate limit is shows when its shield zone is known; until then nobody polled it here.
+            self._unsettled -= settled
+            rows = [key for key in dict(self._ledger.remembered()) if key[1:3] in settled]
+            self._ledger.forget([key for key in rows if not self._registry.holds(Target(*key[1:]))])
+        self._show_budgets()
+
+    def _show_budgets(self) -> None:
+        self._telemetry.script_budget.clear()
+        budgets = {account.name: account.scripts.monthly_budget_dollars for account in self.settings.accounts}
+        for target in self._registry.targets("script"):
+            own = budgets.get(target.account, {})
+            dollars = own.get(target.name, own.get(target.id))
+            if dollars is not None:
+                self._telemetry.script_budget.labels(target.account, target.id, target.name).set(dollars)
+
+    def _view(self) -> View:
+        return View(
+            store=self._store,
+            registry=self._registry,
+            schedule=lambda: self._schedule,
+            account_up=self._accounts_up,
+            is_authenticated=self._is_authenticated,
+            ledger=self._ledger_view,
+            ledger_alive=self._ledger.is_alive,
+            series=lambda: self._press.current.series,
+            config=lambda: (self._config_loaded, self._config_faults),
+            clock=self._clocks.wall,
+            monotonic=self._clocks.monotonic,
+            version=__version__,
+            shard=(self._shard.index, self._shard.total),
+            started=self._config_loaded,
+        )
+
+    def _is_authenticated(self) -> bool:
+        """Whether an authenticated answer has come: of an account where there are any, else of a database."""
+        names = [account.name for account in self.settings.accounts] or list(self._observers)
+        return any(name in self._observers and self._observers[name].authenticated is not None for name in names)
+
+    def _ledger_view(self) -> LedgerView:
+        return LedgerView(
+            durable=self.settings.state.path is not None,
+            saves=self._telemetry.ledger_saves,
+            set_aside=self._telemetry.set_aside_at,
+        )
+
+    def _accounts_up(self) -> dict[str, bool]:
+        return {account.name: bool(self._is_up(account.name, account.timeout)()) for account in self.settings.accounts}
+
+    def _note_loaded(self) -> None:
+        self._config_loaded = self._clocks.wall()
+        self._config_faults = ()
+        self._telemetry.reload_successful.set(1)
+        self._telemetry.reload_success_time.set(self._config_loaded)
+
+    def _reload_soon(self) -> None:
+        self._tasks.append(asyncio.create_task(self._reload_and_forget(), name="reload"))
+
+    async def _reload_and_forget(self) -> None:
+        await self.reload()
+
+    async def reload(self) -> tuple[str, ...]:
+        """Read the settings anew and take them over whole, or leave all as it is.
+
+        Returns:
+            The faults for which they were refused; none where they are in force.
+        """
+        async with self._reloading:
+            self._press.be_eager()
+            try:
+                settings = await asyncio.to_thread(self._load)
+                self.server.reload()
+            except ConfigurationError as error:
+                self._config_faults = tuple(str(fault) for fault in error.faults)
+                self._telemetry.reload_successful.set(0)
+                self._log.error("configuration refused, the old one stays in force", faults=list(self._config_faults))
+                return self._config_faults
+            try:
+                await self._take_over(settings)
+            except OSError as error:
+                self._config_faults = (f"{error.filename or 'a file'}: {error.strerror or error}",)
+                self._telemetry.reload_successful.set(0)
+                self._log.error("configuration refused, the old one stays in force", faults=list(self._config_faults))
+            return self._config_faults
+
+    async def _take_over(self, settings: Settings) -> None:
+        fixed = [
+            name
+            for name in ("web", "state", "shard", "series")
+            if getattr(settings, name) != getattr(self.settings, name)
+        ]
+        if fixed:
+            self._log.warning("settings that take a restart have changed", sections=fixed)
+        former = self._schedule
+        accounts = self._build_accounts(settings, former.accounts)
+        self.settings = settings
+        configure(settings.log.level, settings.log.format)
+        self._declare(accounts)
+        await self._press.declare(self._all_families())
+        change = self._registry.configure(wiring.selections(settings))
+        await former.stop()
+        self._schedule = self._build_schedule(accounts, asyncio.get_running_loop(), former)
+        self._targets_changed(change)
+        for key, status in list(self._store.statuses()):
+            if key.collector not in self._schedule.plans:
+                self._store.remove(status.target, key.collector)
+        self._note_loaded()
+        self._schedule.start()
+        for name, account in former.accounts.items():
+            if accounts.get(name) is not account:
+                await account.client.aclose()
+        self._log.info("configuration loaded")
+
+    async def _clean(self) -> None:
+        while True:
+            await asyncio.sleep(CLEANING_SECONDS)
+            self.forget_removed()
+
+    def forget_removed(self) -> None:
+        """Forget counters of targets that nobody has polled for longer than their retention."""
+        limit = self._clocks.wall() - self.settings.state.retention
+        old = [
+            key
+            for key, row in list(self._ledger.remembered().items())
+            if row.success < limit and not self._schedule.polls(key[0], Target(*key[1:]))
+        ]
+        self._ledger.forget(old)

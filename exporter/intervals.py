@@ -1,0 +1,109 @@
+"""How often each target is polled, and for how long an answer is believed: as configured, and as the budgets allow."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from exporter.collector import Collector, Target
+from exporter.pace import Pace
+from exporter.platform.client import Client
+from exporter.shard import Shard
+
+STALE_INTERVALS = 3
+# Shards that do not own an account list what is in it less often the more they are: all their listings together cost
+# about as much as the owner's, and a new resource is noticed within an hour at the default interval.
+MOST_SCOUT_INTERVALS = 6
+# The more targets an account has for its budget, the less discovery has to do with it: at 100,000 zones and 10 calls a
+# second everything would be stretched to hours, and a new zone would wait as long.
+MOST_DISCOVERY_STRETCH = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a collector is run.
+
+    Attributes:
+        interval: seconds between two polls of a target, as configured.
+        stale_after: seconds after which what a poll told is no longer believed; None: three effective intervals.
+    """
+
+    collector: Collector
+    interval: float
+    stale_after: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What the scheduler knows of an account, or of a database: its client and its pace."""
+
+    client: Client
+    pace: Pace
+
+
+def account_of(target: Target) -> str:
+    """The account, or the database, whose client and budget a target uses."""
+    if target.account:
+        return target.account
+    return "database:" + target.id.partition("/")[0]
+
+
+class Intervals:
+    """The intervals of all collectors in all accounts.
+
+    Args:
+        plans: by the collectors' names.
+        accounts: by the name that `account_of` gives.
+        shard: which part of all targets this process polls.
+    """
+
+    def __init__(self, plans: Mapping[str, Plan], accounts: Mapping[str, Account], shard: Shard) -> None:
+        self._plans = plans
+        self._accounts = accounts
+        self._shard = shard
+        # account → collector → polls a second that the configured intervals ask for.
+        self._polls: dict[str, dict[str, float]] = {}
+
+    def note(self, plan: Plan, targets: Iterable[Target]) -> None:
+        """Note which targets a collector has, all of them."""
+        name = plan.collector.name
+        for polls in self._polls.values():
+            polls.pop(name, None)
+        for target in targets:
+            polls = self._polls.setdefault(account_of(target), {})
+            polls[name] = polls.get(name, 0.0) + 1 / self.configured(plan, target)
+
+    def configured(self, plan: Plan, target: Target) -> float:
+        """Seconds between two polls of a target, as configured."""
+        if target.scouted and plan.collector.name == "discovery":
+            return plan.interval * min(self._shard.total, MOST_SCOUT_INTERVALS)
+        return target.interval if target.interval is not None else plan.interval
+
+    def effective(self, plan: Plan, target: Target) -> float:
+        """Seconds between two polls of a target, as its account's pace allows."""
+        return self.configured(plan, target) * self._stretch(plan.collector.name, account_of(target))
+
+    def lifetime(self, plan: Plan, target: Target) -> float:
+        """Seconds for which what a poll told is believed."""
+        if plan.stale_after is not None:
+            return plan.stale_after
+        return STALE_INTERVALS * self.effective(plan, target)
+
+    def demand(self, account: str) -> float:
+        """Requests a second that an account's targets and intervals ask for."""
+        return self._accounts[account].pace.demand(self._polls.get(account, {}))
+
+    def slowest(self, collector: str) -> float:
+        """The effective interval of a collector, in the account that stretches it most."""
+        stretches = (self._stretch(collector, account) for account, polls in self._polls.items() if collector in polls)
+        return self._plans[collector].interval * max(stretches, default=1.0)
+
+    def shortest(self, account: str) -> float:
+        """The shortest effective interval at which anything of an account is polled."""
+        polls = self._polls.get(account, {})
+        stretch = self._accounts[account].pace.stretch(polls)
+        return min((self._plans[name].interval for name in polls), default=0.0) * stretch
+
+    def _stretch(self, collector: str, account: str) -> float:
+        """By how much an account's pace stretches a collector's intervals."""
+        known = self._accounts.get(account)
+        stretch = known.pace.stretch(self._polls.get(account, {})) if known is not None else 1.0
+        return min(stretch, MOST_DISCOVERY_STRETCH) if collector == "discovery" else stretch

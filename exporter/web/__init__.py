@@ -1,0 +1,1 @@
+"""Our own HTTP endpoints: metrics, health, status page, API and access control."""

@@ -1,0 +1,67 @@
+"""`/api/v1/`: what the status page shows, as JSON.
+
+Fields are only ever added. Times are unix seconds, stretches of time are seconds, and what is not known is null.
+"""
+
+import json
+from collections.abc import AsyncIterator, Mapping
+
+from exporter.web.query import MOST_ROWS, SORTS, Query
+from exporter.web.unhurried import unhurried
+from exporter.web.view import View
+from exporter.web.views import State, status_as_json, target_as_json
+
+DEFAULT_ROWS = 1000
+
+_PARAMETERS: Mapping[str, str] = {
+    "search": "words that must all stand in a target's name, key, account or reason",
+    "collector": "only targets of this collector; may stand more than once",
+    "account": "only targets of this account or database; may stand more than once",
+    "state": f"only targets in this state ({', '.join(State)}); may stand more than once",
+    "sort": f"one of {', '.join(SORTS)}",
+    "order": "asc or desc",
+    "limit": f"how many targets to answer with, from 1 to {MOST_ROWS}; {DEFAULT_ROWS} where it is not given",
+    "offset": "how many of the found targets to leave out before them",
+}
+
+INDEX: Mapping[str, object] = {
+    "endpoints": [
+        {
+            "path": "status",
+            "description": "the exporter as a whole: readiness, configuration, accounts, collectors, failures",
+            "parameters": {},
+        },
+        {
+            "path": "targets",
+            "description": "the targets, once for each collector that polls them: state, age, error, chart of days",
+            "parameters": _PARAMETERS,
+        },
+    ]
+}
+
+
+def encode(value: object) -> str:
+    """A value as JSON in ASCII, so that no text of others can make it unreadable."""
+    return json.dumps(value, separators=(",", ":"), allow_nan=False)
+
+
+async def status(view: View) -> AsyncIterator[str]:
+    """The answer of `/api/v1/status`."""
+    yield encode(status_as_json(await view.status())) + "\n"
+
+
+async def targets(view: View, query: Query) -> AsyncIterator[str]:
+    """The answer of `/api/v1/targets`, piece by piece."""
+    found = await view.targets(query)
+    head = {"total": found.total, "matched": found.matched, "offset": found.offset, "limit": found.limit}
+    yield encode(head)[:-1] + ',"targets":['
+    separator = ""
+    async for target in unhurried(found.targets, view.monotonic):
+        yield separator + encode(target_as_json(target))
+        separator = ","
+    yield "]}\n"
+
+
+async def index() -> AsyncIterator[str]:
+    """The answer of `/api/v1/`."""
+    yield json.dumps(INDEX, indent=2) + "\n"

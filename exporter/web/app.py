@@ -1,0 +1,178 @@
+"""Our own HTTP endpoints, wired: metrics, health, status, API and reload."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+from isal import igzip
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.routing import BaseRoute, Mount, Route, Router
+from starlette.types import ASGIApp
+
+from exporter.press import Press
+from exporter.web import api
+from exporter.web.headers import PAGE_POLICY, SecurityHeaders
+from exporter.web.metrics import MetricsEndpoint, Straight
+from exporter.web.negotiation import accepts_gzip
+from exporter.web.page.assets import Asset, load_assets
+from exporter.web.page.links import PAGE_ROWS
+from exporter.web.query import Query, QueryError, parse_query
+from exporter.web.status_page import render_page
+from exporter.web.view import View
+
+# Gives the faults of the configuration file, or none where it is in force now.
+Reload = Callable[[], Awaitable[tuple[str, ...]]]
+
+_HTML = "text/html; charset=utf-8"
+_JSON = "application/json"
+_LEAST_COMPRESSED = 1024
+_BODY = frozenset({"content-length", "transfer-encoding"})
+
+
+class _Endpoints:
+    """What the endpoints answer.
+
+    Pages and JSON are made one at a time, so that many who ask hold up a scrape no more than one does.
+    """
+
+    def __init__(self, view: View, reload: Reload) -> None:
+        self._view = view
+        self._reload = reload
+        self._turn = asyncio.Lock()
+        self._assets = load_assets()
+
+    async def healthy(self, _request: Request) -> Response:
+        """`/-/healthy`: whether the loop, the scheduler and the ledger turn."""
+        ailment = self._view.ailment()
+        return PlainTextResponse(f"{ailment or 'healthy'}\n", 503 if ailment else 200)
+
+    async def ready(self, _request: Request) -> Response:
+        """`/-/ready`: whether discovery has ended and an authenticated answer has come, once and for all."""
+        waits_for = self._view.waits_for()
+        return PlainTextResponse(f"not ready: {waits_for}\n" if waits_for else "ready\n", 503 if waits_for else 200)
+
+    async def reload(self, request: Request) -> Response:
+        """`/-/reload`: takes over the configuration as it stands, or says why not; a body is not looked at."""
+        faults = await self._reload()
+        # A body that nobody reads is not waited for either, however long it is.
+        headers = {"Connection": "close"} if _BODY & set(request.headers) else None
+        text = "".join(f"{fault}\n" for fault in faults) or "reloaded\n"
+        return PlainTextResponse(text, 400 if faults else 200, headers)
+
+    async def page(self, request: Request) -> Response:
+        """`/`: the status page."""
+        query = self._query(request, PAGE_ROWS)
+        async with self._turn:
+            status, found, counts = await self._view.both(query)
+            pieces = render_page(
+                status,
+                found,
+                counts,
+                query,
+                self._view.known(),
+                assets=self._assets,
+                monotonic=self._view.monotonic,
+            )
+            body = await _joined(pieces)
+        return await _answer(request, body, _HTML, {"Content-Security-Policy": PAGE_POLICY})
+
+    async def targets(self, request: Request) -> Response:
+        """`/api/v1/targets`."""
+        return await self._json(request, api.targets(self._view, self._query(request, api.DEFAULT_ROWS)))
+
+    async def status(self, request: Request) -> Response:
+        """`/api/v1/status`."""
+        return await self._json(request, api.status(self._view))
+
+    async def index(self, request: Request) -> Response:
+        """`/api/v1/`."""
+        return await self._json(request, api.index())
+
+    async def asset(self, request: Request) -> Response:
+        """`/static/…`: the page's style sheet, script and icon, and nothing else."""
+        asset = self._assets.get(request.path_params["name"])
+        if asset is None:
+            raise HTTPException(404)
+        return _asset(request, asset)
+
+    def _query(self, request: Request, default_limit: int) -> Query:
+        try:
+            return parse_query(request.query_params.multi_items(), self._view.known(), default_limit=default_limit)
+        except QueryError as error:
+            raise HTTPException(400, str(error)) from None
+
+    async def _json(self, request: Request, pieces: AsyncIterator[str]) -> Response:
+        async with self._turn:
+            body = await _joined(pieces)
+        return await _answer(request, body, _JSON, {})
+
+
+async def _joined(pieces: AsyncIterator[str]) -> bytes:
+    # Each piece is encoded by itself: a long page encoded at once would hold up the loop.
+    return b"".join([piece.encode("utf-8", "replace") async for piece in pieces])
+
+
+async def _answer(request: Request, body: bytes, media_type: str, headers: dict[str, str]) -> Response:
+    headers = {"Cache-Control": "no-store", "Vary": "Accept-Encoding", **headers}
+    if len(body) >= _LEAST_COMPRESSED and accepts_gzip(request.headers.get("accept-encoding", "")):
+        body = await asyncio.to_thread(igzip.compress, body, 1)
+        headers["Content-Encoding"] = "gzip"
+    return Response(body, media_type=media_type, headers=headers)
+
+
+def _asset(request: Request, asset: Asset) -> Response:
+    tag = f'"{asset.version}"'
+    is_current = request.query_params.get("v") == asset.version
+    headers = {
+        "Cache-Control": "max-age=31536000, immutable" if is_current else "no-cache",
+        "ETag": tag,
+        "Vary": "Accept-Encoding",
+    }
+    if tag in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    if accepts_gzip(request.headers.get("accept-encoding", "")):
+        return Response(asset.compressed, media_type=asset.media_type, headers={**headers, "Content-Encoding": "gzip"})
+    return Response(asset.content, media_type=asset.media_type, headers=headers)
+
+
+async def _refusal(_request: Request, error: Exception) -> Response:
+    """What cannot be answered, in a line, with nothing in it of who answers and from where."""
+    if not isinstance(error, HTTPException):
+        return PlainTextResponse("something went wrong here; the log says what\n", 500)
+    return PlainTextResponse(f"{error.detail}\n", error.status_code, error.headers)
+
+
+def create_app(view: View, press: Press, reload: Reload, *, route_prefix: str = "/") -> ASGIApp:
+    """The endpoints as one application.
+
+    Args:
+        view: what is shown.
+        press: what is scraped.
+        reload: reads the configuration anew.
+        route_prefix: what every path begins with.
+    """
+    endpoints = _Endpoints(view, reload)
+    metrics = MetricsEndpoint(press, lambda: view.known().collectors, view.is_target)
+    routes: list[BaseRoute] = [
+        Route("/metrics", metrics, methods=["GET"]),
+        Route("/-/healthy", endpoints.healthy),
+        Route("/-/ready", endpoints.ready),
+        Route("/-/reload", endpoints.reload, methods=["POST"]),
+        Route("/api/v1/", endpoints.index),
+        Route("/api/v1/targets", endpoints.targets),
+        Route("/api/v1/status", endpoints.status),
+        Route("/static/{name}", endpoints.asset),
+        Route("/", endpoints.page),
+    ]
+    prefix = route_prefix.rstrip("/")
+    if prefix:
+        # Relative, so that it holds behind a proxy that serves this under another path.
+        home = RedirectResponse(prefix.rpartition("/")[2] + "/")
+        below = Router(routes, redirect_slashes=False)
+        routes = [Route(prefix, home, methods=["GET"]), Mount(prefix, below)]
+    app = Starlette(routes=routes, exception_handlers={HTTPException: _refusal, Exception: _refusal})
+    # A redirect to the path without its last slash would name whatever host the request names.
+    app.router.redirect_slashes = False
+    return Straight(metrics, f"{prefix}/metrics", SecurityHeaders(app))

@@ -1,0 +1,37 @@
+"""Headers that keep browsers from doing more with our answers than showing them."""
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+PAGE_POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+)
+ALWAYS = (
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cache-control", b"no-store"),
+)
+
+
+class SecurityHeaders:
+    """ASGI middleware that adds the headers to every answer which does not set them itself."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request."""
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                own = list(message.get("headers", ()))
+                set_already = {name.lower() for name, _ in own}
+                added = [header for header in ALWAYS if header[0] not in set_already]
+                message = {**message, "headers": [*own, *added]}
+            await send(message)
+
+        await self._app(scope, receive, send_with_headers)

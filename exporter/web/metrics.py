@@ -1,0 +1,126 @@
+"""`/metrics`: the current generation's ready bytes, or the part of it that a filter wants."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator
+from urllib.parse import parse_qs
+
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from exporter.exposition import Filter, Format
+from exporter.press import Press
+from exporter.web.headers import ALWAYS, SecurityHeaders
+from exporter.web.negotiation import accepts_gzip, choose_format
+
+PARAMETERS = ("name[]", "collect[]", "target")
+MOST_VALUES = 1000
+MOST_QUOTED = 100
+LARGEST_PIECE = 512 * 1024
+STRETCH_BYTES = 512 * 1024
+
+
+class MetricsEndpoint:
+    """Serves the exposition; a scrape renders nothing.
+
+    Args:
+        press: holds the current generation.
+        collectors: names that `collect[]` may hold.
+        is_target: whether a `target` is a known one.
+    """
+
+    def __init__(self, press: Press, collectors: Callable[[], Iterable[str]], is_target: Callable[[str], bool]) -> None:
+        self._press = press
+        self._collectors = collectors
+        self._is_target = is_target
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a scrape."""
+        headers = Headers(scope=scope)
+        form = choose_format(",".join(headers.getlist("accept")))
+        gzip = accepts_gzip(",".join(headers.getlist("accept-encoding")))
+        wanted = self._wanted(scope["query_string"])
+        if isinstance(wanted, PlainTextResponse):
+            await SecurityHeaders(wanted)(scope, receive, send)
+            return
+        pieces: Iterable[bytes]
+        if wanted == Filter():
+            ready = self._press.current.bodies[form]
+            pieces, size = (ready.packed, ready.packed_size) if gzip else (ready.pieces, ready.size)
+        else:
+            selected = await self._press.select(wanted, form, gzip=gzip)
+            pieces, size = (selected,), len(selected)
+        await _send(send, form, pieces, size, gzip=gzip, is_head=scope["method"] == "HEAD")
+
+    def _wanted(self, query_string: bytes) -> Filter | PlainTextResponse:
+        """What a query string asks for, or why it is refused."""
+        if not query_string:
+            return Filter()
+        try:
+            query = parse_qs(query_string.decode("latin-1"), keep_blank_values=True, max_num_fields=MOST_VALUES)
+        except ValueError:
+            return PlainTextResponse(f"there are more than {MOST_VALUES} parameters\n", status_code=400)
+        names, collectors, targets = (frozenset(query.get(name, ())) for name in PARAMETERS)
+        known = frozenset(self._collectors())
+        if not collectors <= known:
+            stranger = min(collectors - known)[:MOST_QUOTED]
+            words = f"no collector is named {stranger!r}; there are: {', '.join(sorted(known))}\n"
+            return PlainTextResponse(words, status_code=400)
+        strangers = [target for target in targets if not self._is_target(target)]
+        if strangers:
+            words = (
+                f"{min(strangers)[:MOST_QUOTED]!r} is not a target that is polled here; /api/v1/targets lists them\n"
+            )
+            return PlainTextResponse(words, status_code=404)
+        return Filter(names, collectors, targets)
+
+
+class Straight:
+    """ASGI middleware that takes scrapes past all that pages need: one should cost what sending its bytes costs.
+
+    Args:
+        metrics: answers scrapes, with all headers that belong to an answer.
+        path: where they are asked for.
+        rest: answers everything else.
+    """
+
+    def __init__(self, metrics: MetricsEndpoint, path: str, rest: ASGIApp) -> None:
+        self._metrics = metrics
+        self._path = path
+        self._rest = rest
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request."""
+        is_scrape = scope["type"] == "http" and scope["path"] == self._path and scope["method"] in {"GET", "HEAD"}
+        await (self._metrics if is_scrape else self._rest)(scope, receive, send)
+
+
+async def _send(send: Send, form: Format, pieces: Iterable[bytes], size: int, *, gzip: bool, is_head: bool) -> None:
+    headers = [
+        (b"content-type", form.value.encode()),
+        (b"content-length", b"%d" % size),
+        (b"vary", b"Accept, Accept-Encoding"),
+        *ALWAYS,
+    ]
+    if gzip:
+        headers.append((b"content-encoding", b"gzip"))
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    if not is_head:
+        unyielded = 0
+        for piece in _cut(pieces):
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+            unyielded += len(piece)
+            # A socket that takes everything at once would keep the loop from all others.
+            if unyielded >= STRETCH_BYTES:
+                unyielded = 0
+                await asyncio.sleep(0)
+    await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+def _cut(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """The pieces, the very large ones cut: what a slow client has not taken stays in memory, piece by piece."""
+    for piece in pieces:
+        if len(piece) <= LARGEST_PIECE:
+            yield piece
+        else:
+            yield from (piece[start : start + LARGEST_PIECE] for start in range(0, len(piece), LARGEST_PIECE))

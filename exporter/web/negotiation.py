@@ -1,0 +1,42 @@
+"""What a client accepts: the exposition's format, and whether gzip (RFC 9110, section 12)."""
+
+from collections.abc import Iterator
+
+from exporter.exposition import Format
+
+_OPENMETRICS = "application/openmetrics-text"
+# What names our text, the most specific first: it alone decides.
+_TEXT = ("text/plain", "text/*", "*/*")
+_GZIP = ("gzip", "x-gzip", "*")
+
+
+def _preferences(header: str) -> Iterator[tuple[str, dict[str, str], float]]:
+    for part in header.split(","):
+        value, *raw = (piece.strip() for piece in part.split(";"))
+        pairs = (piece.lower().partition("=") for piece in raw)
+        parameters = {name.strip(): text.strip().strip('"') for name, _, text in pairs}
+        yield value.lower(), parameters, _quality(parameters.get("q", "1"))
+
+
+def _quality(text: str) -> float:
+    try:
+        return min(1.0, max(0.0, float(text)))
+    except ValueError:
+        return 0.0
+
+
+def choose_format(accept: str) -> Format:
+    """OpenMetrics where it is asked for by name in the version that we write and not liked less than text."""
+    best: dict[str, float] = {}
+    for value, parameters, quality in _preferences(accept):
+        if value != _OPENMETRICS or parameters.get("version", "1.0.0") == "1.0.0":
+            best[value] = max(best.get(value, 0.0), quality)
+    wanted = best.get(_OPENMETRICS, 0.0)
+    text = next((best[name] for name in _TEXT if name in best), 0.0)
+    return Format.OPENMETRICS if wanted > 0 and wanted >= text else Format.TEXT
+
+
+def accepts_gzip(accept_encoding: str) -> bool:
+    """Whether the client takes gzip."""
+    qualities = {value: quality for value, _, quality in _preferences(accept_encoding)}
+    return next((qualities[name] > 0 for name in _GZIP if name in qualities), False)

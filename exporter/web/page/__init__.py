@@ -1,0 +1,1 @@
+"""The status page: its words, figures, parts and assets."""

@@ -1,0 +1,40 @@
+"""The page's own files: style sheet, script and icon, as they are served."""
+
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib.resources import files
+
+from isal import igzip
+
+_TYPES = {
+    "page.css": "text/css; charset=utf-8",
+    "page.js": "text/javascript; charset=utf-8",
+    "icon.svg": "image/svg+xml",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Asset:
+    """A file, whole and compressed; `version` changes with its content."""
+
+    name: str
+    media_type: str
+    content: bytes
+    compressed: bytes
+    version: str
+
+    @property
+    def link(self) -> str:
+        """Where it stands, seen from the page; another content is another link, so that caches never mislead."""
+        return f"static/{self.name}?v={self.version}"
+
+
+def load_assets() -> dict[str, Asset]:
+    """All of them by name."""
+    folder = files("exporter.web.page") / "static"
+    return {name: _asset(name, (folder / name).read_bytes()) for name in _TYPES}
+
+
+def _asset(name: str, content: bytes) -> Asset:
+    version = sha256(content).hexdigest()[:16]
+    return Asset(name, _TYPES[name], content, igzip.compress(content), version)

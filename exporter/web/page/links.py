@@ -1,0 +1,18 @@
+"""Links of the page to itself, relative, so that they hold under any prefix and behind any proxy."""
+
+from html import escape
+
+from exporter.web.query import Query
+
+PAGE_ROWS = 100
+
+
+def to_targets(query: Query) -> str:
+    """The page with the answer to a query in view, escaped for an attribute."""
+    asked = query.encoded(PAGE_ROWS)
+    return escape(f"./?{asked}#targets" if asked else "./#targets")
+
+
+def asking(**wanted: object) -> Query:
+    """A query of the page's own size."""
+    return Query(limit=PAGE_ROWS).but(**wanted)

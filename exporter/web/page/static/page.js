@@ -1,0 +1,152 @@
+// Makes the page livelier: it looks again every few seconds, finds while one types, and keeps the place one is at.
+// Everything here works without it too, by links and a form. It writes no HTML: the browser parses what the server
+// sends, and whole elements are exchanged.
+"use strict";
+
+(() => {
+  const TYPING_PAUSE = 150;
+  const PATIENCE = 15000;
+  const form = document.getElementById("find");
+  const search = document.getElementById("search");
+  const announcer = document.getElementById("announcer");
+  const asOf = document.getElementById("as-of");
+  let request = null;
+  let typing = 0;
+  let waiting = 0;
+  let isPaused = false;
+
+  function fetchPage(url, done) {
+    if (request) request.abort();
+    const asked = new XMLHttpRequest();
+    request = asked;
+    asked.open("GET", url);
+    asked.responseType = "document";
+    asked.timeout = PATIENCE;
+    asked.onload = () => {
+      request = null;
+      const page = asked.status === 200 ? asked.response : null;
+      if (page && page.getElementById("answer")) done(page);
+      else lose();
+      wait();
+    };
+    asked.onerror = asked.ontimeout = () => {
+      request = null;
+      lose();
+      wait();
+    };
+    asked.send();
+  }
+
+  function lose() {
+    asOf.classList.add("lost");
+    if (!asOf.textContent.startsWith("No answer")) asOf.prepend("No answer from the exporter. ");
+  }
+
+  function isBeingRead(part) {
+    const selection = document.getSelection();
+    return !selection.isCollapsed && selection.containsNode(part, true);
+  }
+
+  function show(page) {
+    const focused = document.activeElement && document.activeElement.id;
+    document.title = page.title;
+    for (const part of document.querySelectorAll("[data-live]")) {
+      const fresh = page.getElementById(part.id);
+      if (!fresh || isBeingRead(part)) continue;
+      const places = [...part.querySelectorAll(".frame")].map((frame) => frame.scrollLeft);
+      part.className = fresh.className;
+      part.dataset.refresh = fresh.dataset.refresh || "";
+      part.replaceChildren(...document.importNode(fresh, true).childNodes);
+      [...part.querySelectorAll(".frame")].forEach((frame, index) => {
+        frame.scrollLeft = places[index] || 0;
+      });
+    }
+    const again = focused && document.getElementById(focused);
+    if (again && again !== document.activeElement) again.focus({ preventScroll: true });
+  }
+
+  function announce() {
+    announcer.textContent = document.getElementById("found").textContent;
+  }
+
+  // Asks for another view of the targets, as a link or the form would.
+  function go(url, { remember }) {
+    const address = new URL(url, location.href);
+    fetchPage(address.pathname + address.search, (page) => {
+      if (remember) history.pushState(null, "", address);
+      else history.replaceState(null, "", address);
+      show(page);
+      fillForm(page);
+      announce();
+    });
+  }
+
+  // The form keeps what a person is typing; what links chose is taken over.
+  function fillForm(page) {
+    for (const kept of form.querySelectorAll("input[type=hidden]")) kept.remove();
+    for (const kept of page.querySelectorAll("#find input[type=hidden]")) form.append(document.importNode(kept));
+    for (const field of form.querySelectorAll("select, #search")) {
+      if (field !== document.activeElement) field.value = page.getElementById(field.id).value;
+    }
+  }
+
+  function find({ remember }) {
+    clearTimeout(typing);
+    const asked = new URLSearchParams();
+    for (const [name, value] of new FormData(form)) if (value) asked.append(name, value);
+    const query = asked.toString();
+    go(query ? `./?${query}` : "./", { remember });
+  }
+
+  function wait() {
+    clearTimeout(waiting);
+    const seconds = Number(document.getElementById("answer").dataset.refresh) || 5;
+    waiting = setTimeout(() => {
+      if (isPaused || document.hidden || request) wait();
+      else fetchPage(location.pathname + location.search, show);
+    }, seconds * 1000);
+  }
+
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    find({ remember: true });
+  });
+  form.addEventListener("change", (event) => {
+    if (event.target !== search) find({ remember: true });
+  });
+  search.addEventListener("input", () => {
+    clearTimeout(typing);
+    typing = setTimeout(() => find({ remember: false }), TYPING_PAUSE);
+  });
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a[data-swap]");
+    if (!link || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    const isElsewhere = !link.closest("#targets");
+    go(link.href.split("#")[0], { remember: true });
+    if (isElsewhere) document.getElementById("targets").scrollIntoView();
+  });
+  addEventListener("popstate", () => {
+    if (document.activeElement === search) search.blur();
+    fetchPage(location.pathname + location.search, (page) => {
+      show(page);
+      fillForm(page);
+      announce();
+    });
+  });
+  document.addEventListener("visibilitychange", () => {
+    if (!document.hidden && !isPaused) fetchPage(location.pathname + location.search, show);
+  });
+
+  const pause = document.createElement("button");
+  pause.id = "pause";
+  pause.type = "button";
+  pause.textContent = "Pause updates";
+  pause.setAttribute("aria-pressed", "false");
+  pause.addEventListener("click", () => {
+    isPaused = !isPaused;
+    pause.setAttribute("aria-pressed", String(isPaused));
+  });
+  asOf.after(pause);
+  wait();
+})();

@@ -1,0 +1,153 @@
+"""Our own HTTP server: uvicorn inside the daemon's loop, behind access control."""
+
+import asyncio
+import contextlib
+import socket
+import ssl
+from collections.abc import Iterator
+from pathlib import Path
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from exporter.log import logger
+from exporter.web.access import AccessControl, WebConfig, load_web_config
+from exporter.web.patience import LARGEST_HEAD, ImpatientProtocol
+from exporter.web.tls import ServerTls, TlsFileError
+
+BACKLOG = 128
+MOST_CONNECTIONS = 512
+KEEPALIVE_SECONDS = 75
+STEP = 0.005
+
+
+class _QuietServer(uvicorn.Server):
+    """Leaves the process's signals to the daemon."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+class WebServer:
+    """Serves our own endpoints.
+
+    Args:
+        host: where to listen; empty for every address of the machine.
+        port: 0 takes a free one.
+        config_file: a Prometheus exporters' web configuration.
+    """
+
+    def __init__(self, host: str, port: int, config_file: Path | None) -> None:
+        self._host = host
+        self._port = port
+        self._config_file = config_file
+        self._socket: socket.socket | None = None
+        self._server: _QuietServer | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._access: AccessControl | None = None
+        self._tls: ServerTls | None = None
+        self._config = WebConfig()
+
+    def bind(self) -> None:
+        """Take the address, so that a second daemon ends before it does anything.
+
+        Raises:
+            OSError: the address cannot be had.
+            WebConfigError: the web configuration file is wrong.
+        """
+        if self._config_file is not None:
+            self._config = load_web_config(self._config_file)
+        # Named as TCP, for asyncio turns Nagle's delay off on such sockets only.
+        if self._host:
+            family = socket.getaddrinfo(self._host, self._port, type=socket.SOCK_STREAM)[0][0]
+            bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        else:
+            family = socket.AF_INET6 if socket.has_dualstack_ipv6() else socket.AF_INET
+            bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+            if socket.has_dualstack_ipv6():
+                bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            bound.bind((self._host, self._port))
+        except OSError:
+            bound.close()
+            raise
+        self._socket = bound
+
+    @property
+    def port(self) -> int:
+        """The port that was taken."""
+        return self._port if self._socket is None else int(self._socket.getsockname()[1])
+
+    @property
+    def url(self) -> str:
+        """Where the server is found."""
+        host = self._host or "localhost"
+        scheme = "http" if self._config.tls() is None else "https"
+        return f"{scheme}://{f'[{host}]' if ':' in host else host}:{self.port}"
+
+    async def start(self, app: ASGIApp, route_prefix: str = "/") -> None:
+        """Serve an application; once this returns, requests are answered."""
+        self._access = AccessControl(app, self._config, route_prefix=route_prefix)
+        settings = self._config.tls()
+        if settings is not None:
+            self._tls = ServerTls(settings, on_error=_tls_file_unusable)
+        config = uvicorn.Config(
+            self._access,
+            server_header=False,
+            access_log=False,
+            proxy_headers=False,
+            log_config=None,
+            http=ImpatientProtocol,
+            h11_max_incomplete_event_size=LARGEST_HEAD,
+            ws="none",
+            lifespan="off",
+            backlog=BACKLOG,
+            limit_concurrency=MOST_CONNECTIONS,
+            timeout_keep_alive=KEEPALIVE_SECONDS,
+            timeout_graceful_shutdown=1,
+            ssl_context_factory=self._context if self._tls is not None else None,
+        )
+        self._server = _QuietServer(config)
+        sockets = [self._socket] if self._socket is not None else None
+        self._task = asyncio.create_task(self._server.serve(sockets=sockets), name="web")
+        while not self._server.started:
+            if self._task.done():
+                await self._task
+                raise RuntimeError("the web server ended before it had started")
+            await asyncio.sleep(STEP)
+
+    def _context(self, _config: uvicorn.Config, _default: object) -> ssl.SSLContext:
+        if self._tls is None:
+            raise RuntimeError("there is no TLS to serve")
+        return self._tls.context
+
+    def reload(self) -> None:
+        """Take over the web configuration file as it stands now; the files that it names are followed anyway.
+
+        Raises:
+            WebConfigError: it is wrong; what was in force stays.
+        """
+        if self._config_file is None or self._access is None:
+            return
+        config = load_web_config(self._config_file)
+        settings = config.tls()
+        if (settings is None) != (self._tls is None):
+            logger().warning("TLS is switched on or off by a restart only")
+        elif settings is not None and self._tls is not None:
+            self._tls.replace(settings)
+        self._access.replace(config)
+        self._config = config
+
+    async def stop(self) -> None:
+        """Stop serving; answers under way have a second to end."""
+        if self._server is not None and self._task is not None:
+            self._server.should_exit = True
+            await self._task
+        elif self._socket is not None:
+            self._socket.close()
+
+
+def _tls_file_unusable(error: TlsFileError) -> None:
+    logger().error("TLS file not usable, the old one stays in force", error=str(error))

@@ -1,0 +1,249 @@
+"""Turns settings into the values that the parts are made of."""
+
+import asyncio
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from exporter.collector import Collector, Target
+from exporter.collectors import discovery
+from exporter.collectors.catalogue import with_queries
+from exporter.collectors.database import Query
+from exporter.intervals import Account, Plan
+from exporter.pace import Pace
+from exporter.platform.budget import Budget
+from exporter.platform.client import Client, Timing
+from exporter.platform.credential import Credential
+from exporter.platform.errors import CredentialError
+from exporter.platform.observer import Observer
+from exporter.platform.retry import Retry
+from exporter.platform.transport import build_transport
+from exporter.schedule import Clocks
+from exporter.settings import (
+    AccountSettings,
+    BudgetSettings,
+    CollectorSettings,
+    DatabaseSettings,
+    SecretFileError,
+    SeriesSettings,
+    Settings,
+    read_secret,
+)
+from exporter.targets import Selection
+
+DATABASE_PREFIX = "database:"
+
+
+def real_clocks() -> Clocks:
+    """The clocks of the machine."""
+    return Clocks(wall=time.time, monotonic=time.monotonic, utc=lambda: datetime.now(UTC))
+
+
+class FileCredential:
+    """A secret that stands in a file, read again when the file changes."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._mark: tuple[int, int, int] | None = None
+        self._secret = ""
+
+    def __call__(self) -> str:
+        """The secret as it stands in the file now.
+
+        Raises:
+            CredentialError: the file cannot be read.
+        """
+        try:
+            status = self._path.stat()
+            mark = (status.st_mtime_ns, status.st_size, status.st_ino)
+            if mark != self._mark:
+                self._secret = read_secret(self._path).get_secret_value()
+                self._mark = mark
+        except (OSError, SecretFileError) as error:
+            raise CredentialError(f"the key cannot be read: {error}") from None
+        return self._secret
+
+
+def _secret_reader(value: Callable[[], str], path: Path | None) -> Callable[[], str]:
+    return FileCredential(path) if path is not None else value
+
+
+def _client(
+    base_url: str,
+    credential: Credential,
+    budget: BudgetSettings,
+    timeout: float,
+    observer: Observer,
+    *,
+    shards: int,
+    timing: Timing,
+    ca_file: Path | None = None,
+    proxy: str | None = None,
+) -> Client:
+    rate = budget.requests_per_second / shards
+    in_flight = max(1, -(-budget.max_in_flight // shards))
+    return Client(
+        base_url,
+        credential,
+        transport=build_transport(
+            base_url, in_flight, ca_file=str(ca_file) if ca_file is not None else None, proxy=proxy
+        ),
+        budget=Budget(
+            rate,
+            in_flight,
+            clock=timing.monotonic,
+            sleep=timing.sleep,
+            throttled=observer.throttled,
+        ),
+        retry=Retry(random.random),
+        timeout=timeout,
+        observer=observer,
+        timing=timing,
+    )
+
+
+def real_timing() -> Timing:
+    """The clocks that a client lives by."""
+    return Timing(time.monotonic, asyncio.sleep, lambda: datetime.now(UTC))
+
+
+def account_client(settings: AccountSettings, observer: Observer, shards: int, timing: Timing | None = None) -> Client:
+    """The client of an account; its budget is this shard's share.
+
+    Raises:
+        OSError: the file of trusted certificates cannot be read.
+    """
+    read = _secret_reader(lambda: settings.credential().get_secret_value(), settings.api_key_file)
+    credential = Credential(settings.auth, read)
+    return _client(
+        settings.base_url,
+        credential,
+        settings.budget,
+        settings.timeout,
+        observer,
+        shards=shards,
+        timing=timing or real_timing(),
+        ca_file=settings.ca_file,
+        proxy=settings.proxy,
+    )
+
+
+def database_client(settings: DatabaseSettings, observer: Observer, timing: Timing | None = None) -> Client:
+    """The client of a database, which is asked by one shard alone."""
+    read = _secret_reader(lambda: settings.credential().get_secret_value(), settings.auth_token_file)
+    return _client(
+        settings.url,
+        Credential("bearer", read),
+        settings.budget,
+        settings.timeout,
+        observer,
+        shards=1,
+        timing=timing or real_timing(),
+    )
+
+
+def account_entry(client: Client) -> Account:
+    """What the scheduler knows of a client's account."""
+    return Account(client, Pace(client.budget.rate, client.budget.max_in_flight))
+
+
+def queries(databases: Sequence[DatabaseSettings], interval: float) -> list[Query]:
+    """The users' queries."""
+    return [
+        Query(
+            database=database.name,
+            name=query.name,
+            help=query.help or f"Column {query.value} of the configured query {query.name}, polled.",
+            sql=query.sql,
+            value=query.value,
+            labels=query.labels,
+            interval=query.interval or interval,
+            max_rows=query.max_rows,
+        )
+        for database in databases
+        for query in database.queries
+    ]
+
+
+def plans(settings: Settings) -> list[Plan]:
+    """The collectors that are run, with the intervals that the settings give them."""
+    own: dict[str, CollectorSettings] = settings.collectors.by_name()
+    # A user's query is switched and kept by what the settings say of databases; its interval is its own.
+    own["database_queries"] = own["database"]
+    configured = queries(settings.databases, own["database"].interval or 0.0)
+    return [
+        Plan(collector, own[collector.name].interval or collector.interval, own[collector.name].stale_after)
+        for collector in with_queries(configured)
+        if own[collector.name].enabled and _tells_something(collector, settings.series)
+    ]
+
+
+def _tells_something(collector: Collector, series: SeriesSettings) -> bool:
+    """Whether a poll is of any use: what is never served need not be asked for. Discovery finds targets besides."""
+    return collector.name == discovery.COLLECTOR.name or any(series.serves(info.name) for info in collector.families)
+
+
+def selections(settings: Settings) -> Iterator[Selection]:
+    """Which targets the settings name, and which may be discovered."""
+    for account in settings.accounts:
+        yield from _of_account(account)
+    databases = tuple(Target("", "database", database.name, database.name) for database in settings.databases)
+    interval = settings.collectors.by_name()["database"].interval or 0.0
+    asked = tuple(query.target() for query in queries(settings.databases, interval))
+    yield Selection("", "database", databases)
+    yield Selection("", "query", asked)
+
+
+def _of_account(account: AccountSettings) -> Iterator[Selection]:
+    name = account.name
+    zones, scripts, shields = account.dns_zones, account.scripts, account.shield_zones
+    finds_limits = shields.discover and shields.rate_limits
+    lists = {
+        discovery.SEARCH: zones.discover or scripts.discover,
+        discovery.SHIELD_ZONES: shields.discover,
+        discovery.RATE_LIMITS: finds_limits,
+        "shield_zone": shields.discover or bool(shields.ids),
+    }
+    watched = tuple(what for what, is_wanted in lists.items() if is_wanted)
+    yield Selection(name, "account", (Target(name, "account", name, name, watched=watched),))
+    yield Selection(
+        name,
+        "dns_zone",
+        tuple(Target(name, "dns_zone", str(zone_id)) for zone_id in zones.all_ids()),
+        zones.discover,
+        zones.include,
+        zones.exclude,
+    )
+    read = {"read": scripts.read}
+    fixed = tuple(Target(name, "script", str(script_id), attributes=read) for script_id in scripts.ids)
+    yield Selection(name, "script", fixed, scripts.discover, attributes=read)
+    fixed = tuple(Target(name, "shield_zone", str(zone_id)) for zone_id in shields.ids)
+    yield Selection(name, "shield_zone", fixed, shields.discover)
+    yield Selection(name, "rate_limit", tuple(_rate_limits(account)), finds_limits)
+    yield Selection(
+        name,
+        "access_list",
+        tuple(
+            Target(name, "access_list", str(item.id), attributes={"shield_zone_id": str(item.shield_zone_id)})
+            for item in account.access_lists
+        ),
+    )
+    rules = tuple(Target(name, "waf_custom_rule", str(rule.id)) for rule in account.waf_custom_rules)
+    yield Selection(name, "waf_custom_rule", rules)
+    yield Selection(name, "image", tuple(_images(account)))
+    yield Selection(name, "search", tuple(Target(name, "search", text, text) for text in account.searches))
+
+
+def _rate_limits(account: AccountSettings) -> Iterator[Target]:
+    for limit in account.rate_limits:
+        zone = {} if limit.shield_zone_id is None else {"shield_zone_id": str(limit.shield_zone_id)}
+        yield Target(account.name, "rate_limit", str(limit.id), limit.name, zone)
+
+
+def _images(account: AccountSettings) -> Iterator[Target]:
+    for image in account.images:
+        parts = {"registry_id": image.registry_id, "namespace": image.namespace, "name": image.name}
+        key = "/".join(parts.values())
+        yield Target(account.name, "image", key, key, parts, image.watch_tags)

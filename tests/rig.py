@@ -1,0 +1,210 @@
+"""The exporter's polling parts on a real sandbox server, with the scheduler's clock in the test's hand."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.parser import text_string_to_metric_families
+
+from exporter import wiring
+from exporter.collectors.catalogue import families
+from exporter.exposition import Exposition, Format
+from exporter.ledger import Entry, Ledger
+from exporter.platform.client import Timing
+from exporter.press import Press
+from exporter.sandbox import keys
+from exporter.sandbox.app import create_app
+from exporter.sandbox.clock import WorldClock
+from exporter.sandbox.faults import Faults
+from exporter.sandbox.server import SandboxServer
+from exporter.sandbox.world import World
+from exporter.schedule import Clocks, Schedule
+from exporter.settings import Settings
+from exporter.shard import Shard
+from exporter.store import HEALTH, Store
+from exporter.targets import Change, Registry
+from exporter.telemetry import AccountObserver, Telemetry
+
+START = datetime(2026, 2, 8, 12, 0, tzinfo=UTC).timestamp()
+
+Labels = Mapping[str, str]
+
+
+@dataclass
+class TurnedClock:
+    """A monotonic clock that tests turn."""
+
+    now: float = 1000.0
+
+    def __call__(self) -> float:
+        """The time that it was turned to."""
+        return self.now
+
+
+async def at_once(_seconds: float) -> None:
+    """Sleep no time at all."""
+    await asyncio.sleep(0)
+
+
+async def flushed(ledger: Ledger) -> None:
+    """Wait until the ledger has published everything that it was handed."""
+    loop = asyncio.get_running_loop()
+    done = asyncio.Event()
+
+    def publish(_families: object) -> None:
+        loop.call_soon_threadsafe(done.set)
+
+    ledger.record(Entry(("", "", "", ""), "", 0.0, (), datetime.now(UTC)), publish)
+    await done.wait()
+
+
+@dataclass
+class Rig:
+    """Everything between the platform and the exposition, wired as the daemon wires it."""
+
+    world: World
+    faults: Faults
+    settings: Settings
+    clock: TurnedClock
+    registry: Registry
+    store: Store
+    ledger: Ledger
+    telemetry: Telemetry
+    schedule: Schedule
+    press: Press
+    exposition: Exposition
+    observers: Mapping[str, AccountObserver]
+    changes: list[Change] = field(default_factory=list)
+
+    async def settle(self) -> None:
+        """Wait until all polls have ended, are counted and published, and print a generation."""
+        for _ in range(3):
+            await self.schedule.drained()
+            await flushed(self.ledger)
+        await self.press.print()
+
+    async def turn(self, seconds: float) -> None:
+        """Let time pass, on the scheduler's clock and the platform's, and poll what is due."""
+        self.clock.now += seconds
+        self.world.clock.advance(seconds)
+        for name in self.schedule.plans:
+            self.schedule.tick(name)
+        await self.settle()
+        self.store.expire()
+        await self.press.print()
+
+    def text(self) -> str:
+        """The current exposition."""
+        return b"".join(self.press.current.bodies[Format.TEXT].pieces).decode()
+
+    def samples(self, name: str, **labels: str) -> dict[tuple[str, ...], float]:
+        """Label values other than those given → value, of a family's samples that carry the given labels."""
+        found: dict[tuple[str, ...], float] = {}
+        for family in text_string_to_metric_families(self.text()):
+            for sample in family.samples:
+                if sample.name == name and labels.items() <= sample.labels.items():
+                    rest = tuple(value for label, value in sorted(sample.labels.items()) if label not in labels)
+                    found[rest] = sample.value
+        return found
+
+    def value(self, name: str, **labels: str) -> float | None:
+        """The one sample that carries these labels, or None where there is none."""
+        found = list(self.samples(name, **labels).values())
+        assert len(found) <= 1, f"{name} {labels} stands {len(found)} times"
+        return found[0] if found else None
+
+
+def configuration(url: str, collectors: Mapping[str, object], **account: object) -> Settings:
+    """Settings for one account on the sandbox."""
+    told = {
+        "name": "main",
+        "base_url": url,
+        "api_key": keys.API_KEY,
+        "timeout": 0.2,
+        "budget": {"requests_per_second": 10000, "max_in_flight": 8},
+        **account,
+    }
+    return Settings.model_validate({"accounts": [told], "state": {"path": None}, "collectors": collectors})
+
+
+@asynccontextmanager
+async def rig(
+    *,
+    account: Mapping[str, object] | None = None,
+    collectors: Mapping[str, object] | None = None,
+    world: World | None = None,
+    shard: Shard | None = None,
+    url: str = "",
+) -> AsyncIterator[Rig]:
+    """A rig whose first round has ended."""
+    made = world or World(seed=1, clock=WorldClock(START, speed=0))
+    faults = Faults()
+    server = SandboxServer(create_app(made, faults))
+    await server.start()
+    settings = configuration(url or server.url, collectors or {}, **(account or {}))
+    clock = TurnedClock()
+    clocks = Clocks(wall=made.clock.now, monotonic=clock, utc=lambda: datetime.fromtimestamp(made.clock.now(), UTC))
+    telemetry = Telemetry(CollectorRegistry(), "test")
+    ledger = Ledger(None, telemetry, clock=made.clock.now, linger=0)
+    ledger.open()
+    registry = Registry(shard or Shard())
+    store = Store(clocks.wall, clock)
+    exposition = Exposition(telemetry.exposed())
+    plans = wiring.plans(settings)
+    exposition.declare([*families([plan.collector for plan in plans]), *HEALTH])
+    press = Press(exposition, store, telemetry, clock)
+    # Waits cost nothing here; the deadline of an attempt is real, for what stalls really stalls.
+    timing = Timing(clock, at_once, lambda: datetime.fromtimestamp(made.clock.now(), UTC))
+    observers = {account.name: AccountObserver(telemetry, account.name, clock) for account in settings.accounts}
+    accounts = {
+        account.name: wiring.account_entry(wiring.account_client(account, observers[account.name], 1, timing))
+        for account in settings.accounts
+    }
+    changes: list[Change] = []
+
+    def changed(change: Change) -> None:
+        changes.append(change)
+        for target in change.removed:
+            store.remove(target)
+
+    registry.configure(wiring.selections(settings))
+    schedule = Schedule(
+        plans,
+        accounts,
+        registry=registry,
+        store=store,
+        ledger=ledger,
+        telemetry=telemetry,
+        clocks=clocks,
+        call_soon=asyncio.get_running_loop().call_soon_threadsafe,
+        changed=changed,
+    )
+    made_rig = Rig(
+        made,
+        faults,
+        settings,
+        clock,
+        registry,
+        store,
+        ledger,
+        telemetry,
+        schedule,
+        press,
+        exposition,
+        observers,
+        changes,
+    )
+    schedule.open()
+    try:
+        await made_rig.settle()
+        yield made_rig
+    finally:
+        await schedule.stop()
+        ledger.close()
+        press.close()
+        for entry in accounts.values():
+            await entry.client.aclose()
+        await server.stop()

@@ -1,0 +1,278 @@
+"""The daemon as a whole, over real sockets."""
+
+import asyncio
+import gc
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
+from structlog.testing import capture_logs
+
+from exporter import interpreter
+from exporter.daemon import Daemon
+from exporter.ledger import StateLockedError
+from exporter.sandbox import keys
+from exporter.sandbox.app import create_app
+from exporter.sandbox.clock import WorldClock
+from exporter.sandbox.server import SandboxServer
+from exporter.sandbox.world import World
+from exporter.schedule import PACE_SECONDS
+from exporter.settings import Settings, SettingsError, load
+from tests.rig import START, flushed
+
+FILE = """
+accounts:
+  - name: main
+    base_url: {url}
+    api_key_file: {key}
+    budget: {{requests_per_second: 1000, max_in_flight: 8}}
+web: {{listen: "127.0.0.1:0"}}
+state: {{path: {state}}}
+"""
+
+
+class Place:
+    """A sandbox, a configuration file for it, and daemons that were started from that."""
+
+    def __init__(self, folder: Path, sandbox: SandboxServer, world: World) -> None:
+        self.sandbox = sandbox
+        self.world = world
+        self.config = folder / "config.yml"
+        self.key = folder / "key"
+        self.state = folder / "state.db"
+        self.key.write_text(keys.API_KEY + "\n")
+        self.write(FILE)
+
+    def write(self, text: str, **more: str) -> None:
+        """Write the configuration file."""
+        self.config.write_text(text.format(url=self.sandbox.url, key=self.key, state=self.state, **more))
+
+    def load(self) -> Settings:
+        """Read the configuration file."""
+        return load(self.config, {}, {})
+
+    @asynccontextmanager
+    async def daemon(self) -> AsyncIterator[tuple[Daemon, httpx.AsyncClient]]:
+        """A daemon that runs, and a client for its endpoints."""
+        daemon = Daemon(self.load(), self.load)
+        await daemon.start()
+        try:
+            async with httpx.AsyncClient(base_url=daemon.server.url, trust_env=False) as client:
+                yield daemon, client
+        finally:
+            await daemon.stop()
+
+
+@pytest.fixture
+async def place(tmp_path: Path) -> AsyncIterator[Place]:
+    """A place with a sandbox whose time stands still."""
+    world = World(seed=1, clock=WorldClock(START, speed=0), dns_zones=3)
+    sandbox = SandboxServer(create_app(world))
+    await sandbox.start()
+    yield Place(tmp_path, sandbox, world)
+    await sandbox.stop()
+
+
+async def until(check: Callable[[], object], seconds: float = 10.0) -> None:
+    """Wait for something that other tasks bring about."""
+    async with asyncio.timeout(seconds):
+        while not check():  # noqa: ASYNC110 - what is waited for has no event to tell of it
+            await asyncio.sleep(0.01)
+
+
+async def scraped(daemon: Daemon, client: httpx.AsyncClient, name: str) -> dict[str, float]:
+    """Series → value of a family, once the first round has been published."""
+    await until(daemon._schedule.all_discovered)
+    for _ in range(1000):
+        await daemon._schedule.drained()
+        await flushed(daemon._ledger)
+        await daemon._press.print()
+        text = (await client.get("/metrics")).text
+        found = {
+            line.rpartition(" ")[0]: float(line.rpartition(" ")[2])
+            for line in text.splitlines()
+            if line.startswith(name + "{")
+        }
+        if found:
+            return found
+        await asyncio.sleep(0.01)
+    raise AssertionError(f"{name} never came")
+
+
+async def test_two_variables_suffice(place: Place) -> None:
+    settings = load(
+        None,
+        {"--web.listen": "127.0.0.1:0", "--state.path": "null"},
+        {"EDGE_EXPORTER_BASE_URL": place.sandbox.url, "EDGE_EXPORTER_API_KEY": keys.API_KEY},
+    )
+    daemon = Daemon(settings, lambda: settings)
+    await daemon.start()
+    try:
+        async with httpx.AsyncClient(base_url=daemon.server.url, trust_env=False) as client:
+            zones = await scraped(daemon, client, "edge_dns_window_queries")
+            assert len(zones) == 3
+            limits = await scraped(daemon, client, "edge_shield_rate_limit_window_breaches_overall")
+            assert limits
+    finally:
+        await daemon.stop()
+
+
+async def test_it_is_ready_after_discovery_and_an_authenticated_answer(place: Place) -> None:
+    async with place.daemon() as (daemon, client):
+        await scraped(daemon, client, "edge_dns_window_queries")
+        assert (await client.get("/-/ready")).status_code == 200
+        assert (await client.get("/-/healthy")).status_code == 200
+
+
+async def test_a_wrong_key_is_healthy_and_never_ready(place: Place) -> None:
+    place.key.write_text("wrong")
+    async with place.daemon() as (daemon, client):
+        await until(daemon._schedule.accounts["main"].client.credential.is_refused)
+        await daemon._schedule.drained()
+        await daemon._press.print()
+        answer = await client.get("/-/ready")
+        assert (answer.status_code, answer.text) == (503, "not ready: the key of account main is not accepted\n")
+        assert (await client.get("/-/healthy")).status_code == 200
+        assert 'edge_up{account="main"} 0.0' in (await client.get("/metrics")).text
+
+
+async def test_a_key_that_is_put_right_in_its_file_is_used_without_a_restart(place: Place) -> None:
+    place.key.write_text("wrong")
+    async with place.daemon() as (daemon, client):
+        await until(daemon._schedule.accounts["main"].client.credential.is_refused)
+        await daemon._schedule.drained()
+        place.key.write_text(keys.API_KEY)
+        # As if a second had passed; what comes due then is polled with the next tick.
+        daemon._schedule._paced -= PACE_SECONDS
+        for _ in range(2):
+            daemon._schedule.tick("discovery")
+        assert await scraped(daemon, client, "edge_resources")
+
+
+async def test_a_reload_after_a_refused_key_polls_at_once(place: Place) -> None:
+    place.write(FILE.replace("api_key_file: {key}", "api_key: wrong"))
+    async with place.daemon() as (daemon, client):
+        await until(daemon._schedule.accounts["main"].client.credential.is_refused)
+        await daemon._schedule.drained()
+        place.write(FILE)
+        assert (await client.post("/-/reload")).status_code == 200
+        assert await scraped(daemon, client, "edge_dns_window_queries")
+        assert (await client.get("/-/ready")).status_code == 200
+
+
+async def test_openmetrics_parses_whole_with_the_right_types(place: Place) -> None:
+    async with place.daemon() as (daemon, client):
+        await scraped(daemon, client, "edge_dns_queries_total")
+        answer = await client.get("/metrics", headers={"Accept": "application/openmetrics-text; version=1.0.0"})
+        assert answer.headers["content-type"] == "application/openmetrics-text; version=1.0.0; charset=utf-8"
+        types = {family.name: family.type for family in parse_openmetrics(answer.text)}  # type: ignore[no-untyped-call]
+        assert types["edge_dns_queries"] == "counter"
+        assert types["edge_dns_window_queries"] == "gauge"
+        assert types["edge_api_request_duration_seconds"] == "histogram"
+        assert "unknown" not in types.values()
+
+
+async def test_a_reload_takes_over_what_changed_and_loses_no_counter(place: Place) -> None:
+    async with place.daemon() as (daemon, client):
+        before = await scraped(daemon, client, "edge_dns_queries_total")
+        await daemon._schedule.drained()
+        place.write(FILE.replace("budget:", "dns_zones: {{exclude: ['^prod-api']}}\n    budget:"))
+        answer = await client.post("/-/reload")
+        assert (answer.status_code, answer.text) == (200, "reloaded\n")
+        after = await scraped(daemon, client, "edge_dns_queries_total")
+        assert after == {series: value for series, value in before.items() if "prod-api" not in series}
+        text = (await client.get("/metrics")).text
+        assert "edge_exporter_config_last_reload_successful 1.0" in text
+
+
+async def test_a_wrong_file_changes_nothing_and_is_visible(place: Place) -> None:
+    async with place.daemon() as (daemon, client):
+        before = await scraped(daemon, client, "edge_dns_queries_total")
+        place.write(FILE.replace("budget:", "budgit:"))
+        with capture_logs() as logs:
+            answer = await client.post("/-/reload")
+        assert answer.status_code == 400
+        assert answer.text == f"{place.config}:6: accounts[0].budgit: unknown key; did you mean 'budget'?\n"
+        assert [line["event"] for line in logs] == ["configuration refused, the old one stays in force"]
+        assert await scraped(daemon, client, "edge_dns_queries_total") == before
+        await daemon._press.print()
+        assert "edge_exporter_config_last_reload_successful 0.0" in (await client.get("/metrics")).text
+
+
+async def test_counters_and_names_survive_a_restart(place: Place) -> None:
+    async with place.daemon() as (daemon, client):
+        first = await scraped(daemon, client, "edge_dns_queries_total")
+        assert set(first.values()) == {0.0}
+        await until(lambda: len(daemon._ledger.remembered()) > 5)
+    place.world.clock.advance(3600)
+    async with place.daemon() as (daemon, client):
+        second = await scraped(daemon, client, "edge_dns_queries_total")
+        assert set(second) == set(first)
+        assert sum(second.values()) > 0
+
+
+async def test_stopping_takes_less_than_five_seconds_with_polls_that_stall(place: Place) -> None:
+    place.sandbox._app.state.faults.add({"kind": "stall", "point": "start", "path_regex": "/dnszone/.*"})
+    daemon = Daemon(place.load(), place.load)
+    await daemon.start()
+    await until(
+        lambda: any(
+            busy for lane in daemon._schedule._lanes.values() for busy in lane.busy if busy[0] == "dns_statistics"
+        )
+    )
+    async with asyncio.timeout(5):
+        await daemon.stop()
+
+
+async def test_a_second_daemon_on_the_same_state_file_is_refused(place: Place) -> None:
+    async with place.daemon():
+        second = Daemon(place.load(), place.load)
+        with pytest.raises(StateLockedError, match="is using this state file"):
+            await second.start()
+
+
+async def test_no_secret_is_in_any_page_metric_log_or_the_state_file(place: Place) -> None:
+    with capture_logs() as logs:
+        async with place.daemon() as (daemon, client):
+            await scraped(daemon, client, "edge_script_info")
+            await daemon._schedule.drained()
+            pages = [(await client.get(path)).text for path in ("/metrics", "/", "/api/v1/targets", "/api/v1/status")]
+            shown = [repr(daemon.settings), repr(daemon.__dict__), str(logs), *pages]
+    secrets = (keys.API_KEY, keys.DEPLOYMENT_KEY_PREFIX, keys.DEFAULT_VALUE_PREFIX)
+    state = b"".join(path.read_bytes() for path in place.state.parent.iterdir() if path != place.key)
+    for secret in secrets:
+        assert all(secret not in text for text in shown)
+        assert secret.encode() not in state
+
+
+async def test_a_wrong_configuration_names_every_fault(place: Place) -> None:
+    place.write(FILE.replace("api_key_file", "api_kye").replace("web:", "wob:"))
+    with pytest.raises(SettingsError) as caught:
+        place.load()
+    assert [(fault.line, fault.path) for fault in caught.value.faults] == [
+        (3, "accounts[0].api_key"),
+        (5, "accounts[0].api_kye"),
+        (7, "wob"),
+    ]
+
+
+async def test_a_daemon_that_has_the_process_to_itself_keeps_the_collector_from_its_targets(place: Place) -> None:
+    daemon = Daemon(place.load(), place.load)
+    turn, thresholds = sys.getswitchinterval(), gc.get_threshold()
+    running = asyncio.create_task(daemon.run())
+    try:
+        await until(gc.get_freeze_count)
+        assert sys.getswitchinterval() == pytest.approx(interpreter.TURN_SECONDS)
+        assert gc.get_threshold() == (*thresholds[:2], interpreter.OLDEST_ROUNDS)
+        os.kill(os.getpid(), signal.SIGTERM)
+        await running
+    finally:
+        gc.unfreeze()
+        sys.setswitchinterval(turn)
+        gc.set_threshold(*thresholds)

@@ -1,0 +1,45 @@
+"""Which collectors are run."""
+
+import pytest
+
+from exporter import wiring
+from exporter.settings import Settings
+
+
+def run(**settings: object) -> set[str]:
+    """The collectors that these settings let run."""
+    return {plan.collector.name for plan in wiring.plans(configured(**settings))}
+
+
+def configured(**settings: object) -> Settings:
+    """Settings of one account."""
+    account = {"name": "main", "base_url": "https://api.example.net", "api_key": "secret"}
+    return Settings.model_validate({"accounts": [account], **settings})
+
+
+EVERYTHING = run()
+
+
+@pytest.mark.parametrize(
+    ("series", "gone"),
+    [
+        ({"deny": ["edge_dns_record_scan_.*"]}, {"dns_record_scans"}),
+        ({"deny": ["edge_dns_record_scan_f.*"]}, set()),
+        ({"deny": ["edge_container_.*", "edge_search_results"]}, {"container_tags", "search"}),
+        ({"allow": ["edge_dns_queries_total"]}, EVERYTHING - {"dns_statistics", "discovery"}),
+        ({"allow": ["edge_.*"], "deny": ["edge_database_.*"]}, {"database", "database_queries"}),
+        ({"deny": ["edge_resources"]}, set()),
+    ],
+)
+def test_what_is_never_served_is_not_polled_for(series: dict[str, list[str]], gone: set[str]) -> None:
+    assert EVERYTHING - run(series=series) == gone
+
+
+def test_a_collector_that_is_switched_off_is_not_run() -> None:
+    assert EVERYTHING - run(collectors={"scripts": {"enabled": False}}) == {"scripts"}
+
+
+def test_each_collector_is_polled_as_often_as_it_is_told() -> None:
+    settings = configured(collectors={"scripts": {"interval": "7m", "stale_after": "1h"}})
+    plan = next(plan for plan in wiring.plans(settings) if plan.collector.name == "scripts")
+    assert (plan.interval, plan.stale_after) == (420.0, 3600.0)

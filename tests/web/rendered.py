@@ -1,0 +1,78 @@
+"""The status page of a stage, taken apart as a browser does it; and names that nobody should have chosen."""
+
+import re
+from html.parser import HTMLParser
+
+from exporter.web.page.assets import load_assets
+from exporter.web.page.links import PAGE_ROWS
+from exporter.web.query import Query
+from exporter.web.status_page import render_page
+from tests.web.stage import Stage
+
+HOSTILE = {
+    "script": "<script>alert(1)</script>",
+    "attribute": '" onmouseover="alert(1)" x="',
+    "quotes": "'><img src=x onerror=alert(1)>",
+    "comment": "--><!--]]>&amp;</title></style>",
+    "newlines": "a\r\nb\tc\u2028d",
+    "nul": "a\0b\x1b[31m\x7f",
+    "direction": "\u202egnp.exe\u2066",
+    "surrogate": "lone \ud800",
+    "long": "x" * 10_240,
+}
+VOID = frozenset({"meta", "link", "img", "input", "path", "circle", "rect"})
+
+
+class Page(HTMLParser):
+    """A page as a browser takes it apart: every tag with its attributes, and the text."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.html = html
+        self.tags: list[tuple[str, dict[str, str]]] = []
+        self.texts: list[str] = []
+        self._open: list[str] = []
+        self.feed(html)
+        self.close()
+        assert self._open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note a tag."""
+        assert len({name for name, _ in attrs}) == len(attrs)
+        self.tags.append((tag, {name: value or "" for name, value in attrs}))
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        """Note the end of a tag."""
+        if tag not in VOID:
+            assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        """Note text."""
+        self.texts.append(data)
+
+    def having(self, tag: str, **attributes: str) -> list[dict[str, str]]:
+        """The attributes of every such tag that has these among them."""
+        wanted = {name.replace("_", "-"): value for name, value in attributes.items()}
+        return [own for name, own in self.tags if name == tag and wanted.items() <= own.items()]
+
+    @property
+    def text(self) -> str:
+        """All text."""
+        return "".join(self.texts)
+
+    @property
+    def rows(self) -> list[str]:
+        """The text of each row of the last table's body."""
+        body = self.html.rpartition("<tbody>")[2].partition("</tbody>")[0]
+        return [re.sub(r"<title>.*?</title>|<[^>]+>", " ", row) for row in body.split("</tr>")[:-1]]
+
+
+async def rendered(on: Stage, **asked: object) -> Page:
+    """The page with the answer to a query."""
+    view = on.view()
+    query = Query(limit=PAGE_ROWS).but(**asked)
+    status, found, counts = await view.both(query)
+    pieces = render_page(status, found, counts, query, view.known(), assets=load_assets(), monotonic=on.clock)
+    return Page("".join([piece async for piece in pieces]).encode("utf-8", "replace").decode())

@@ -1,0 +1,164 @@
+"""What the pages look at, set up by hand: a store, a schedule that says what it is told, clocks in the test's hand."""
+
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from prometheus_client import CollectorRegistry
+
+from exporter import wiring
+from exporter.collector import Outcome, Target
+from exporter.collectors.catalogue import CATALOGUE, families
+from exporter.exposition import Exposition
+from exporter.intervals import Account, Plan
+from exporter.platform.client import Timing
+from exporter.press import Press
+from exporter.settings import Settings
+from exporter.shard import Shard
+from exporter.store import HEALTH, Store
+from exporter.targets import Registry, Selection
+from exporter.telemetry import AccountObserver, Telemetry
+from exporter.web.query import Query
+from exporter.web.view import View
+from exporter.web.views import LedgerView, TargetView
+from tests.rig import START, TurnedClock, at_once
+
+STATISTICS = "dns_statistics"
+SCANS = "dns_record_scans"
+BUDGET = {"requests_per_second": 10, "max_in_flight": 4}
+
+
+def zone(number: int, name: str = "", account: str = "main") -> Target:
+    """A DNS zone."""
+    return Target(account, "dns_zone", str(number), name)
+
+
+@dataclass
+class SaidSchedule:
+    """A schedule that says what it is told."""
+
+    plans: Mapping[str, Plan]
+    accounts: Mapping[str, Account]
+    last_tick: float
+    next_due: dict[str, float] = field(default_factory=dict)
+    durations: dict[str, float] = field(default_factory=dict)
+    is_discovered: bool = True
+    demands: dict[str, float] = field(default_factory=dict)
+    stretch: float = 1.0
+
+    def all_discovered(self) -> bool:
+        """See `Schedule.all_discovered`."""
+        return self.is_discovered
+
+    @property
+    def intervals(self) -> "SaidSchedule":
+        """It says these, too."""
+        return self
+
+    def demand(self, account: str) -> float:
+        """See `Intervals.demand`."""
+        return self.demands.get(account, 0.0)
+
+    def slowest(self, collector: str) -> float:
+        """See `Intervals.slowest`."""
+        return self.plans[collector].interval * self.stretch
+
+
+@dataclass
+class Stage:
+    """The view, and all that it looks at."""
+
+    clock: TurnedClock
+    wall: TurnedClock
+    store: Store
+    registry: Registry
+    schedule: SaidSchedule
+    press: Press
+    up: dict[str, bool] = field(default_factory=dict)
+    is_authenticated: bool = True
+    is_ledger_alive: bool = True
+    faults: tuple[str, ...] = ()
+    ledger: LedgerView | None = None
+    shard: tuple[int, int] = (0, 1)
+    reloads: int = 0
+
+    def view(self) -> View:
+        """The view of it."""
+        return View(
+            store=self.store,
+            registry=self.registry,
+            schedule=lambda: self.schedule,
+            account_up=lambda: self.up,
+            is_authenticated=lambda: self.is_authenticated,
+            ledger_alive=lambda: self.is_ledger_alive,
+            series=lambda: 4321,
+            config=lambda: (START - 600, self.faults),
+            clock=self.wall,
+            monotonic=self.clock,
+            version="1.2.3",
+            shard=self.shard,
+            started=START - 7200,
+            ledger=lambda: self.ledger,
+        )
+
+    async def reload(self) -> tuple[str, ...]:
+        """See `exporter.web.app.Reload`."""
+        self.reloads += 1
+        return self.faults
+
+    def succeed(
+        self,
+        target: Target,
+        collector: str = STATISTICS,
+        *,
+        chart: Iterable[float] = (),
+        note: str = "",
+        took: float = 0.1,
+    ) -> None:
+        """Let a poll go well."""
+        outcome = Outcome(target)
+        self.store.succeed(collector, outcome, (), lifetime=60.0, duration=took, chart=chart, note=note)
+
+    def fail(
+        self, target: Target, collector: str = STATISTICS, *, reason: str = "server_error", message: str = "it broke"
+    ) -> None:
+        """Let a poll go wrong."""
+        self.store.fail(collector, Outcome(target), reason, message, lifetime=60.0, duration=0.2)
+
+    async def rows(self, **asked: object) -> list[TargetView]:
+        """The targets that a query finds."""
+        return list((await self.view().targets(Query().but(**asked))).targets)
+
+    def turn(self, seconds: float) -> None:
+        """Let time pass."""
+        self.clock.now += seconds
+        self.wall.now += seconds
+
+
+@asynccontextmanager
+async def stage(*accounts: str) -> AsyncIterator[Stage]:
+    """A stage with these accounts (one named main, if none are given) and the whole catalogue of collectors."""
+    clock, wall = TurnedClock(), TurnedClock(START)
+    telemetry = Telemetry(CollectorRegistry(), "1.2.3")
+    timing = Timing(clock, at_once, lambda: datetime.fromtimestamp(wall(), UTC))
+    told = {"name": "any", "base_url": "http://127.0.0.1:9", "api_key": "k", "budget": BUDGET}
+    settings = Settings.model_validate({"accounts": [told]}).accounts[0]
+    entries = {
+        name: wiring.account_entry(wiring.account_client(settings, AccountObserver(telemetry, name, clock), 1, timing))
+        for name in accounts or ("main",)
+    }
+    store = Store(wall, clock)
+    exposition = Exposition(telemetry.exposed())
+    exposition.declare([*families(), *HEALTH])
+    press = Press(exposition, store, telemetry, clock)
+    registry = Registry(Shard())
+    registry.configure([Selection("main", "dns_zone", (zone(101), zone(102)))])
+    plans = {collector.name: Plan(collector, collector.interval) for collector in CATALOGUE}
+    schedule = SaidSchedule(plans, entries, clock())
+    try:
+        yield Stage(clock, wall, store, registry, schedule, press, dict.fromkeys(entries, True))
+    finally:
+        press.close()
+        for entry in entries.values():
+            await entry.client.aclose()

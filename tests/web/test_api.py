@@ -1,0 +1,145 @@
+from exporter.web.views import LedgerView
+from tests.rig import START
+from tests.web.asked import asking
+from tests.web.stage import SCANS, STATISTICS, stage, zone
+
+
+async def test_the_targets_come_as_json() -> None:
+    async with stage() as on, asking(on) as client:
+        on.succeed(zone(101, "shop.example"), chart=[1, 2.5], took=0.25)
+        on.fail(zone(102), SCANS, reason="timeout", message="no answer")
+        on.turn(5)
+        response = await client.get("/api/v1/targets")
+    assert response.headers["content-type"] == "application/json"
+    assert response.json() == {
+        "total": 2,
+        "matched": 2,
+        "offset": 0,
+        "limit": 1000,
+        "targets": [
+            {
+                "account": "main",
+                "collector": "dns_statistics",
+                "target": "dns_zone/101",
+                "name": "shop.example",
+                "state": "ok",
+                "reason": "",
+                "message": "",
+                "last_success": START,
+                "last_poll": START,
+                "age": 5.0,
+                "duration": 0.25,
+                "chart": [1.0, 2.5],
+            },
+            {
+                "account": "main",
+                "collector": "dns_record_scans",
+                "target": "dns_zone/102",
+                "name": "",
+                "state": "failing",
+                "reason": "timeout",
+                "message": "no answer",
+                "last_success": None,
+                "last_poll": START,
+                "age": None,
+                "duration": 0.2,
+                "chart": [],
+            },
+        ],
+    }
+
+
+async def test_targets_are_filtered_sorted_and_paged_by_the_url() -> None:
+    async with stage() as on, asking(on) as client:
+        for number in range(5):
+            on.succeed(zone(number, f"zone-{number}.example"))
+            on.succeed(zone(number, f"zone-{number}.example"), SCANS)
+        on.fail(zone(3, "zone-3.example"))
+
+        async def found(**asked: str | list[str]) -> list[str]:
+            told = (await client.get("/api/v1/targets", params=asked)).json()
+            return [target["target"] for target in told["targets"]]
+
+        assert await found(state=["failing", "stale"]) == ["dns_zone/3"]
+        assert await found(collector=SCANS, order="desc", limit="2") == ["dns_zone/4", "dns_zone/3"]
+        assert await found(collector=[SCANS, STATISTICS], search="zone-3") == ["dns_zone/3", "dns_zone/3"]
+        assert await found(collector=STATISTICS, limit="2", offset="4") == ["dns_zone/4"]
+        assert await found(account="main", search="nowhere") == []
+
+
+async def test_no_name_makes_the_json_unreadable() -> None:
+    names = ["\ud800", "\0", '"\\', "\u2028", "x" * 10_240, "</script>"]
+    async with stage() as on, asking(on) as client:
+        for number, name in enumerate(names):
+            on.succeed(zone(number, name), note=name)
+        response = await client.get("/api/v1/targets")
+    assert response.content.isascii()
+    assert [target["name"] for target in response.json()["targets"]] == [
+        "?",
+        "\N{REPLACEMENT CHARACTER}",
+        '"\\',
+        "\u2028",
+        "x" * 1023 + "…",
+        "</script>",
+    ]
+
+
+async def test_the_status_comes_as_json() -> None:
+    async with stage() as on, asking(on) as client:
+        on.ledger = LedgerView(durable=True, saves=True, set_aside=None)
+        on.fail(zone(1))
+        told = (await client.get("/api/v1/status")).json()
+    assert list(told) == [
+        "version",
+        "started",
+        "now",
+        "ready",
+        "waits_for",
+        "healthy",
+        "ailment",
+        "shard",
+        "shards",
+        "series",
+        "config_loaded",
+        "config_faults",
+        "ledger",
+        "targets",
+        "accounts",
+        "collectors",
+        "failures",
+    ]
+    assert told["targets"] == {"ok": 0, "failing": 1, "stale": 0, "pending": 0}
+    assert told["ledger"] == {"durable": True, "saves": True, "set_aside": None}
+    assert told["accounts"] == [
+        {
+            "account": "main",
+            "up": True,
+            "reason": "",
+            "budget": 10.0,
+            "demand": 0.0,
+            "paused": 0.0,
+            "max_in_flight": 4,
+            "targets": 1,
+            "failing": 1,
+        }
+    ]
+    assert told["collectors"][0] == {
+        "collector": "dns_statistics",
+        "interval": 300.0,
+        "effective_interval": 300.0,
+        "targets": 1,
+        "failing": 1,
+        "next_run": 0.0,
+        "last_duration": None,
+    }
+    assert told["failures"][0]["message"] == "it broke"
+
+
+async def test_the_api_describes_itself_and_what_it_describes_is_there() -> None:
+    async with stage() as on, asking(on) as client:
+        endpoints = (await client.get("/api/v1/")).json()["endpoints"]
+        for endpoint in endpoints:
+            values = {"limit": "1", "offset": "0", "sort": "name", "order": "asc"}
+            asked = {name: values.get(name, "") for name in endpoint["parameters"]}
+            assert (await client.get(f"/api/v1/{endpoint['path']}", params=asked)).status_code == 200
+    assert [endpoint["path"] for endpoint in endpoints] == ["status", "targets"]

@@ -1,0 +1,227 @@
+import asyncio
+import gzip
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from exporter.store import Key, Status, Store
+from exporter.web.app import create_app
+from exporter.web.page.assets import load_assets
+from tests.web.asked import asking
+from tests.web.stage import stage, zone
+
+READING = [
+    "/",
+    "/metrics",
+    "/-/healthy",
+    "/-/ready",
+    "/api/v1/",
+    "/api/v1/targets",
+    "/api/v1/status",
+    "/static/page.js",
+]
+
+
+@pytest.mark.parametrize("path", READING)
+async def test_what_can_be_read_answers_get_and_head_and_nothing_else(path: str) -> None:
+    async with stage() as on, asking(on) as client:
+        assert (await client.get(path)).status_code == 200
+        assert (await client.head(path)).status_code == 200
+        for method in ("POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "BREW"):
+            refused = await client.request(method, path)
+            assert (refused.status_code, refused.text) == (405, "Method Not Allowed\n")
+            assert set(refused.headers["allow"].split(", ")) == {"GET", "HEAD"}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/metrics/",
+        "//metrics",
+        "/Metrics",
+        "/index.html",
+        "/-/",
+        "/-/reload/",
+        "/api",
+        "/api/v1",
+        "/api/v1/targets/",
+        "/api/v2/targets",
+        "/static/",
+        "/static/page.py",
+        "/static/../app.py",
+        "/static/..%2fassets.py",
+        "/static/%2e%2e%2f__init__.py",
+        "/static//etc/passwd",
+        "/%00",
+        "/metrics%00",
+        "/metrics%20",
+        "/" + "a" * 8000,
+    ],
+)
+async def test_an_unknown_path_is_not_found_and_nothing_is_told(path: str) -> None:
+    async with stage() as on, asking(on) as client:
+        response = await client.get(f"http://exporter:9877{path}", headers={"Host": "evil.example"})
+    assert (response.status_code, response.text) == (404, "Not Found\n")
+    assert "evil" not in str(response.headers)
+
+
+@pytest.mark.parametrize("path", ["/", "/metrics", "/-/healthy", "/api/v1/status", "/nowhere", "/static/page.css"])
+async def test_every_answer_keeps_browsers_from_doing_more_than_showing_it(path: str) -> None:
+    async with stage() as on, asking(on) as client:
+        headers = (await client.get(path)).headers
+    assert headers["content-security-policy"].startswith("default-src 'none'; ")
+    assert "unsafe" not in headers["content-security-policy"]
+    assert (headers["x-content-type-options"], headers["x-frame-options"]) == ("nosniff", "DENY")
+    assert (headers["referrer-policy"], headers["cross-origin-resource-policy"]) == ("no-referrer", "same-origin")
+    assert ("server" in headers, "x-powered-by" in headers) == (False, False)
+    for name in ("content-security-policy", "cache-control"):
+        assert len(headers.get_list(name)) == 1
+
+
+async def test_the_page_may_load_its_own_files_and_nothing_else() -> None:
+    async with stage() as on, asking(on) as client:
+        policy = (await client.get("/")).headers["content-security-policy"]
+    assert policy == (
+        "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
+        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; "
+        "trusted-types 'none'"
+    )
+
+
+async def test_health_says_what_has_stalled() -> None:
+    async with stage() as on, asking(on) as client:
+        well = await client.get("/-/healthy")
+        on.turn(31)
+        ill = await client.get("/-/healthy")
+    assert (well.status_code, well.text) == (200, "healthy\n")
+    assert (ill.status_code, ill.text) == (503, "the scheduler has stalled\n")
+
+
+async def test_readiness_waits_says_for_what_and_stays() -> None:
+    async with stage() as on, asking(on) as client:
+        on.schedule.is_discovered = on.is_authenticated = False
+        first = await client.get("/-/ready")
+        on.schedule.is_discovered = True
+        second = await client.get("/-/ready")
+        on.is_authenticated = True
+        third = await client.get("/-/ready")
+        on.is_authenticated = False
+        fourth = await client.get("/-/ready")
+    assert (first.status_code, first.text) == (503, "not ready: discovery has not ended\n")
+    assert (second.status_code, second.text) == (503, "not ready: no authenticated answer has come\n")
+    assert (third.status_code, third.text) == (fourth.status_code, fourth.text) == (200, "ready\n")
+
+
+async def test_a_reload_that_goes_well_says_so() -> None:
+    async with stage() as on, asking(on) as client:
+        response = await client.post("/-/reload", content=b"ignored" * 1000)
+    assert (response.status_code, response.text, on.reloads) == (200, "reloaded\n", 1)
+
+
+async def test_a_refused_reload_answers_with_every_fault() -> None:
+    async with stage() as on, asking(on) as client:
+        on.faults = ("config.yml:3: wrong", "config.yml:9: <b>worse</b>")
+        response = await client.post("/-/reload")
+    assert (response.status_code, response.text) == (400, "config.yml:3: wrong\nconfig.yml:9: <b>worse</b>\n")
+    assert response.headers["content-type"] == "text/plain; charset=utf-8"
+
+
+async def test_reload_is_for_post_alone() -> None:
+    async with stage() as on, asking(on) as client:
+        for method in ("GET", "HEAD", "PUT", "OPTIONS"):
+            refused = await client.request(method, "/-/reload")
+            assert (refused.status_code, refused.headers["allow"]) == (405, "POST")
+    assert on.reloads == 0
+
+
+async def test_a_fault_of_ours_tells_nothing_of_itself() -> None:
+    async with stage() as on:
+
+        async def broken() -> tuple[str, ...]:
+            raise RuntimeError("/home/somebody/secret")
+
+        app = create_app(on.view(), on.press, broken)
+        transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+        async with httpx.AsyncClient(transport=transport, base_url="http://exporter:9877") as client:
+            response = await client.post("/-/reload")
+    assert (response.status_code, response.text) == (500, "something went wrong here; the log says what\n")
+    assert response.headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.parametrize("path", ["/", "/api/v1/targets"])
+async def test_what_cannot_be_understood_is_refused_in_words(path: str) -> None:
+    async with stage() as on, asking(on) as client:
+        response = await client.get(path, params={"state": "<script>"})
+    assert (response.status_code, response.headers["content-type"]) == (400, "text/plain; charset=utf-8")
+    assert response.text == "state cannot be '<script>'; there are: failing, stale, pending, ok\n"
+
+
+async def test_pages_and_json_are_compressed_for_who_takes_it() -> None:
+    async with stage() as on, asking(on) as client:
+        for path in ("/", "/api/v1/status", "/static/page.css"):
+            async with client.stream("GET", path, headers={"Accept-Encoding": "gzip"}) as response:
+                raw = b"".join([part async for part in response.aiter_raw()])
+            plain = await client.get(path, headers={"Accept-Encoding": "identity"})
+            assert (response.headers["content-encoding"], gzip.decompress(raw)) == ("gzip", plain.content)
+            assert response.headers["vary"] == plain.headers["vary"] == "Accept-Encoding"
+            assert int(response.headers["content-length"]) == len(raw) < len(plain.content) / 2
+
+
+async def test_own_files_are_kept_by_browsers_until_they_change() -> None:
+    async with stage() as on, asking(on) as client:
+        page = (await client.get("/")).text
+        for asset in load_assets().values():
+            assert asset.link in page
+            linked = await client.get("/" + asset.link)
+            bare = await client.get(f"/static/{asset.name}")
+            again = await client.get(f"/static/{asset.name}", headers={"If-None-Match": bare.headers["etag"]})
+            assert linked.content == asset.content
+            assert (linked.headers["content-type"], linked.headers["cache-control"]) == (
+                asset.media_type,
+                "max-age=31536000, immutable",
+            )
+            assert bare.headers["cache-control"] == "no-cache"
+            assert (again.status_code, again.content) == (304, b"")
+
+
+@pytest.mark.parametrize("prefix", ["/edge", "/edge/", "/tools/edge"])
+async def test_everything_stands_below_the_prefix(prefix: str) -> None:
+    async with stage() as on, asking(on, prefix) as client:
+        bare = prefix.rstrip("/")
+        for path in READING:
+            assert (await client.get(bare + path)).status_code == 200
+            assert (await client.get(path)).status_code == 404
+        assert (await client.post(f"{bare}/-/reload")).text == "reloaded\n"
+        home = await client.get(bare)
+        assert (home.status_code, home.headers["location"]) == (307, "edge/")
+        assert (await client.get(f"{bare}{bare}")).status_code == 404
+
+
+async def test_one_page_is_made_at_a_time() -> None:
+    async with stage() as on:
+        for number in range(50):
+            on.succeed(zone(number))
+        events: list[str] = []
+
+        class Watched(Store):
+            def statuses(self) -> Iterator[tuple[Key, Status]]:
+                events.append("begin")
+                return on.store.statuses()
+
+        def series() -> int:
+            events.append("end")
+            return 0
+
+        def ticking() -> float:
+            # Each look at the clock is a slice, so that the loop turns in the midst of the work.
+            on.clock.now += 1
+            return on.clock.now
+
+        view = on.view()
+        view.store, view.series, view.monotonic = Watched(on.wall, on.clock), series, ticking
+        transport = httpx.ASGITransport(create_app(view, on.press, on.reload))
+        async with httpx.AsyncClient(transport=transport, base_url="http://exporter:9877") as client:
+            answers = await asyncio.gather(*(client.get("/api/v1/status") for _ in range(3)))
+    assert [answer.status_code for answer in answers] == [200] * 3
+    assert events == ["begin", "end"] * 3

@@ -1,0 +1,179 @@
+"""The endpoints on a real server, over real sockets: what odd and hostile clients get."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import httpx
+import pytest
+
+from exporter.web.app import create_app
+from exporter.web.server import WebServer
+from tests.web.stage import SCANS, Stage, stage, zone
+
+HOST = b"Host: exporter\r\n"
+PATIENCE = 10.0
+INVALID = b"HTTP/1.1 400 "
+
+
+@asynccontextmanager
+async def serving(on: Stage, prefix: str = "/") -> AsyncIterator[WebServer]:
+    """A server of the endpoints, without access control."""
+    server = WebServer("127.0.0.1", 0, None)
+    server.bind()
+    await server.start(create_app(on.view(), on.press, on.reload, route_prefix=prefix), prefix)
+    try:
+        yield server
+    finally:
+        await server.stop()
+
+
+async def said(server: WebServer, sent: bytes, *, until_closed: bool = False) -> bytes:
+    """What a server answers to these bytes: to the end of its headers, or until it closes the connection."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    try:
+        async with asyncio.timeout(PATIENCE):
+            writer.write(sent)
+            return await (reader.read() if until_closed else reader.readuntil(b"\r\n\r\n"))
+    finally:
+        writer.close()
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"hello\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+        b"GET /-/healthy\r\n\r\n",
+        b"GET /-/healthy HTTP/1.1\r\n\r\n",
+        b"GET /-/healthy HTTP/1.1\r\n" + HOST + HOST + b"\r\n",
+        b"GET /\0 HTTP/1.1\r\n" + HOST + b"\r\n",
+        b"GET /\xff HTTP/1.1\r\n" + HOST + b"\r\n",
+        b"GET /-/healthy HTTP/1.1\r\n" + HOST + b"X-Odd: a\0b\r\n\r\n",
+        b"GET /-/healthy HTTP/1.1\r\n" + HOST + b"X Odd: a\r\n\r\n",
+        b"POST /-/reload HTTP/1.1\r\n" + HOST + b"Content-Length: -1\r\n\r\n",
+        b"POST /-/reload HTTP/1.1\r\n" + HOST + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\n",
+        b"GET /" + b"a" * 70_000,
+        b"GET / HTTP/1.1\r\n" + HOST + b"X-Long: " + b"a" * 70_000,
+    ],
+    ids=[
+        "garbage",
+        "tls",
+        "http-0.9",
+        "no-host",
+        "two-hosts",
+        "nul-in-path",
+        "byte-in-path",
+        "nul-in-header",
+        "space-in-header",
+        "negative-length",
+        "two-lengths",
+        "long-line",
+        "long-header",
+    ],
+)
+async def test_what_is_no_request_is_refused_and_the_connection_closed(sent: bytes) -> None:
+    async with stage() as on, serving(on) as server:
+        answer = await said(server, sent, until_closed=True)
+    assert answer.startswith(INVALID)
+    assert b"connection: close" in answer.lower()
+    assert b"uvicorn" not in answer.lower()
+    assert on.reloads == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "status"),
+    [
+        (b"GET //metrics", 404),
+        (b"GET /metrics/", 404),
+        (b"GET /../metrics", 404),
+        (b"GET /%2e%2e/metrics", 404),
+        (b"GET /static/../../app.py", 404),
+        (b"GET /static/%2e%2e%2f%2e%2e%2fapp.py", 404),
+        (b"GET /metrics%00", 404),
+        (b"GET /%ff%fe", 404),
+        (b"GET http://evil.example/-/healthy", 404),
+        (b"GET /metrics;a=b", 404),
+        (b"OPTIONS *", 404),
+        (b"CONNECT evil.example:443", 404),
+        (b"GET /?search=%ff%00%f0", 200),
+        (b"GET /-/healthy?" + b"a=b&" * 5000, 200),
+        (b"BREW /metrics", 405),
+        (b"TRACE /", 405),
+        (b"G@T /", 400),
+    ],
+)
+async def test_odd_requests_get_an_answer_that_tells_nothing(line: bytes, status: int) -> None:
+    async with stage() as on, serving(on) as server:
+        answer = await said(server, line + b" HTTP/1.1\r\nHost: evil.example\r\n\r\n")
+    assert answer.startswith(b"HTTP/1.1 %d " % status)
+    assert b"evil.example" not in answer
+    assert b"\r\nserver:" not in answer.lower()
+
+
+@pytest.mark.parametrize("host", [b"", b"a" * 5000, b"[::1", b"evil.example:99999", b"a b", b"\xc3\xa9"])
+async def test_no_host_matters(host: bytes) -> None:
+    async with stage() as on, serving(on, "/edge") as server:
+        answer = await said(server, b"GET /edge HTTP/1.1\r\nHost: " + host + b"\r\n\r\n")
+    assert answer.startswith((b"HTTP/1.1 307 ", INVALID))
+    assert b"location: edge/\r\n" in answer or answer.startswith(INVALID)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"Content-Length: 10000000000\r\n\r\n" + b"x" * 100_000,
+        b"Transfer-Encoding: chunked\r\n\r\nffffff\r\n" + b"x" * 100_000,
+        b"Content-Length: 100\r\nExpect: 100-continue\r\n\r\n",
+        b"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /metrics HTTP/1.1\r\n",
+    ],
+    ids=["long", "endless", "expected", "smuggled"],
+)
+async def test_a_reload_does_not_wait_for_a_body(body: bytes) -> None:
+    async with stage() as on, serving(on) as server:
+        answer = await said(server, b"POST /-/reload HTTP/1.1\r\n" + HOST + body)
+    assert answer.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert b"connection: close\r\n" in answer.lower()
+    assert answer.count(b"HTTP/1.1") == on.reloads == 1
+
+
+async def test_a_reload_from_another_site_s_page_is_refused() -> None:
+    async with stage() as on, serving(on) as server, httpx.AsyncClient(base_url=server.url, trust_env=False) as client:
+        refused = await client.post("/-/reload", headers={"Origin": "http://evil.example"})
+        taken = await client.post("/-/reload", headers={"Origin": server.url})
+    assert (refused.status_code, taken.status_code, on.reloads) == (403, 200, 1)
+
+
+async def test_a_connection_serves_one_request_after_another() -> None:
+    async with stage() as on, serving(on) as server:
+        request = b"GET /-/healthy HTTP/1.1\r\n" + HOST
+        answer = await said(server, (request + b"\r\n") * 2 + request + b"Connection: close\r\n\r\n", until_closed=True)
+    assert answer.count(b"HTTP/1.1 200 OK") == answer.count(b"healthy\n") == 3
+
+
+async def test_nothing_waits_for_ten_thousand_rows() -> None:
+    """While a page of 10,000 of 20,000 rows is made, other requests are answered again and again."""
+    async with stage() as on:
+        for number in range(10_000):
+            on.succeed(zone(number, f"zone-{number:05}.example"), chart=range(31))
+            on.succeed(zone(number, f"zone-{number:05}.example"), SCANS)
+        loop = asyncio.get_running_loop()
+        view = on.view()
+        view.monotonic = loop.time
+        on.schedule.last_tick = loop.time()
+        server = WebServer("127.0.0.1", 0, None)
+        server.bind()
+        await server.start(create_app(view, on.press, on.reload))
+        try:
+            async with httpx.AsyncClient(base_url=server.url, trust_env=False, timeout=60) as client:
+                page = asyncio.create_task(client.get("/", params={"limit": "10000"}))
+                answered = 0
+                while not page.done():
+                    assert (await client.get("/-/healthy")).status_code == 200
+                    answered += 1
+                response = await page
+        finally:
+            await server.stop()
+    assert response.text.count("<tr>") == 10_000 + 3 + 1 + len(on.schedule.plans)
+    assert len(response.content) < 10_000_000
+    assert answered > 10

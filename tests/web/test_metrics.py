@@ -1,0 +1,291 @@
+"""`/metrics` as clients see it."""
+
+import asyncio
+import gzip
+import logging
+import subprocess
+import zlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+from prometheus_client import CollectorRegistry
+from starlette.applications import Starlette
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+from starlette.types import Message
+
+from exporter.collector import Outcome, Target
+from exporter.exposition import Exposition, Format
+from exporter.metric import Family, FamilyInfo, Kind, Sample
+from exporter.press import Press
+from exporter.store import HEALTH, Store
+from exporter.telemetry import Telemetry
+from exporter.web.metrics import MOST_VALUES, MetricsEndpoint
+from exporter.web.server import WebServer
+from tests.real_parts import find, prometheus_running, scraping
+
+QUERIES = FamilyInfo("edge_dns_window_queries", "Queries.", Kind.GAUGE, "", ("zone_id", "part"))
+TOTAL = FamilyInfo("edge_dns_queries_total", "Queries.", Kind.COUNTER, "", ("zone_id",))
+OPENMETRICS = "application/openmetrics-text; version=1.0.0"
+LARGE = 30_000
+
+
+@dataclass(frozen=True)
+class Site:
+    """An endpoint with what is behind it."""
+
+    press: Press
+    app: Starlette
+
+    def text(self, form: Format = Format.TEXT) -> bytes:
+        """The current generation's plain bytes."""
+        return b"".join(self.press.current.bodies[form].pieces)
+
+    def client(self) -> httpx.AsyncClient:
+        """A client that needs no socket."""
+        transport = httpx.ASGITransport(self.app)
+        return httpx.AsyncClient(transport=transport, base_url="http://exporter", headers={"Accept-Encoding": ""})
+
+
+@asynccontextmanager
+async def site(zones: int = 3, parts: int = 2) -> AsyncIterator[Site]:
+    """An endpoint with some zones."""
+    telemetry = Telemetry(CollectorRegistry(), "test")
+    store = Store(lambda: 1_770_000_000.0, lambda: 1000.0)
+    exposition = Exposition(telemetry.exposed(), created=True)
+    exposition.declare((QUERIES, TOTAL, *HEALTH))
+    press = Press(exposition, store, telemetry, lambda: 1000.0)
+    for number in range(1, zones + 1):
+        target = Target("main", "dns_zone", str(number))
+        samples = tuple(Sample((target.id, str(part)), number * 7919.0 + part) for part in range(parts))
+        counter = Family(TOTAL, (Sample((target.id,), 1.0, 1_770_000_000.0),))
+        store.succeed(
+            "dns_statistics", Outcome(target, (Family(QUERIES, samples),)), (counter,), lifetime=900.0, duration=0.1
+        )
+    await press.print()
+    endpoint = MetricsEndpoint(
+        press, lambda: ("dns_statistics", "scripts"), lambda key: key in {"dns_zone/1", "dns_zone/2", "dns_zone/3"}
+    )
+    other = Route("/other", lambda _: PlainTextResponse("here"))
+    try:
+        yield Site(press, Starlette(routes=[Route("/metrics", endpoint, methods=["GET"]), other]))
+    finally:
+        press.close()
+
+
+@asynccontextmanager
+async def served(large: Site) -> AsyncIterator[str]:
+    """The site on a port of the loopback interface."""
+    server = WebServer("127.0.0.1", 0, None)
+    server.bind()
+    await server.start(large.app)
+    try:
+        yield server.url
+    finally:
+        await server.stop()
+
+
+@pytest.mark.parametrize("form", list(Format))
+async def test_a_scrape_gives_the_current_generation_in_the_format_that_was_asked_for(form: Format) -> None:
+    async with site() as small, small.client() as client:
+        answer = await client.get("/metrics", headers={"Accept": form.value})
+    assert (answer.status_code, answer.content) == (200, small.text(form))
+    assert answer.headers["content-type"] == form.value
+    assert answer.headers["content-length"] == str(len(answer.content))
+    assert (answer.headers["vary"], answer.headers["cache-control"]) == ("Accept, Accept-Encoding", "no-store")
+
+
+async def test_creations_are_told_in_openmetrics_alone() -> None:
+    async with site() as small:
+        assert [b"edge_dns_queries_created" in small.text(form) for form in (Format.TEXT, Format.OPENMETRICS)] == [
+            False,
+            True,
+        ]
+
+
+async def test_gzip_is_the_same_bytes_packed() -> None:
+    async with site() as small, small.client() as client:
+        answer = await client.get("/metrics", headers={"Accept-Encoding": "gzip"})
+    assert (answer.headers["content-encoding"], answer.content) == ("gzip", small.text())
+
+
+async def test_accept_headers_on_several_lines_count_together() -> None:
+    async with site() as small, small.client() as client:
+        headers = [
+            ("Accept", "text/html"),
+            ("Accept", OPENMETRICS),
+            ("Accept-Encoding", "br"),
+            ("Accept-Encoding", "gzip"),
+        ]
+        answer = await client.get("/metrics", headers=headers)
+    assert (answer.headers["content-type"], answer.headers["content-encoding"]) == (Format.OPENMETRICS.value, "gzip")
+
+
+async def test_a_head_request_is_told_the_size_and_sent_nothing() -> None:
+    async with site() as small, small.client() as client:
+        answer = await client.head("/metrics")
+    assert (answer.status_code, answer.headers["content-length"], answer.content) == (200, str(len(small.text())), b"")
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
+async def test_metrics_are_read_only(method: str) -> None:
+    async with site() as small, small.client() as client:
+        assert (await client.request(method, "/metrics")).status_code == 405
+
+
+@pytest.mark.parametrize(
+    ("query", "lines"),
+    [
+        ("name[]=edge_dns_queries_total&target=dns_zone/2", ['edge_dns_queries_total{zone_id="2"} 1.0']),
+        ("name[]=edge_dns_queries&target=dns_zone%2F2", ['edge_dns_queries_total{zone_id="2"} 1.0']),
+        (
+            "target=dns_zone/1&target=dns_zone/3&name[]=edge_dns_queries_total",
+            ['edge_dns_queries_total{zone_id="1"} 1.0', 'edge_dns_queries_total{zone_id="3"} 1.0'],
+        ),
+        ("collect[]=scripts", []),
+        ("name[]=edge_exporter_ledger_up", ["edge_exporter_ledger_up 1.0"]),
+        ("name[]=", []),
+        ("name[]=edge_unknown", []),
+    ],
+)
+async def test_filters_choose_what_is_sent(query: str, lines: list[str]) -> None:
+    async with site() as small, small.client() as client:
+        answer = await client.get(f"/metrics?{query}")
+        packed = await client.get(f"/metrics?{query}", headers={"Accept-Encoding": "gzip"})
+    assert [line for line in answer.text.splitlines() if not line.startswith("#")] == lines
+    assert (packed.headers["content-encoding"], packed.content) == ("gzip", answer.content)
+
+
+async def test_other_parameters_are_nobody_s_business() -> None:
+    async with site() as small, small.client() as client:
+        assert (await client.get("/metrics?debug=1&names[]=x")).content == small.text()
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "words"),
+    [
+        ("collect[]=script", 400, "no collector is named 'script'; there are: dns_statistics, scripts\n"),
+        ("collect[]=", 400, "no collector is named ''; there are: dns_statistics, scripts\n"),
+        ("target=dns_zone/4", 404, "'dns_zone/4' is not a target that is polled here; /api/v1/targets lists them\n"),
+        ("target=", 404, "'' is not a target that is polled here; /api/v1/targets lists them\n"),
+        ("target=https://example.net/" + "x" * 500, 404, "https://example.net/"),
+        ("&".join(["a=1"] * (MOST_VALUES + 1)), 400, "there are more than 1000 parameters\n"),
+    ],
+)
+async def test_what_cannot_be_asked_for_is_said(query: str, status: int, words: str) -> None:
+    async with site() as small, small.client() as client:
+        answer = await client.get(f"/metrics?{query}")
+    assert (answer.status_code, words in answer.text, len(answer.text) < 200) == (status, True, True)
+
+
+async def test_scrapes_at_once_are_sent_the_same_bytes() -> None:
+    async with site(zones=LARGE // 100, parts=100) as large:
+        sent: list[list[bytes]] = []
+
+        async def scrape() -> None:
+            pieces: list[bytes] = []
+            sent.append(pieces)
+
+            async def send(message: Message) -> None:
+                await asyncio.sleep(0)
+                if message.get("body"):
+                    pieces.append(message["body"])
+
+            scope = {"type": "http", "method": "GET", "path": "/metrics", "headers": [], "query_string": b""}
+            endpoint = next(route for route in large.app.routes if isinstance(route, Route)).endpoint
+            await endpoint(scope, None, send)
+
+        await asyncio.gather(*(scrape() for _ in range(4)))
+    assert b"".join(sent[0]) == large.text()
+    assert {tuple(map(id, pieces)) for pieces in sent} == {tuple(map(id, sent[0]))}
+
+
+async def test_the_loop_turns_while_a_large_body_is_sent() -> None:
+    async with site(zones=LARGE // 100, parts=100) as large:
+        turns: list[int] = []
+
+        async def others() -> None:
+            while True:
+                turns.append(1)
+                await asyncio.sleep(0)
+
+        async def send(message: Message) -> None:
+            """Take everything at once, as a socket with room does."""
+
+        scope = {"type": "http", "method": "GET", "path": "/metrics", "headers": [], "query_string": b""}
+        endpoint = next(route for route in large.app.routes if isinstance(route, Route)).endpoint
+        task = asyncio.create_task(others())
+        await endpoint(scope, None, send)
+        task.cancel()
+    assert len(turns) >= len(large.text()) // (1024 * 1024)
+
+
+async def test_a_large_body_comes_whole_over_a_socket() -> None:
+    async with site(zones=LARGE // 100, parts=100) as large, served(large) as url, httpx.AsyncClient() as client:
+        plain = await client.get(f"{url}/metrics", headers={"Accept-Encoding": "identity"})
+        packed = await client.get(f"{url}/metrics", headers={"Accept-Encoding": "gzip"})
+        async with client.stream("GET", f"{url}/metrics", headers={"Accept-Encoding": "gzip"}) as answer:
+            raw = [piece async for piece in answer.aiter_raw(1000)]
+    reader = zlib.decompressobj(wbits=31)
+    streamed = b"".join(map(reader.decompress, raw))
+    assert plain.content == packed.content == streamed == gzip.decompress(b"".join(raw)) == large.text()
+    assert (reader.eof, reader.unused_data) == (True, b""), "more than one gzip member"
+
+
+async def test_a_client_that_reads_slowly_keeps_nobody_waiting() -> None:
+    async with site(zones=LARGE // 100, parts=100) as large, served(large) as url:
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(url.rpartition(":")[2]), limit=1024)
+        writer.write(b"GET /metrics HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n")
+        await reader.readline()
+        async with httpx.AsyncClient() as client:
+            assert (await client.get(f"{url}/other")).text == "here"
+            assert (await client.get(f"{url}/metrics")).content == large.text()
+        answer = await reader.read()
+        writer.close()
+    assert answer.endswith(large.text())
+
+
+async def test_a_client_that_goes_away_in_the_middle_is_no_event(caplog: pytest.LogCaptureFixture) -> None:
+    async with site(zones=LARGE // 100, parts=100) as large, served(large) as url:
+        for _ in range(5):
+            reader, writer = await asyncio.open_connection("127.0.0.1", int(url.rpartition(":")[2]), limit=1024)
+            writer.write(b"GET /metrics HTTP/1.1\r\nHost: here\r\n\r\n" * 3)
+            await reader.readline()
+            writer.transport.abort()
+        async with httpx.AsyncClient() as client:
+            assert (await client.get(f"{url}/metrics")).content == large.text()
+    assert [record.message for record in caplog.records if record.levelno >= logging.WARNING] == []
+
+
+@pytest.mark.real
+async def test_curl_reads_the_whole_of_a_compressed_body() -> None:
+    curl = find("curl")
+    async with site(zones=LARGE // 100, parts=100) as large, served(large) as url:
+        process = await asyncio.create_subprocess_exec(
+            curl, "--silent", "--compressed", f"{url}/metrics", stdout=subprocess.PIPE
+        )
+        read, _ = await process.communicate()
+    assert read == large.text()
+
+
+@pytest.mark.real
+async def test_a_real_prometheus_reads_every_series_of_a_large_exposition(tmp_path: Path) -> None:
+    async with site(zones=LARGE // 100, parts=100) as large, served(large) as url:
+        with prometheus_running(tmp_path, scraping(url.removeprefix("http://"))) as prometheus:
+
+            async def ask(expression: str) -> str:
+                found = await asyncio.to_thread(prometheus.ask, expression)
+                return str(found[0]["value"][1]) if found else ""
+
+            async with asyncio.timeout(30):
+                while await ask("up") != "1":  # noqa: ASYNC110 - nobody tells
+                    await asyncio.sleep(0.1)
+            seen = await ask(f"count({QUERIES.name})")
+            total = await ask(f"sum({QUERIES.name})")
+    zones = LARGE // 100
+    assert seen == str(LARGE)
+    assert float(total) == sum(zone * 7919 * 100 + 99 * 50 for zone in range(1, zones + 1))
