@@ -1,0 +1,93 @@
+"""The command line: which commands there are, each loaded when it is called."""
+
+import signal
+from dataclasses import dataclass
+from importlib import import_module
+
+import click
+from click.shell_completion import CompletionItem
+
+from exporter import __version__
+from exporter.configuration.faults import suggestion
+
+INTERRUPTED = 130
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A command: the module whose `command` it is, and one sentence.
+
+    The sentence stands here so that neither help nor completion has to load what a command is made of.
+    """
+
+    module: str
+    help: str
+
+
+COMMANDS = {
+    "run": Entry("exporter.commands.run", "Run the daemon."),
+    "demo": Entry("exporter.commands.demo", "Run the exporter on a local platform, with nothing to configure."),
+    "check": Entry("exporter.commands.check", "Validate the configuration, then try every credential and target once."),
+    "backfill": Entry("exporter.commands.backfill", "Write history from the charts as OpenMetrics with timestamps."),
+    "call": Entry("exporter.commands.call", "Carry out one documented operation, and print what it answers as JSON."),
+    "sandbox": Entry("exporter.commands.sandbox", "Serve the local platform alone."),
+    "metrics": Entry("exporter.commands.reference", "Print the reference of every metric."),
+    "completion": Entry("exporter.commands.completion", "Print the completion script of a shell."),
+}
+
+
+class LazyGroup(click.Group):
+    """Loads a command when it is called, and not when another one is."""
+
+    def list_commands(self, _ctx: click.Context) -> list[str]:
+        """The names, in the order of the help text."""
+        return list(COMMANDS)
+
+    def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Load a command; None where there is none of this name."""
+        entry = COMMANDS.get(cmd_name)
+        if entry is None:
+            return None
+        # Python's way of Ctrl-C can get lost in an import; the system's cannot.
+        former = signal.signal(signal.SIGINT, signal.SIG_DFL)
+        try:
+            loaded: click.Command = import_module(entry.module).command
+        finally:
+            signal.signal(signal.SIGINT, former)
+        return loaded
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that is called, or say which one is nearest."""
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
+            ctx.fail(f"there is no command {name[:60]!r}{suggestion(name, COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands in the help text."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.help) for name, entry in COMMANDS.items()])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The commands, and the options of this group, that begin with what is typed."""
+        names = [
+            CompletionItem(name, help=entry.help) for name, entry in COMMANDS.items() if name.startswith(incomplete)
+        ]
+        return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Call the command; Ctrl-C ends it without a word."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            ctx.exit(INTERRUPTED)
+
+
+@click.group(
+    "edge-exporter", cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
+)
+@click.version_option(__version__, prog_name="edge-exporter")
+def command() -> None:
+    """Serves an edge platform's statistics to Prometheus."""

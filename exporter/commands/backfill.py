@@ -1,0 +1,311 @@
+"""`backfill`: history from the charts, as a file that Prometheus, Thanos and Mimir take."""
+
+import asyncio
+import os
+import re
+import shutil
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import click
+
+from exporter import wiring
+from exporter.backfill import FAMILIES, Backfill, Failure, Report, Selected, SpanError
+from exporter.baselines import BaselineError, NoBaselines, RecordedBaselines, open_baselines
+from exporter.commands import interruptible
+from exporter.commands.complaint import FAULT, MISUSE, complain
+from exporter.commands.configuration import read_configuration
+from exporter.commands.options import flag_values, settings_options
+from exporter.configuration.faults import ConfigurationError, suggestion
+from exporter.history import Span
+from exporter.platform.observer import Deaf
+from exporter.settings import Settings, flags
+from exporter.shard import Shard
+from exporter.spool import Spool, SpoolError, parts_of
+from exporter.targets import Registry
+
+FLAGS = flags()
+INTERRUPTED = 130
+SAY_SECONDS = 10.0
+SHOWN_FAILURES = 20
+_LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*", re.ASCII)
+_TAKEN = {name for info in FAMILIES for name in info.labels}
+
+Progressed = Callable[[Report], None]
+
+
+class NoSuchZoneError(Exception):
+    """Nothing but zones that nobody has was asked for; the message names them."""
+
+
+def _day(_context: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
+    """A UTC day; a moment must be a midnight, and as an end it is the end of the day before."""
+    if value is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        raise click.BadParameter(f"found {value!r}, expected a UTC day such as 2026-02-08") from None
+    if len(value) == len("2026-02-08"):
+        return moment.toordinal()
+    if moment.utcoffset() or moment.time().replace(tzinfo=None) != datetime.min.time():
+        raise click.BadParameter(f"found {value!r}, expected a UTC day or its midnight: charts tell of whole days")
+    return moment.toordinal() - (1 if parameter.name == "last" else 0)
+
+
+def _labels(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    labels: dict[str, str] = {}
+    for value in values:
+        name, equals, text = value.partition("=")
+        if not equals or not _LABEL.fullmatch(name) or name.startswith("__"):
+            raise click.BadParameter(f"found {value!r}, expected NAME=VALUE such as job=edge-exporter")
+        if name in _TAKEN:
+            raise click.BadParameter(f"{name!r} is a label that the series have already")
+        if name in labels:
+            raise click.BadParameter(f"{name!r} stands twice")
+        labels[name] = text
+    return labels
+
+
+@click.command("backfill")
+@click.option("--from", "first", metavar="DAY", callback=_day, help="First UTC day (YYYY-MM-DD); 30 days in all.")
+@click.option("--to", "last", metavar="DAY", callback=_day, help="Last UTC day, itself included; today.")
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    required=True,
+    help="The file to make; what is unfinished waits beside it in FILE.part.",
+)
+@click.option(
+    "--label",
+    "labels",
+    metavar="NAME=VALUE",
+    multiple=True,
+    callback=_labels,
+    help="A label for every series, such as the job and instance of the live ones. Repeatable.",
+)
+@click.option("--account", "accounts", metavar="NAME", multiple=True, help="This account alone. Repeatable.")
+@click.option("--zone", "zones", metavar="ID|DOMAIN", multiple=True, help="This DNS zone alone. Repeatable.")
+@settings_options(FLAGS)
+def command(
+    config: Path | None,
+    *,
+    first: int | None,
+    last: int | None,
+    output: Path,
+    labels: dict[str, str],
+    accounts: tuple[str, ...],
+    zones: tuple[str, ...],
+    **given: Any,  # noqa: ANN401 - the flags' texts
+) -> None:
+    """Write the history of DNS queries and of rate-limit breaches as OpenMetrics with timestamps.
+
+    `promtool tsdb create-blocks-from openmetrics FILE DIR` makes blocks of it. The series are those of the daemon's
+    counters, one sample a day, and end where the daemon's own counting began, as the state file tells: run it beside
+    the daemon, or before its first start. Then it records where the daemon is to continue.
+
+    It stays within each account's budget. Interrupted, the same command goes on where it was; what could not be read
+    is tried again by the same command, too.
+
+    Exit codes: 0 all is written; 1 something could not be read, and the rest is written; 2 nothing is written,
+    because of the configuration or of what was asked for; 130 interrupted.
+    """
+    try:
+        settings = read_configuration(config, flag_values(given, FLAGS), os.environ)
+    except ConfigurationError as error:
+        complain(str(error), MISUSE)
+    job = Job(first, last, output, labels, Selected(frozenset(accounts), frozenset(zones)))
+    refusal = job.refusal(settings)
+    if refusal is not None:
+        complain(refusal, MISUSE)
+    try:
+        with _progress() as progressed:
+            report, samples = interruptible.run(_run(settings, job, progressed))
+    except KeyboardInterrupt:
+        complain("interrupted; the same command goes on from here", INTERRUPTED)
+    except (SpanError, SpoolError, NoSuchZoneError) as error:
+        complain(str(error), MISUSE)
+    except BaselineError as error:
+        complain(str(error))
+    except OSError as error:
+        complain(f"cannot write {output}: {error.strerror or error}; the same command goes on from here")
+    _summarize(report, samples, output)
+    if report.failures:
+        raise SystemExit(FAULT)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is asked for."""
+
+    first: int | None
+    last: int | None
+    output: Path
+    labels: dict[str, str]
+    selected: Selected
+
+    def refusal(self, settings: Settings) -> str | None:
+        """Why it is refused before anything is asked of the platform; None where it is not."""
+        if not settings.accounts:
+            return "there is no account in the configuration: databases have no history"
+        unknown = sorted(self.selected.accounts - {account.name for account in settings.accounts})
+        if unknown:
+            return f"--account: there is no account {unknown[0]!r} in the configuration"
+        if self.first is not None and self.last is not None and self.first > self.last:
+            return f"--from and --to: {Span(self.first, self.last)} holds no day"
+        if self.output.exists() and not parts_of(self.output).exists():
+            return f"{self.output} is there already: remove it, or name another --output"
+        return None
+
+
+async def _run(settings: Settings, job: Job, progressed: Progressed) -> tuple[Report, int]:
+    registry = Registry(Shard(settings.shard.resolve(socket.gethostname()), settings.shard.total))
+    registry.configure(wiring.selections(settings))
+    clients = {
+        account.name: wiring.account_client(account, Deaf(), settings.shard.total) for account in settings.accounts
+    }
+    baselines = open_baselines(settings.state.path, time.time)
+    try:
+        if isinstance(baselines, RecordedBaselines):
+            click.echo("A daemon runs on the state file: it is read, and not written.", err=True)
+        elif isinstance(baselines, NoBaselines):
+            click.echo(
+                "There is no state file: the history ends with yesterday, and no counter continues it.", err=True
+            )
+        work = Backfill(
+            registry,
+            clients,
+            baselines,
+            labels=job.labels,
+            selected=job.selected,
+            clock=time.time,
+            monotonic=time.monotonic,
+            sleep=asyncio.sleep,
+            progressed=progressed,
+        )
+        span = await work.survey(job.first, job.last)
+        was_begun = parts_of(job.output).exists()
+        spool = Spool(job.output, FAMILIES, {"days": str(span), "labels": job.labels, "shard": settings.shard.total})
+        try:
+            report = await work.run(span, spool)
+        except BaseException:
+            spool.close()
+            raise
+        unread, unknown = _sorted_out(report)
+        if unknown and not unread and not report.targets:
+            spool.close()
+            if not was_begun:
+                shutil.rmtree(parts_of(job.output))
+            raise NoSuchZoneError(_misspelt(unknown, registry))
+        if spool.samples or not report.failures:
+            spool.finish(keep=bool(unread))
+        else:
+            spool.close()
+        return report, spool.samples
+    finally:
+        baselines.close()
+        for client in clients.values():
+            await client.aclose()
+
+
+def _sorted_out(report: Report) -> tuple[list[Failure], list[Failure]]:
+    """What could not be read, and what no account has: the same command can read the one, and never the other."""
+    unread = [failure for failure in report.failures if failure.account]
+    return unread, [failure for failure in report.failures if not failure.account]
+
+
+def _misspelt(unknown: list[Failure], registry: Registry) -> str:
+    known = sorted({name for target in registry.targets("dns_zone") for name in (target.id, target.name) if name})
+    zones = [failure.target.partition("/")[2] for failure in unknown]
+    return "\n".join(
+        f"--zone: no account that was asked has a zone {zone!r}{suggestion(zone, known)}" for zone in zones
+    )
+
+
+def _summarize(report: Report, samples: int, output: Path) -> None:
+    for failure in report.failures[:SHOWN_FAILURES]:
+        click.echo(f"not written: {_told(failure)}", err=True)
+    left = len(report.failures) - SHOWN_FAILURES
+    if left > 0:
+        click.echo(f"not written: {left} more", err=True)
+    again = f" ({report.resumed} by an earlier run)" if report.resumed else ""
+    if output.exists():
+        click.echo(f"{output}: {report.span}, {report.targets} targets{again}, {samples} samples, {_size(output)}.")
+    else:
+        click.echo(f"{output}: nothing of {report.span} is written.")
+    if report.live:
+        click.echo(f"{report.live} targets were counted live before {report.span}, which adds nothing to them.")
+    unread, unknown = _sorted_out(report)
+    if unread:
+        click.echo(f"{len(unread)} could not be read; the same command tries them again.")
+    if unknown:
+        zones = ", ".join(failure.target.partition("/")[2] for failure in unknown)
+        click.echo(f"No account that was asked has what --zone names: {zones}.")
+    if output.exists():
+        click.echo(f"Next: promtool tsdb create-blocks-from --max-block-duration=1200h openmetrics {output} DIRECTORY")
+
+
+def _told(failure: Failure) -> str:
+    name = f" ({failure.name})" if failure.name and not failure.target.endswith(f"/{failure.name}") else ""
+    account = f"{failure.account}: " if failure.account else ""
+    return f"{account}{failure.target}{name}: {failure.reason}"
+
+
+def _size(path: Path) -> str:
+    return f"{path.stat().st_size / 1e6:.1f} MB"
+
+
+@contextmanager
+def _progress() -> Iterator[Progressed]:
+    """A bar on a terminal; elsewhere a line now and then."""
+    if sys.stderr.isatty():
+        with _bar() as progressed:
+            yield progressed
+    else:
+        yield _lines(time.monotonic)
+
+
+@contextmanager
+def _bar() -> Iterator[Progressed]:
+    from rich.console import Console  # noqa: PLC0415 - loaded where there is a bar to draw
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[failures]} failed"),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        task = bars.add_task("targets", total=None, failures=0)
+
+        def progressed(report: Report) -> None:
+            bars.update(task, completed=report.done, total=report.targets, failures=len(report.failures))
+
+        yield progressed
+
+
+def _lines(monotonic: Callable[[], float]) -> Progressed:
+    began = said = monotonic()
+
+    def progressed(report: Report) -> None:
+        nonlocal said
+        now = monotonic()
+        if now - said < SAY_SECONDS:
+            return
+        said = now
+        new = report.done - report.resumed
+        left = timedelta(seconds=round((now - began) / new * (report.targets - report.done))) if new else "?"
+        click.echo(
+            f"{report.done} of {report.targets} targets, {len(report.failures)} failed, about {left} left", err=True
+        )
+
+    return progressed

@@ -1,0 +1,83 @@
+"""Reads the whole configuration, with every file that it names, and tells all of its faults together."""
+
+import ssl
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from exporter.configuration.faults import ConfigurationError, Fault
+from exporter.configuration.yaml_marks import MarkedFile, file_names_resolved, read_marked, unreadable
+from exporter.settings import Settings, SettingsError, load
+from exporter.web.access import WebConfigError, load_web_config
+
+_CONFIG_VARIABLE = "EDGE_EXPORTER_CONFIG"
+_WEB_CONFIG_VARIABLE = "EDGE_EXPORTER_WEB__CONFIG_FILE"
+_WEB_CONFIG_FLAG = "--web.config-file"
+
+
+def read_configuration(config: Path | None, flags: Mapping[str, str], environ: Mapping[str, str]) -> Settings:
+    """The settings, once they and the files that they name are found to be right.
+
+    Args:
+        config: the configuration file.
+        flags: the values of flags by their names.
+        environ: the environment.
+
+    Raises:
+        ConfigurationError: something is wrong; it holds every fault.
+    """
+    faults: list[Fault] = []
+    settings = None
+    file = marked_configuration(config, environ)
+    try:
+        settings = load(config, flags, environ)
+        web_config = settings.web.config_file
+        faults.extend(_untrustworthy(settings, file))
+    except SettingsError as error:
+        faults.extend(error.faults)
+        web_config = _named_web_config(file, flags, environ)
+    if web_config is not None:
+        try:
+            load_web_config(web_config)
+        except WebConfigError as error:
+            faults.extend(error.faults)
+    if faults or settings is None:
+        raise ConfigurationError(faults)
+    return settings
+
+
+def configuration_file(config: Path | None, environ: Mapping[str, str]) -> Path | None:
+    """The configuration file: the one that is given, or that the environment names."""
+    named = environ.get(_CONFIG_VARIABLE, "").strip()
+    return config or (Path(named) if named else None)
+
+
+def marked_configuration(config: Path | None, environ: Mapping[str, str]) -> MarkedFile:
+    """What the configuration file says, with its lines; an empty one where there is no file."""
+    path = configuration_file(config, environ)
+    return read_marked(path, example="accounts:") if path is not None else MarkedFile("", {})
+
+
+def _untrustworthy(settings: Settings, file: MarkedFile) -> Iterator[Fault]:
+    """Files of certificates that cannot be used; the settings know only what they are called."""
+    for number, account in enumerate(settings.accounts):
+        if account.ca_file is None:
+            continue
+        try:
+            ssl.create_default_context(cafile=account.ca_file)
+        except ssl.SSLError:
+            problem = "holds no certificate in PEM form"
+        except OSError as error:
+            problem = unreadable(error)
+        else:
+            continue
+        line = file.line(("accounts", number, "ca_file"))
+        yield Fault(file.source, line, f"accounts[{number}].ca_file", f"{account.ca_file} {problem}")
+
+
+def _named_web_config(file: MarkedFile, flags: Mapping[str, str], environ: Mapping[str, str]) -> Path | None:
+    """The web configuration file that refused settings name, so that its faults are told beside theirs."""
+    given: object = flags.get(_WEB_CONFIG_FLAG) or environ.get(_WEB_CONFIG_VARIABLE, "").strip()
+    if not given and file.data is not None:
+        web = file_names_resolved(file.data, Path(file.source).parent).get("web")
+        given = web.get("config_file") if isinstance(web, dict) else None
+    return Path(given) if isinstance(given, str) and given.strip() not in {"", "null"} else None

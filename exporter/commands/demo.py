@@ -1,0 +1,217 @@
+"""`demo`: a sandbox and the daemon on it, with nothing to configure."""
+
+from contextlib import AsyncExitStack
+
+import click
+
+from exporter.commands import prometheus
+from exporter.commands.complaint import complain
+from exporter.commands.sandbox import FAST
+from exporter.commands.serving import ListenError, serve
+from exporter.daemon import Daemon
+from exporter.log import Level, configure
+from exporter.sandbox import keys
+from exporter.sandbox.app import create_app
+from exporter.sandbox.clock import WorldClock
+from exporter.sandbox.server import SandboxServer
+from exporter.sandbox.world import World
+from exporter.settings import Settings
+from exporter.settings.values import parse_listen
+
+HOST = "127.0.0.1"
+# Polled far more often than a platform would like, so that something moves while one looks.
+INTERVALS = {
+    "dns_statistics": 10,
+    "dns_record_scans": 10,
+    "scripts": 10,
+    "shield_rate_limits": 5,
+    "shield_zones": 15,
+    "shield_api_guardian": 15,
+    "shield_bot_detection": 15,
+    "shield_access_lists": 15,
+    "shield_waf_custom_rules": 15,
+    "shield_waf_plans": 60,
+    "container_tags": 15,
+    "search": 15,
+    "database": 10,
+    "discovery": 30,
+}
+QUERY = "SELECT region, count(*) AS value FROM orders WHERE shipped IS NULL GROUP BY region"
+
+
+def demo_settings(world: World, url: str, listen: str, log_level: Level = "warning") -> Settings:
+    """Settings that poll everything a world has."""
+    return Settings.model_validate(
+        {
+            "accounts": [
+                {
+                    "name": "demo",
+                    "base_url": url,
+                    "api_key": keys.API_KEY,
+                    "budget": {"requests_per_second": 50, "max_in_flight": 16},
+                    "scripts": {"monthly_budget_dollars": _budgets(world)},
+                    "rate_limits": [
+                        {"id": limit_id, "name": name, "shield_zone_id": zone_id}
+                        for limit_id, name, zone_id in world.rate_limit_ids()
+                    ],
+                    "access_lists": [
+                        {"shield_zone_id": zone_id, "id": list_id} for zone_id, list_id in world.access_list_ids()
+                    ],
+                    "waf_custom_rules": [{"id": rule_id} for rule_id in world.custom_rule_ids()],
+                    "images": [
+                        {"registry_id": registry, "namespace": namespace, "name": name, "watch_tags": tags[:2]}
+                        for registry, namespace, name, tags in world.images()
+                    ],
+                    "searches": world.search_terms(),
+                }
+            ],
+            "databases": [
+                {
+                    "name": "orders",
+                    "url": url,
+                    "auth_token": keys.DATABASE_TOKEN_READ_ONLY,
+                    "queries": [
+                        {
+                            "name": "orders_open",
+                            "help": "Orders not yet shipped.",
+                            "sql": QUERY,
+                            "value": "value",
+                            "labels": ["region"],
+                            "interval": "10s",
+                        }
+                    ],
+                }
+            ],
+            "collectors": {name: {"interval": seconds} for name, seconds in INTERVALS.items()},
+            "web": {"listen": listen},
+            "state": {"path": None},
+            "log": {"level": log_level},
+        }
+    )
+
+
+def _budgets(world: World) -> dict[str, float]:
+    scripts = world.scripts.scripts
+    return {scripts.name(script_id): 500.0 for script_id in scripts}
+
+
+async def run_demo(
+    listen: str,
+    sandbox_port: int,
+    prometheus_port: int | None = None,
+    *,
+    fast: bool,
+    seed: int,
+    log_level: Level = "warning",
+) -> None:
+    """Serve a sandbox, and the exporter on it, until SIGTERM or SIGINT; with a port for it, a Prometheus too.
+
+    Raises:
+        ListenError: an address cannot be had.
+        PrometheusError: there is to be a Prometheus, and cannot be.
+    """
+    world = World(seed, WorldClock(speed=FAST if fast else 1.0), healthy=True)
+    sandbox = SandboxServer(create_app(world), host=HOST, port=sandbox_port)
+    try:
+        await sandbox.start()
+    except OSError as error:
+        raise ListenError(f"{HOST}:{sandbox_port}", error, "--sandbox-port") from error
+    settings = demo_settings(world, sandbox.url, listen, log_level)
+    daemon = Daemon(settings, lambda: settings)
+    async with AsyncExitStack() as beside:
+        beside.push_async_callback(sandbox.stop)
+        watcher = None
+        if prometheus_port is not None:
+            watcher = await beside.enter_async_context(prometheus.running(prometheus_port))
+
+        def started() -> None:
+            if watcher is not None:
+                watcher.scrape(daemon.server.url.removeprefix("http://"))
+            _print_urls(daemon.server.url, sandbox.url, watcher.url if watcher is not None else "", world)
+
+        try:
+            await daemon.run(started)
+        except OSError as error:
+            raise ListenError(listen, error, "--listen") from error
+
+
+def _print_urls(exporter: str, sandbox: str, watcher: str, world: World) -> None:
+    told = f"\n  metrics      {exporter}/metrics\n  status page  {exporter}/\n  sandbox      {sandbox}\n"
+    told += f"  control      {sandbox}/sandbox\n"
+    if watcher:
+        zone = world.dns.zones.slice(0, 1)[0]
+        told += (
+            f"  prometheus   {watcher}\n"
+            "\n  A record scan fails, and within two minutes EdgeDnsScanFailed fires:"
+            f'\n    curl -d \'{{"event": "scan_failed", "zone_id": {zone}}}\' {sandbox}/sandbox/world'
+            f"\n    curl {watcher}/api/v1/alerts"
+            f"\n  {sandbox}/sandbox/world lists what else can happen.\n"
+        )
+    click.echo(f"{told}\n  Stop with Ctrl-C.\n")
+
+
+def _listen(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
+    try:
+        return str(parse_listen(value))
+    except ValueError as error:
+        raise click.BadParameter(f"found {value!r}, {error}") from None
+
+
+@click.command("demo")
+@click.option(
+    "--listen",
+    default="127.0.0.1:9877",
+    show_default=True,
+    metavar="HOST:PORT",
+    callback=_listen,
+    help="The exporter's address.",
+)
+@click.option(
+    "--sandbox-port",
+    type=click.IntRange(0, 65_535),
+    default=9878,
+    show_default=True,
+    help="The sandbox's port on 127.0.0.1; 0 takes a free one.",
+)
+@click.option(
+    "--prometheus",
+    "with_prometheus",
+    is_flag=True,
+    help="Run an installed Prometheus with the shipped rules on it, so that alerts can be seen firing.",
+)
+@click.option(
+    "--prometheus-port",
+    type=click.IntRange(0, 65_535),
+    default=9090,
+    show_default=True,
+    help="With --prometheus: its port on 127.0.0.1; 0 takes a free one.",
+)
+@click.option("--fast", is_flag=True, help="Let simulated time run 240 times as fast: a day in six minutes.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Which world it is.")
+@click.option(
+    "--log-level",
+    type=click.Choice(["debug", "info", "warning", "error"]),
+    default="warning",
+    show_default=True,
+    help="The least that is logged.",
+)
+def command(
+    listen: str,
+    sandbox_port: int,
+    prometheus_port: int,
+    seed: int,
+    log_level: Level,
+    *,
+    with_prometheus: bool,
+    fast: bool,
+) -> None:
+    """Run the exporter on a local platform, with nothing to configure.
+
+    SIGTERM and SIGINT (Ctrl-C) end it within five seconds with exit code 0.
+    """
+    configure(log_level, "auto")
+    watched = prometheus_port if with_prometheus else None
+    try:
+        serve(run_demo(listen, sandbox_port, watched, fast=fast, seed=seed, log_level=log_level))
+    except prometheus.PrometheusError as error:
+        complain(str(error))

@@ -1,0 +1,158 @@
+"""A real Prometheus beside the demo, with the shipped configuration and rules."""
+
+import asyncio
+import os
+import re
+import shutil
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import exporter
+
+HOST = "127.0.0.1"
+PROGRAM = "prometheus"
+START_SECONDS = 30.0
+STOP_SECONDS = 3.0
+# What the shipped configuration says of a deployment, and what a demo needs: the one exporter, and something to see
+# within a minute. The rules are those of the shipped files, unchanged.
+_TARGET = "127.0.0.1:9877"
+_RULES = "rules/*.yml"
+_PACE = (("scrape_interval: 30s", "scrape_interval: 5s"), ("scrape_timeout: 10s", "scrape_timeout: 5s"))
+_LISTENING = re.compile(r"Listening on.*address=(\S+:\d+)")
+_READY = "ready to receive web requests"
+
+
+class PrometheusError(Exception):
+    """There is no Prometheus beside the demo; the message says why, and what helps."""
+
+
+def find_program() -> str:
+    """Find the installed Prometheus.
+
+    Raises:
+        PrometheusError: there is none.
+    """
+    found = shutil.which(PROGRAM)
+    if found is None:
+        raise PrometheusError(
+            "prometheus is not installed: Debian and Ubuntu have it as the package prometheus, Homebrew as prometheus"
+        )
+    return found
+
+
+def shipped() -> Path:
+    """Find the shipped configuration: inside an installed package, or beside the package in the repository.
+
+    Raises:
+        PrometheusError: this installation came without it.
+    """
+    package = Path(exporter.__file__).parent
+    for folder in (package / "prometheus", package.parent / "deploy" / "prometheus"):
+        if (folder / "prometheus.yml").is_file():
+            return folder
+    raise PrometheusError("this installation has no Prometheus configuration; run the demo from the repository")
+
+
+def configuration(folder: Path, target: str) -> str:
+    """The shipped configuration, with an exporter to scrape."""
+    text = (folder / "prometheus.yml").read_text(encoding="utf-8")
+    for told, ours in ((_TARGET, target), (_RULES, f"{folder}/{_RULES}"), *_PACE):
+        if told not in text:
+            raise PrometheusError(f"the configuration in {folder} has no {told!r}")
+        text = text.replace(told, ours)
+    return text
+
+
+class Prometheus:
+    """A running Prometheus that scrapes nothing yet."""
+
+    def __init__(self, process: asyncio.subprocess.Process, url: str, config: Path, folder: Path) -> None:
+        self.url = url
+        self._process = process
+        self._config = config
+        self._folder = folder
+
+    def scrape(self, target: str) -> None:
+        """Load the shipped configuration and rules, and scrape an exporter from now on."""
+        self._config.write_text(configuration(self._folder, target), encoding="utf-8")
+        _signal(self._process, signal.SIGHUP)
+
+
+@asynccontextmanager
+async def running(port: int) -> AsyncIterator[Prometheus]:
+    """Run a Prometheus that ends with the block, as does what it stored.
+
+    Raises:
+        PrometheusError: there is none, or it does not start.
+    """
+    program, folder = find_program(), shipped()
+    with TemporaryDirectory(prefix="edge-exporter-demo-", ignore_cleanup_errors=True) as home:
+        config = Path(home) / "prometheus.yml"
+        # Which port the exporter gets may not be known yet.
+        config.write_text("{}\n", encoding="utf-8")
+        process = await asyncio.create_subprocess_exec(
+            program,
+            f"--config.file={config}",
+            f"--storage.tsdb.path={home}/data",
+            f"--web.listen-address={HOST}:{port}",
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        drained: asyncio.Task[None] | None = None
+        try:
+            lines = process.stderr
+            if lines is None:
+                raise PrometheusError("prometheus gives no log")
+            address = await _ready(lines)
+            drained = asyncio.create_task(_drain(lines), name="prometheus log")
+            yield Prometheus(process, f"http://{address}", config, folder)
+        finally:
+            await _end(process)
+            if drained is not None:
+                await drained
+
+
+async def _ready(lines: asyncio.StreamReader) -> str:
+    """Read the log until it serves, and return the address that it has."""
+    address, last, is_ready = "", "", False
+    # The two come in either order.
+    with suppress(TimeoutError):
+        async with asyncio.timeout(START_SECONDS):
+            async for line in lines:
+                last = line.decode(errors="replace").strip()
+                if found := _LISTENING.search(last):
+                    address = found.group(1)
+                is_ready = is_ready or _READY in last
+                if address and is_ready:
+                    return address
+    raise PrometheusError(f"prometheus did not start (--prometheus-port chooses another port): {last}")
+
+
+async def _drain(lines: asyncio.StreamReader) -> None:
+    # A full pipe would hold it up.
+    while await lines.read(65_536):
+        pass
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    _signal(process, signal.SIGTERM)
+    try:
+        async with asyncio.timeout(STOP_SECONDS):
+            await process.wait()
+    except TimeoutError:
+        _signal(process, signal.SIGKILL)
+        await process.wait()
+
+
+def _signal(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
+    """Send a signal to a process that may have ended.
+
+    Its own method would look whether it has, and take its exit code from under asyncio's eyes, which warns of that.
+    """
+    if process.returncode is None:
+        with suppress(ProcessLookupError):
+            os.kill(process.pid, number)

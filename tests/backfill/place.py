@@ -1,0 +1,190 @@
+"""A sandbox whose clock tests turn, the history that is written of it, and the live counters beside it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+
+from exporter import wiring
+from exporter.backfill import FAMILIES, Backfill, Report, Selected
+from exporter.baselines import open_baselines
+from exporter.collector import Context
+from exporter.collectors import discovery, dns_statistics, shield_rate_limits
+from exporter.ledger import Entry, Ledger
+from exporter.metric import Family
+from exporter.platform.client import Client, Timing
+from exporter.platform.observer import Deaf
+from exporter.sandbox.app import create_app
+from exporter.sandbox.clock import WorldClock
+from exporter.sandbox.faults import Faults
+from exporter.sandbox.server import SandboxServer
+from exporter.sandbox.world import World
+from exporter.shard import Shard
+from exporter.spool import Spool
+from exporter.targets import Registry
+from tests.ledger.book import Heard
+from tests.rig import START, at_once, configuration
+
+TODAY = date(2026, 2, 8)
+DAY = 86_400.0
+
+# Label pairs, and samples as (unix seconds, value).
+Labels = frozenset[tuple[str, str]]
+Samples = list[tuple[float, float]]
+Raw = dict[tuple[str, Labels], Samples]
+
+
+def ago(days: int) -> date:
+    """A day before the world's today."""
+    return TODAY - timedelta(days=days)
+
+
+def parsed(path: Path) -> Raw:
+    """The samples of a file, as a strict parser reads them."""
+    raw: Raw = {}
+    for family in text_string_to_metric_families(path.read_text()):  # type: ignore[no-untyped-call]
+        for sample in family.samples:
+            key = (sample.name, frozenset(sample.labels.items()))
+            raw.setdefault(key, []).append((float(sample.timestamp), sample.value))
+    return raw
+
+
+def grown(samples: Samples) -> float:
+    """By how much a counter grew: the sum of its deltas, where a fall is a new beginning."""
+    values = [value for _, value in sorted(samples)]
+    return sum(after - before if after >= before else after for before, after in pairwise(values))
+
+
+@dataclass
+class Place:
+    """A world, and what reads it."""
+
+    world: World
+    faults: Faults
+    url: str
+    folder: Path
+    account: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def state(self) -> Path:
+        """The state file."""
+        return self.folder / "state.db"
+
+    @property
+    def output(self) -> Path:
+        """The file of history."""
+        return self.folder / "history.om"
+
+    @asynccontextmanager
+    async def parts(self) -> AsyncIterator[tuple[Registry, Client]]:
+        """A registry that knows the account's targets, and the account's client."""
+        settings = configuration(self.url, {}, **{"timeout": 5, **self.account})
+        timing = Timing(asyncio.get_running_loop().time, at_once, lambda: datetime.now(UTC))
+        client = wiring.account_client(settings.accounts[0], Deaf(), 1, timing)
+        registry = Registry(Shard())
+        registry.configure(wiring.selections(settings))
+        try:
+            yield registry, client
+        finally:
+            await client.aclose()
+
+    async def backfill(
+        self,
+        first: date | None = None,
+        last: date | None = None,
+        *,
+        state: bool = True,
+        labels: Mapping[str, str] | None = None,
+        selected: Selected | None = None,
+        progressed: Callable[[Report], None] = lambda _report: None,
+    ) -> Report:
+        """Write history."""
+        baselines = open_baselines(self.state if state else None, self.world.clock.now)
+        try:
+            async with self.parts() as (registry, client):
+                work = Backfill(
+                    registry,
+                    {"main": client},
+                    baselines,
+                    labels=labels or {},
+                    selected=selected or Selected(),
+                    clock=self.world.clock.now,
+                    monotonic=asyncio.get_running_loop().time,
+                    sleep=at_once,
+                    progressed=progressed,
+                )
+                span = await work.survey(
+                    None if first is None else first.toordinal(), None if last is None else last.toordinal()
+                )
+                spool = Spool(self.output, FAMILIES, {"days": str(span)})
+                try:
+                    report = await work.run(span, spool)
+                except BaseException:
+                    spool.close()
+                    raise
+                spool.finish(keep=bool(report.failures))
+                return report
+        finally:
+            baselines.close()
+
+    @contextmanager
+    def ledger(self) -> Iterator[Ledger]:
+        """The ledger of a daemon."""
+        ledger = Ledger(self.state, Heard(), clock=self.world.clock.now, linger=0)
+        ledger.open()
+        try:
+            yield ledger
+        finally:
+            ledger.close()
+
+    async def scrape(self, ledger: Ledger, raw: Raw) -> None:
+        """Poll every counter once, and add what is then served to raw samples."""
+        async with self.parts() as (registry, client):
+            now = datetime.fromtimestamp(self.world.clock.now(), UTC)
+            context = Context(client, registry, now, asyncio.get_running_loop().time)
+            account = next(registry.targets("account"))
+            found = await discovery.COLLECTOR.poll(context, account)
+            assert found.found is not None
+            registry.apply("main", found.found)
+            for collector in (dns_statistics.COLLECTOR, shield_rate_limits.COLLECTOR):
+                for target in registry.targets(collector.polls):
+                    polled = await collector.poll(context, target)
+                    key = (collector.name, target.account, target.kind, target.id)
+                    entry = Entry(key, target.name, now.timestamp(), polled.outcomes[0].counts, polled.date or now)
+                    _add(raw, await _recorded(ledger, entry), now.timestamp())
+
+
+async def _recorded(ledger: Ledger, entry: Entry) -> tuple[Family, ...]:
+    loop = asyncio.get_running_loop()
+    published: asyncio.Future[tuple[Family, ...]] = loop.create_future()
+
+    def publish(families: tuple[Family, ...]) -> None:
+        loop.call_soon_threadsafe(published.set_result, families)
+
+    ledger.record(entry, publish)
+    return await published
+
+
+def _add(raw: Raw, families: tuple[Family, ...], at: float) -> None:
+    for family in families:
+        for sample in family.samples:
+            labels = frozenset(zip(family.info.labels, sample.values, strict=True))
+            raw.setdefault((family.info.name, labels), []).append((at, sample.value))
+
+
+@asynccontextmanager
+async def place(folder: Path, *, start: float = START, **account: object) -> AsyncIterator[Place]:
+    """A place whose time stands still until it is turned."""
+    world = World(seed=1, clock=WorldClock(start, speed=0), dns_zones=12)
+    faults = Faults()
+    server = SandboxServer(create_app(world, faults))
+    await server.start()
+    try:
+        yield Place(world, faults, server.url, folder, account)
+    finally:
+        await server.stop()

@@ -1,0 +1,271 @@
+"""History and the live counters together count everything once, whichever is there first."""
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from exporter.backfill import Selected, SpanError
+from exporter.sandbox.dns import Chart, Shape
+from tests.backfill.place import DAY, TODAY, Place, Raw, ago, grown, parsed, place
+from tests.rig import START
+
+FIRST = ago(29)
+QUERIES, ROUTED, BREACHES = (
+    "edge_dns_queries_total",
+    "edge_dns_routed_queries_total",
+    "edge_shield_rate_limit_breaches_total",
+)
+ZONE, LIMIT = 101, 3
+
+
+def days(first: date, last: date) -> list[date]:
+    return [date.fromordinal(day) for day in range(first.toordinal(), last.toordinal() + 1)]
+
+
+def joined(*raws: Raw) -> Raw:
+    whole: Raw = {}
+    for raw in raws:
+        for key, samples in raw.items():
+            whole.setdefault(key, []).extend(samples)
+    return whole
+
+
+def growth(raw: Raw, name: str, **labels: str) -> float:
+    """By how much the series of a family that carry the labels grew together."""
+    return sum(
+        grown(samples) for (family, own), samples in raw.items() if family == name and labels.items() <= set(own)
+    )
+
+
+def assert_all_is_counted(where: Place, raw: Raw, first: date, last: date) -> None:
+    """Every zone's queries and every limit's breaches of the days, to the query and to the breach."""
+    world, span = where.world, days(first, last)
+    for zone in world.dns.zones:
+        told = growth(raw, QUERIES, zone_id=str(zone))
+        assert told == sum(world.dns.true_queries(zone, day) for day in span), zone
+    breach_days = [day for day in span if (TODAY - day).days <= 27]
+    for limit, _, _ in world.rate_limit_ids():
+        if any(key[0] == BREACHES and ("rate_limit_id", str(limit)) in key[1] for key in raw):
+            told = growth(raw, BREACHES, rate_limit_id=str(limit))
+            assert told == sum(world.rate_limits.true_breaches(limit, day).total for day in breach_days), limit
+
+
+async def test_history_first_and_live_later_lose_nothing(tmp_path: Path) -> None:
+    async with place(tmp_path) as where:
+        report = await where.backfill(FIRST)
+        assert (report.failures, report.targets, report.done) == ([], 18, 18)
+        raw: Raw = {}
+        # The daemon starts six hours later; what came meanwhile is counted by it and no one else.
+        for step in (DAY / 4, 60.0, DAY, DAY * 2):
+            where.world.clock.advance(step)
+            with where.ledger() as ledger:
+                await where.scrape(ledger, raw)
+        assert_all_is_counted(where, joined(parsed(where.output), raw), FIRST, date(2026, 2, 11))
+
+
+async def test_live_first_and_history_later_count_nothing_twice(tmp_path: Path) -> None:
+    async with place(tmp_path) as where:
+        raw: Raw = {}
+        with where.ledger() as ledger:
+            for step in (0.0, 3600.0, DAY, DAY):
+                where.world.clock.advance(step)
+                await where.scrape(ledger, raw)
+            # Breaches of days before these have left the platform's map meanwhile.
+            report = await where.backfill(ago(25))
+            assert report.failures == []
+        assert_all_is_counted(where, joined(parsed(where.output), raw), ago(25), date(2026, 2, 10))
+
+
+async def test_history_after_months_still_ends_where_live_counting_began(tmp_path: Path) -> None:
+    """The ledger has forgotten the days before the first sight, but not the first day's baseline."""
+    async with place(tmp_path, shield_zones={"discover": False}) as where:
+        raw: Raw = {}
+        with where.ledger() as ledger:
+            for _ in range(5):
+                await where.scrape(ledger, raw)
+                where.world.clock.advance(20 * DAY)
+            await where.backfill(FIRST)
+        history = parsed(where.output)
+        for zone in where.world.dns.zones:
+            before = sum(where.world.dns.true_queries(zone, day) for day in days(FIRST, ago(1)))
+            assert (
+                before
+                < growth(history, QUERIES, zone_id=str(zone))
+                < before + where.world.dns.true_queries(zone, TODAY)
+            )
+
+
+async def test_both_share_their_labels(tmp_path: Path) -> None:
+    async with place(tmp_path) as where:
+        raw: Raw = {}
+        with where.ledger() as ledger:
+            await where.scrape(ledger, raw)
+        await where.backfill(FIRST, labels={"job": "edge", "instance": "a:1"})
+        history = parsed(where.output)
+        extra = {("job", "edge"), ("instance", "a:1")}
+        assert {(name, labels - extra) for name, labels in history} <= set(raw)
+        assert all(extra <= labels for _, labels in history)
+        missing = {
+            (name, dict(labels).get("routing"))
+            for name, labels in set(raw) - {(name, labels - extra) for name, labels in history}
+        }
+        assert missing <= {(ROUTED, "smart"), (ROUTED, "normal"), (BREACHES, None)}, "those of which nothing is charted"
+
+
+async def test_each_days_sample_stands_at_its_end(tmp_path: Path) -> None:
+    async with place(tmp_path) as where:
+        await where.backfill(ago(3), ago(1))
+        (samples,) = (
+            samples
+            for (name, own), samples in parsed(where.output).items()
+            if name == QUERIES and ("zone_id", str(ZONE)) in own
+        )
+        counts = [where.world.dns.true_queries(ZONE, day) for day in days(ago(3), ago(1))]
+        midnight = START - DAY / 2
+        assert samples == [
+            (midnight - 3 * DAY, 0),
+            (midnight - 2 * DAY, counts[0]),
+            (midnight - DAY, sum(counts[:2])),
+            (midnight - 0.001, sum(counts)),
+            (midnight + 0.001, 0),
+        ]
+
+
+async def test_far_history_is_asked_for_in_windows(tmp_path: Path) -> None:
+    async with place(tmp_path, shield_zones={"discover": False}) as where:
+        report = await where.backfill(ago(99), selected=Selected(zones=frozenset({"101"})))
+        assert (report.failures, report.targets) == ([], 1)
+        told = growth(parsed(where.output), QUERIES)
+        assert told == sum(where.world.dns.true_queries(ZONE, day) for day in days(ago(99), TODAY))
+
+
+async def test_two_spans_one_after_the_other_count_all_once(tmp_path: Path) -> None:
+    async with place(tmp_path) as where:
+        await where.backfill(ago(20), ago(11))
+        first = parsed(where.output)
+        where.output.unlink()
+        await where.backfill(ago(10), ago(1))
+        told = growth(joined(first, parsed(where.output)), QUERIES, zone_id=str(ZONE))
+        assert told == sum(where.world.dns.true_queries(ZONE, day) for day in days(ago(20), ago(1)))
+
+
+async def test_a_chart_that_is_null_has_no_history(tmp_path: Path) -> None:
+    async with place(tmp_path) as where:
+        where.world.dns.set_chart(ZONE, Chart.QUERIES, Shape.NULL)
+        await where.backfill(FIRST)
+        history = parsed(where.output)
+        assert not any(name == QUERIES and ("zone_id", str(ZONE)) in own for name, own in history)
+        assert any(name == ROUTED and ("zone_id", str(ZONE)) in own for name, own in history)
+
+
+async def test_without_a_state_file_it_ends_with_yesterday(tmp_path: Path) -> None:
+    async with place(tmp_path) as where:
+        await where.backfill(FIRST, state=False)
+        told = growth(parsed(where.output), QUERIES, zone_id=str(ZONE))
+        assert told == sum(where.world.dns.true_queries(ZONE, day) for day in days(FIRST, ago(1)))
+        assert not where.state.exists()
+
+
+async def test_a_zone_that_cannot_be_read_spoils_no_other_and_is_tried_again(tmp_path: Path) -> None:
+    async with place(tmp_path, dns_zones={"ids": [999]}) as where:
+        fault = where.faults.add({"kind": "status", "status": 500, "path_regex": "/dnszone/103/.*"})
+        report = await where.backfill(FIRST)
+        assert {failure.target for failure in report.failures} == {"dns_zone/103", "dns_zone/999"}
+        assert growth(parsed(where.output), QUERIES, zone_id="103") == 0
+        where.faults.remove(fault.fault_id)
+        again = await where.backfill(FIRST)
+        assert [failure.target for failure in again.failures] == ["dns_zone/999"]
+        assert again.resumed == again.targets - 2
+        told = growth(parsed(where.output), QUERIES, zone_id="103")
+        assert told == sum(where.world.dns.true_queries(103, day) for day in days(FIRST, TODAY))
+
+
+class Unplugged(Exception):
+    """The process ends here."""
+
+
+async def test_interrupted_anywhere_it_goes_on_and_writes_the_same(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    async with place(tmp_path / "a") as whole:
+        await whole.backfill(FIRST)
+    async with place(tmp_path / "b") as broken:
+        for stop in range(1, 18, 4):
+
+            def progressed(report: object, stop: int = stop) -> None:
+                if getattr(report, "done", 0) >= stop:
+                    raise Unplugged
+
+            with pytest.raises(Unplugged):
+                await broken.backfill(FIRST, progressed=progressed)
+            assert not broken.output.exists()
+        report = await broken.backfill(FIRST)
+        assert report.resumed >= 13
+        assert sorted(broken.output.read_text().splitlines()) == sorted(whole.output.read_text().splitlines())
+        assert parsed(broken.output) == parsed(whole.output)
+
+
+async def test_a_refused_key_is_one_failure_and_not_one_a_zone(tmp_path: Path) -> None:
+    async with place(tmp_path, api_key="wrong", dns_zones={"ids": list(range(101, 113))}) as where:
+        report = await where.backfill(FIRST)
+        assert [failure.target for failure in report.failures] == ["account/main", "account/main"]
+        assert ["401" in failure.reason for failure in report.failures] == [True, True]
+        assert report.failures[1].reason.startswith("dns_statistics: ")
+
+
+async def test_an_answer_of_too_many_requests_is_waited_for(tmp_path: Path) -> None:
+    async with place(tmp_path) as where:
+        where.faults.add({"kind": "status", "status": 429, "path_regex": "/dnszone/104/.*", "times": 3})
+        assert (await where.backfill(FIRST)).failures == []
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "says"),
+    [
+        (ago(3), ago(-1), "2026-02-05 to 2026-02-09 reaches into the future: the platform has 2026-02-08"),
+        (ago(-2), None, "reaches into the future"),
+        (ago(3), ago(4), "holds no day"),
+    ],
+)
+async def test_days_that_cannot_be_are_refused(tmp_path: Path, first: date, last: date | None, says: str) -> None:
+    async with place(tmp_path) as where:
+        with pytest.raises(SpanError, match=says):
+            await where.backfill(first, last)
+        assert not where.output.exists()
+
+
+async def test_a_zone_that_nobody_has_is_a_failure(tmp_path: Path) -> None:
+    async with place(tmp_path) as where:
+        report = await where.backfill(FIRST, selected=Selected(zones=frozenset({"prod-shop.example", "nobody"})))
+        assert [failure.target for failure in report.failures] == ["dns_zone/nobody"]
+        assert {dict(own)["domain"] for _, own in parsed(where.output)} == {"prod-shop.example"}
+
+
+async def test_a_target_that_the_running_daemon_has_not_seen_is_left_for_later(tmp_path: Path) -> None:
+    async with place(tmp_path) as where:
+        with where.ledger() as ledger:
+            await where.scrape(ledger, {})
+            where.world.dns.add_zone("new.example")
+            report = await where.backfill(FIRST)
+        assert [failure.reason for failure in report.failures] == [
+            "the running exporter has not counted it yet; run this again once it has"
+        ]
+
+
+async def test_the_state_file_is_left_alone_where_a_daemon_has_it(tmp_path: Path) -> None:
+    async with place(tmp_path) as where:
+        with where.ledger() as ledger:
+            await where.scrape(ledger, {})
+            before = dict(ledger.remembered())
+            await where.backfill(FIRST)
+            assert dict(ledger.remembered()) == before
+
+
+async def test_days_that_the_ledger_knows_are_not_asked_for_again(tmp_path: Path) -> None:
+    async with place(tmp_path, shield_zones={"discover": False}) as where:
+        with where.ledger() as ledger:
+            await where.scrape(ledger, {})
+        where.faults.add({"kind": "status", "status": 500, "path_regex": "/dnszone/101/.*"})
+        report = await where.backfill(ago(5), selected=Selected(zones=frozenset({"101"})))
+        assert (report.failures, report.targets) == ([], 1)

@@ -1,0 +1,79 @@
+"""What the commands are tried on."""
+
+import select
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from exporter.sandbox import keys
+from tests.commands.platform import Platform, running
+
+Configure = Callable[..., Path]
+
+
+@pytest.fixture
+def platform() -> Iterator[Platform]:
+    """A platform with twelve zones, four scripts and three shield zones."""
+    with running() as it:
+        yield it
+
+
+@pytest.fixture
+def environ(platform: Platform) -> dict[str, str]:
+    """The least that is needed to reach the platform and its database."""
+    return {
+        "EDGE_EXPORTER_BASE_URL": platform.url,
+        "EDGE_EXPORTER_API_KEY": keys.API_KEY,
+        "PLATFORM_DATABASE_URL": platform.url,
+        "PLATFORM_DATABASE_AUTH_TOKEN": keys.DATABASE_TOKEN_FULL,
+    }
+
+
+@pytest.fixture
+def configure(tmp_path: Path) -> Configure:
+    """Writes a configuration file; `{url}` and other fields of its text are filled in."""
+
+    def write(text: str, **fields: str) -> Path:
+        path = tmp_path / "config.yml"
+        filled = dedent(text)
+        for name, value in fields.items():
+            filled = filled.replace(f"{{{name}}}", value)
+        path.write_text(filled, encoding="utf-8")
+        return path
+
+    return write
+
+
+class Nobody:
+    """An address at which somebody listens who never answers."""
+
+    def __init__(self, listener: socket.socket) -> None:
+        self._listener = listener
+        self.port: int = listener.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+
+    def wait(self) -> None:
+        """Wait until somebody has made a connection."""
+        assert select.select([self._listener], [], [], 30)[0]
+
+    def is_called(self) -> bool:
+        """Whether anybody has made a connection."""
+        return bool(select.select([self._listener], [], [], 0)[0])
+
+
+@pytest.fixture
+def nobody() -> Iterator[Nobody]:
+    """An address at which nobody should call."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield Nobody(listener)
+
+
+@pytest.fixture
+def closed_port() -> int:
+    """A port at which nobody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+    return port

@@ -1,0 +1,104 @@
+"""A sandbox on a thread of its own, for commands that run a loop of theirs."""
+
+import asyncio
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from exporter.sandbox.app import create_app
+from exporter.sandbox.clock import WorldClock
+from exporter.sandbox.faults import Faults
+from exporter.sandbox.server import SandboxServer
+from exporter.sandbox.world import World
+
+NOON = 1_770_379_200.0  # 2026-02-06T12:00:00Z, a Friday
+
+
+class Tally:
+    """Middleware that notes what comes in: method, path and body."""
+
+    def __init__(self, app: ASGIApp, noted: list[tuple[str, str, bytes]]) -> None:
+        self._app = app
+        self._noted = noted
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Note a request, and serve it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        heard: list[Message] = [await receive()]
+        while heard[-1].get("more_body"):
+            heard.append(await receive())
+        self._noted.append((scope["method"], scope["path"], b"".join(message.get("body", b"") for message in heard)))
+
+        async def replay() -> Message:
+            return heard.pop(0) if heard else await receive()
+
+        await self._app(scope, replay, send)
+
+
+@dataclass
+class Platform:
+    """A running sandbox.
+
+    Attributes:
+        faults: what it does wrong.
+        noted: method, path and body of what came in.
+    """
+
+    url: str
+    faults: Faults
+    world: World
+    noted: list[tuple[str, str, bytes]]
+
+    def fail(self, **fault: Any) -> None:
+        """Let requests meet a fault, see `exporter.sandbox.fault_kinds`."""
+        self.faults.add(fault)
+
+    @property
+    def requests(self) -> list[tuple[str, str]]:
+        """Method and path of what came in."""
+        return [(method, path) for method, path, _ in self.noted]
+
+    @property
+    def last_body(self) -> Any:
+        """The JSON that came last."""
+        return json.loads(self.noted[-1][2])
+
+
+@contextmanager
+def running(**sizes: Any) -> Iterator[Platform]:
+    """A sandbox whose clock stands still, with as many `dns_zones`, `scripts` and `shield_zones` as it is told."""
+    started = threading.Event()
+    made: list[Platform] = []
+    ends: list[Callable[[], object]] = []
+
+    async def serve() -> None:
+        world = World(1, WorldClock(NOON, speed=0.0), **sizes)
+        app = create_app(world)
+        noted: list[tuple[str, str, bytes]] = []
+        app.add_middleware(Tally, noted=noted)
+        server = SandboxServer(app)
+        await server.start()
+        ended = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        ends.append(lambda: loop.call_soon_threadsafe(ended.set))
+        made.append(Platform(server.url, app.state.faults, world, noted))
+        started.set()
+        await ended.wait()
+        await server.stop()
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()), name="platform")
+    thread.start()
+    try:
+        assert started.wait(10)
+        yield made[0]
+    finally:
+        for end in ends:
+            end()
+        thread.join(10)

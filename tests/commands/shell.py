@@ -1,0 +1,98 @@
+"""Calls the command line as a person does, in this process or in one of its own."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from click.testing import CliRunner
+
+from exporter.cli import command
+
+OURS = ("EDGE_EXPORTER_", "PLATFORM_DATABASE_", "_EDGE_EXPORTER_")
+PROGRAM = (sys.executable, "-m", "exporter")
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended: what it printed, and its exit code."""
+
+    out: str
+    err: str
+    code: int
+
+
+def clean(environ: Mapping[str, str] | None = None) -> dict[str, str]:
+    """This process's environment without what is the exporter's, and with what is given."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(OURS)} | dict(environ or {})
+
+
+def invoke(*words: str | Path, stdin: str | bytes | None = None, environ: Mapping[str, str] | None = None) -> Ended:
+    """Run a command in this process, without a terminal."""
+    env: dict[str, str | None] = {name: None for name in os.environ if name.startswith(OURS)}
+    result = CliRunner().invoke(command, [str(word) for word in words], input=stdin, env=env | dict(environ or {}))
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return Ended(result.stdout, result.stderr, result.exit_code)
+
+
+class Process:
+    """A command in a process of its own."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+
+    def read_until(self, text: str) -> str:
+        """What it prints, to the end of the line that holds a text."""
+        assert self._process.stdout is not None
+        seen = ""
+        for line in self._process.stdout:
+            seen += line
+            if text in line:
+                return seen
+        raise AssertionError(f"{text!r} did not come; what came is {seen!r}")
+
+    def read_log(self, event: str) -> dict[str, Any]:
+        """The next line of its JSON log that tells of an event."""
+        assert self._process.stderr is not None
+        for line in self._process.stderr:
+            told: dict[str, Any] = json.loads(line)
+            if told["event"] == event:
+                return told
+        raise AssertionError(f"{event!r} was not logged")
+
+    def send(self, number: signal.Signals) -> None:
+        """Send it a signal."""
+        self._process.send_signal(number)
+
+    def wait(self) -> tuple[Ended, float]:
+        """How it ended, with what it printed from now on, and how many seconds that took."""
+        began = time.monotonic()
+        out, err = self._process.communicate(timeout=30)
+        return Ended(out, err, self._process.returncode), time.monotonic() - began
+
+
+@contextmanager
+def process(*words: str | Path, environ: Mapping[str, str] | None = None, cwd: Path | None = None) -> Iterator[Process]:
+    """Start a command in a process of its own; it is killed if it has not ended."""
+    with subprocess.Popen(
+        [*PROGRAM, *map(str, words)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=clean({"PYTHONUNBUFFERED": "1", **(environ or {})}),
+        cwd=cwd,
+    ) as started:
+        try:
+            yield Process(started)
+        finally:
+            if started.poll() is None:
+                started.kill()

@@ -1,0 +1,49 @@
+"""A terminal with a person at it."""
+
+import os
+import pty
+import select
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tests.commands.shell import PROGRAM, clean
+
+PATIENCE = 30.0
+CTRL_C = "\x03"
+
+
+@dataclass(frozen=True)
+class Session:
+    """What was seen on the terminal, and the exit code."""
+
+    seen: str
+    code: int
+
+
+def type_in(words: Sequence[str], answers: Sequence[tuple[str, str]], environ: Mapping[str, str]) -> Session:
+    """Run a command on a terminal of 80 columns; when a text is seen, type the answer to it."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execve(sys.executable, [*PROGRAM, *words], clean({"COLUMNS": "80", "TERM": "xterm", **environ}))  # noqa: S606
+    seen, waiting, typed = b"", list(answers), ""
+    deadline = time.monotonic() + PATIENCE
+    try:
+        while time.monotonic() < deadline:
+            if not select.select([terminal], [], [], 1.0)[0]:
+                # A Ctrl-C that comes just before a read begins is not heard; a person presses it again.
+                os.write(terminal, typed.encode() if typed == CTRL_C else b"")
+                continue
+            try:
+                read = os.read(terminal, 65_536)
+            except OSError:  # the other end is closed
+                break
+            seen += read
+            if waiting and waiting[0][0].encode() in seen:
+                typed = waiting.pop(0)[1]
+                os.write(terminal, typed.encode())
+    finally:
+        os.close(terminal)
+    _, status = os.waitpid(pid, 0)
+    return Session(seen.decode().replace("\r\n", "\n"), os.waitstatus_to_exitcode(status))

@@ -1,0 +1,355 @@
+"""`check` on a platform that is well, and on every way in which it, or the configuration, is not."""
+
+import re
+import signal
+from textwrap import dedent
+
+import pytest
+
+from exporter.sandbox import keys
+from tests.commands.conftest import Configure, Nobody
+from tests.commands.platform import Platform, running
+from tests.commands.shell import invoke, process
+from tests.commands.terminal import type_in
+
+ACCOUNT = """\
+accounts:
+  - name: main
+    base_url: {url}
+    api_key: {key}
+    timeout: 2s
+    budget: {requests_per_second: 2000, max_in_flight: 8}
+"""
+NOT_CONFIGURED = "the platform answered 200 with a failure: The shield zone has no API guardian configuration."
+NO_PLAN = "the platform answered 202 with a failure: The plan has no bot detection."
+FIXED = """\
+    dns_zones: {discover: false, ids: [101, 104, 999]}
+    scripts: {discover: false}
+    shield_zones: {discover: false}
+collectors:
+  shield_waf_plans: {enabled: false}
+"""
+
+
+def without_counts(table: str) -> str:
+    """A table that does not change with every metric that is added."""
+    return re.sub(r"\d+ series", "N series", table)
+
+
+def test_a_good_key_gives_a_table_of_what_is_well(platform: Platform, configure: Configure) -> None:
+    path = configure(ACCOUNT, url=platform.url, key=keys.API_KEY)
+    ended = invoke("check", "--config", path)
+    assert without_counts(ended.out) == dedent(f"""\
+        ACCOUNT  COLLECTOR             TARGET         NAME               RESULT         DETAIL
+        main     discovery             account/main   main               ok             found 12 DNS zones, 4 scripts, 3 shield zones, 6 rate limits
+        main     dns_statistics        12 targets                        ok             N series
+        main     dns_record_scans      11 targets                        ok             N series
+        main     dns_record_scans      dns_zone/104   prod-blog.example  never scanned
+        main     scripts               script/7       router             ok             N series
+        main     scripts               script/8       image-resizer      ok             N series
+        main     scripts               script/9       geo-redirect       ok             N series
+        main     scripts               script/10      ab-test            ok             N series
+        main     shield_rate_limits    6 targets                         ok             N series
+        main     shield_zones          account/main   main               ok             N series
+        main     shield_zones          shield_zone/1  prod-shop-web      ok             N series
+        main     shield_zones          shield_zone/2  staging-shop-web   ok             N series
+        main     shield_zones          shield_zone/3  prod-api-gateway   ok             N series
+        main     shield_api_guardian   shield_zone/1  prod-shop-web      ok             N series
+        main     shield_api_guardian   shield_zone/3  prod-api-gateway   ok             N series
+        main     shield_api_guardian   shield_zone/2  staging-shop-web   not available  {NOT_CONFIGURED}
+        main     shield_bot_detection  shield_zone/1  prod-shop-web      ok             N series
+        main     shield_bot_detection  shield_zone/3  prod-api-gateway   ok             N series
+        main     shield_bot_detection  shield_zone/2  staging-shop-web   not available  {NO_PLAN}
+        main     shield_waf_plans      account/main   main               ok             N series
+
+        main: the targets ask for 0.18 requests/s, the budget gives 2000
+        46 polls, 0 faults.
+        """)  # noqa: E501 - the table as it is printed
+    assert (ended.err, ended.code) == ("", 0)
+
+
+def test_a_wrong_key_is_one_clear_line(configure: Configure) -> None:
+    with running(dns_zones=400) as platform:
+        path = configure(ACCOUNT, url=platform.url, key="wrong")
+        ended = invoke("check", "--config", path)
+    assert ended.out == dedent("""\
+        ACCOUNT  COLLECTOR  TARGET        NAME  RESULT  DETAIL
+        main                account/main        failed  the key is not accepted: the platform answered 401
+
+        3 polls, 1 fault.
+        """)
+    assert ended.code == 1
+
+
+def test_a_key_that_opens_all_but_one_collector_is_said_once_for_that_collector(configure: Configure) -> None:
+    with running(dns_zones=400) as platform:
+        path = configure(ACCOUNT, url=platform.url, key=keys.POWERLESS_KEY)
+        ended = invoke("check", "--config", path)
+        tried = [path for _, path in platform.requests if path.endswith("/statistics")]
+    assert [line for line in ended.out.splitlines() if "dns_statistics" in line] == [
+        (
+            "main     dns_statistics        dns_zone/101   prod-shop.example  failed         "
+            "the key is not accepted for this: the platform answered 401"
+        ),
+        (
+            "main     dns_statistics        399 targets                       not tried      "
+            "they would fail like the first"
+        ),
+    ]
+    assert ended.out.endswith(" polls, 1 fault.\n")
+    assert (ended.code, len(tried)) == (1, 1)
+
+
+def test_an_unknown_zone_is_named_and_its_scan_is_not_called_never_scanned(
+    platform: Platform, configure: Configure
+) -> None:
+    path = configure(ACCOUNT + FIXED, url=platform.url, key=keys.API_KEY)
+    ended = invoke("check", "--config", path)
+    assert without_counts(ended.out) == dedent("""\
+        ACCOUNT  COLLECTOR         TARGET        NAME  RESULT         DETAIL
+        main     dns_statistics    dns_zone/101        ok             N series
+        main     dns_statistics    dns_zone/104        ok             N series
+        main     dns_statistics    dns_zone/999        failed         there is no such DNS zone: the platform answered 404
+        main     dns_record_scans  dns_zone/101        ok             N series
+        main     dns_record_scans  dns_zone/104        never scanned
+
+        main: the targets ask for 0.015 requests/s, the budget gives 2000
+        6 polls, 1 fault.
+        """)  # noqa: E501 - the table as it is printed
+    assert ended.code == 1
+
+
+def test_a_platform_that_refuses_connections_is_one_line(configure: Configure, closed_port: int) -> None:
+    path = configure(ACCOUNT, url=f"http://127.0.0.1:{closed_port}", key="any")
+    ended = invoke("check", "--config", path)
+    assert ended.out.splitlines()[1:] == [
+        (
+            "main                account/main        failed  the platform is not reached: "
+            f"nothing accepts connections there (127.0.0.1:{closed_port}: Connection refused); "
+            "2 more polls were not tried"
+        ),
+        "",
+        "1 poll, 1 fault.",
+    ]
+    assert ended.code == 1
+
+
+def test_a_platform_whose_name_does_not_resolve_is_one_line(configure: Configure) -> None:
+    ended = invoke("check", "--config", configure(ACCOUNT, url="http://platform.invalid", key="any"))
+    found = ended.out.splitlines()[1]
+    assert found.startswith(
+        "main                account/main        failed  the platform is not reached: the host name does not resolve "
+        "(platform.invalid: "
+    )
+    assert (len(ended.out.splitlines()), ended.code) == (4, 1)
+
+
+def test_a_platform_that_never_answers_is_one_line(nobody: Nobody, configure: Configure) -> None:
+    text = ACCOUNT.replace("timeout: 2s", "timeout: 200ms")
+    ended = invoke("check", "--config", configure(text, url=nobody.url, key="any"))
+    assert ended.out.splitlines()[1:] == [
+        (
+            "main                account/main        failed  the platform is not reached: no answer within 0.2 s "
+            f"(127.0.0.1:{nobody.port})"
+        ),
+        "",
+        "3 polls, 1 fault.",
+    ]
+    assert ended.code == 1
+
+
+def test_a_base_url_that_answers_everything_with_404_is_one_line(platform: Platform, configure: Configure) -> None:
+    ended = invoke("check", "--config", configure(ACCOUNT, url=f"{platform.url}/v1", key=keys.API_KEY))
+    assert ended.out.splitlines()[1:] == [
+        (
+            "main                account/main        failed  all that was tried fails: "
+            "the platform answered 404: Not Found"
+        ),
+        "",
+        "3 polls, 1 fault.",
+    ]
+    assert ended.code == 1
+
+
+def test_a_key_whose_file_has_gone_says_so(platform: Platform, configure: Configure) -> None:
+    path = configure(ACCOUNT.replace("api_key: {key}", "api_key_file: key"), url=platform.url)
+    (path.parent / "key").write_text("sandbox-api-key\n")
+    assert invoke("check", "--config", path).code == 0
+    (path.parent / "key").unlink()
+    ended = invoke("check", "--config", path)
+    assert (ended.out, ended.code) == ("", 1)
+    assert ended.err == f"{path}:4: accounts[0].api_key_file: {path.parent}/key does not exist\n"
+
+
+def test_one_zone_that_fails_leaves_the_others_well(platform: Platform, configure: Configure) -> None:
+    platform.fail(kind="html", path="/dnszone/103/statistics")
+    platform.fail(kind="status", path="/dnszone/105/statistics", status=500)
+    ended = invoke("check", "--config", configure(ACCOUNT, url=platform.url, key=keys.API_KEY))
+    rows = [" ".join(line.split()) for line in ended.out.splitlines() if "dns_statistics" in line]
+    assert [re.sub(r" \S+\.example", "", without_counts(row)) for row in rows] == [
+        "main dns_statistics 10 targets ok N series",
+        "main dns_statistics dns_zone/103 failed the platform answered 200 with a body that is HTML",
+        "main dns_statistics dns_zone/105 failed the platform answered 500",
+    ]
+    assert ended.out.endswith("46 polls, 2 faults.\n")
+    assert ended.code == 1
+
+
+def test_many_targets_that_fail_alike_are_listed_in_part(platform: Platform, configure: Configure) -> None:
+    platform.fail(kind="status", path_regex="/dnszone/[0-9]+/statistics", status=403)
+    ended = invoke("check", "--config", configure(ACCOUNT, url=platform.url, key=keys.API_KEY))
+    rows = [line.split()[2:4] for line in ended.out.splitlines() if "dns_statistics" in line]
+    assert [row[0] for row in rows[:5]] == [f"dns_zone/{number}" for number in range(101, 106)]
+    assert rows[5:] == [["7", "targets"]]
+    assert "7 targets more" in ended.out
+    assert ended.out.endswith("46 polls, 12 faults.\n")
+
+
+def test_a_query_that_fails_fails_alone_with_the_database_s_own_words(platform: Platform, configure: Configure) -> None:
+    path = configure(
+        """\
+        databases:
+          - name: orders
+            url: {url}
+            auth_token: {token}
+            queries:
+              - {name: open_orders, sql: "SELECT region, count(*) AS value FROM orders GROUP BY 1", labels: [region]}
+              - {name: nope, sql: SELECT nope AS value FROM orders}
+              - {name: written, sql: DELETE FROM orders}
+        """,
+        url=platform.url,
+        token=keys.DATABASE_TOKEN_READ_ONLY,
+    )
+    ended = invoke("check", "--config", path)
+    assert without_counts(ended.out) == dedent("""\
+        ACCOUNT          COLLECTOR         TARGET                    NAME         RESULT  DETAIL
+        database:orders  database          database/orders           orders       ok      N series
+        database:orders  database_queries  query/orders/open_orders  open_orders  ok      N series
+        database:orders  database_queries  query/orders/nope         nope         failed  SQLite error: no such column: nope
+        database:orders  database_queries  query/orders/written      written      failed  the query must only read: it may not run here
+
+        database:orders: the targets ask for 0.067 requests/s, the budget gives 10
+        4 polls, 2 faults.
+        """)  # noqa: E501 - the table as it is printed
+    assert ended.code == 1
+
+
+def test_a_wrong_token_is_one_clear_line(platform: Platform, configure: Configure) -> None:
+    path = configure(
+        "databases: [{name: orders, url: '{url}', auth_token: wrong, queries: [{name: one, sql: SELECT 1 AS value}]}]",
+        url=platform.url,
+    )
+    ended = invoke("check", "--config", path)
+    _, row, *rest = ended.out.splitlines()
+    assert " ".join(row.split()).startswith(
+        "database:orders database/orders failed the token is not accepted: the platform answered 401"
+    )
+    assert rest == ["", "2 polls, 1 fault."]
+    assert ended.code == 1
+
+
+def test_a_budget_that_is_too_small_is_told_with_numbers_and_is_no_fault(configure: Configure) -> None:
+    with running(dns_zones=40) as platform:
+        text = ACCOUNT.replace("timeout: 2s", "timeout: 2s\n    scripts: {discover: false}") + (
+            "collectors: {dns_statistics: {interval: 1s}, dns_record_scans: {enabled: false}}\n"
+        )
+        path = configure(text.replace("2000", "35"), url=platform.url, key=keys.API_KEY)
+        ended = invoke("check", "--config", path)
+    assert ended.out.splitlines()[-2] == (
+        "main: the targets ask for 40.1 requests/s, the budget gives 35 (polls would come 1.2 times as far apart as "
+        "configured): raise requests_per_second to 42.3 or lengthen intervals"
+    )
+    assert ended.code == 0
+
+
+def test_an_account_without_targets_says_that_nothing_is_polled(platform: Platform, configure: Configure) -> None:
+    text = ACCOUNT + FIXED.replace(", ids: [101, 104, 999]", "")
+    ended = invoke("check", "--config", configure(text, url=platform.url, key=keys.API_KEY))
+    assert ended.out.splitlines()[1] == (
+        "main                              not tried  nothing is polled: no target is configured, and none discovered"
+    )
+    assert ended.code == 0
+
+
+def test_offline_contacts_nothing(nobody: Nobody, configure: Configure) -> None:
+    text = ACCOUNT + "    dns_zones: {ids: [101, 102]}\ncollectors: {dns_statistics: {interval: 1s}}\n"
+    ended = invoke("check", "--offline", "--config", configure(text, url=nobody.url, key="any"))
+    assert ended.out == dedent("""\
+        The configuration is valid: 1 account, 0 databases, 0 queries.
+        Nothing was contacted; of the targets, those that discovery would find are not counted:
+        main: the targets ask for 2 requests/s, the budget gives 2000
+        """)
+    assert (ended.err, ended.code, nobody.is_called()) == ("", 0, False)
+
+
+@pytest.mark.parametrize("offline", [[], ["--offline"]])
+def test_a_wrong_configuration_is_told_whole_and_nothing_is_contacted(
+    nobody: Nobody, configure: Configure, offline: list[str]
+) -> None:
+    path = configure(ACCOUNT + "    timeuot: 3\nweb: {config_file: web.yml}\n", url=nobody.url, key="any")
+    (path.parent / "web.yml").write_text("basic_auth_users: {alice: secret}\nuser: alice\n")
+    ended = invoke("check", "--config", path, *offline)
+    assert ended.err.replace(f"{path.parent}/", "") == dedent("""\
+        config.yml:7: accounts[0].timeuot: unknown key; did you mean 'timeout'?
+        web.yml:1: basic_auth_users.alice: is no bcrypt hash; expected one such as $2y$10$…, as 'htpasswd -nBC 10' prints it
+        web.yml:2: user: unknown key
+        """)  # noqa: E501 - as it is printed
+    assert (ended.out, ended.code, nobody.is_called()) == ("", 1, False)
+
+
+def test_a_check_only_reads(platform: Platform, configure: Configure) -> None:
+    invoke("check", "--config", configure(ACCOUNT, url=platform.url, key=keys.API_KEY))
+    assert {method for method, _ in platform.requests} == {"GET"}
+
+
+def test_the_key_is_in_nothing_that_is_printed(platform: Platform, configure: Configure) -> None:
+    platform.fail(kind="status", path="/dnszone/103/statistics", status=400, body="no such key: sandbox-api-key")
+    ended = invoke("check", "--config", configure(ACCOUNT, url=platform.url, key=keys.API_KEY))
+    assert "no such key: ***" in ended.out
+    assert keys.API_KEY not in ended.out + ended.err
+
+
+def test_what_the_platform_says_cannot_steer_the_terminal(platform: Platform, configure: Configure) -> None:
+    platform.world.dns.zones.rename(104, "evil\x1b[2J\x9b31m.example")
+    ended = invoke("check", "--config", configure(ACCOUNT, url=platform.url, key=keys.API_KEY))
+    assert "evil [2J 31m.example" in ended.out
+    assert "\x1b" not in ended.out
+    assert "\x9b" not in ended.out
+
+
+def test_a_person_gets_a_table_that_fits_the_terminal_once_the_bar_is_gone(
+    platform: Platform, configure: Configure
+) -> None:
+    path = configure(ACCOUNT, url=platform.url, key=keys.API_KEY)
+    session = type_in(["check", "--config", str(path)], [], {})
+    bar, _, rest = session.seen.partition("account main\n")
+    plain = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", rest).splitlines()
+    assert "━" in bar
+    assert plain[0].split() == ["COLLECTOR", "TARGET", "RESULT", "DETAIL"]
+    assert max(map(len, plain)) <= 80
+    assert plain[-1] == "46 polls, 0 faults."
+    assert session.code == 0
+
+
+def test_ctrl_c_ends_a_check_without_a_word(nobody: Nobody, configure: Configure) -> None:
+    path = configure(ACCOUNT.replace("timeout: 2s", "timeout: 60s"), url=nobody.url, key="any")
+    with process("check", "--config", path) as check:
+        while not nobody.is_called():
+            pass
+        check.send(signal.SIGINT)
+        ended, seconds = check.wait()
+    assert (ended.out, ended.err, ended.code) == ("", "", 130)
+    assert seconds < 5
+
+
+def test_shards_ask_for_the_rate_limits_of_their_own_zones_only(configure: Configure) -> None:
+    listing = "/shield/metrics/rate-limits/"
+    asked = []
+    with running(shield_zones=12) as platform:
+        for index in range(3):
+            told = f"{ACCOUNT}shard: {{index: {index}, total: 3}}\n"
+            assert invoke("check", "--config", configure(told, url=platform.url, key=keys.API_KEY)).code == 0
+            asked.append({path for _, path in platform.requests if path.startswith(listing)})
+            platform.noted.clear()
+    assert sorted(path for paths in asked for path in paths) == sorted(f"{listing}{zone}" for zone in range(1, 13))
+    assert all(asked)

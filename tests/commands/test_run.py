@@ -1,0 +1,209 @@
+"""`run`: how it starts, how it ends, and what it says where it cannot start."""
+
+import signal
+import sqlite3
+from pathlib import Path
+from textwrap import dedent
+
+import httpx
+import pytest
+
+from exporter import __version__
+from exporter.sandbox import keys
+from exporter.settings import flags
+from tests.commands.conftest import Configure, Nobody
+from tests.commands.platform import Platform
+from tests.commands.shell import Ended, invoke, process
+
+ACCOUNT = """\
+accounts: [{name: main, base_url: '{url}', api_key: sandbox-api-key}]
+web: {listen: '127.0.0.1:0'}
+state: {path: state.db}
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_well_within_five_seconds(
+    platform: Platform, configure: Configure, number: signal.Signals, tmp_path: Path
+) -> None:
+    path = configure(ACCOUNT, url=platform.url)
+    with process("run", "--config", path, "--log.format", "json", cwd=tmp_path) as daemon:
+        url = daemon.read_log("serving")["url"]
+        assert "edge_exporter_build_info" in httpx.get(url).text
+        daemon.send(number)
+        ended, seconds = daemon.wait()
+    assert (ended.out, ended.code) == ("", 0)
+    assert seconds < 5
+    assert "Traceback" not in ended.err
+    assert sqlite3.connect(tmp_path / "state.db").execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_its_log_begins_with_what_it_is_and_what_it_goes_by(
+    platform: Platform, configure: Configure, tmp_path: Path
+) -> None:
+    path = configure(ACCOUNT, url=platform.url)
+    environ = {"EDGE_EXPORTER_CONFIG": "config.yml"}
+    with process("run", "--log.format", "json", environ=environ, cwd=tmp_path) as daemon:
+        told = daemon.read_log("started")
+    del told["timestamp"], told["level"]
+    assert told == {
+        "event": "started",
+        "version": __version__,
+        "config": str(path),
+        "state": str(tmp_path / "state.db"),
+        "accounts": 1,
+        "databases": 0,
+    }
+
+
+def test_without_files_its_log_says_so(platform: Platform, tmp_path: Path) -> None:
+    environ = {"EDGE_EXPORTER_BASE_URL": platform.url, "EDGE_EXPORTER_API_KEY": keys.API_KEY}
+    words = ("--log.format", "json", "--state.path", "null", "--web.listen", "127.0.0.1:0")
+    with process("run", *words, environ=environ, cwd=tmp_path) as daemon:
+        told = daemon.read_log("started")
+    assert (told["config"], told["state"], told["accounts"]) == (None, None, 1)
+    assert keys.API_KEY not in str(told)
+
+
+def test_a_reload_with_a_wrong_file_is_told_and_changes_nothing(
+    platform: Platform, configure: Configure, tmp_path: Path
+) -> None:
+    path = configure(ACCOUNT, url=platform.url)
+    with process("run", "--config", path, "--log.format", "json", cwd=tmp_path) as daemon:
+        daemon.read_log("serving")
+        path.write_text(path.read_text().replace("sandbox-api-key", "k, ca_file: gone.pem, timeuot: 3"))
+        daemon.send(signal.SIGHUP)
+        told = daemon.read_log("configuration refused, the old one stays in force")
+        assert told["faults"] == [f"{path}:1: accounts[0].timeuot: unknown key; did you mean 'timeout'?"]
+        path.write_text(path.read_text().replace(", timeuot: 3", ""))
+        daemon.send(signal.SIGHUP)
+        told = daemon.read_log("configuration refused, the old one stays in force")
+        assert told["faults"] == [f"{path}:1: accounts[0].ca_file: {tmp_path}/gone.pem does not exist"]
+
+
+def test_every_fault_has_a_line_on_standard_error(nobody: Nobody, configure: Configure) -> None:
+    path = configure(ACCOUNT.replace("sandbox-api-key", "k, timeuot: 3, budget: {max_in_flight: none}"), url=nobody.url)
+    ended = invoke("run", "--config", path, "--web.listen", "everywhere")
+    assert ended.err.replace(f"{path.parent}/", "") == dedent("""\
+        config.yml:1: accounts[0].budget.max_in_flight: found 'none', expected a whole number
+        config.yml:1: accounts[0].timeuot: unknown key; did you mean 'timeout'?
+        --web.listen: web.listen: found 'everywhere', expected host:port, [::1]:9877 or :9877
+        """)
+    assert (ended.out, ended.code, nobody.is_called()) == ("", 1, False)
+
+
+def test_nothing_to_do_says_what_suffices() -> None:
+    assert invoke("run") == Ended(
+        "",
+        "nothing to do: there is no account and no database; "
+        "EDGE_EXPORTER_BASE_URL and EDGE_EXPORTER_API_KEY suffice\n",
+        1,
+    )
+
+
+def test_an_address_that_is_taken_is_one_clear_line(nobody: Nobody, configure: Configure) -> None:
+    path = configure(ACCOUNT, url=nobody.url)
+    ended = invoke("run", "--config", path, "--web.listen", f"127.0.0.1:{nobody.port}", "--state.path", "null")
+    assert ended == Ended(
+        "",
+        f"cannot listen on 127.0.0.1:{nobody.port}: Address already in use (--web.listen chooses another address)\n",
+        1,
+    )
+
+
+@pytest.mark.parametrize(
+    ("listen", "reason"),
+    [("exporter.invalid:9877", ""), ("192.0.2.1:9877", "Cannot assign requested address")],
+)
+def test_an_address_that_is_not_ours_is_one_clear_line(
+    nobody: Nobody, configure: Configure, listen: str, reason: str
+) -> None:
+    ended = invoke("run", "--config", configure(ACCOUNT, url=nobody.url), "--web.listen", listen)
+    assert ended.err.startswith(f"cannot listen on {listen}: {reason}")
+    assert (ended.out, ended.code, ended.err.count("\n")) == ("", 1, 1)
+
+
+def test_a_state_file_that_another_process_has_is_one_clear_line(
+    platform: Platform, configure: Configure, tmp_path: Path
+) -> None:
+    path = configure(ACCOUNT.replace("state.db", str(tmp_path / "state.db")), url=platform.url)
+    with process("run", "--config", path, "--log.format", "json") as first:
+        first.read_log("serving")
+        ended = invoke("run", "--config", path)
+    assert (ended.out, ended.code, ended.err.count("\n")) == ("", 1, 1)
+    assert ended.err.startswith(f"{tmp_path}/state.db: another exporter (process ")
+    assert ended.err.endswith(") is using this state file\n")
+
+
+GALLERY: dict[str, bytes | None] = {
+    "missing": None,
+    "empty": b"",
+    "no mapping": b"- a\n- b\n",
+    "plain text": b"hello",
+    "a tab": b"accounts:\n\t- name: main\n",
+    "not UTF-8": b"\xff\xfe\x00a",
+    "control characters": b"accounts: \x07",
+    "an alias of itself": b"accounts: &a [*a]",
+    "a tag": b"accounts: !!python/object:os.system [ls]",
+    "two documents": b"a: 1\n---\nb: 2\n",
+    "too deep": b"accounts: " + b"[" * 5_000,
+    "all wrong": b"accounts: 1\ndatabases: x\ncollectors: []\nseries: 3\nstate: [1]\nshard: {index: 9}\nlog: 1\n",
+    "null": b"null\n",
+}
+
+
+@pytest.mark.parametrize("kind", GALLERY)
+@pytest.mark.parametrize("name", ["run", "check", "call"])
+def test_no_file_ends_in_anything_but_faults(name: str, kind: str, tmp_path: Path) -> None:
+    path, content = tmp_path / "config.yml", GALLERY[kind]
+    if content is not None:
+        path.write_bytes(content)
+    ended = invoke(name, "--config", path, *(["search"] if name == "call" else []))
+    assert (ended.out, ended.code) == ("", 2 if name == "call" else 1)
+    assert ended.err.strip()
+    assert "Traceback" not in ended.err
+
+
+def test_a_folder_is_no_configuration_file(tmp_path: Path) -> None:
+    assert invoke("run", "--config", tmp_path) == Ended("", f"{tmp_path}: is a directory, expected a file\n", 1)
+
+
+def test_an_unknown_flag_is_misuse_and_the_nearest_is_named() -> None:
+    ended = invoke("run", "--web.lisen", ":1")
+    assert (ended.out, ended.code) == ("", 2)
+    assert "No such option '--web.lisen'. Did you mean '--web.listen'?" in ended.err
+
+
+def test_every_flag_of_the_settings_stands_in_the_help() -> None:
+    told = invoke("run", "--help").out
+    for flag in ("--base-url", "--api-key-file", "--web.listen", "--collectors.dns-statistics.interval", "--log.level"):
+        assert flag in told
+    assert "--api-key " not in told
+
+
+def test_the_help_tells_the_variable_of_a_flag_by_a_rule_that_holds_for_all() -> None:
+    told = " ".join(invoke("run", "--help").out.split())
+    assert "--web.listen is EDGE_EXPORTER_WEB__LISTEN" in told
+    assert "PLATFORM_DATABASE_URL and PLATFORM_DATABASE_AUTH_TOKEN" in told
+    for flag in flags():
+        by_rule = flag.name.removeprefix("--").replace("-", "_").replace(".", "__").upper()
+        assert flag.variable == f"EDGE_EXPORTER_{by_rule}"
+
+
+@pytest.mark.parametrize("name", ["run", "check", "backfill", "call"])
+def test_a_command_that_reads_a_configuration_tells_its_exit_codes(name: str) -> None:
+    assert "Exit codes" in invoke(name, "--help").out
+
+
+def test_a_flag_goes_before_a_variable_and_a_variable_before_the_file(nobody: Nobody, configure: Configure) -> None:
+    path = configure(ACCOUNT.replace("127.0.0.1:0", "file"), url=nobody.url)
+    variable = {"EDGE_EXPORTER_WEB__LISTEN": "variable"}
+    assert "config.yml:2: web.listen: found 'file'" in invoke("run", "--config", path).err
+    assert "web.listen: found 'variable'" in invoke("run", "--config", path, environ=variable).err
+    assert "web.listen: found 'flag'" in invoke("run", "--config", path, "--web.listen", "flag", environ=variable).err
+
+
+def test_a_key_in_a_wrong_place_is_not_printed(nobody: Nobody, configure: Configure) -> None:
+    ended = invoke("run", "--config", configure(ACCOUNT, url=f"http://hunter2@127.0.0.1:{nobody.port}"))
+    assert ended.code == 1
+    assert "hunter2" not in ended.err

@@ -1,0 +1,153 @@
+"""The real parts that tests run: finds their programs, and starts a Prometheus."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[1]
+START_SECONDS = 60.0
+_LISTENING = re.compile(r"(?:Listening on\D+|address=)(127\.0\.0\.1:[1-9]\d*)")
+_READY = "ready to receive web requests"
+
+
+def find(*names: str, install: str = "", optional: bool = False) -> str:
+    """The path of a program under the first of its names that is there.
+
+    Looked for beside this Python, in the repository's node_modules, and on the path. Where it is missing the test is
+    skipped with the command that installs it; in CI, where the repository's own set-up installs it, the test fails.
+
+    Args:
+        names: the program's names.
+        install: the command that installs it; Debian's package of the first name by default.
+        optional: whether the repository's set-up leaves it out, so that CI may lack it as well.
+    """
+    places = [str(Path(sys.executable).parent), str(REPOSITORY / "node_modules" / ".bin"), os.environ.get("PATH", "")]
+    for name in names:
+        found = shutil.which(name, path=os.pathsep.join(places))
+        if found is not None:
+            return found
+    missing = f"{names[0]} is missing: {install or f'apt-get install --no-install-recommends {names[0]}'}"
+    if os.environ.get("CI") == "true" and not optional:
+        pytest.fail(missing)
+    pytest.skip(missing)
+
+
+def find_promtool() -> str:
+    """Prometheus's own checker and importer."""
+    return find("promtool", install="apt-get install --no-install-recommends prometheus")
+
+
+def find_alertmanager() -> str:
+    """The Alertmanager, under Debian's name or its own."""
+    return find("prometheus-alertmanager", "alertmanager")
+
+
+def create_blocks(history: Path, data: Path) -> None:
+    """Make a Prometheus's blocks of an OpenMetrics file with timestamps."""
+    subprocess.run(
+        [find_promtool(), *("tsdb", "create-blocks-from", "--max-block-duration=1200h", "openmetrics"), history, data],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
+
+
+class Prometheus:
+    """The HTTP API of a Prometheus that runs."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    def ask(self, query: str, **parameters: object) -> list[dict[str, Any]]:
+        """The result of an instant query; by default of this moment."""
+        return self._get("query", query=query, **parameters)
+
+    def ask_range(self, query: str, *, start: float, end: float, step: float | str) -> list[dict[str, Any]]:
+        """The result of a range query."""
+        return self._get("query_range", query=query, start=start, end=end, step=step)
+
+    def _get(self, path: str, **parameters: object) -> list[dict[str, Any]]:
+        form = urllib.parse.urlencode(parameters).encode()
+        with urllib.request.urlopen(f"{self.url}/api/v1/{path}", form, timeout=30) as answer:  # noqa: S310 - loopback
+            result: list[dict[str, Any]] = json.load(answer)["data"]["result"]
+        return result
+
+
+def scraping(*targets: str, interval: str = "1s") -> dict[str, Any]:
+    """A configuration that scrapes targets as the job `edge`; none for one that only serves what it holds."""
+    job = {"job_name": "edge", "honor_labels": True, "static_configs": [{"targets": targets}]}
+    return {"global": {"scrape_interval": interval}, "scrape_configs": [job] if targets else []}
+
+
+@contextmanager
+def prometheus_running(home: Path, config: dict[str, Any] | None = None) -> Iterator[Prometheus]:
+    """A Prometheus that serves `home/data` on a port of its own, and ends with the block."""
+    program = find("prometheus")
+    file = home / "prometheus.yml"
+    file.write_text(json.dumps(config if config is not None else scraping()))
+    process = subprocess.Popen(
+        [
+            program,
+            f"--config.file={file}",
+            f"--storage.tsdb.path={home / 'data'}",
+            "--storage.tsdb.retention.time=100y",
+            "--web.listen-address=127.0.0.1:0",
+        ],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    log = _Log(process)
+    try:
+        yield Prometheus(log.url())
+    finally:
+        process.terminate()
+        process.wait(timeout=30)
+        log.end()
+
+
+class _Log:
+    """Reads what a Prometheus says, to its end: a full pipe would hold it up."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+        self._lines: list[str] = []
+        self._told = threading.Event()
+        self._url = ""
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def url(self) -> str:
+        """Where it listens, once it is ready."""
+        self._told.wait(START_SECONDS)
+        assert self._url, f"prometheus did not start: {''.join(self._lines[-3:])}"
+        return self._url
+
+    def end(self) -> None:
+        """Read the rest."""
+        self._reader.join()
+        assert self._process.stderr is not None
+        self._process.stderr.close()
+
+    def _read(self) -> None:
+        assert self._process.stderr is not None
+        is_ready = False
+        for line in self._process.stderr:
+            self._lines.append(line)
+            # The two come in either order.
+            if found := _LISTENING.search(line):
+                self._url = f"http://{found.group(1)}"
+            is_ready = is_ready or _READY in line
+            if self._url and is_ready:
+                self._told.set()
+        self._told.set()

@@ -1,0 +1,116 @@
+"""The command line as a whole."""
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from exporter import __version__
+from exporter.cli import COMMANDS, command
+from tests.commands.shell import PROGRAM, Ended, clean, invoke
+
+
+def test_the_version_is_the_package_s_own() -> None:
+    assert invoke("--version") == Ended(f"edge-exporter, version {__version__}\n", "", 0)
+
+
+@pytest.mark.parametrize("word", ["-h", "--help"])
+def test_help_lists_every_command_with_a_sentence(word: str) -> None:
+    ended = invoke(word)
+    listed = " ".join(ended.out[ended.out.index("Commands:") :].split())
+    assert listed == "Commands: " + " ".join(f"{name} {entry.help}" for name, entry in COMMANDS.items())
+    assert (ended.err, ended.code) == ("", 0)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_is_there_and_explains_itself(name: str) -> None:
+    loaded = command.get_command(click.Context(command), name)
+    assert loaded is not None
+    assert loaded.name == name
+    for word in ("-h", "--help"):
+        ended = invoke(name, word)
+        assert ended.out.startswith(f"Usage: edge-exporter {name} [OPTIONS]")
+        assert (ended.err, ended.code) == ("", 0)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_option_has_a_help_text(name: str) -> None:
+    loaded = command.get_command(click.Context(command), name)
+    assert loaded is not None
+    options = [parameter for parameter in loaded.params if isinstance(parameter, click.Option)]
+    assert [option.name for option in options if not option.help] == []
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("chekc", "there is no command 'chekc'; did you mean 'check'?"),
+        ("serve-everything", "there is no command 'serve-everything'"),
+        ("--verbose", "No such option '--verbose'. Did you mean '--version'?"),
+    ],
+)
+def test_what_is_no_command_is_misuse(word: str, said: str) -> None:
+    ended = invoke(word)
+    assert (ended.out, ended.code) == ("", 2)
+    assert ended.err.rstrip().endswith(f"Error: {said}")
+
+
+def test_the_command_line_loads_nothing_that_a_command_is_made_of() -> None:
+    code = "import json, sys, exporter.cli; print(json.dumps(sorted(sys.modules)))"
+    loaded = json.loads(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout)
+    heavy = {"pydantic", "httpx", "aiohttp", "apscheduler", "starlette", "uvicorn", "structlog", "rich", "yaml"}
+    assert heavy.intersection(loaded) == set()
+
+
+@pytest.mark.parametrize("word", ["", "ch", "--v"])
+def test_completing_a_command_loads_none(word: str) -> None:
+    asked = {"_EDGE_EXPORTER_COMPLETE": "bash_complete", "COMP_WORDS": f"edge-exporter {word}", "COMP_CWORD": "1"}
+    found = subprocess.run(PROGRAM, capture_output=True, text=True, check=True, env=clean(asked)).stdout.splitlines()
+    known = [*COMMANDS, "--version"] if word.startswith("-") else list(COMMANDS)
+    assert found == [f"plain,{name}" for name in known if name.startswith(word)]
+
+
+def test_operations_and_parameters_are_completed() -> None:
+    call = command.get_command(click.Context(command), "call")
+    assert call is not None
+    context = click.Context(call)
+    operation, arguments = (one for one in call.params if isinstance(one, click.Argument))
+    names = [item.value for item in operation.shell_complete(context, "dns_")]
+    assert names == ["dns_statistics", "dns_record_scan"]
+    context.params = {"operation": "dns_statistics", "arguments": ("id=5",)}
+    found = [(item.value, item.help) for item in arguments.shell_complete(context, "dateT")]
+    assert found == [("dateTo=", "Last moment of the window.")]
+
+
+def test_a_reader_that_has_read_enough_is_no_reason_for_a_trace() -> None:
+    with subprocess.Popen(
+        [*PROGRAM, "metrics", "--format", "json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=clean()
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.read(10)
+        process.stdout.close()
+        assert process.stderr.read() == b""
+
+
+def test_a_full_disk_is_one_clear_line() -> None:
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run([*PROGRAM, "metrics"], stdout=full, stderr=subprocess.PIPE, check=False, env=clean())
+    assert (ended.stderr, ended.returncode) == (b"the output cannot be written: No space left on device\n", 1)
+
+
+def test_ctrl_c_while_a_command_is_loaded_ends_it_without_a_word() -> None:
+    code = (
+        "import os, signal, sys; from importlib.abc import MetaPathFinder\n"
+        "class Interrupting(MetaPathFinder):\n"
+        "    def find_spec(self, name, path, target=None):\n"
+        "        if name == 'pydantic': os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Interrupting()); sys.argv = ['edge-exporter', 'check', '--help']\n"
+        "from exporter.__main__ import main; main()\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, env=clean())
+    assert (ended.stdout, ended.stderr, ended.returncode) == (b"", b"", -signal.SIGINT)
