@@ -1,0 +1,1 @@
+"""Grafana dashboards as code; the JSON they generate stands in dashboards/ at the top."""

@@ -1,0 +1,1 @@
+"""The dashboards, one module a page."""

@@ -1,0 +1,106 @@
+"""The pieces from which every query is put together.
+
+Several exporters may serve the same target: replicas, or two pods while shards change hands. So a gauge is
+`max without (instance, pod)` before anything is summed, and a counter's rate is taken first (a rate of a maximum
+would see resets that never were), then the maximum, then the sum.
+"""
+
+# What a variable offers for All is the expression `.*`, so each matcher holds for one value, for some and for all,
+# and the length of a query does not grow with the number of zones.
+JOB = 'job=~"$job"'
+ACCOUNT = 'account=~"$account"'
+ZONE = 'zone_id=~"$zone"'
+SCRIPT = 'script_id=~"$script"'
+SHIELD_ZONE = 'shield_zone_id=~"$shield_zone"'
+DATABASE = 'database=~"$database"'
+INSTANCE = 'instance=~"$instance"'
+
+# Variables by themselves, for what takes a number.
+TOP = "$top"
+
+# Puts a query's ranking at the end of the time range, so that a graph shows the same few series from end to end.
+AT_END = " @ end()"
+
+
+def series(name: str, *matchers: str, at: str = "") -> str:
+    """Select a family's series; `at` is an offset or an `@` modifier."""
+    return name + "{" + ", ".join((JOB, *matchers)) + "}" + at
+
+
+def gauge(name: str, *matchers: str, at: str = "") -> str:
+    """Take a gauge once, however many exporters serve it."""
+    return f"max without (instance, pod) ({series(name, *matchers, at=at)})"
+
+
+def rate(name: str, *matchers: str, at: str = "") -> str:
+    """Take a counter's increase a second once, however many exporters serve it."""
+    return f"max without (instance, pod) (rate({series(name, *matchers)}[$__rate_interval]{at}))"
+
+
+def increase(name: str, *matchers: str, over: str) -> str:
+    """Take a counter's increase over a fixed time once, however many exporters serve it."""
+    return f"max without (instance, pod) (increase({series(name, *matchers)}[{over}]))"
+
+
+def own_rate(name: str, *matchers: str) -> str:
+    """Take the rate of a counter of the program's own: each process counts its own work, so these add up."""
+    return f"rate({series(name, *matchers)}[$__rate_interval])"
+
+
+def total(expr: str, *labels: str) -> str:
+    """Sum by labels, or to one number."""
+    return _aggregate("sum", expr, labels)
+
+
+def highest(expr: str, *labels: str) -> str:
+    """Take the maximum by labels, or of all."""
+    return _aggregate("max", expr, labels)
+
+
+def lowest(expr: str, *labels: str) -> str:
+    """Take the minimum by labels, or of all."""
+    return _aggregate("min", expr, labels)
+
+
+def count(expr: str, *labels: str) -> str:
+    """Count series by labels, or all of them."""
+    return _aggregate("count", expr, labels)
+
+
+def top(expr: str, limit: int | str = TOP) -> str:
+    """Take the series of the largest values."""
+    return f"topk({limit}, {expr})"
+
+
+def bottom(expr: str, limit: int | str = TOP) -> str:
+    """Take the series of the smallest values."""
+    return f"bottomk({limit}, {expr})"
+
+
+def among(expr: str, ranking: str, *labels: str) -> str:
+    """Keep those series of `expr` whose labels also stand in `ranking`."""
+    return f"({expr}) and on ({', '.join(labels)}) {ranking}"
+
+
+def ratio(part: str, whole: str, *labels: str) -> str:
+    """Divide by what is above zero, matched on labels, of which there may be more on the left; all of them stay."""
+    return f"{part} / on ({', '.join(labels)}) group_left () ({whole} > 0)"
+
+
+def or_zero(expr: str, while_there_is: str) -> str:
+    """Give 0 where `expr` finds nothing, but only while the thing is measured: no data must not look healthy."""
+    return f"({expr}) or 0 * count({while_there_is})"
+
+
+def age(name: str, *matchers: str) -> str:
+    """Take the seconds since a time that a gauge holds."""
+    return f"(time() - {gauge(name, *matchers)})"
+
+
+def milliseconds(expr: str) -> str:
+    """Turn a time in seconds into what Grafana's date units take."""
+    return f"1000 * {expr}"
+
+
+def _aggregate(operator: str, expr: str, labels: tuple[str, ...]) -> str:
+    return f"{operator} by ({', '.join(labels)}) ({expr})" if labels else f"{operator}({expr})"

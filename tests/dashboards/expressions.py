@@ -1,0 +1,108 @@
+"""PromQL expressions taken apart, so that rules can be held against every part."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+import promql_parser
+from promql_parser import (
+    AggModifierType,
+    AggregateExpr,
+    BinaryExpr,
+    Call,
+    Expr,
+    MatrixSelector,
+    ParenExpr,
+    SubqueryExpr,
+    UnaryExpr,
+    VectorSelector,
+)
+
+from exporter.dashboards.inventory import Use, filled_in
+
+# Lengths that no query would use by itself, by which Grafana's are known again.
+RATE_INTERVAL = timedelta(minutes=17)
+RANGE = timedelta(minutes=19)
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """A selector with all that stands around it, the nearest first."""
+
+    selector: VectorSelector
+    around: tuple[Expr, ...]
+
+    @property
+    def name(self) -> str:
+        """The series' name, empty where it is matched by an expression."""
+        return self.selector.name or ""
+
+    @property
+    def call(self) -> str:
+        """The function that takes the selector's range, empty where none does."""
+        for expr in self.around:
+            if isinstance(expr, Call):
+                return expr.func.name
+            if isinstance(expr, AggregateExpr | BinaryExpr):
+                break
+        return ""
+
+    @property
+    def range(self) -> timedelta | None:
+        """The selector's range, where it has one."""
+        nearest = self.around[0] if self.around else None
+        return nearest.range if isinstance(nearest, MatrixSelector) else None
+
+    @property
+    def aggregation(self) -> str:
+        """The aggregation around it, in PromQL's words."""
+        for expr in self.around:
+            if isinstance(expr, AggregateExpr):
+                return f"{expr.op} {expr.modifier}"
+        return ""
+
+
+def parse(use: Use) -> Expr:
+    """Parse a query, with lengths in place of Grafana's that can be told from any other."""
+    marked = use.expr.replace("$__rate_interval", "17m").replace("$__range", "19m")
+    return promql_parser.parse(filled_in(replace(use, expr=marked)))
+
+
+def parts(expr: Expr) -> tuple[Expr, ...]:
+    """The expressions of which one is made."""
+    match expr:
+        case AggregateExpr():
+            return (expr.expr, expr.param) if isinstance(expr.param, Expr) else (expr.expr,)
+        case BinaryExpr():
+            return (expr.lhs, expr.rhs)
+        case Call():
+            return tuple(expr.args)
+        case MatrixSelector():
+            return (expr.vector_selector,)
+        case ParenExpr() | SubqueryExpr() | UnaryExpr():
+            return (expr.expr,)
+        case _:
+            return ()
+
+
+def walk(expr: Expr, around: tuple[Expr, ...] = ()) -> Iterator[tuple[Expr, tuple[Expr, ...]]]:
+    """Every part with what stands around it, the nearest first."""
+    yield expr, around
+    for part in parts(expr):
+        yield from walk(part, (expr, *around))
+
+
+def selected(use: Use) -> list[Selected]:
+    """Every selector of a query."""
+    return [Selected(part, around) for part, around in walk(parse(use)) if isinstance(part, VectorSelector)]
+
+
+def labels_kept(expr: Expr) -> frozenset[str]:
+    """The labels by which an expression's own parts group or match, as far as they are named."""
+    labels: set[str] = set()
+    for part, _ in walk(expr):
+        if isinstance(part, AggregateExpr) and part.modifier and part.modifier.type == AggModifierType.By:
+            labels.update(part.modifier.labels)
+        if isinstance(part, BinaryExpr) and part.modifier and part.modifier.matching:
+            labels.update(part.modifier.matching.labels)
+    return frozenset(labels)

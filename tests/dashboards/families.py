@@ -1,0 +1,100 @@
+"""The families that dashboards may use: those of the collectors, and those of the program's own telemetry."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from prometheus_client import CollectorRegistry
+
+from exporter.collectors.catalogue import CATALOGUE
+from exporter.metric import Kind
+from exporter.store import HEALTH as OF_TARGETS
+from exporter.telemetry import Telemetry
+
+# Put on by the scrape.
+SCRAPE_LABELS = frozenset({"job", "instance", "pod"})
+
+# A user's own query named N is the family edge_database_N.
+USERS_FAMILY = "edge_database_.+"
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a query may rely on.
+
+    Attributes:
+        polled_every: the default interval of the collector, 0 for what the program says of itself.
+        of_process: whether each process counts its own, so that over processes it adds up.
+    """
+
+    labels: frozenset[str]
+    counter: bool = False
+    histogram: bool = False
+    polled_every: float = 0
+    of_process: bool = False
+
+
+def _own(*labels: str, counter: bool = False, histogram: bool = False) -> Known:
+    return Known(frozenset(labels), counter=counter, histogram=histogram, of_process=True)
+
+
+def _exporters() -> dict[str, Known]:
+    """The health of targets, which replicas share, and the telemetry, which each process keeps of itself."""
+    known = {info.name: Known(frozenset(info.labels)) for info in OF_TARGETS}
+    for info in Telemetry(CollectorRegistry(), "0").families():
+        kind = {Kind.COUNTER: {"counter": True}, Kind.HISTOGRAM: {"histogram": True}}.get(info.kind, {})
+        # A script's budget is of the configuration, which replicas share too.
+        shared = info.name.startswith("edge_script_")
+        known[info.name] = Known(frozenset(info.labels), of_process=not shared, **kind)
+    return known
+
+
+HEALTH: Mapping[str, Known] = MappingProxyType(_exporters())
+
+# Of the client library, of Prometheus's scrapes, and of its rules.
+OTHERS: Mapping[str, Known] = MappingProxyType(
+    {
+        "process_cpu_seconds_total": _own(counter=True),
+        "process_max_fds": _own(),
+        "process_open_fds": _own(),
+        "process_resident_memory_bytes": _own(),
+        "process_start_time_seconds": _own(),
+        "python_gc_collections_total": _own("generation", counter=True),
+        "scrape_duration_seconds": _own(),
+        "scrape_samples_scraped": _own(),
+        "up": _own(),
+        "ALERTS": _own(
+            "alertname",
+            "alertstate",
+            "severity",
+            "area",
+            "account",
+            "name",
+            "domain",
+            "script",
+        ),
+    }
+)
+
+
+def platform_families() -> dict[str, Known]:
+    """Every family of the catalogue."""
+    return {
+        info.name: Known(frozenset(info.labels), counter=info.kind.value == "counter", polled_every=collector.interval)
+        for collector in CATALOGUE
+        for info in collector.families
+    }
+
+
+def known_families() -> dict[str, Known]:
+    """Every family that a query may name."""
+    return {**platform_families(), **HEALTH, **OTHERS}
+
+
+def family_of(name: str) -> str:
+    """Name the family of a series: a histogram's series have suffixes of their own."""
+    for suffix in ("_bucket", "_sum", "_count"):
+        stem = name.removesuffix(suffix)
+        if stem != name and stem in HEALTH and HEALTH[stem].histogram:
+            return stem
+    return name

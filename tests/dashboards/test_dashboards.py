@@ -1,0 +1,342 @@
+"""The dashboards' JSON, by the rules of Grafana's public linter and by those of this project."""
+
+import json
+import re
+import warnings
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from exporter.dashboards import links
+from exporter.dashboards.__main__ import main
+from exporter.dashboards.grafana import GRID, generate
+from exporter.dashboards.inventory import PAGES
+from exporter.dashboards.page import Colour, Page, Panel, Table
+from exporter.dashboards.sdk import JSONEncoder, dashboard
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", DeprecationWarning)
+    from grafana_foundation_sdk.cog.plugins import register_default_plugins
+
+COMMITTED = Path(__file__).parents[2] / "dashboards"
+
+# Ids of @grafana/data's value formats, of those that the dashboards use.
+UNITS = frozenset(
+    {
+        "bytes",
+        "cpm",
+        "currencyUSD",
+        "dateTimeAsIso",
+        "dateTimeFromNow",
+        "none",
+        "ops",
+        "percentunit",
+        "reqps",
+        "s",
+        "short",
+        "string",
+    }
+)
+
+# Addresses that people bookmark and that alerts may link to: they never change.
+UIDS = ("edge-overview", "edge-dns", "edge-scripts", "edge-shield", "edge-database", "edge-exporter")
+
+every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.uid)
+every_panel = pytest.mark.parametrize(
+    "panel", [panel for page in PAGES for panel in page.panels], ids=lambda panel: panel.title
+)
+
+
+def loaded(page: Page) -> dict[str, Any]:
+    """The page's JSON as Grafana reads it."""
+    parsed: dict[str, Any] = json.loads(generate(page))
+    return parsed
+
+
+def drawn(page: Page) -> list[dict[str, Any]]:
+    """All panels of the page's JSON but the headings, those of folded rows included."""
+    flat: list[dict[str, Any]] = []
+    for panel in loaded(page)["panels"]:
+        flat.extend(panel["panels"] if panel["type"] == "row" else [panel])
+    return flat
+
+
+@every_page
+def test_committed_is_what_the_code_generates(page: Page) -> None:
+    """`make generate` leaves nothing to commit."""
+    assert (COMMITTED / f"{page.uid}.json").read_text(encoding="utf-8") == generate(page)
+
+
+def test_nothing_else_is_committed() -> None:
+    """There is no dashboard that no code generates."""
+    assert {path.name for path in COMMITTED.glob("*.json")} == {f"{uid}.json" for uid in UIDS}
+
+
+@every_page
+def test_is_read_whole_by_the_sdk(page: Page) -> None:
+    """A misspelt or misplaced key would be lost on the way through the SDK's strict models."""
+    register_default_plugins()
+    raw = loaded(page)
+
+    assert json.loads(JSONEncoder().encode(dashboard.Dashboard.from_json(raw))) == raw
+
+
+def test_addresses_are_steady() -> None:
+    """Bookmarks and links from alerts go on to work."""
+    assert tuple(page.uid for page in PAGES) == UIDS
+
+
+@every_page
+def test_is_not_editable(page: Page) -> None:
+    """An edit in Grafana would be lost at the next provisioning: it is refused instead."""
+    assert loaded(page)["editable"] is False
+
+
+@every_page
+def test_has_a_templated_data_source(page: Page) -> None:
+    """The data source is chosen on the page, and nothing names another."""
+    raw = loaded(page)
+    chosen = [variable for variable in raw["templating"]["list"] if variable["type"] == "datasource"]
+
+    assert [(variable["name"], variable["label"], variable["query"]) for variable in chosen] == [
+        ("datasource", "Data source", "prometheus")
+    ]
+    assert set(re.findall(r'"uid": "([^"]+)"', generate(page))) == {page.uid, "${datasource}"}
+
+
+@every_page
+def test_choices_take_several_values_and_all(page: Page) -> None:
+    """A choice is of several values or All, which is an expression as short with 3,000 zones as with 3."""
+    chosen = [variable for variable in loaded(page)["templating"]["list"] if variable["type"] == "query"]
+
+    assert chosen
+    for variable in chosen:
+        assert variable["multi"] is True
+        assert variable["includeAll"] is True
+        assert variable["allValue"] == ".*"
+        assert variable["current"] == {"selected": True, "text": ["All"], "value": ["$__all"]}
+        assert variable["refresh"] == 2, "read anew when the time range changes"
+        assert variable["label"]
+        assert variable["description"]
+
+
+@pytest.mark.parametrize(
+    ("name", "series", "expected"),
+    [
+        ("zone", '{domain="a.example", zone_id="101"} 1 1700000000000', ("a.example", "101")),
+        ("zone", '{domain="a.example",zone_id="101"} 1 1700000000000', ("a.example", "101")),
+        ("zone", '{zone_id="101"} 1 1700000000000', (None, "101")),
+        ("script", '{script="router",script_id="7"} 1 1700000000000', ("router", "7")),
+        ("script", '{script_id="7"} 1 1700000000000', (None, "7")),
+        ("shield_zone", '{pull_zone="shop",shield_zone_id="3"} 1 1700000000000', ("shop", "3")),
+        ("shield_zone", '{shield_zone_id="3"} 1 1700000000000', (None, "3")),
+    ],
+)
+def test_things_are_chosen_by_id_and_shown_by_name(name: str, series: str, expected: tuple[str | None, str]) -> None:
+    """A name is read where there is one; a thing without a name is offered by its id."""
+    regex = next(
+        variable["regex"]
+        for page in PAGES
+        for variable in loaded(page)["templating"]["list"]
+        if variable["name"] == name
+    )
+    pattern = re.compile(regex.strip("/").replace("(?<", "(?P<"))
+    found = pattern.search(series)
+
+    assert found is not None
+    assert (found.group("text"), found.group("value")) == expected
+
+
+@every_page
+def test_panels_have_titles_words_sources_and_queries(page: Page) -> None:
+    """Every panel says what it is, and asks the chosen data source something."""
+    for panel in drawn(page):
+        assert panel["title"]
+        assert len(panel["description"]) > 80, panel["title"]
+        assert panel["datasource"] == {"type": "prometheus", "uid": "${datasource}"}
+        assert panel["targets"], panel["title"]
+        for target in panel["targets"]:
+            assert target["datasource"] == {"type": "prometheus", "uid": "${datasource}"}
+            assert target["expr"]
+            assert target["interval"], panel["title"]
+            assert target["instant"] is not target["range"]
+
+
+@every_page
+def test_units_are_grafanas(page: Page) -> None:
+    """Every panel and every column of a table has a unit that Grafana knows."""
+    for panel in drawn(page):
+        units = {panel["fieldConfig"]["defaults"]["unit"]}
+        units |= {
+            override["value"]
+            for group in panel["fieldConfig"]["overrides"]
+            for override in group["properties"]
+            if override["id"] == "unit"
+        }
+
+        assert units - UNITS == set(), panel["title"]
+
+
+@every_panel
+def test_words_say_what_to_do(panel: Panel) -> None:
+    """A panel that can turn red says what to do then, and any other what to do when it looks wrong."""
+    heading = "**When it is red:**" if Colour.BAD in panel.colours else "**When it looks wrong:**"
+
+    assert panel.description.count(heading) == 1
+    assert panel.shows.endswith(".")
+    assert panel.act.endswith(".")
+
+
+@every_page
+def test_panels_do_not_overlap_and_leave_no_holes(page: Page) -> None:
+    """The panels of a row fill the grid from edge to edge, each cell once."""
+    cells: Counter[tuple[int, int]] = Counter()
+    height = 0
+    for panel in loaded(page)["panels"]:
+        for box in [panel["gridPos"], *(inner["gridPos"] for inner in panel.get("panels", []))]:
+            assert 0 <= box["x"] < box["x"] + box["w"] <= GRID, panel["title"]
+            cells.update(
+                (x, y) for x in range(box["x"], box["x"] + box["w"]) for y in range(box["y"], box["y"] + box["h"])
+            )
+            height = max(height, box["y"] + box["h"])
+
+    assert {cell: count for cell, count in cells.items() if count > 1} == {}
+    assert {(x, y) for x in range(GRID) for y in range(height)} - cells.keys() == set()
+
+
+@every_page
+def test_panels_are_known_by_their_titles(page: Page) -> None:
+    """Titles are of one panel alone, and so are the ids that come of them, which links to a panel carry."""
+    titles = [panel.title for panel in page.panels]
+    ids = [panel["id"] for panel in loaded(page)["panels"]] + [panel["id"] for panel in drawn(page)]
+    rows = len(page.rows)
+
+    assert len(titles) == len(set(titles))
+    assert len(set(ids)) == len(titles) + rows
+
+
+@every_page
+def test_pages_link_to_each_other(page: Page) -> None:
+    """Each page has the menu of all, which keeps the time range and the choices."""
+    raw = loaded(page)
+    menu = raw["links"][0]
+
+    assert raw["tags"] == [links.TAG]
+    assert (menu["type"], menu["tags"], menu["includeVars"], menu["keepTime"]) == (
+        "dashboards",
+        [links.TAG],
+        True,
+        True,
+    )
+
+
+@every_page
+def test_links_of_rows_lead_to_choices_that_exist(page: Page) -> None:
+    """A link names a page that there is, choices that it has, and columns of the row."""
+    choices = {other.uid: {variable.name for variable in other.variables} for other in PAGES}
+    for panel in page.panels:
+        if not isinstance(panel.view, Table):
+            continue
+        titles = {column.title for column in panel.view.columns}
+        for column in panel.view.columns:
+            if not column.link:
+                continue
+            uid = re.match(r"/d/([a-z-]+)\?", column.link)
+            named = re.findall(r"var-([a-z_]+)=\$\{__data\.fields\.(\w+)\}", column.link)
+
+            assert uid is not None
+            assert uid.group(1) in choices
+            assert {name for name, _ in named} <= choices[uid.group(1)]
+            assert {title for _, title in named} <= titles, panel.title
+
+
+@every_panel
+def test_tables_show_what_their_queries_give(panel: Panel) -> None:
+    """Each column without a label has a query, the sorted column is shown, and headings are told apart."""
+    if not isinstance(panel.view, Table) or not panel.view.columns:
+        return
+    titles = [column.title for column in panel.view.columns]
+    values = [column for column in panel.view.columns if not column.label]
+
+    assert len(values) <= len(panel.queries)
+    assert panel.view.sort in titles
+    assert len(titles) == len(set(titles))
+
+
+@every_panel
+def test_legends_name_labels_that_the_query_keeps(panel: Panel) -> None:
+    """A legend names only labels by which its query groups or selects."""
+    for query in panel.queries:
+        for label in re.findall(r"\{\{(\w+)\}\}", query.legend):
+            assert re.search(rf"\b{label}\b", query.expr) or label in {"le", "instance", "measured"}, query.legend
+
+
+def test_check_passes_on_what_was_generated(tmp_path: Path) -> None:
+    """What the command writes, it finds right."""
+    written = CliRunner().invoke(main, ["--output", str(tmp_path)])
+    checked = CliRunner().invoke(main, ["--check", "--output", str(tmp_path)])
+
+    assert (written.exit_code, checked.exit_code, checked.output) == (0, 0, "")
+
+
+def test_check_names_the_files_that_differ(tmp_path: Path) -> None:
+    """A changed, a missing and an unknown file are each named, and nothing is written."""
+    CliRunner().invoke(main, ["--output", str(tmp_path)])
+    (tmp_path / "edge-dns.json").write_text("{}\n")
+    (tmp_path / "edge-shield.json").unlink()
+    (tmp_path / "mine.json").write_text("{}\n")
+
+    checked = CliRunner().invoke(main, ["--check", "--output", str(tmp_path)])
+
+    assert checked.exit_code == 1
+    assert checked.output.splitlines() == [
+        f"{tmp_path}/edge-dns.json is not what the code generates",
+        f"{tmp_path}/edge-shield.json is missing",
+        f"{tmp_path}/mine.json is generated by no page",
+    ]
+    assert (tmp_path / "edge-dns.json").read_text() == "{}\n"
+
+
+def test_json_is_steady() -> None:
+    """Keys are sorted, two spaces indent, and the file ends with a newline: changes are read as diffs."""
+    for page in PAGES:
+        text = generate(page)
+
+        assert text == json.dumps(json.loads(text), sort_keys=True, indent=2) + "\n"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.uid)
+def test_titles_fit_into_their_panels_on_a_screen_of_ordinary_width(page: Page) -> None:
+    """A letter of a title takes at most eight points, and a panel's frame and information mark forty."""
+    long = [panel.title for panel in page.panels if len(panel.title) * 8 + 40 > panel.width * 1432 / 24]
+
+    assert long == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.uid)
+def test_columns_fit_into_their_tables_on_a_screen_of_ordinary_width(page: Page) -> None:
+    """A table scrolls up and down, but no column is out of sight."""
+    wide = {
+        panel.title: sum(column.width or 60 for column in panel.view.columns)
+        for panel in page.panels
+        if isinstance(panel.view, Table)
+        if sum(column.width or 60 for column in panel.view.columns) > panel.width * 1432 / 24 - 10
+    }
+
+    assert wide == {}
+
+
+def test_bars_begin_at_nothing() -> None:
+    """Without a least value Grafana would draw the shortest bar without a length."""
+    gauges = [
+        panel
+        for page in PAGES
+        for outer in json.loads(generate(page))["panels"]
+        for panel in (outer, *outer.get("panels", ()))
+        if panel["type"] == "bargauge"
+    ]
+
+    assert {panel["fieldConfig"]["defaults"]["min"] for panel in gauges} == {0}

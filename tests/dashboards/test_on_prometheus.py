@@ -1,0 +1,156 @@
+"""Every query on a real Prometheus that holds a month of a small platform, served by two exporters at once."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exporter.dashboards.inventory import PAGES, Kind, Use, filled_in, queries
+from exporter.dashboards.page import Page, Panel, Table
+from tests.dashboards import world
+from tests.real_parts import Prometheus, create_blocks, prometheus_running
+
+pytestmark = pytest.mark.real
+
+USES = queries()
+every_query = pytest.mark.parametrize("use", USES, ids=lambda use: f"{use.page} {use.kind.value}: {use.place}")
+
+# What compares with the past finds something as soon as there is a past, in health too.
+OF_HISTORY = "Prometheus has held the counters"
+
+
+class Month:
+    """A Prometheus that holds the month, and is asked as a page asks."""
+
+    def __init__(self, prometheus: Prometheus) -> None:
+        self.prometheus = prometheus
+
+    def ask(self, use: Use, moment: datetime) -> list[Any]:
+        """Ask what a page would show at a moment."""
+        at = moment.timestamp()
+        span = timedelta(days=30) if use.step == "1d" else timedelta(hours=1)
+        if use.instant:
+            return self.prometheus.ask(filled_in(use), time=at)
+        start = at - span.total_seconds()
+        return self.prometheus.ask_range(filled_in(use), start=start, end=at, step=use.step)
+
+    def value(self, page: str, place: str, moment: datetime, *, query: int = 0, **labels: str) -> float:
+        """The newest value of a panel's query, of the series with these labels."""
+        use = [use for use in USES if (use.page, use.kind, use.place) == (page, Kind.PANEL, place)][query]
+        found = [
+            float(series["values"][-1][1] if "values" in series else series["value"][1])
+            for series in self.ask(use, moment)
+            if labels.items() <= series["metric"].items()
+        ]
+        assert len(found) == 1
+        return found[0]
+
+
+@contextmanager
+def month_served(home: Path, scene: world.Scene = world.SMALL) -> Iterator[Month]:
+    """A Prometheus that holds a world's month."""
+    file = home / "month.om"
+    with file.open("w") as written:
+        written.writelines(world.openmetrics(scene))
+    create_blocks(file, home / "data")
+    file.unlink()
+    with prometheus_running(home) as prometheus:
+        yield Month(prometheus)
+
+
+@pytest.fixture(scope="module")
+def month(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Month]:
+    """The month, for all tests."""
+    with month_served(tmp_path_factory.mktemp("prometheus")) as served:
+        yield served
+
+
+@every_query
+def test_finds_something_where_all_is_well(month: Month, use: Use) -> None:
+    """A healthy platform fills every panel but those that speak of trouble, and leaves those empty."""
+    found = month.ask(use, world.HEALTHY_UNTIL)
+
+    if use.quiet and not use.quiet.startswith(OF_HISTORY):
+        assert found == []
+    else:
+        assert found
+
+
+@every_query
+def test_finds_something_in_trouble(month: Month, use: Use) -> None:
+    """With every kind of trouble at once, every panel has something to show."""
+    assert month.ask(use, world.END)
+
+
+@pytest.mark.parametrize(
+    ("page", "panel"),
+    [(page, panel) for page in PAGES for panel in page.panels],
+    ids=lambda part: part.title if isinstance(part, Panel) else "",
+)
+def test_answers_carry_the_labels_that_are_shown(month: Month, page: Page, panel: Panel) -> None:
+    """Legends and columns name labels that the answers have: what matching drops is not shown as nothing."""
+    uses = [use for use in USES if (use.page, use.kind, use.place) == (page.uid, Kind.PANEL, panel.title)]
+    answers = [month.ask(use, world.END) for use in uses]
+    for query, answer in zip(panel.queries, answers, strict=True):
+        for label in re.findall(r"\{\{(\w+)\}\}", query.legend):
+            assert all(label in series["metric"] for series in answer), query.legend
+    if isinstance(panel.view, Table) and panel.view.columns:
+        found = {label for answer in answers for series in answer for label in series["metric"]}
+
+        assert {column.label for column in panel.view.columns if column.label} - found == set()
+
+
+@pytest.mark.parametrize(
+    ("page", "place", "query", "labels", "expected"),
+    [
+        ("edge-overview", "Targets polled", 0, {}, 3),
+        ("edge-overview", "Targets failing", 0, {}, 1),
+        ("edge-overview", "Accounts not answering", 0, {}, 0),
+        ("edge-dns", "Queries a second", 0, {}, 6),
+        ("edge-dns", "Top zones", 0, {"domain": "b.example"}, 2),
+        ("edge-dns", "Zones polled", 0, {}, 3),
+        ("edge-dns", "Today so far", 0, {}, 6 * 43200),
+        ("edge-dns", "Last 30 days", 0, {}, 6 * 30.5 * 86400),
+        ("edge-dns", "Today against the last 30 days", 1, {}, 6 * 43200),
+        ("edge-dns", "Today against the last 30 days", 2, {}, 6 * 86400),
+        ("edge-dns", "Today against the last 30 days", 3, {}, 6 * 86400),
+        ("edge-dns", "Today against the last 30 days", 4, {}, 6 * 86400),
+        ("edge-dns", "Queries against the same time before", 2, {}, 6),
+        ("edge-dns", "Zones", 2, {"domain": "c.example"}, 1),
+        ("edge-dns", "Scans failed", 0, {}, 1),
+        ("edge-dns", "Unscanned zones", 0, {}, 1),
+        ("edge-scripts", "Cost, month to date", 0, {}, 43.5),
+        ("edge-scripts", "Projected month end", 0, {}, 43.5 * 28 / 14.5),
+        ("edge-scripts", "Projected share of the budget", 0, {"script": "router"}, 29 * 28 / 14.5 / 40),
+        ("edge-scripts", "Projected over budget", 0, {}, 1),
+        ("edge-scripts", "Cost a million requests", 0, {}, 43.5 / 2),
+        ("edge-scripts", "Spending an hour", 0, {}, 3600 * 2 / 60),
+        ("edge-shield", "Breaches a minute", 0, {}, 6),
+        ("edge-shield", "In learning mode", 0, {}, 2),
+        ("edge-shield", "Zones by mode", 0, {"engine": "waf", "mode": "block"}, 2),
+        ("edge-shield", "Custom rules against the limit", 0, {"shield_zone_id": "3"}, 1),
+        # Each process makes calls of its own, so these do add up: two of them, two endpoints and two codes.
+        ("edge-exporter", "API budget", 0, {"account": "main"}, 8 / 60),
+        ("edge-exporter", "Instances", 0, {}, 2),
+        ("edge-exporter", "Shards present", 0, {"shards": "2"}, 2),
+    ],
+)
+def test_what_two_exporters_serve_is_counted_once(  # noqa: PLR0917 - a table of cases
+    month: Month, page: str, place: str, query: int, labels: dict[str, str], expected: float
+) -> None:
+    """Figures are the platform's, though two exporters serve each of them."""
+    found = month.value(page, place, world.END, query=query, **labels)
+
+    assert found == pytest.approx(expected, rel=0.01)
+
+
+@pytest.mark.parametrize(("hours", "factor"), [(0.5, 1), (2, 28 * 24 / 2)])
+def test_a_months_first_hour_is_not_extrapolated(month: Month, hours: float, factor: float) -> None:
+    """What is polled then is still the old month's, and would be multiplied a thousandfold."""
+    moment = datetime(2026, 2, 1, tzinfo=UTC) + timedelta(hours=hours)
+
+    assert month.value("edge-scripts", "Projected month end", moment) == pytest.approx(43.5 * factor)

@@ -1,0 +1,222 @@
+"""Every query of the dashboards against the families that there are."""
+
+import re
+import subprocess
+import sys
+
+import promql_parser
+import pytest
+from promql_parser import AggModifierType, AggregateExpr, MatchOp
+
+from exporter.dashboards.inventory import PAGES, Kind, Use, filled_in, queries
+from exporter.platform import errors
+from tests.dashboards.expressions import RANGE, RATE_INTERVAL, labels_kept, parse, selected, walk
+from tests.dashboards.families import (
+    OTHERS,
+    SCRAPE_LABELS,
+    USERS_FAMILY,
+    family_of,
+    known_families,
+    platform_families,
+)
+
+USES = queries()
+KNOWN = known_families()
+
+every_query = pytest.mark.parametrize("use", USES, ids=lambda use: f"{use.page} {use.kind.value}: {use.place}")
+
+
+def seconds(step: str) -> int:
+    """Read a length as Grafana writes it."""
+    return int(step[:-1]) * {"s": 1, "m": 60, "h": 3600, "d": 86400}[step[-1]]
+
+
+@every_query
+def test_parses(use: Use) -> None:
+    """A query is PromQL once its variables have values."""
+    text = filled_in(use)
+
+    assert "$" not in text.replace('"$1"', "")
+    promql_parser.parse(text)
+
+
+@every_query
+def test_names_families_that_exist(use: Use) -> None:
+    """Every series that a query names is of a known family."""
+    unknown = {found.name for found in selected(use) if found.name and family_of(found.name) not in KNOWN}
+
+    assert unknown == set()
+
+
+@every_query
+def test_matches_and_groups_by_labels_that_exist(use: Use) -> None:
+    """Every label by which a query matches or groups is one of its families'."""
+    found = selected(use)
+    labels = SCRAPE_LABELS.union(*(KNOWN[family_of(part.name)].labels for part in found if part.name))
+    # Names that label_replace gives.
+    labels |= set(re.findall(r'label_replace\(.*?, "([a-z_]+)", "\$1"', use.expr))
+    if any(part.name.endswith("_bucket") for part in found):
+        labels |= {"le"}
+    if any(not part.name for part in found):
+        labels |= {"__name__", "database"}
+    matched = {matcher.name for part in found for matcher in part.selector.matchers.matchers}
+
+    assert matched - labels == set()
+    assert labels_kept(parse(use)) - labels == set()
+
+
+@every_query
+def test_takes_rates_of_counters_and_of_nothing_else(use: Use) -> None:
+    """A counter stands inside rate or increase, and these hold nothing but counters."""
+    for found in selected(use):
+        if not found.name:
+            continue
+        known = KNOWN[family_of(found.name)]
+        is_counter = known.counter or known.histogram
+
+        assert (found.call in {"rate", "increase"}) == is_counter, found.name
+
+
+@every_query
+def test_rates_span_grafanas_interval(use: Use) -> None:
+    """A rate is over $__rate_interval; an increase may be over a length that its words name."""
+    for found in selected(use):
+        if found.call == "rate":
+            assert found.range == RATE_INTERVAL
+        if found.call == "increase":
+            assert found.range in {RANGE, promql_parser.parse_duration("1h")}
+
+
+@every_query
+def test_is_not_finer_than_its_collector(use: Use) -> None:
+    """The least step of a query is the interval of the collector behind its counters, and no finer for gauges."""
+    if use.kind is Kind.VARIABLE:
+        return
+    families = [KNOWN[family_of(found.name)] for found in selected(use) if found.name]
+    slowest = max((known.polled_every for known in families), default=0.0)
+    slowest_counter = max((known.polled_every for known in families if known.counter), default=0.0)
+
+    assert seconds(use.step) >= max(slowest, 60)
+    if slowest_counter:
+        assert seconds(use.step) == slowest_counter
+
+
+@every_query
+def test_counts_a_target_once_however_many_exporters_serve_it(use: Use) -> None:
+    """What is of the platform is the maximum over instances and pods before anything else is made of it."""
+    for found in selected(use):
+        if found.name and KNOWN[family_of(found.name)].of_process:
+            continue
+        if use.kind is Kind.VARIABLE and not found.around:
+            continue
+        if use.place == "Targets by instance":
+            continue
+
+        assert found.aggregation == "max without (instance, pod)", found.name
+
+
+@every_query
+def test_is_narrowed_by_the_choices_of_its_page(use: Use) -> None:
+    """Every query follows the choice of job, and of account where its families have one."""
+    page = next(page for page in PAGES if page.uid == use.page)
+    names = {variable.name for variable in page.variables}
+    for found in selected(use):
+        matched = {matcher.name for matcher in found.selector.matchers.matchers}
+        if found.name == "ALERTS" or (use.kind, use.place) == (Kind.VARIABLE, "job"):
+            continue
+
+        assert "job" in matched, found.name
+        if (
+            found.name
+            and "account" in KNOWN[family_of(found.name)].labels
+            and (use.kind, use.place) != (Kind.VARIABLE, "account")
+        ):
+            assert "account" in matched, found.name
+    assert set(re.findall(r"\$([a-z_]+)", re.sub(r"\$__\w+", "", use.expr))) <= names | {"top"}
+
+
+@every_query
+def test_choices_are_matched_by_expressions(use: Use) -> None:
+    """All is the expression `.*`, so no choice may be compared for equality."""
+    for found in selected(use):
+        for matcher in found.selector.matchers.matchers:
+            if matcher.value == ".*":
+                assert matcher.op == MatchOp.Re
+
+
+@every_query
+def test_lists_are_limited(use: Use) -> None:
+    """A table of things that may be thousands is cut by topk or bottomk."""
+    panel = next((panel for page in PAGES for panel in page.panels if panel.title == use.place), None)
+    if panel is None or use.kind is not Kind.PANEL or not use.instant:
+        return
+    per_thing = {"zone_id", "script_id", "rate_limit_id", "shield_zone_id", "target", "access_list_id", "rule_id"}
+    tree = parse(use)
+    kept = {
+        label
+        for part, around in walk(tree)
+        if isinstance(part, AggregateExpr)
+        and part.modifier
+        and part.modifier.type == AggModifierType.By
+        and not any(isinstance(outer, AggregateExpr) for outer in around)
+        for label in part.modifier.labels
+    }
+    if kept & per_thing:
+        operators = {str(part.op) for part, _ in walk(tree) if isinstance(part, AggregateExpr)}
+
+        assert operators & {"topk", "bottomk"}
+
+
+def test_every_platform_family_stands_on_a_dashboard() -> None:
+    """No collector's family is without a panel."""
+    shown = {
+        family_of(found.name) for use in USES for found in selected(use) if use.kind is not Kind.VARIABLE and found.name
+    }
+
+    assert platform_families().keys() - shown == set()
+
+
+def test_every_family_of_the_programs_own_stands_on_a_dashboard() -> None:
+    """Nothing that the program says of itself is without a panel."""
+    shown = {family_of(found.name) for use in USES for found in selected(use) if found.name}
+
+    assert KNOWN.keys() - OTHERS.keys() - shown == set()
+
+
+def test_users_families_stand_on_a_dashboard() -> None:
+    """Families that the users' queries make have names that nobody knows, and are shown all the same."""
+    patterns = {
+        matcher.value
+        for use in USES
+        for found in selected(use)
+        for matcher in found.selector.matchers.matchers
+        if matcher.name == "__name__" and matcher.op == MatchOp.Re
+    }
+
+    assert patterns == {USERS_FAMILY}
+
+
+def test_reasons_in_the_words_are_those_of_the_errors() -> None:
+    """The reasons that a description explains are ones that the program gives."""
+    reasons = {
+        error.reason
+        for error in vars(errors).values()
+        if isinstance(error, type) and issubclass(error, errors.PlatformError)
+    }
+    explained = {
+        reason
+        for page in PAGES
+        for panel in page.panels
+        if "The reason is the cause" in panel.act
+        for reason in re.findall(r"`([a-z_]+)`", panel.act)
+    }
+
+    assert explained
+    assert explained - reasons == set()
+
+
+def test_can_be_listed_without_the_sdk() -> None:
+    """Who runs the queries needs nothing that only draws them."""
+    code = "import sys; import exporter.dashboards.inventory; print('grafana_foundation_sdk' in sys.modules)"
+
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

@@ -1,0 +1,282 @@
+"""A small platform's month as samples: healthy for long, then with every kind of trouble at once.
+
+Two exporters serve all of it, as they do while shards change hands: what is read twice must be counted once.
+"""
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from tests.dashboards.families import HEALTH, OTHERS, family_of, platform_families
+
+Labels = Mapping[str, str]
+
+# Noon of the fifteenth of a month of 28 days: 14.5 days into it.
+END = datetime(2026, 2, 15, 12, tzinfo=UTC)
+HEALTHY_UNTIL = END - timedelta(minutes=50)
+BEGIN = END - timedelta(hours=5)
+HISTORY = END - timedelta(days=32)
+INSTANCES = ("exporter-0:9877", "exporter-1:9877")
+
+# Queries a second of each zone.
+ZONES = (
+    ({"account": "main", "zone_id": "101", "domain": "a.example"}, 1.0),
+    (
+        {"account": "main", "zone_id": "102", "domain": "b.example"},
+        2.0,
+    ),
+    ({"account": "eu", "zone_id": "201", "domain": "c.example"}, 3.0),
+)
+RATE = {labels["zone_id"]: rate for labels, rate in ZONES}
+COST = {"7": 29.0, "8": 14.5}
+
+THINGS: tuple[tuple[Labels, ...], ...] = (
+    tuple(labels for labels, _ in ZONES),
+    (
+        {"account": "main", "script_id": "7", "script": "router"},
+        {"account": "eu", "script_id": "8", "script": "cart"},
+    ),
+    (
+        {"account": "main", "shield_zone_id": "3", "rate_limit_id": "55", "rate_limit": "login"},
+        {"account": "eu", "shield_zone_id": "4", "rate_limit_id": "56", "rate_limit": "search"},
+    ),
+    ({"account": "main", "shield_zone_id": "3", "access_list_id": "11", "access_list": "office"},),
+    ({"account": "main", "shield_zone_id": "3", "rule_id": "21", "rule": "no-bots"},),
+    ({"account": "main", "shield_zone_id": "3"}, {"account": "eu", "shield_zone_id": "4"}),
+    ({"account": "main", "registry_id": "dockerhub", "namespace": "library", "image": "nginx"},),
+    ({"account": "main", "query": "prod"},),
+    (
+        {"account": "main", "collector": "dns_statistics", "target": "dns_zone/101", "name": "a.example"},
+        {"account": "eu", "collector": "dns_statistics", "target": "dns_zone/201", "name": "c.example"},
+        {"account": "", "collector": "database", "target": "database/orders", "name": "orders"},
+    ),
+    ({"database": "orders", "query": "orders_open"},),
+    ({"database": "orders"},),
+    ({"account": "main"}, {"account": "eu"}),
+    ({},),
+)
+# Of the values of an enum, a healthy thing has the first.
+VALUES: Mapping[str, tuple[str, ...]] = {
+    "alertname": ("EdgeDnsScanFailed",),
+    "alertstate": ("firing", "pending"),
+    "action": ("logged", "challenged", "blocked"),
+    "branch": ("main",),
+    "check": ("request_schema", "authorization"),
+    "checksum": ("5e88",),
+    "code": ("200", "404"),
+    "collector": ("dns_statistics", "database"),
+    "default_hostname": ("router.example",),
+    "enabled": ("true", "false"),
+    "endpoint": ("GET /dnszone/{id}/statistics", "GET /search"),
+    "engine": ("waf", "ddos"),
+    "family": ("edge_dns_queries_total",),
+    "feature": ("realtime_threat_intelligence", "whitelabel_response_pages"),
+    "field": ("planType",),
+    "generation": ("0", "1", "2"),
+    "job_id": ("3f2504e0",),
+    "level": ("medium", "off"),
+    "limit": ("endpoints", "fields_per_type", "nesting_depth", "schema_nodes", "regex_length"),
+    "mode": ("block", "log"),
+    "plan": ("business",),
+    "pull_zone": ("shop",),
+    "pull_zone_id": ("9",),
+    "reason": ("timeout",),
+    "record_type": ("A", "AAAA"),
+    "release_id": ("1",),
+    "repository": ("acme/router",),
+    "required": ("true", "false"),
+    "resource_type": ("dns", "script"),
+    "routing": ("normal", "smart"),
+    "rule_kind": ("rate_limit", "custom_waf"),
+    "ruleset": ("core",),
+    "script_type": ("cdn",),
+    "severity": ("critical",),
+    "shard": ("0",),
+    "shards": ("2",),
+    "signal": ("ip_address", "browser_fingerprint"),
+    "state": ("custom", "disabled", "log_only"),
+    "status": ("completed", "pending", "in_progress", "failed", "unknown"),
+    "system_hostname": ("r1.example",),
+    "tag": ("stable",),
+    "title": ("shop API",),
+    "version": ("1.0.0",),
+}
+ONE_HOT = {
+    "edge_dns_record_scan_status": "status",
+    "edge_shield_bot_detection_sensitivity": "level",
+    "edge_shield_zone_ddos_sensitivity": "level",
+    "edge_shield_zone_execution_mode": "mode",
+}
+BUCKETS = ("0.1", "1", "+Inf")
+# Counters of trouble begin at 0 with the process.
+COUNTED_TROUBLES = frozenset(
+    {
+        "edge_api_request_failures_total",
+        "edge_api_retries_total",
+        "edge_exporter_collector_missed_runs_total",
+        "edge_exporter_ledger_corrections_total",
+    }
+)
+# Of those that begin with the first of what they count, there is none while all is well.
+TROUBLES = frozenset(
+    {
+        "ALERTS",
+        "edge_api_unexpected_values_total",
+        "edge_exporter_ledger_set_aside_timestamp_seconds",
+        "edge_exporter_series_dropped",
+    }
+)
+DAILY = frozenset(
+    {
+        "edge_dns_day_queries",
+        "edge_dns_day_start_timestamp_seconds",
+        "edge_dns_queries_total",
+        "edge_dns_routed_queries_total",
+        "edge_dns_window_queries",
+        "edge_script_monthly_cost_dollars",
+    }
+)
+
+
+def sample(family: str, labels: Labels, moment: datetime) -> float | None:
+    """What a series says at a moment, if anything."""
+    trouble = moment > HEALTHY_UNTIL
+    at = moment.timestamp()
+    running = (moment - HISTORY).total_seconds()
+    # Statistics are as old as the last poll, so at midnight the old day's count still stands.
+    polled = at - 120 - (at - 120) % 300
+    midnight = polled - polled % 86400
+    if family in TROUBLES and not trouble:
+        return None
+    if family in COUNTED_TROUBLES:
+        return max(0.0, at - HEALTHY_UNTIL.timestamp()) / 60
+    if hot := ONE_HOT.get(family):
+        failed = hot == "status" and trouble and labels["zone_id"] == "101"
+        return float(labels[hot] == ("failed" if failed else VALUES[hot][0]))
+    special = {
+        "edge_dns_day_queries": lambda: RATE[labels["zone_id"]] * (polled - midnight),
+        "edge_dns_day_start_timestamp_seconds": lambda: midnight,
+        "edge_dns_window_queries": lambda: RATE[labels["zone_id"]] * (30 * 86400 + polled - midnight),
+        "edge_dns_queries_total": lambda: RATE[labels["zone_id"]] * running,
+        "edge_dns_routed_queries_total": lambda: RATE[labels["zone_id"]] * running / 2,
+        "edge_dns_record_scan_found": lambda: float(not (trouble and labels["zone_id"] == "201")),
+        "edge_dns_record_scan_created_timestamp_seconds": lambda: midnight - 600,
+        "edge_dns_record_scan_completed_timestamp_seconds": lambda: midnight,
+        "edge_script_monthly_cost_dollars": lambda: COST[labels["script_id"]],
+        "edge_script_monthly_requests": lambda: 1e6,
+        "edge_script_monthly_budget_dollars": lambda: 40.0,
+        "edge_script_last_modified_timestamp_seconds": lambda: midnight,
+        "edge_shield_zone_learning_mode": lambda: float(trouble or labels["shield_zone_id"] == "4"),
+        "edge_shield_zone_learning_mode_until_timestamp_seconds": lambda: at + 86400,
+        "edge_target_up": lambda: float(not (trouble and labels["target"] == "dns_zone/101")),
+        "edge_target_last_success_timestamp_seconds": lambda: at - 60,
+        "process_start_time_seconds": lambda: (
+            (END - timedelta(minutes=20)).timestamp() if trouble else BEGIN.timestamp()
+        ),
+        "process_max_fds": lambda: 1024.0,
+    }.get(family_of(family))
+    if special:
+        return special()
+    if family.endswith(("_total", "_bucket", "_sum", "_count")):
+        return running / 60
+    return midnight if family.endswith("_timestamp_seconds") else 1.0
+
+
+def renamed(labels: dict[str, str], moment: datetime) -> dict[str, str]:
+    """What changes its name in the time of trouble: a release, and an access list's content."""
+    if moment > HEALTHY_UNTIL:
+        return {**labels, **{name: "2" for name in ("release_id", "checksum") if name in labels}}
+    return labels
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What is served, and since when.
+
+    Attributes:
+        things: what there is, by kind; a family is of the first kind whose labels it has.
+        values: the values of all other labels.
+        sample: what a series says at a moment, if anything.
+        renamed: its labels at that moment.
+        buckets: the bounds of the histogram.
+        instances: the exporters, each of which serves all of it.
+        begin: since when every family is there, each minute.
+    """
+
+    things: tuple[tuple[Labels, ...], ...]
+    values: Mapping[str, tuple[str, ...]]
+    sample: Callable[[str, Labels, datetime], float | None]
+    renamed: Callable[[dict[str, str], datetime], dict[str, str]]
+    buckets: tuple[str, ...]
+    instances: tuple[str, ...]
+    begin: datetime
+
+
+SMALL = Scene(THINGS, VALUES, sample, renamed, BUCKETS, INSTANCES, BEGIN)
+
+
+def things_of(labels: frozenset[str], scene: Scene) -> tuple[Labels, ...]:
+    """The things that a family with these labels is of: the ones with the most labels among them."""
+    return next(things for things in scene.things if set(things[0]) <= labels)
+
+
+def series_of(labels: frozenset[str], scene: Scene) -> Iterator[dict[str, str]]:
+    """All label sets of a family."""
+    for thing in things_of(labels, scene):
+        more = sorted(labels - thing.keys())
+        for values in itertools.product(*(scene.values.get(name, (name,)) for name in more)):
+            yield {**thing, **dict(zip(more, values, strict=True))}
+
+
+def families() -> Iterator[tuple[str, frozenset[str]]]:
+    """Every name that a query may select by, with its labels."""
+    for name, known in {**platform_families(), **HEALTH, **OTHERS}.items():
+        if known.histogram:
+            yield f"{name}_sum", known.labels
+            yield f"{name}_count", known.labels
+        else:
+            yield name, known.labels
+    yield "edge_database_orders_open", frozenset({"database", "region"})
+
+
+def openmetrics(scene: Scene = SMALL) -> Iterator[str]:
+    """The whole month, line by line, as `promtool tsdb create-blocks-from openmetrics` reads it."""
+    lately = list(spaced(scene.begin, END, timedelta(minutes=1)))
+    for name, labels in families():
+        moments = list(spaced(HISTORY, scene.begin, timedelta(minutes=5))) if name in DAILY else []
+        for series in series_of(labels, scene):
+            yield from lines(name, series, moments + lately, scene)
+    known = HEALTH["edge_api_request_duration_seconds"]
+    for series in series_of(known.labels, scene):
+        for bucket in scene.buckets:
+            yield from lines("edge_api_request_duration_seconds_bucket", {**series, "le": bucket}, lately, scene)
+    yield "# EOF\n"
+
+
+def spaced(begin: datetime, end: datetime, step: timedelta) -> Iterator[datetime]:
+    """The moments from one to another."""
+    while begin < end:
+        yield begin
+        begin += step
+    if step == timedelta(minutes=1):
+        yield end
+
+
+def lines(name: str, series: dict[str, str], moments: list[datetime], scene: Scene) -> Iterator[str]:
+    """A series as each instance serves it."""
+    for number, instance in enumerate(scene.instances):
+        shard = {"shard": str(number)} if "shard" in series else {}
+        for moment in moments:
+            value = scene.sample(name, series, moment)
+            if value is None:
+                continue
+            labels = {
+                "job": "edge",
+                "instance": instance,
+                "pod": instance[:10],
+                **scene.renamed(series, moment),
+                **shard,
+            }
+            text = ",".join(f'{key}="{text}"' for key, text in labels.items() if text)
+            yield f"{name}{{{text}}} {value!r} {moment.timestamp():.0f}\n"
