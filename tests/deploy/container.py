@@ -1,0 +1,113 @@
+"""Builds the image, and runs it as the deployment files do: read-only, as nobody, without a capability."""
+
+import re
+import socket
+import subprocess
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+import httpx
+
+from tests.deploy.files import REPOSITORY, USER
+from tests.deploy.programs import PATIENCE, run
+
+(BASE,) = re.findall(r"^ARG PYTHON_IMAGE=(.+)$", (REPOSITORY / "Dockerfile").read_text(), re.MULTILINE)
+HARDENED: Final = (
+    "--network=host",
+    "--read-only",
+    "--cap-drop=ALL",
+    "--security-opt=no-new-privileges",
+    f"--user={USER}",
+    "--tmpfs=/tmp",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """A container that is running.
+
+    Attributes:
+        name: its name.
+        url: where its exporter answers.
+    """
+
+    name: str
+    url: str
+
+    def ask(self, path: str) -> httpx.Response:
+        """What the exporter answers."""
+        return httpx.get(self.url + path, trust_env=False, timeout=10)
+
+    def await_ready(self) -> int:
+        """The status of /-/ready, once it is good or patience has ended."""
+        return self._await("/-/ready", lambda answer: answer.status_code == httpx.codes.OK).status_code
+
+    def await_metrics(self, *lines: str) -> str:
+        """The metrics, once they hold some lines or patience has ended."""
+        return self._await("/metrics", lambda answer: set(lines) <= set(answer.text.splitlines())).text
+
+    def _await(self, path: str, is_good: Callable[[httpx.Response], bool]) -> httpx.Response:
+        until = time.monotonic() + 20
+        answer = self.ask(path)
+        while not is_good(answer) and time.monotonic() < until:
+            answer = self.ask(path)
+        return answer
+
+    def shell(self, command: str) -> str:
+        """What a command writes inside."""
+        return run("podman", "exec", self.name, "sh", "-c", command).stdout
+
+    def health_check(self) -> int:
+        """How the image's health check ends."""
+        return run("podman", "healthcheck", "run", self.name).returncode
+
+    def stop(self) -> int:
+        """Stop it; the exit code of the exporter."""
+        run("podman", "stop", "--time=10", self.name)
+        return int(run("podman", "inspect", "--format={{.State.ExitCode}}", self.name).stdout)
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        return int(taken.getsockname()[1])
+
+
+def build() -> str:
+    """Build the image; its name.
+
+    Raises:
+        RuntimeError: it cannot be built.
+    """
+    name = f"localhost/edge-exporter-test:{uuid.uuid4().hex[:12]}"
+    options = ("--format=docker", "--pull-never", "--isolation=chroot", "--network=host")
+    built = run("buildah", "bud", *options, f"--tag={name}", ".")
+    if built.returncode != 0:
+        raise RuntimeError(built.stdout[-2000:] + built.stderr[-2000:])
+    return name
+
+
+@contextmanager
+def running(image: str, port: int, *arguments: str, options: tuple[str, ...] = ()) -> Iterator[Container]:
+    """A container whose exporter answers on a port; it is removed at the end."""
+    name = f"edge-exporter-test-{uuid.uuid4().hex[:12]}"
+    given = (f"--env=HEALTHCHECK_URL=http://127.0.0.1:{port}/-/healthy", *HARDENED, *options)
+    command = ["podman", "run", f"--name={name}", *given, image, *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        assert process.stdout is not None
+        try:
+            said = []
+            for line in process.stdout:
+                said.append(line)
+                if "/metrics" in line:
+                    break
+            else:
+                raise RuntimeError("".join(said))
+            yield Container(name, f"http://127.0.0.1:{port}")
+        finally:
+            run("podman", "rm", "--force", "--volumes", name)
+            process.communicate(timeout=PATIENCE)

@@ -1,0 +1,86 @@
+"""What is deployed, as the tests read it: places, documents, and the variables that the exporter knows."""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from exporter.settings import Settings, flags, load
+from exporter.settings.layers import CONFIG_VARIABLE
+from exporter.settings.leaves import account_variables
+
+REPOSITORY: Final = Path(__file__).parents[2]
+DEPLOY: Final = REPOSITORY / "deploy"
+DASHBOARDS: Final = REPOSITORY / "dashboards"
+RULES: Final = DEPLOY / "prometheus" / "rules"
+PORT: Final = 9877
+STATE_FOLDER: Final = "/var/lib/edge-exporter"
+USER: Final = 65532
+
+Document = dict[str, Any]
+
+
+def documents(text: str) -> list[Document]:
+    """The documents of a YAML stream, the empty ones aside."""
+    return [document for document in yaml.safe_load_all(text) if document]
+
+
+def document(path: Path) -> Document:
+    """The one document of a YAML file."""
+    (found,) = documents(path.read_text(encoding="utf-8"))
+    return found
+
+
+def of_kind(found: list[Document], kind: str) -> Document:
+    """The one object of a kind."""
+    (one,) = (each for each in found if each["kind"] == kind)
+    return one
+
+
+def known_variables() -> frozenset[str]:
+    """Every environment variable that sets something."""
+    return frozenset({flag.variable for flag in flags()} | set(account_variables()) | {CONFIG_VARIABLE})
+
+
+def named_variables(text: str) -> set[str]:
+    """Every variable of the exporter that a text names."""
+    return set(re.findall(r"EDGE_EXPORTER_\w+", text))
+
+
+def environment(container: Document) -> dict[str, str]:
+    """What a container's plain variables say."""
+    return {entry["name"]: entry["value"] for entry in container.get("env", [])}
+
+
+def settings_from(environ: Mapping[str, str], folder: Path, *, config: str = "", host_name: str = "x-0") -> Settings:
+    """The settings that a deployment makes, with its secrets and its configuration file in a folder of the test."""
+    here = {name: str(_secret(folder, value)) if name.endswith("_FILE") else value for name, value in environ.items()}
+    path = None
+    if CONFIG_VARIABLE in here:
+        path = folder / "config.yaml"
+        path.write_text(_with_secrets(config, folder), encoding="utf-8")
+        del here[CONFIG_VARIABLE]
+    return load(path, None, here, host_name=host_name)
+
+
+def _secret(folder: Path, name: str) -> Path:
+    path = folder / name.strip("/").replace("/", "-")
+    path.write_text("made-up-key\n", encoding="utf-8")
+    return path
+
+
+def _with_secrets(config: str, folder: Path) -> str:
+    return re.sub(r"(?<=_file: )\S+", lambda match: str(_secret(folder, match[0].rstrip("}"))), config)
+
+
+def secret_files(config: str) -> set[str]:
+    """The files of secrets that a configuration names."""
+    return set(re.findall(r"(?:api_key|auth_token)_file: (\S+)", config))
+
+
+def containers(workload: Document) -> Iterator[Document]:
+    """The containers of a StatefulSet or of a Pod."""
+    spec = workload["spec"]
+    yield from (spec["template"]["spec"] if "template" in spec else spec)["containers"]

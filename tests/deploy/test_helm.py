@@ -1,0 +1,248 @@
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from exporter import __version__
+from exporter.settings import Settings
+from tests.deploy.files import (
+    DASHBOARDS,
+    DEPLOY,
+    PORT,
+    RULES,
+    STATE_FOLDER,
+    Document,
+    containers,
+    document,
+    documents,
+    environment,
+    known_variables,
+    of_kind,
+    secret_files,
+    settings_from,
+)
+
+CHART = DEPLOY / "helm" / "edge-exporter"
+EXAMPLES = sorted((CHART / "ci").glob("*-values.yaml"))
+BY_EXAMPLE = pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name.removesuffix("-values.yaml"))
+SHARDED = CHART / "ci" / "sharded-values.yaml"
+ACCOUNT = ("--set", "baseUrl=https://api.example.net", "--set", "apiKey.existingSecret=edge-key")
+
+Helm = Callable[..., str]
+
+
+def _objects(helm: Helm, *arguments: str) -> list[Document]:
+    return documents(helm("template", "edge", str(CHART), "--kube-version", "1.34", *arguments))
+
+
+def _exporter(objects: list[Document]) -> Document:
+    (container,) = containers(of_kind(objects, "StatefulSet"))
+    return container
+
+
+def _config_map(objects: list[Document]) -> str:
+    found = [each["data"] for each in objects if each["kind"] == "ConfigMap" and "config.yaml" in each["data"]]
+    return str(found[0]["config.yaml"]) if found else ""
+
+
+def _leaves(values: Document, path: str = "") -> Iterator[str]:
+    """Every value's path; what users fill in freely is one."""
+    for key, value in values.items():
+        if isinstance(value, dict) and value and key not in ("resources", "labels", "annotations"):
+            yield from _leaves(value, f"{path}{key}.")
+        else:
+            yield f"{path}{key}"
+
+
+@pytest.mark.real
+@BY_EXAMPLE
+def test_the_chart_passes_the_strict_linter(helm: Helm, example: Path) -> None:
+    said = helm("lint", "--strict", str(CHART), "--values", str(example))
+    assert "1 chart(s) linted, 0 chart(s) failed" in said
+
+
+@pytest.mark.real
+def test_the_chart_passes_the_strict_linter_with_nothing_set(helm: Helm) -> None:
+    assert "1 chart(s) linted, 0 chart(s) failed" in helm("lint", "--strict", str(CHART))
+
+
+@pytest.mark.real
+@BY_EXAMPLE
+def test_what_an_example_makes_is_valid(
+    helm: Helm, kubernetes_validate: Callable[[list[Document]], None], example: Path
+) -> None:
+    objects = _objects(helm, "--values", str(example))
+    kubernetes_validate(objects)
+    names = [(each["kind"], each["metadata"]["name"]) for each in objects]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("example", [path for path in EXAMPLES if "demo" not in path.name], ids=lambda path: path.name)
+def test_the_exporter_takes_what_an_example_tells_it(helm: Helm, tmp_path: Path, example: Path) -> None:
+    objects = _objects(helm, "--values", str(example))
+    workload = of_kind(objects, "StatefulSet")
+    exporter = _exporter(objects)
+    given = environment(exporter)
+    config = _config_map(objects)
+    assert given.keys() <= known_variables()
+    shards = workload["spec"]["replicas"]
+    for ordinal in range(shards):
+        host = f"{workload['metadata']['name']}-{ordinal}"
+        # The web configuration is not read until the daemon starts.
+        settings = settings_from(given, tmp_path, config=config, host_name=host)
+        assert (settings.shard.resolve(host), settings.shard.total) == (ordinal, shards)
+    mounts = {mount["mountPath"] for mount in exporter["volumeMounts"]}
+    key = {given["EDGE_EXPORTER_API_KEY_FILE"]} if "EDGE_EXPORTER_API_KEY_FILE" in given else set()
+    assert {str(Path(name).parent) for name in secret_files(config) | key} <= mounts
+
+
+@pytest.mark.real
+def test_the_demo_listens_where_the_probes_ask(helm: Helm) -> None:
+    exporter = _exporter(_objects(helm, "--set", "demo=true"))
+    assert exporter["args"] == ["demo", "--listen", f":{PORT}"]
+
+
+@pytest.mark.real
+def test_numbers_of_a_configuration_stay_what_they_are(helm: Helm) -> None:
+    config = yaml.safe_load(_config_map(_objects(helm, "--values", str(SHARDED))))
+    assert config == document(SHARDED)["config"]
+
+
+@pytest.mark.real
+def test_paths_and_schemes_follow_the_prefix_and_tls(helm: Helm) -> None:
+    objects = _objects(helm, "--values", str(SHARDED))
+    exporter = _exporter(objects)
+    probes = [exporter[kind]["httpGet"] for kind in ("startupProbe", "livenessProbe", "readinessProbe")]
+    (endpoint,) = of_kind(objects, "ServiceMonitor")["spec"]["endpoints"]
+    (tried,) = containers(of_kind(objects, "Pod"))
+    assert [probe["path"] for probe in probes] == ["/edge/-/healthy", "/edge/-/healthy", "/edge/-/ready"]
+    assert {probe["scheme"] for probe in probes} == {"HTTPS"}
+    assert (endpoint["path"], endpoint["scheme"]) == ("/edge/metrics", "https")
+    host = "edge-edge-exporter"
+    assert tried["command"][3:] == [f"https://{host}-{ordinal}.{host}:{PORT}/edge/-/healthy" for ordinal in range(4)]
+
+
+@pytest.mark.real
+def test_the_chart_says_of_a_pod_what_the_manifests_say(helm: Helm, kustomize: Callable[..., list[Document]]) -> None:
+    ours = _objects(helm, *ACCOUNT, "--set", "monitor.enabled=true", "--set", "networkPolicy.enabled=true")
+    theirs = kustomize("overlays/plain")
+    mine, other = _exporter(ours), _exporter(theirs)
+    assert mine["image"] == other["image"]
+    for part in ("securityContext", "resources", "ports", "args"):
+        assert mine[part] == other[part], part
+    for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
+        assert mine[probe] == {**other[probe], "httpGet": {**other[probe]["httpGet"], "scheme": "HTTP"}}, probe
+    pods = [of_kind(objects, "StatefulSet")["spec"]["template"]["spec"] for objects in (ours, theirs)]
+    for part in ("securityContext", "terminationGracePeriodSeconds", "automountServiceAccountToken"):
+        assert pods[0][part] == pods[1][part], part
+    endpoints = [of_kind(objects, "PodMonitor")["spec"]["podMetricsEndpoints"] for objects in (ours, theirs)]
+    assert endpoints[0] == endpoints[1]
+    egress = [of_kind(objects, "NetworkPolicy")["spec"]["egress"] for objects in (ours, theirs)]
+    assert egress[0] == egress[1]
+
+
+@pytest.mark.real
+@BY_EXAMPLE
+def test_selectors_find_the_exporter_and_not_the_test_s_pod(helm: Helm, example: Path) -> None:
+    objects = _objects(helm, "--values", str(example))
+    workload = of_kind(objects, "StatefulSet")["spec"]
+    found = [of_kind(objects, "Service")["spec"]["selector"], workload["selector"]["matchLabels"]]
+    found += [each["spec"]["selector"]["matchLabels"] for each in objects if each["kind"] == "PodDisruptionBudget"]
+    found += [each["spec"]["podSelector"]["matchLabels"] for each in objects if each["kind"] == "NetworkPolicy"]
+    found += [each["spec"]["selector"]["matchLabels"] for each in objects if each["kind"] == "PodMonitor"]
+    labels = workload["template"]["metadata"]["labels"].items()
+    others = of_kind(objects, "Pod")["metadata"]["labels"].items()
+    assert all(selector.items() <= labels and not selector.items() <= others for selector in found)
+
+
+@pytest.mark.real
+def test_state_is_a_volume_claim_or_goes_with_the_pod(helm: Helm) -> None:
+    kept = of_kind(_objects(helm, *ACCOUNT), "StatefulSet")["spec"]
+    passing = of_kind(_objects(helm, *ACCOUNT, "--set", "persistence.enabled=false"), "StatefulSet")["spec"]
+    assert [claim["metadata"]["name"] for claim in kept["volumeClaimTemplates"]] == ["state"]
+    assert "volumeClaimTemplates" not in passing
+    assert {"name": "state", "emptyDir": {}} in passing["template"]["spec"]["volumes"]
+    mounts = kept["template"]["spec"]["containers"][0]["volumeMounts"]
+    assert {"name": "state", "mountPath": STATE_FOLDER} in mounts
+
+
+@pytest.mark.real
+def test_rules_and_dashboards_are_those_of_their_one_place(helm: Helm) -> None:
+    enabled = ("--set", "prometheusRule.enabled=true", "--set", "dashboards.enabled=true")
+    objects = _objects(helm, *ACCOUNT, *enabled)
+    rules = {
+        each["metadata"]["name"].removeprefix("edge-edge-exporter-"): each["spec"]
+        for each in objects
+        if each["kind"] == "PrometheusRule"
+    }
+    dashboards = {name: text for each in objects if each["kind"] == "ConfigMap" for name, text in each["data"].items()}
+    assert rules == {path.stem: yaml.safe_load(path.read_text()) for path in RULES.glob("*.yml")}
+    assert {name: yaml.safe_load(text) for name, text in dashboards.items()} == {
+        path.name: yaml.safe_load(path.read_text()) for path in DASHBOARDS.glob("*.json")
+    }
+
+
+def test_the_chart_holds_links_and_no_copies() -> None:
+    assert (CHART / "files" / "rules").is_symlink()
+    assert (CHART / "files" / "dashboards").is_symlink()
+    assert (CHART / "files" / "rules").resolve() == RULES
+    assert (CHART / "files" / "dashboards").resolve() == DASHBOARDS
+
+
+@pytest.mark.real
+def test_a_packaged_chart_carries_rules_and_dashboards(helm: Helm, tmp_path: Path) -> None:
+    helm("package", str(CHART), "--destination", str(tmp_path))
+    (package,) = tmp_path.glob("*.tgz")
+    enabled = ("--set", "prometheusRule.enabled=true", "--set", "dashboards.enabled=true")
+    objects = documents(helm("template", "edge", str(package), *ACCOUNT, *enabled))
+    kinds = [each["kind"] for each in objects]
+    assert kinds.count("PrometheusRule") == len(list(RULES.glob("*.yml")))
+    assert kinds.count("ConfigMap") == len(list(DASHBOARDS.glob("*.json")))
+
+
+@pytest.mark.real
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ((), "nothing to poll: set baseUrl"),
+        (("--set", "baseUrl=https://api.example.net"), "baseUrl needs a key"),
+        ((*ACCOUNT, "--set", "apiKey.value=x"), "both set"),
+        ((*ACCOUNT, "--set", "demo=true"), "set either demo"),
+        (("--set", "demo=true", "--set", "shards=2"), "demo is one exporter"),
+        (("--values", str(SHARDED), "--set", "baseUrl=https://api.example.net"), "are for one account"),
+        ((*ACCOUNT, "--set", "shard=2"), "shard is not allowed"),
+        ((*ACCOUNT, "--set", "shards=0"), "shards: Must be greater than or equal to 1"),
+        ((*ACCOUNT, "--set", "monitor.kind=Probe"), "monitor.kind"),
+        ((*ACCOUNT, "--set", "fullnameOverride=edge"), "fullnameOverride"),
+        (("--set", "config.accounts[0].api_key=x"), "config.accounts.0.api_key"),
+        (("--set", "config.databases[0].auth_token=x"), "config.databases.0.auth_token"),
+        ((*ACCOUNT, "--set", "config.shard.total=2"), "config.shard"),
+    ],
+)
+def test_values_that_cannot_be_are_refused(
+    helm_refusal: Callable[..., str], arguments: tuple[str, ...], reason: str
+) -> None:
+    assert reason in helm_refusal("template", "edge", str(CHART), *arguments)
+
+
+def test_the_schema_knows_every_section_of_the_configuration() -> None:
+    schema = document(CHART / "values.schema.json")
+    assert set(schema["properties"]["config"]["properties"]) == set(Settings.model_fields)
+
+
+def test_every_value_is_used_and_described_by_the_schema() -> None:
+    templates = "".join(path.read_text() for path in (CHART / "templates").rglob("*") if path.is_file())
+    properties = document(CHART / "values.schema.json")["properties"]
+    for path in _leaves(document(CHART / "values.yaml")):
+        assert re.search(rf"\.Values\.{re.escape(path)}\b", templates), path
+        described = properties
+        for step in path.split("."):
+            described = described.get("properties", described)[step]
+
+
+def test_the_versions_are_the_package_s() -> None:
+    chart = document(CHART / "Chart.yaml")
+    assert (chart["version"], chart["appVersion"]) == (__version__, __version__)

@@ -1,0 +1,87 @@
+import configparser
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from exporter.settings import flags
+from tests.deploy.files import DEPLOY, known_variables, named_variables, secret_files, settings_from
+from tests.deploy.programs import run
+
+FOLDER = DEPLOY / "systemd"
+UNIT = FOLDER / "edge-exporter.service"
+DEFAULTS = FOLDER / "edge-exporter.default"
+CONFIG = FOLDER / "config.yaml"
+CREDENTIALS = "/run/credentials/edge-exporter.service/"
+
+
+@pytest.fixture
+def unit_here(tmp_path: Path) -> Path:
+    """The unit, with a program that exists on this machine."""
+    path = tmp_path / UNIT.name
+    path.write_text(UNIT.read_text().replace("/opt/edge-exporter/bin/edge-exporter", sys.executable))
+    return path
+
+
+def _lines(*, commented: bool) -> dict[str, str]:
+    """The assignments of the environment file, or those that are commented out."""
+    start = "#" if commented else ""
+    return dict(re.findall(rf"^{start}(\w+)=(.*)$", DEFAULTS.read_text(), re.MULTILINE))
+
+
+@pytest.mark.real
+def test_systemd_accepts_the_unit(systemd_analyze: str, unit_here: Path) -> None:
+    done = run(systemd_analyze, "verify", str(unit_here))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.real
+def test_the_unit_is_exposed_to_little(systemd_analyze: str, unit_here: Path) -> None:
+    done = run(systemd_analyze, "security", "--offline=true", "--no-pager", "--threshold=12", str(unit_here))
+    assert done.returncode == 0, done.stdout.splitlines()[-1]
+
+
+def test_the_environment_file_makes_settings(tmp_path: Path) -> None:
+    settings = settings_from(_lines(commented=False), tmp_path)
+    assert [account.base_url for account in settings.accounts] == ["https://api.example.net"]
+
+
+def test_what_is_commented_out_shows_the_defaults() -> None:
+    defaults = {flag.variable: flag.default for flag in flags()}
+    shown = _lines(commented=True)
+    assert {name: value for name, value in shown.items() if name in defaults} == {
+        name: defaults[name] for name in shown if name in defaults
+    }
+    assert set(shown) - set(defaults) == {"EDGE_EXPORTER_CONFIG", "ARGS"}
+
+
+def test_every_variable_exists() -> None:
+    assert named_variables(UNIT.read_text() + DEFAULTS.read_text()) - known_variables() == set()
+
+
+def test_the_key_is_where_systemd_puts_it() -> None:
+    name, source = re.findall(r"^LoadCredential=([\w-]+):(.+)$", UNIT.read_text(), re.MULTILINE)[0]
+    assert _lines(commented=False)["EDGE_EXPORTER_API_KEY_FILE"] == f"{CREDENTIALS}{name}"
+    assert source == "/etc/edge-exporter/api-key"
+
+
+def test_state_is_kept_in_the_folder_that_systemd_makes() -> None:
+    unit = configparser.ConfigParser(strict=False, interpolation=None, delimiters=["="])
+    unit.optionxform = str  # type: ignore[assignment,method-assign]
+    unit.read_string(UNIT.read_text())
+    folder = unit["Service"]["StateDirectory"]
+    assert f"Environment=EDGE_EXPORTER_STATE__PATH=%S/{folder}/edge-exporter-state.db" in UNIT.read_text().splitlines()
+    assert unit["Service"]["EnvironmentFile"] == "-/etc/default/edge-exporter"
+    assert (unit["Service"]["DynamicUser"], unit["Service"]["ProtectSystem"]) == ("yes", "strict")
+
+
+def test_a_signal_reloads_what_the_daemon_reads_anew() -> None:
+    assert "ExecReload=/bin/kill -HUP $MAINPID" in UNIT.read_text().splitlines()
+
+
+def test_the_example_configuration_is_one(tmp_path: Path) -> None:
+    settings = settings_from({"EDGE_EXPORTER_CONFIG": "x"}, tmp_path, config=CONFIG.read_text())
+    assert [account.name for account in settings.accounts] == ["main", "lab"]
+    assert [database.name for database in settings.databases] == ["orders"]
+    assert all(name.startswith(CREDENTIALS) for name in secret_files(CONFIG.read_text()))

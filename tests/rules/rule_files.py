@@ -1,0 +1,106 @@
+"""The shipped rules as data."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import promql_parser
+import yaml
+from promql_parser import MatrixSelector, VectorSelector
+
+from tests.dashboards.expressions import walk
+
+DEPLOY: Final = Path(__file__).parents[2] / "deploy"
+RULES: Final = DEPLOY / "prometheus" / "rules"
+RUNBOOKS: Final = DEPLOY / "runbooks"
+CASES: Final = Path(__file__).parent
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule of either kind, as its file has it.
+
+    Attributes:
+        name: the alert's name, or that of the recorded series.
+        alerting: whether it is an alert.
+    """
+
+    file: str
+    name: str
+    alerting: bool
+    expr: str
+    labels: dict[str, str]
+    annotations: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """A selector of an expression.
+
+    Attributes:
+        call: the function whose argument it is, directly or by its range; empty where there is none.
+        seconds: the length of its range, 0 where it has none.
+    """
+
+    name: str
+    labels: frozenset[str]
+    call: str
+    seconds: float
+
+
+def load_rules() -> list[Rule]:
+    """Every rule of every shipped file, in their order."""
+    return [
+        Rule(
+            file=path.name,
+            name=rule["alert"] if "alert" in rule else rule["record"],
+            alerting="alert" in rule,
+            expr=rule["expr"],
+            labels=rule.get("labels", {}),
+            annotations=rule.get("annotations", {}),
+        )
+        for path in sorted(RULES.glob("*.yml"))
+        for group in yaml.safe_load(path.read_text())["groups"]
+        for rule in group["rules"]
+    ]
+
+
+def load_alerts() -> list[Rule]:
+    """Every alert."""
+    return [rule for rule in load_rules() if rule.alerting]
+
+
+def load_recordings() -> list[Rule]:
+    """Every recorded series."""
+    return [rule for rule in load_rules() if not rule.alerting]
+
+
+def selected(expr: str) -> list[Selected]:
+    """Every selector of an expression."""
+    found = []
+    for part, around in walk(promql_parser.parse(expr)):
+        if isinstance(part, VectorSelector):
+            ranges = [outer.range.total_seconds() for outer in around[:1] if isinstance(outer, MatrixSelector)]
+            caller = around[len(ranges)] if len(around) > len(ranges) else None
+            found.append(
+                Selected(
+                    name=part.name or "",
+                    labels=frozenset(matcher.name for matcher in part.matchers.matchers),
+                    call=getattr(getattr(caller, "func", None), "name", ""),
+                    seconds=ranges[0] if ranges else 0,
+                )
+            )
+    return found
+
+
+def load_case(name: str) -> dict[str, Any]:
+    """A promtool file by the name of its alert."""
+    case: dict[str, Any] = yaml.safe_load((CASES / f"{name}.test.yml").read_text())
+    return case
+
+
+def seconds(duration: str) -> float:
+    """A duration as Prometheus writes it, such as 9d2h."""
+    unit = {"w": 604_800, "d": 86_400, "h": 3_600, "m": 60, "s": 1}
+    return sum(int(number) * unit[letter] for number, letter in re.findall(r"(\d+)([wdhms])", duration))

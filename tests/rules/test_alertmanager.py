@@ -1,0 +1,220 @@
+"""The shipped Alertmanager configuration, asked of a real Alertmanager."""
+
+import queue
+import re
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+import httpx
+import pytest
+
+from tests.rules.rule_files import DEPLOY, load_alerts
+
+CONFIG = DEPLOY / "alertmanager" / "alertmanager.yml"
+PATIENCE = 20.0
+
+pytestmark = pytest.mark.real
+
+
+def _read(lines: IO[str], into: "queue.Queue[str]") -> None:
+    # Read to the end, so that a full pipe never holds the process up.
+    for line in lines:
+        into.put(line)
+
+
+@contextmanager
+def running(program: str, storage: Path) -> Iterator[str]:
+    """An Alertmanager with the shipped configuration, on a port of its own choice; its URL."""
+    command = [
+        program,
+        f"--config.file={CONFIG}",
+        f"--storage.path={storage}",
+        "--web.listen-address=127.0.0.1:0",
+        "--cluster.listen-address=",
+    ]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        lines: queue.Queue[str] = queue.Queue()
+        reader = threading.Thread(target=_read, args=(process.stderr, lines))
+        reader.start()
+        try:
+            address = None
+            while address is None:
+                address = re.search(r"[lL]istening.*address=(127\.0\.0\.1:\d+)", lines.get(timeout=PATIENCE))
+            yield f"http://{address[1]}"
+        finally:
+            process.terminate()
+            reader.join(PATIENCE)
+
+
+class Asked:
+    """A running Alertmanager, as a test speaks to it."""
+
+    def __init__(self, url: str) -> None:
+        self._client = httpx.Client(base_url=url, trust_env=False, timeout=PATIENCE)
+
+    def close(self) -> None:
+        """Close its connections."""
+        self._client.close()
+
+    def post(self, *alerts: dict[str, str]) -> None:
+        """Let alerts fire."""
+        self._client.post("/api/v2/alerts", json=[{"labels": labels} for labels in alerts]).raise_for_status()
+
+    def inhibited(self, job: str) -> dict[str, bool]:
+        """Which alerts of a job are there, and whether each is inhibited."""
+        answer = self._client.get("/api/v2/alerts", params={"filter": f'job="{job}"'}).raise_for_status()
+        return {_named(alert["labels"]): bool(alert["status"]["inhibitedBy"]) for alert in answer.json()}
+
+    def await_inhibited(self, job: str, expected: dict[str, bool]) -> dict[str, bool]:
+        """What `inhibited` says once it says what is expected; sources are taken up a moment after they are posted."""
+        until = time.monotonic() + PATIENCE
+        found = self.inhibited(job)
+        while found != expected and time.monotonic() < until:
+            found = self.inhibited(job)
+        return found
+
+
+def _named(labels: dict[str, str]) -> str:
+    return " ".join(
+        [labels["alertname"], *(labels[name] for name in ("account", "instance", "target") if name in labels)]
+    )
+
+
+@pytest.fixture(scope="module")
+def alertmanager(alertmanager_program: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
+    """One for all tests; each of them uses a job of its own."""
+    with running(alertmanager_program, tmp_path_factory.mktemp("alertmanager")) as url:
+        asked = Asked(url)
+        yield asked
+        asked.close()
+
+
+def test_amtool_accepts_the_configuration(amtool: str) -> None:
+    run = subprocess.run([amtool, "check-config", str(CONFIG)], capture_output=True, text=True, check=False)
+    assert (run.returncode, "SUCCESS" in run.stdout) == (0, True), run.stdout + run.stderr
+
+
+@pytest.mark.parametrize("severity", sorted({alert.labels["severity"] for alert in load_alerts()}))
+def test_an_alert_goes_to_the_receiver_of_its_severity(amtool: str, severity: str) -> None:
+    run = subprocess.run(
+        [amtool, "config", "routes", "test", f"--config.file={CONFIG}", f"severity={severity}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert run.stdout.strip() == severity
+
+
+@pytest.mark.parametrize("source", ["EdgeAccountDown", "EdgeCredentialRefused"])
+def test_an_account_that_is_down_silences_its_targets_and_no_other_s(alertmanager: Asked, source: str) -> None:
+    job = f"account-{source}"
+    alertmanager.post(
+        {"alertname": source, "job": job, "account": "main"},
+        {"alertname": "EdgeDnsScanFailed", "job": job, "account": "main"},
+        {"alertname": "EdgeTargetFailing", "job": job, "account": "main", "target": "script/7"},
+        {"alertname": "EdgeCollectorFailing", "job": job, "account": "main"},
+        {"alertname": "EdgeDnsScanFailed", "job": job, "account": "second"},
+        {"alertname": "EdgeDatabaseDown", "job": job, "database": "orders"},
+        {"alertname": "EdgeLedgerDown", "job": job, "instance": "exporter-0:9877"},
+        {"alertname": "SomebodyElses", "job": job, "account": "main"},
+        {"alertname": "EdgeDnsScanFailed", "job": f"{job}-lab", "account": "main"},
+    )
+    expected = {
+        f"{source} main": False,
+        "EdgeDnsScanFailed main": True,
+        "EdgeTargetFailing main script/7": True,
+        "EdgeCollectorFailing main": True,
+        "EdgeDnsScanFailed second": False,
+        "EdgeDatabaseDown": False,
+        "EdgeLedgerDown exporter-0:9877": False,
+        "SomebodyElses main": False,
+    }
+    assert alertmanager.await_inhibited(job, expected) == expected
+    assert alertmanager.inhibited(f"{job}-lab") == {"EdgeDnsScanFailed main": False}
+
+
+def test_a_refused_credential_is_told_in_the_place_of_the_account_being_down(alertmanager: Asked) -> None:
+    alertmanager.post(
+        {"alertname": "EdgeAccountDown", "job": "credential", "account": "main"},
+        {"alertname": "EdgeCredentialRefused", "job": "credential", "account": "main"},
+    )
+    expected = {"EdgeAccountDown main": True, "EdgeCredentialRefused main": False}
+    assert alertmanager.await_inhibited("credential", expected) == expected
+
+
+def test_an_exporter_that_is_down_silences_its_instance_and_the_missing_shard(alertmanager: Asked) -> None:
+    alertmanager.post(
+        {"alertname": "EdgeExporterDown", "job": "exporter", "instance": "exporter-0:9877"},
+        {"alertname": "EdgeLedgerDown", "job": "exporter", "instance": "exporter-0:9877"},
+        {"alertname": "EdgeLedgerDown", "job": "exporter", "instance": "exporter-1:9877"},
+        {"alertname": "EdgeShardMissing", "job": "exporter", "shards": "2"},
+        {"alertname": "EdgeAccountDown", "job": "exporter", "account": "main"},
+    )
+    expected = {
+        "EdgeExporterDown exporter-0:9877": False,
+        "EdgeLedgerDown exporter-0:9877": True,
+        "EdgeLedgerDown exporter-1:9877": False,
+        "EdgeShardMissing": True,
+        "EdgeAccountDown main": False,
+    }
+    assert alertmanager.await_inhibited("exporter", expected) == expected
+
+
+def test_a_failing_collector_silences_the_alerts_on_each_of_its_targets(alertmanager: Asked) -> None:
+    scripts = {"job": "collector", "account": "main", "collector": "scripts"}
+    zones = {**scripts, "collector": "dns_statistics"}
+    alertmanager.post(
+        {"alertname": "EdgeCollectorFailing", **scripts},
+        {"alertname": "EdgeTargetFailing", **scripts, "target": "script/7"},
+        {"alertname": "EdgeTargetStale", **scripts, "target": "script/7"},
+        {"alertname": "EdgeTargetFailing", **zones, "target": "dns_zone/102"},
+        {"alertname": "EdgeScriptOverBudget", "job": "collector", "account": "main"},
+    )
+    expected = {
+        "EdgeCollectorFailing main": False,
+        "EdgeTargetFailing main script/7": True,
+        "EdgeTargetStale main script/7": True,
+        "EdgeTargetFailing main dns_zone/102": False,
+        "EdgeScriptOverBudget main": False,
+    }
+    assert alertmanager.await_inhibited("collector", expected) == expected
+
+
+def test_a_database_that_is_down_silences_its_own_queries(alertmanager: Asked) -> None:
+    alertmanager.post(
+        {"alertname": "EdgeDatabaseDown", "job": "database", "database": "orders"},
+        {
+            "alertname": "EdgeDatabaseQueryFailing",
+            "job": "database",
+            "database": "orders",
+            "target": "query/orders/open",
+        },
+        {"alertname": "EdgeDatabaseQueryFailing", "job": "database", "database": "users", "target": "query/users/new"},
+    )
+    expected = {
+        "EdgeDatabaseDown": False,
+        "EdgeDatabaseQueryFailing query/orders/open": True,
+        "EdgeDatabaseQueryFailing query/users/new": False,
+    }
+    assert alertmanager.await_inhibited("database", expected) == expected
+
+
+def test_a_stale_target_is_told_once(alertmanager: Asked) -> None:
+    scripts = {"job": "stale", "account": "main", "collector": "scripts"}
+    alertmanager.post(
+        {"alertname": "EdgeTargetStale", **scripts, "target": "script/7"},
+        {"alertname": "EdgeTargetFailing", **scripts, "target": "script/7"},
+        {"alertname": "EdgeTargetFailing", **scripts, "target": "script/8"},
+    )
+    expected = {
+        "EdgeTargetStale main script/7": False,
+        "EdgeTargetFailing main script/7": True,
+        "EdgeTargetFailing main script/8": False,
+    }
+    assert alertmanager.await_inhibited("stale", expected) == expected

@@ -1,0 +1,75 @@
+import re
+from dataclasses import dataclass
+
+import pytest
+
+from tests.dashboards.families import family_of
+from tests.rules.rule_files import CASES, load_alerts, load_case, load_recordings, seconds, selected
+
+NAMES = [alert.name for alert in load_alerts()]
+BY_NAME = pytest.mark.parametrize("name", NAMES)
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What a case expects at one time of one of its tests: how many alerts."""
+
+    at: float
+    firing: int
+
+
+def timelines(name: str) -> list[list[Moment]]:
+    """The moments of each test of an alert's case file, in the order of time."""
+    return [
+        sorted(
+            (
+                Moment(seconds(check["eval_time"]), len(check.get("exp_alerts", [])))
+                for check in test.get("alert_rule_test", [])
+                if check["alertname"] == name
+            ),
+            key=lambda moment: moment.at,
+        )
+        for test in load_case(name)["tests"]
+    ]
+
+
+def series(name: str) -> list[str]:
+    """The input series of all tests of a case file."""
+    return [one["series"] for test in load_case(name)["tests"] for one in test["input_series"]]
+
+
+@BY_NAME
+def test_a_case_shows_an_alert_quiet_then_firing_then_resolved(name: str) -> None:
+    shown = [
+        (before.at, during.at, after.at)
+        for moments in timelines(name)
+        for before, during, after in zip(moments, moments[1:], moments[2:], strict=False)
+        if (before.firing, during.firing > 0, after.firing) == (0, True, 0)
+    ]
+    assert shown
+
+
+@BY_NAME
+def test_a_case_asks_about_no_other_alert(name: str) -> None:
+    asked = {check["alertname"] for test in load_case(name)["tests"] for check in test.get("alert_rule_test", [])}
+    assert asked == {name}
+
+
+@BY_NAME
+def test_an_alert_on_accounts_has_a_case_with_two_and_one_on_instances_with_two(name: str) -> None:
+    given = " ".join(series(name))
+    accounts = set(re.findall(r'\baccount="(\w+)"', given))
+    instances = set(re.findall(r'\binstance="([^"]+)"', given))
+    assert len(accounts) >= 2 or len(instances) >= 2
+
+
+def test_every_case_file_is_one_of_an_alert_or_of_all() -> None:
+    files = {path.name.removesuffix(".test.yml") for path in CASES.glob("*.test.yml")}
+    assert files == {*NAMES, "healthy", "recording"}
+
+
+def test_the_healthy_exporter_has_every_family_that_an_alert_reads() -> None:
+    recorded = {recording.name: recording for recording in load_recordings()}
+    read = {part.name for rule in [*load_alerts(), *recorded.values()] for part in selected(rule.expr)}
+    given = {one.partition("{")[0] for one in series("healthy")}
+    assert sorted({family_of(name) for name in read - set(recorded)} - {family_of(name) for name in given}) == []

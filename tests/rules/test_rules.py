@@ -1,0 +1,96 @@
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.dashboards.families import SCRAPE_LABELS, family_of, known_families
+from tests.rules.rule_files import CASES, DEPLOY, Rule, load_alerts, load_recordings, load_rules, selected
+
+BASE_URL = "https://github.com/edge-exporter/edge-exporter/blob/main/deploy/runbooks"
+ALERTS = load_alerts()
+RECORDINGS = load_recordings()
+BY_ALERT = pytest.mark.parametrize("alert", ALERTS, ids=lambda alert: alert.name)
+BY_RULE = pytest.mark.parametrize("rule", load_rules(), ids=lambda rule: rule.name)
+
+
+@pytest.mark.real
+def test_promtool_accepts_the_configuration_and_every_rule(promtool: str) -> None:
+    checked = subprocess.run(
+        [promtool, "check", "config", str(DEPLOY / "prometheus" / "prometheus.yml")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    found = [int(count) for count in re.findall(r"SUCCESS: (\d+) rules found", checked.stdout)]
+    assert (checked.returncode, checked.stderr, sum(found)) == (0, "", len(ALERTS) + len(RECORDINGS))
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("case", sorted(CASES.glob("*.test.yml")), ids=lambda path: path.name.removesuffix(".test.yml"))
+def test_every_case_comes_out_as_expected(promtool: str, case: Path) -> None:
+    run = subprocess.run(
+        [promtool, "test", "rules", case.name], cwd=case.parent, capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_names_are_used_once() -> None:
+    names = [rule.name for rule in ALERTS + RECORDINGS]
+    assert sorted(set(names)) == sorted(names)
+
+
+@BY_ALERT
+def test_an_alert_says_what_it_is_how_grave_and_where_to_read_on(alert: Rule) -> None:
+    assert alert.name.startswith("Edge")
+    assert set(alert.labels) == {"severity", "area"}
+    assert alert.labels["severity"] in {"critical", "warning", "info"}
+    assert alert.labels["area"] in {"dns", "scripts", "shield", "containers", "database", "exporter"}
+    assert set(alert.annotations) == {"summary", "description", "runbook_url"}
+    assert alert.annotations["runbook_url"] == f"{BASE_URL}/{alert.name}.md"
+    assert alert.annotations["summary"].endswith(".")
+    assert alert.annotations["description"].endswith(".")
+
+
+@BY_RULE
+def test_every_name_exists_with_the_labels_that_are_asked_of_it(rule: Rule) -> None:
+    families = known_families()
+    recorded = {recording.name for recording in RECORDINGS}
+    for part in selected(rule.expr):
+        if part.name in recorded:
+            continue
+        family = families[family_of(part.name)]
+        assert part.labels <= family.labels | SCRAPE_LABELS, part.name
+
+
+@BY_RULE
+def test_counters_are_read_as_rates_over_at_least_four_polls(rule: Rule) -> None:
+    families = known_families()
+    for part in selected(rule.expr):
+        family = families.get(family_of(part.name))
+        if family is None or not (family.counter or family.histogram):
+            continue
+        assert part.call in {"rate", "increase"}, part.name
+        assert part.seconds >= 4 * family.polled_every, part.name
+
+
+@pytest.mark.parametrize("rule", RECORDINGS, ids=lambda rule: rule.name)
+def test_a_recorded_series_is_named_by_level_metric_and_operation(rule: Rule) -> None:
+    assert re.fullmatch(r"[a-z_]+:edge_[a-z_]+:[a-z0-9]+", rule.name)
+
+
+def test_what_an_alert_reads_is_recorded_in_its_own_file_before_it() -> None:
+    recorded: dict[str, str] = {}
+    for rule in load_rules():
+        if not rule.alerting:
+            recorded[rule.name] = rule.file
+            continue
+        for part in selected(rule.expr):
+            if ":" in part.name:
+                assert recorded.get(part.name) == rule.file, rule.name
+
+
+def test_the_dashboards_sums_are_each_held_by_a_case() -> None:
+    asked = (CASES / "recording.test.yml").read_text()
+    sums = [rule.name for rule in RECORDINGS if rule.file == "recording.yml"]
+    assert [name for name in sums if name not in asked] == []

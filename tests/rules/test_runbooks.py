@@ -1,0 +1,99 @@
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from exporter.platform import errors
+from tests.dashboards.families import SCRAPE_LABELS, family_of, known_families
+from tests.rules.rule_files import RUNBOOKS, Rule, load_alerts, load_recordings, selected
+
+ALERTS = load_alerts()
+PAGES = sorted(path for path in RUNBOOKS.glob("*.md") if path.name != "README.md")
+BY_PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
+
+
+def queries(page: Path) -> list[str]:
+    """The queries of a page."""
+    return re.findall(r"```promql\n(.*?)```", page.read_text(), re.DOTALL)
+
+
+def test_there_is_a_page_an_alert_and_no_other() -> None:
+    assert [page.stem for page in PAGES] == sorted(alert.name for alert in ALERTS)
+
+
+@BY_PAGE
+def test_a_page_says_what_it_means_how_to_confirm_and_what_to_do(page: Path) -> None:
+    headings = re.findall(r"^#+ .*$", page.read_text(), re.MULTILINE)
+    assert headings == [f"# {page.stem}", "## What it means", "## How to confirm", "## What to do"]
+    sections = re.split(r"^## .*$", page.read_text(), flags=re.MULTILINE)[1:]
+    assert all(section.strip() for section in sections)
+    assert queries(page)
+    assert re.search(r"^1\. ", sections[2], re.MULTILINE)
+
+
+@BY_PAGE
+def test_a_page_names_what_exists_only(page: Path) -> None:
+    families = known_families()
+    recorded = {recording.name for recording in load_recordings()}
+    for query in queries(page):
+        for part in selected(query):
+            if part.name not in recorded:
+                assert part.labels <= families[family_of(part.name)].labels | SCRAPE_LABELS, part.name
+    prose = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    # A user's own query names its family by itself.
+    named = set(re.findall(r"`(edge_[a-z_]+)`", prose))
+    assert named <= set(families)
+
+
+@pytest.mark.parametrize("page", [*PAGES, RUNBOOKS / "README.md"], ids=lambda path: path.stem)
+def test_a_page_links_what_exists(page: Path) -> None:
+    links = re.findall(r"\]\(([^)]+)\)", page.read_text())
+    assert [link for link in links if not (RUNBOOKS / link).exists()] == []
+
+
+@pytest.mark.parametrize("alert", ALERTS, ids=lambda alert: alert.name)
+def test_the_index_has_the_alert_with_its_severity(alert: Rule) -> None:
+    row = f"| [{alert.name}]({alert.name}.md) | {alert.labels['severity']} |"
+    assert (RUNBOOKS / "README.md").read_text().count(row) == 1
+
+
+def reasons() -> set[str]:
+    """Every reason for which a call can fail."""
+    tree = [errors.PlatformError]
+    for kind in tree:
+        tree += kind.__subclasses__()
+    return {kind.reason for kind in tree}
+
+
+def test_the_page_of_a_failing_target_has_every_reason_once() -> None:
+    rows = re.findall(r"^\| `([a-z_]+)` \| .+ \| .+ \|$", (RUNBOOKS / "EdgeTargetFailing.md").read_text(), re.MULTILINE)
+    assert sorted(rows) == sorted(reasons())
+
+
+@pytest.mark.parametrize("name", ["EdgeAccountDown", "EdgeCollectorFailing", "EdgeDatabaseDown"])
+def test_a_page_that_goes_by_reasons_names_none_that_is_not_and_says_where_the_others_are(name: str) -> None:
+    text = (RUNBOOKS / f"{name}.md").read_text()
+    steps = re.findall(r"^\d\. ((?:`[a-z_]+`(?:, | or )?)+)(?::| )", text, re.MULTILINE)
+    named = {word for step in steps for word in re.findall(r"`([a-z_]+)`", step)}
+    assert named
+    assert named - reasons() == set()
+    assert "(EdgeTargetFailing.md) has them all" in text
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
+def test_a_query_that_selects_reasons_selects_ones_that_are(page: Path) -> None:
+    chosen = {word for words in re.findall(r'reason=~?"([^"]+)"', page.read_text()) for word in words.split("|")}
+    assert chosen - reasons() == set()
+
+
+@pytest.mark.real
+def test_prometheus_parses_every_query(promtool: str, tmp_path: Path) -> None:
+    asked = [query for page in PAGES for query in queries(page)]
+    rules = [{"record": f"runbook:query:number{number}", "expr": query} for number, query in enumerate(asked)]
+    # JSON is YAML too.
+    file = tmp_path / "queries.yml"
+    file.write_text(json.dumps({"groups": [{"name": "runbooks", "rules": rules}]}))
+    run = subprocess.run([promtool, "check", "rules", str(file)], capture_output=True, text=True, check=False)
+    assert (run.returncode, f"{len(asked)} rules found" in run.stdout) == (0, True), run.stdout + run.stderr

@@ -1,0 +1,114 @@
+"""The documents name only what is there: targets of the Makefile, commands of the program and their options."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from exporter.cli import COMMANDS, command
+
+ROOT = Path(__file__).parents[1]
+OURS = ("dashboards", "deploy", "exporter", "tests")
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(path for folder in OURS for path in (ROOT / folder).rglob("*.md"))])
+SOURCES = sorted(path for folder in OURS for path in (ROOT / folder).rglob("*.py"))
+
+_BLOCK = re.compile(r"^```[a-z]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_SPAN = re.compile(r"(?<!`)`([^`\n]+(?:\n[^`\n]+)?)`(?!`)")
+_SEPARATOR = re.compile(r"\s*(?:&&|\|\||[|;>])\s*")
+_CALLS = (("edge-exporter",), ("python", "-m", "exporter"))
+
+
+def spans(text: str) -> list[str]:
+    """What is set as code within the prose."""
+    return [" ".join(span.split()) for span in _SPAN.findall(text)]
+
+
+def commands(text: str) -> Iterator[list[str]]:
+    """The words of each command in a document: of every line of its blocks, and of what is set as code in its prose."""
+    lines = "\n".join(_BLOCK.findall(text)).replace("\\\n", " ").splitlines()
+    for line in [*lines, *spans(_BLOCK.sub("", text))]:
+        for part in _SEPARATOR.split(re.sub(r"(?:^|\s)#\s.*", "", line)):
+            if words := part.split():
+                yield [words[0].rpartition("/")[2], *words[1:]]
+
+
+def targets_named(text: str) -> set[str]:
+    """The Makefile's targets that a document names."""
+    return {words[1] for words in commands(text) if words[0] == "make" and len(words) > 1}
+
+
+def calls(text: str) -> list[list[str]]:
+    """The calls of the program that a document shows: the words after its name."""
+    return [words[len(call) :] for words in commands(text) for call in _CALLS if tuple(words[: len(call)]) == call]
+
+
+def faults(words: list[str]) -> list[str]:
+    """What of a call there is not: the command, or options of it."""
+    if not words or words[0].startswith("-"):
+        return []
+    # With the group's settings: click keeps the help option that it makes here.
+    context = click.Context(command, **command.context_settings)
+    found = command.get_command(context, words[0])
+    if found is None:
+        return [words[0]]
+    known = {name for option in found.get_params(context) for name in (*option.opts, *option.secondary_opts)}
+    return [word for word in words[1:] if word.startswith("--") and word.partition("=")[0] not in known]
+
+
+def targets() -> set[str]:
+    """The targets that the Makefile has."""
+    return set(re.findall(r"^([a-z][a-z-]*):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_document_names_only_commands_that_there_are(document: Path) -> None:
+    text = document.read_text(encoding="utf-8")
+    assert sorted(targets_named(text) - targets()) == []
+    assert [fault for words in calls(text) for fault in faults(words)] == []
+
+
+def test_no_source_names_a_target_of_the_makefile_that_there_is_not() -> None:
+    named = {
+        (str(path.relative_to(ROOT)), span.split()[1])
+        for path in SOURCES
+        for span in spans(path.read_text(encoding="utf-8"))
+        if re.fullmatch(r"make [a-z][a-z-]*", span)
+    }
+    assert "generate" in {target for _, target in named}
+    assert sorted((path, target) for path, target in named if target not in targets()) == []
+
+
+def test_the_documents_name_every_command_and_most_targets() -> None:
+    texts = [document.read_text(encoding="utf-8") for document in DOCUMENTS]
+    shown = {words[0] for text in texts for words in calls(text) if words}
+    assert shown >= COMMANDS.keys() - {"sandbox", "completion"}
+    assert {name for text in texts for name in targets_named(text)} >= {"demo", "test", "check", "generate", "scale"}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("```sh\nmake dinner # later\n```", ({"dinner"}, [])),
+        ("Run `make\ndinner`, then make haste.", ({"dinner"}, [])),
+        ("```sh\n.venv/bin/edge-exporter dine --with \\\n  wine > plate\n```", (set(), [["dine", "--with", "wine"]])),
+        ("`python -m exporter dine` and `edge-exporter`", (set(), [["dine"], []])),
+        ("the `edge-exporter.db` that edge-exporter dines with", (set(), [])),
+    ],
+)
+def test_commands_are_found_in_blocks_and_in_prose(text: str, expected: tuple[set[str], list[list[str]]]) -> None:
+    assert (targets_named(text), calls(text)) == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["run", "--config", "edge.yml"], []),
+        (["demo", "--fast=600", "--slow"], ["--slow"]),
+        (["dine"], ["dine"]),
+        (["--version"], []),
+    ],
+)
+def test_commands_and_options_that_there_are_not_are_found(words: list[str], expected: list[str]) -> None:
+    assert faults(words) == expected
