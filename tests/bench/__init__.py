@@ -1,0 +1,1 @@
+"""Measures the exporter against the peers that are installed: `python -m tests.bench`."""

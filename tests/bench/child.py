@@ -1,0 +1,114 @@
+"""A process that is measured: started, looked at from outside, and stopped."""
+
+import http.client
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+PATIENCE = 120.0
+STEP = 0.005
+STOP_SECONDS = 10.0
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """A running process and where it serves metrics."""
+
+    popen: "subprocess.Popen[str]"
+    url: str = ""
+
+    def rss(self) -> float:
+        """Resident memory in MiB."""
+        for line in Path(f"/proc/{self.popen.pid}/status").read_text().splitlines():
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1]) / 1024
+        raise RuntimeError(f"process {self.popen.pid} has ended")
+
+    def cpu(self) -> float:
+        """Seconds of processor time that it has used."""
+        fields = Path(f"/proc/{self.popen.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / _TICKS
+
+    def stop(self) -> str:
+        """End it, and give what it wrote since it was last read."""
+        self.popen.terminate()
+        try:
+            return self.popen.communicate(timeout=STOP_SECONDS)[0] or ""
+        except subprocess.TimeoutExpired:
+            self.popen.kill()
+            return self.popen.communicate()[0] or ""
+
+
+@contextmanager
+def started(
+    command: Sequence[str], *, url: str = "", quiet: bool = True, environment: Mapping[str, str] | None = None
+) -> Iterator[Child]:
+    """Run a command until the block ends, which begins once `url` answers.
+
+    Args:
+        command: program and arguments.
+        url: what must answer; where it is empty, the command says it itself as JSON in its first line.
+        quiet: whether what it writes to standard error is thrown away.
+        environment: more variables of the environment.
+    """
+    popen = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL if quiet else None,
+        text=True,
+        env={**os.environ, **(environment or {})},
+    )
+    try:
+        if url:
+            await_answer(url, popen)
+        else:
+            line = popen.stdout.readline() if popen.stdout is not None else ""
+            if not line:
+                raise RuntimeError(f"{' '.join(command)} ended before it served")
+            url = json.loads(line)["url"]
+        yield Child(popen, url)
+    finally:
+        if popen.poll() is None:
+            Child(popen).stop()
+
+
+def own(module: str, *arguments: str) -> list[str]:
+    """The command of one of our modules."""
+    return [sys.executable, "-m", module, *arguments]
+
+
+def free_port() -> int:
+    """A port that nothing listens on."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return int(taken.getsockname()[1])
+
+
+def await_answer(url: str, popen: "subprocess.Popen[str] | None" = None) -> None:
+    """Wait until a URL answers 200."""
+    parts = urlsplit(url)
+    until = time.monotonic() + PATIENCE
+    while True:
+        connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=PATIENCE)
+        try:
+            connection.request("GET", f"{parts.path}?{parts.query}" if parts.query else parts.path)
+            answer = connection.getresponse()
+            answer.read()
+            if answer.status == http.client.OK:
+                return
+        except OSError:
+            pass
+        finally:
+            connection.close()
+        if time.monotonic() > until or (popen is not None and popen.poll() is not None):
+            raise RuntimeError(f"{url} does not answer")
+        time.sleep(STEP)

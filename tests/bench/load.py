@@ -1,0 +1,119 @@
+"""Scrapes as Prometheus makes them: one after another on a connection that is kept, or many at once by wrk."""
+
+import http.client
+import random
+import re
+import shutil
+import statistics
+import subprocess
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
+from urllib.parse import urlsplit
+
+# A server that answers faster than this is scraped several times in its turn.
+FAST = 0.05
+BURST = 10
+FEWEST_ROUNDS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """How long scrapes took, in milliseconds."""
+
+    count: int
+    median: float
+    p99: float
+    worst: float
+
+    @classmethod
+    def of(cls, seconds: list[float]) -> Self:
+        """Sum up single scrapes."""
+        ordered = sorted(seconds)
+        last = ordered[min(len(ordered) - 1, int(len(ordered) * 0.99))]
+        return cls(len(ordered), statistics.median(ordered) * 1e3, last * 1e3, ordered[-1] * 1e3)
+
+
+class Scraper:
+    """One client with one connection."""
+
+    def __init__(self, url: str, encoding: str) -> None:
+        parts = urlsplit(url)
+        self._connection = http.client.HTTPConnection(parts.hostname or "", parts.port)
+        self._path = parts.path
+        self._headers = {"Accept-Encoding": encoding, "Accept": "text/plain;version=0.0.4"}
+
+    def scrape(self) -> tuple[float, bytes]:
+        """Scrape once; returns the seconds until the last byte, and the body as it came."""
+        began = time.perf_counter()
+        self._connection.request("GET", self._path, headers=self._headers)
+        answer = self._connection.getresponse()
+        body = answer.read()
+        seconds = time.perf_counter() - began
+        if answer.status != http.client.OK:
+            raise RuntimeError(f"{self._path} answered {answer.status}")
+        return seconds, body
+
+
+def interleaved(urls: Mapping[str, str], encoding: str, seconds: float) -> dict[str, Latency]:
+    """Scrape several servers in turn, again and again, for about so many seconds.
+
+    The turns change from round to round: some servers are still busy with themselves when they have answered, and
+    whoever comes next would always bear it.
+    """
+    scrapers = {name: Scraper(url, encoding) for name, url in urls.items()}
+    taken: dict[str, list[float]] = {name: [] for name in urls}
+    for scraper in scrapers.values():
+        scraper.scrape()
+    until = time.monotonic() + seconds
+    rounds, turns, chance = 0, list(scrapers.items()), random.Random(1)  # noqa: S311 - repeatable
+    while rounds < FEWEST_ROUNDS or time.monotonic() < until:
+        rounds += 1
+        chance.shuffle(turns)
+        for name, scraper in turns:
+            first, _ = scraper.scrape()
+            taken[name].append(first)
+            for _ in range(BURST - 1 if first < FAST else 0):
+                taken[name].append(scraper.scrape()[0])
+    return {name: Latency.of(each) for name, each in taken.items()}
+
+
+def paced(urls: Mapping[str, str], encoding: str, seconds: float, pause: float) -> dict[str, Latency]:
+    """Scrape servers in turn with pauses in between, so that what they do by themselves is met at every moment."""
+    scrapers = {name: Scraper(url, encoding) for name, url in urls.items()}
+    taken: dict[str, list[float]] = {name: [] for name in urls}
+    for scraper in scrapers.values():
+        scraper.scrape()
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        for name, scraper in scrapers.items():
+            taken[name].append(scraper.scrape()[0])
+            time.sleep(pause)
+    return {name: Latency.of(each) for name, each in taken.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """What wrk saw: milliseconds, and answers a second."""
+
+    median: float
+    p99: float
+    rate: float
+
+
+_UNITS = {"us": 1e-3, "ms": 1.0, "s": 1e3, "m": 60e3}
+
+
+def crowd(url: str, encoding: str, seconds: int, clients: int = 8) -> Crowd | None:
+    """Scrape by so many clients at once; None where there is no wrk, or where no scrape ended in time."""
+    if shutil.which("wrk") is None:
+        return None
+    command = ["wrk", "-t1", f"-c{clients}", f"-d{seconds}s", "--latency", "--timeout", "60s"]
+    headers = ["-H", f"Accept-Encoding: {encoding}", "-H", "Accept: text/plain;version=0.0.4"]
+    told = subprocess.run([*command, *headers, url], capture_output=True, text=True, check=True).stdout
+    spread = {share: float(value) * _UNITS[unit] for share, value, unit in re.findall(r"(\d+)%\s+([\d.]+)(\w+)", told)}
+    rate = re.search(r"Requests/sec:\s+([\d.]+)", told)
+    if rate is None or "99" not in spread:
+        raise RuntimeError(f"wrk told nothing of {url}:\n{told}")
+    return Crowd(spread["50"], spread["99"], float(rate.group(1))) if float(rate.group(1)) else None

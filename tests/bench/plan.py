@@ -1,0 +1,55 @@
+"""How much is measured, and for how long."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The sizes and durations of a run.
+
+    Attributes:
+        sizes: numbers of series.
+        seconds: how long the servers of a size are scraped in turn, for each encoding.
+        crowd_seconds: how long each server is scraped by many clients.
+        most_for_crowds: the largest size at which that is done.
+        repoll: seconds in which every target is polled anew.
+        repoll_seconds: how long the exporter is scraped meanwhile, for each encoding.
+        in_flight: numbers of calls at once.
+        call_seconds: how long calls are made at each number.
+        starts: how often the exporter is started.
+        idle_targets: numbers of targets of an idle exporter.
+        idle: seconds between two polls of each.
+        idle_seconds: how long each is watched.
+        daemon_series: how many series the whole daemon holds.
+    """
+
+    sizes: tuple[int, ...] = (1_000, 10_000, 100_000, 500_000)
+    seconds: float = 12.0
+    crowd_seconds: int = 5
+    most_for_crowds: int = 100_000
+    repoll: float = 15.0
+    repoll_seconds: float = 20.0
+    in_flight: tuple[int, ...] = (1, 8, 64, 256)
+    call_seconds: float = 5.0
+    starts: int = 7
+    idle_targets: tuple[int, ...] = (100, 1_000, 10_000)
+    idle: float = 60.0
+    idle_seconds: float = 20.0
+    daemon_series: int = 100_000
+
+
+QUICK = Plan(
+    sizes=(1_000, 10_000),
+    seconds=1.0,
+    crowd_seconds=1,
+    most_for_crowds=1_000,
+    repoll=2.0,
+    repoll_seconds=2.0,
+    in_flight=(1, 64),
+    call_seconds=0.9,
+    starts=2,
+    idle_targets=(1_000,),
+    idle=10.0,
+    idle_seconds=5.0,
+    daemon_series=10_000,
+)

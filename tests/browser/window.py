@@ -1,0 +1,97 @@
+"""A browser's window on the status page of a stage, on a real server."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from importlib.resources import files
+from typing import Any
+
+from playwright.async_api import Page, async_playwright
+
+from exporter.web.app import create_app
+from exporter.web.server import WebServer
+from tests.real_parts import find
+from tests.web.stage import Stage
+
+PATIENCE = 20_000.0
+
+
+@dataclass
+class Window:
+    """An open page, and what it did that it should not."""
+
+    page: Page
+    server: WebServer
+    url: str
+    complaints: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+    async def texts(self, selector: str) -> list[str]:
+        """The text of every element that is selected, as it is seen."""
+        return [" ".join(text.split()) for text in await self.page.locator(selector).all_inner_texts()]
+
+    async def names(self) -> list[str]:
+        """The names of the shown targets."""
+        return await self.texts("#targets tbody th")
+
+    async def focused(self) -> str:
+        """The id of the element that has the focus."""
+        return str(await self.page.evaluate("document.activeElement.id"))
+
+    async def until_found(self, words: str) -> None:
+        """Wait until the page tells of so many targets."""
+        await self.page.locator("#found", has_text=words).wait_for()
+
+    async def barriers(self) -> list[tuple[str, str]]:
+        """What keeps people out who use assistive technology, as axe-core sees it: the rule and the first element."""
+        await self.page.evaluate((files("axe_playwright_python") / "axe.min.js").read_text())
+        found = await self.page.evaluate("axe.run()")
+        assert len(found["passes"]) > 20
+        return [(fault["id"], fault["nodes"][0]["html"]) for fault in found["violations"]]
+
+    async def later(self, seconds: int) -> None:
+        """Let time pass for the page's script; its window must have a turned clock."""
+        await self.page.clock.run_for(seconds * 1000)
+
+
+@asynccontextmanager
+async def window(
+    on: Stage,
+    path: str = "/",
+    *,
+    prefix: str = "/",
+    is_clock_turned: bool = False,
+    **context: Any,
+) -> AsyncIterator[Window]:
+    """A window on the page; whatever the browser complains of fails the test.
+
+    Args:
+        on: what the page shows.
+        path: what is opened, below the prefix.
+        prefix: the route prefix.
+        is_clock_turned: whether the page's time stands still until the test turns it.
+        context: how the browser is set up, in Playwright's words.
+    """
+    chromium = find("chromium")
+    server = WebServer("127.0.0.1", 0, None)
+    server.bind()
+    await server.start(create_app(on.view(), on.press, on.reload, route_prefix=prefix), prefix)
+    url = server.url + prefix.rstrip("/") + path
+    try:
+        async with async_playwright() as playwright:
+            browser = await playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+            page = await (await browser.new_context(**context)).new_page()
+            page.set_default_timeout(PATIENCE)
+            opened = Window(page, server, url)
+            page.on("console", lambda message: opened.complaints.append(message.text))
+            page.on("pageerror", lambda error: opened.complaints.append(str(error)))
+            page.on("dialog", lambda dialog: opened.complaints.append(dialog.message))
+            page.on("request", lambda request: opened.requests.append(request.url))
+            if is_clock_turned:
+                await page.clock.install()
+            await page.goto(url)
+            yield opened
+            await browser.close()
+    finally:
+        await server.stop()
+    assert opened.complaints == []

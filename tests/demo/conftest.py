@@ -1,0 +1,26 @@
+"""One demo for all tests that only look at it, and one Prometheus that scrapes it."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.demo.stage import Demo, Served, demo_running, prometheus_running
+from tests.real_parts import find
+
+# In the test's copy of the rules each is evaluated every second, and fires at once instead of after a while.
+AT_ONCE = (("interval: 1m\n", "interval: 1s\n"), ("interval: 2m\n", "interval: 1s\n"), ("        for: ", "        # "))
+
+
+@pytest.fixture(scope="session")
+def demo() -> Iterator[Demo]:
+    """The demo, ready, with everything polled once."""
+    with demo_running() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def prometheus(demo: Demo, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A Prometheus with the shipped configuration and rules, whose alerts fire at once."""
+    program = find("prometheus")
+    with prometheus_running(program, tmp_path_factory.mktemp("prometheus"), demo, AT_ONCE) as running:
+        yield running

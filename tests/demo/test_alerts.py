@@ -1,0 +1,138 @@
+"""From the sandbox's event through exporter, Prometheus and Alertmanager to the notification, and back."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.demo.stage import (
+    SHIPPED,
+    Served,
+    decoded,
+    demo_running,
+    free_port,
+    prometheus_running,
+    replace,
+    running,
+    until,
+)
+from tests.real_parts import find, find_alertmanager
+
+# A rate over 15 minutes that has to last for 5 more would take 20 minutes: in the test's copy both are seconds.
+IN_SECONDS = (
+    ("interval: 1m\n", "interval: 1s\n"),
+    ("interval: 2m\n", "interval: 1s\n"),
+    ("[15m]", "[20s]"),
+    ("offset 15m", "offset 20s"),
+    ("time() - 900", "time() - 20"),
+    ("for: 5m", "for: 1s"),
+)
+
+
+@dataclass
+class Webhook:
+    """What was sent to a webhook: the receiver's path, and the alert."""
+
+    url: str
+    told: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+
+    def statuses(self, alertname: str) -> list[str]:
+        """The statuses under which an alert was told, each once, in their order."""
+        found = [alert["status"] for _, alert in self.told if alert["labels"]["alertname"] == alertname]
+        return list(dict.fromkeys(found))
+
+    def first(self, alertname: str) -> tuple[str, dict[str, Any]]:
+        """The first notification of an alert."""
+        return next((path, alert) for path, alert in self.told if alert["labels"]["alertname"] == alertname)
+
+
+@contextmanager
+def listening() -> Iterator[Webhook]:
+    """A webhook on the loopback interface."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = decoded(self.rfile.read(int(self.headers["Content-Length"])))
+            webhook.told += [(self.path, alert) for alert in body["alerts"]]
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base's own name
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        webhook = Webhook(f"http://127.0.0.1:{server.server_port}")
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield webhook
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@contextmanager
+def alertmanager_running(program: str, folder: Path, webhook: str) -> Iterator[Served]:
+    """An Alertmanager with the shipped routes and inhibitions; only the webhook and the waits are the test's."""
+    config = folder / "alertmanager.yml"
+    config.write_text((SHIPPED / "alertmanager" / "alertmanager.yml").read_text())
+    replace(
+        config,
+        ("http://127.0.0.1:9095", webhook),
+        ("group_wait: 30s", "group_wait: 1s"),
+        ("group_interval: 5m", "group_interval: 2s"),
+    )
+    port = free_port()
+    served = Served(f"http://127.0.0.1:{port}")
+    with running(
+        program,
+        f"--config.file={config}",
+        f"--storage.path={folder}/alertmanager",
+        f"--web.listen-address=127.0.0.1:{port}",
+        "--cluster.listen-address=",
+    ):
+        served.wait("/-/ready")
+        yield served
+
+
+@pytest.mark.real
+def test_a_failed_scan_and_a_breach_reach_the_webhook_and_so_does_their_end(tmp_path: Path) -> None:
+    prometheus = find("prometheus")
+    alertmanager = find_alertmanager()
+    with (
+        listening() as webhook,
+        demo_running() as demo,
+        alertmanager_running(alertmanager, tmp_path, webhook.url) as sender,
+        prometheus_running(prometheus, tmp_path, demo, IN_SECONDS, sender.url) as watcher,
+    ):
+        world = demo.sandbox.get("/sandbox/world").json()
+        zone = world["dns_zones"]["first"][0]
+        limit = world["rate_limits"][0]
+        rate = f'rate_limit_action:edge_shield_rate_limit_breaches:rate15m{{rate_limit_id="{limit["id"]}"}}'
+        until(lambda: bool(watcher.query(rate)), 60, "a rate of breaches that can be trusted")
+        assert webhook.told == []
+
+        demo.sandbox.post("/sandbox/world", event="scan_failed", zone_id=zone["id"])
+        demo.sandbox.post("/sandbox/world", event="breach_burst", rate_limit_id=limit["id"], blocked=100_000)
+        both = ("EdgeDnsScanFailed", "EdgeRateLimitBlocking")
+        until(lambda: all("firing" in webhook.statuses(name) for name in both), 60, "both notifications")
+        path, scan = webhook.first("EdgeDnsScanFailed")
+        assert path == "/warning"
+        assert scan["labels"]["zone_id"] == str(zone["id"])
+        assert scan["annotations"]["summary"] == f"The last record scan of {zone['name']} failed."
+        path, breach = webhook.first("EdgeRateLimitBlocking")
+        assert path == "/warning"
+        assert breach["labels"]["rate_limit_id"] == str(limit["id"])
+        assert breach["annotations"]["summary"] == f"Rate limit {limit['name']} is blocking requests."
+        assert breach["annotations"]["runbook_url"].endswith("/deploy/runbooks/EdgeRateLimitBlocking.md")
+
+        demo.sandbox.post("/sandbox/world", event="scan_completed", zone_id=zone["id"])
+        until(lambda: all("resolved" in webhook.statuses(name) for name in both), 60, "the end of both")
+        assert [webhook.statuses(name) for name in both] == [["firing", "resolved"]] * 2
+        # Nothing else was wrong, and nobody was told of anything else.
+        assert {alert["labels"]["alertname"] for _, alert in webhook.told} == set(both)

@@ -1,0 +1,84 @@
+"""The demo serves everything there is, and moves."""
+
+import subprocess
+import time
+
+import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
+from prometheus_client.parser import text_string_to_metric_families as parse_text
+
+from exporter.collectors.catalogue import families
+from exporter.store import HEALTH
+from tests.demo.stage import Served, until
+from tests.real_parts import find_promtool
+
+
+def series(text: str) -> dict[str, int]:
+    """Family → how many samples it has."""
+    return {
+        f"{family.name}_total" if family.type == "counter" else family.name: len(family.samples)
+        for family in parse_text(text)
+    }
+
+
+def test_every_family_of_the_catalogue_has_series(demo: Served) -> None:
+    def missing() -> list[str]:
+        exposed = series(demo.get("/metrics").text)
+        return [info.name for info in (*families(), *HEALTH) if not exposed.get(info.name)]
+
+    ends = time.monotonic() + 60
+    while missing() and time.monotonic() < ends:
+        time.sleep(0.5)
+    assert missing() == []
+
+
+def test_values_are_not_zero_and_move(demo: Served) -> None:
+    def day_queries() -> float:
+        text = demo.get("/metrics?name[]=edge_dns_day_queries").text
+        return sum(float(line.rpartition(" ")[2]) for line in text.splitlines() if not line.startswith("#"))
+
+    first, ends = day_queries(), time.monotonic() + 40
+    while day_queries() == first and time.monotonic() < ends:
+        time.sleep(0.2)
+    assert 0 < first < day_queries()
+
+
+def test_openmetrics_parses_with_every_family_of_the_right_type(demo: Served) -> None:
+    answer = demo.get("/metrics", Accept="application/openmetrics-text; version=1.0.0")
+    types = {family.name: family.type for family in parse_openmetrics(answer.text)}  # type: ignore[no-untyped-call]
+    for info in families():
+        assert types[info.name.removesuffix("_total") if info.kind == "counter" else info.name] == info.kind
+
+
+def test_every_target_is_well(demo: Served) -> None:
+    text = demo.get("/metrics?name[]=edge_target_up").text
+    assert [line for line in text.splitlines() if not line.startswith("#") and not line.endswith(" 1.0")] == []
+
+
+@pytest.mark.real
+def test_promtool_finds_nothing_in_the_whole_exposition(demo: Served) -> None:
+    promtool = find_promtool()
+    checked = subprocess.run(
+        [promtool, "check", "metrics"], input=demo.get("/metrics").content, capture_output=True, check=False
+    )
+    assert (checked.returncode, checked.stdout, checked.stderr) == (0, b"", b"")
+
+
+@pytest.mark.real
+def test_a_real_prometheus_scrapes_it_whole(demo: Served, prometheus: Served) -> None:
+    until(lambda: bool(prometheus.query("up == 1")), 30, "the first scrape")
+    assert len(prometheus.query("up == 1")) == 1
+    ours = series(demo.get("/metrics?name[]=edge_dns_record_scan_status").text)["edge_dns_record_scan_status"]
+    stored = prometheus.query("count(edge_dns_record_scan_status)")
+    assert [value["value"][1] for value in stored] == [str(ours)]
+
+
+@pytest.mark.real
+def test_no_alert_fires_on_a_healthy_demo_even_where_none_waits(prometheus: Served) -> None:
+    until(lambda: bool(prometheus.query("edge_up == 1")), 30, "the first scrape")
+    ends = time.monotonic() + 40
+    while time.monotonic() < ends:
+        time.sleep(1)
+    # From the second evaluation after the first scrape on: before, there is no exporter to be seen.
+    fired = prometheus.query('count by (alertname, name) (max_over_time(ALERTS{alertstate="firing"}[36s]))')
+    assert [alert["metric"] for alert in fired] == []

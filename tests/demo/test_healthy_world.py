@@ -1,0 +1,123 @@
+"""The demo's world keeps healthy for weeks, at any time of day: nothing that an alert is about comes by itself."""
+
+import itertools
+import re
+from collections.abc import Iterator
+from datetime import datetime
+
+import pytest
+
+from exporter.commands.demo import demo_settings
+from exporter.sandbox.clock import WorldClock
+from exporter.sandbox.scans import ScanStatus
+from exporter.sandbox.world import World
+from tests.rules.rule_files import load_alerts
+
+HOUR = 3600.0
+# 2026-02-08T12:00:00Z: three weeks from it go past midnights, weekends and the end of a month.
+OPENING = 1_770_552_000.0
+SEEDS = (1, 2)
+
+
+def passing(world: World, *, hours: int, step: float = HOUR) -> Iterator[None]:
+    """Let so many hours pass, a step at a time."""
+    for _ in range(int(hours * HOUR / step)):
+        yield
+        world.clock.advance(step)
+
+
+def healthy_world(seed: int) -> World:
+    """The demo's world, whose clock the test turns."""
+    return World(seed, WorldClock(OPENING, speed=0.0), healthy=True)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_settings_there_are_stays_as_it_is(seed: int) -> None:
+    world = healthy_world(seed)
+
+    def standing() -> list[object]:
+        return [
+            [world.access_lists.answer(each)["checksum"] for each in world.access_lists.lists()],
+            [world.shield.fields(zone) | {"learningModeUntil": ""} for zone in world.shield.zones],
+        ]
+
+    first = standing()
+    assert [different for _ in passing(world, hours=24 * 21) if (different := standing()) != first] == []
+    world.close()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_no_learning_mode_comes_near_its_end(seed: int) -> None:
+    world = healthy_world(seed)
+
+    def left() -> list[float]:
+        ends = [world.shield.fields(zone)["learningModeUntil"] for zone in world.shield.zones]
+        return [datetime.fromisoformat(end).timestamp() - world.clock.now() for end in ends if end]
+
+    lefts = [left() for _ in passing(world, hours=24 * 21)]
+    assert min(min(each) for each in lefts) >= 6 * 24 * HOUR
+    world.close()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_no_scan_fails_or_is_missing(seed: int) -> None:
+    world = healthy_world(seed)
+    zones = list(world.dns.zones)
+    states = {world.scans.status(zone) for _ in passing(world, hours=24 * 7) for zone in zones}
+
+    assert states <= {ScanStatus.PENDING, ScanStatus.IN_PROGRESS, ScanStatus.COMPLETED}
+    world.close()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_watched_tags_stay(seed: int) -> None:
+    world = healthy_world(seed)
+    watched = [
+        (image.registry_id, image.namespace, image.name, tag)
+        for image in demo_settings(world, "http://127.0.0.1:1", "127.0.0.1:0").accounts[0].images
+        for tag in image.watch_tags
+    ]
+    assert watched
+    missing = {
+        (registry, namespace, name, tag)
+        for _ in passing(world, hours=24 * 21)
+        for registry, namespace, name, tag in watched
+        if tag not in world.registries.tags(registry, namespace, name)
+    }
+
+    assert missing == set()
+    world.close()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_breaches_stay_below_what_is_an_alert(seed: int) -> None:
+    (blocking,) = (alert for alert in load_alerts() if alert.name == "EdgeRateLimitBlocking")
+    (sustained,) = (alert for alert in load_alerts() if alert.name == "EdgeRateLimitBreachesSustained")
+    blocked_a_second, breached_a_second = (
+        float(re.findall(r"> ([\d.]+)\s*$", alert.expr)[0]) for alert in (blocking, sustained)
+    )
+    world = healthy_world(seed)
+    limits = [limit.limit_id for limit in world.rate_limits.limits()]
+    blocked: dict[int, list[int]] = {limit: [] for limit in limits}
+    total: dict[int, list[int]] = {limit: [] for limit in limits}
+    quarter = 900.0
+    for _ in passing(world, hours=24 * 21, step=quarter):
+        for limit in limits:
+            told = world.rate_limits.metrics(limit)["overview"]
+            blocked[limit].append(told["blockedBreaches"])
+            total[limit].append(told["totalBreaches"])
+
+    def rates(counts: list[int]) -> list[float]:
+        # A window of 28 days falls as old days leave.
+        return [max(0, later - before) / quarter for before, later in itertools.pairwise(counts)]
+
+    assert max(max(rates(counts)) for counts in blocked.values()) < blocked_a_second
+    # Eight quarters of an hour without a break are what is sustained.
+    longest = 0
+    for counts in total.values():
+        run = 0
+        for each in rates(counts):
+            run = run + 1 if each > breached_a_second else 0
+            longest = max(longest, run)
+    assert longest < 8
+    world.close()

@@ -1,0 +1,81 @@
+"""`demo --prometheus`: a real Prometheus with the shipped configuration and rules."""
+
+import signal
+from pathlib import Path
+
+import httpx
+import pytest
+
+from exporter.commands.prometheus import configuration, shipped
+from tests.commands.shell import Ended, invoke, process
+from tests.demo.stage import until
+from tests.real_parts import find
+from tests.rules.rule_files import load_rules
+
+PORTS = ("--listen", "127.0.0.1:0", "--sandbox-port", "0", "--prometheus")
+
+
+def addresses(told: str) -> dict[str, str]:
+    """The addresses that it prints, by what they are."""
+    lines = [line.strip().split("  ") for line in told.splitlines() if "  http://" in line]
+    return {words[0]: words[-1].strip() for words in lines}
+
+
+@pytest.mark.real
+def test_it_scrapes_the_demo_with_every_shipped_rule_and_ends_with_it(tmp_path: Path) -> None:
+    find("prometheus")
+    with process("demo", *PORTS, "--prometheus-port", "0", environ={"TMPDIR": str(tmp_path)}) as demo:
+        told = addresses(demo.read_until("Stop with Ctrl-C"))
+        url = told["prometheus"]
+        assert len(list(tmp_path.glob("edge-exporter-demo-*"))) == 1
+        until(
+            lambda: bool(httpx.get(f"{url}/api/v1/query", params={"query": "up == 1"}).json()["data"]["result"]),
+            30,
+            "a scrape",
+        )
+        targets = httpx.get(f"{url}/api/v1/targets").json()["data"]["activeTargets"]
+        assert [target["scrapeUrl"] for target in targets] == [told["metrics"]]
+        groups = httpx.get(f"{url}/api/v1/rules").json()["data"]["groups"]
+        loaded = [rule["name"] for group in groups for rule in group["rules"]]
+        assert sorted(loaded) == sorted(rule.name for rule in load_rules())
+        demo.send(signal.SIGTERM)
+        ended, seconds = demo.wait()
+        with pytest.raises(httpx.ConnectError):
+            httpx.get(url)
+    assert (ended.out.strip(), ended.err, ended.code) == ("", "", 0)
+    assert seconds < 5
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.real
+def test_a_port_that_is_taken_is_one_line_with_the_flag_that_helps() -> None:
+    find("prometheus")
+    with process("demo", *PORTS, "--prometheus-port", "0") as demo:
+        port = addresses(demo.read_until("Stop with Ctrl-C"))["prometheus"].rpartition(":")[2]
+        with process("demo", *PORTS, "--prometheus-port", port) as second:
+            ended, _ = second.wait()
+    assert (ended.out, ended.code) == ("", 1)
+    assert ended.err.startswith("prometheus did not start (--prometheus-port chooses another port): ")
+    assert "address already in use" in ended.err
+    assert ended.err.count("\n") == 1
+
+
+def test_where_none_is_installed_one_line_says_what_to_install(tmp_path: Path) -> None:
+    ended = invoke("demo", *PORTS, environ={"PATH": str(tmp_path)})
+    assert ended == Ended(
+        "",
+        "prometheus is not installed: Debian and Ubuntu have it as the package prometheus, Homebrew as prometheus\n",
+        1,
+    )
+
+
+def test_only_the_target_the_place_of_the_rules_and_the_pace_are_changed() -> None:
+    folder = shipped()
+    before = (folder / "prometheus.yml").read_text().splitlines()
+    after = configuration(folder, "127.0.0.1:1").splitlines()
+    assert [(old.strip(), new.strip()) for old, new in zip(before, after, strict=True) if old != new] == [
+        ("scrape_interval: 30s", "scrape_interval: 5s"),
+        ("scrape_timeout: 10s", "scrape_timeout: 5s"),
+        ("- rules/*.yml", f"- {folder}/rules/*.yml"),
+        ('- targets: ["127.0.0.1:9877"]', '- targets: ["127.0.0.1:1"]'),
+    ]

@@ -1,0 +1,195 @@
+"""Every query of every panel, variable, mark and rule on a real Prometheus that scrapes the demo."""
+
+import time
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import httpx
+import pytest
+
+from exporter.dashboards.inventory import Use, filled_in, queries
+from tests.demo.conftest import AT_ONCE
+from tests.demo.stage import Demo, Served, demo_running, prometheus_running, until
+from tests.real_parts import find
+from tests.rules.rule_files import CASES, load_alerts, load_recordings
+
+pytestmark = pytest.mark.real
+
+# A demo of a minute has no yesterday and no last hour. These are asked of a month of samples in
+# tests/dashboards/test_on_prometheus.py, which asks every query of the dashboards.
+NEED_HISTORY = {
+    ("edge-dns", "Queries a day"),
+    ("edge-dns", "Queries against the same time before"),
+    ("edge-scripts", "Releases"),
+}
+# Sums that wait until four polls fit into their window: promtool's cases give them an hour and more.
+RECORDED_LATER = ("steady15m", "steady1h", "steady2h")
+
+# For every event that a query waits for, what brings it about; zones, scripts and lists are the demo's own.
+EVENTS: Mapping[str, tuple[str, dict[str, object]]] = {
+    "a scan ends as Failed, or stays open for an hour": (
+        "/sandbox/world",
+        {"event": "scan_failed", "zone_id": 101},
+    ),
+    "a zone is listed that was never scanned": ("/sandbox/world", {"event": "scan_forgotten", "zone_id": 102}),
+    "the platform takes back what it had counted": (
+        "/sandbox/world",
+        # Of a day that is over: just after midnight today has hardly any.
+        {
+            "event": "dns_queries",
+            "zone_id": 103,
+            "queries": -1000,
+            "day": f"{datetime.now(UTC) - timedelta(days=2):%F}",
+        },
+    ),
+    "the platform sends a value that the interface document does not list": (
+        "/sandbox/world",
+        {"event": "shield_zone_fields", "shield_zone_id": 1, "fields": {"planType": 99, "wafEnabled": False}},
+    ),
+    "an access list's content changes": (
+        "/sandbox/world",
+        {"event": "access_list_entry", "access_list_id": 5, "entry": "203.0.113.7/32"},
+    ),
+    "a platform call fails": (
+        "/sandbox/faults",
+        {"kind": "status", "status": 401, "path_regex": "/shield/shield-zone/.*/bot-detection"},
+    ),
+    "a target's poll fails": ("/sandbox/faults", {"kind": "status", "status": 500, "path": "/v2/pipeline"}),
+    "a call is retried": (
+        "/sandbox/faults",
+        {"kind": "status", "status": 500, "path_regex": "/dnszone/10[4-9]/statistics"},
+    ),
+    "a collector's run is skipped because the last one has not ended": (
+        "/sandbox/faults",
+        {"kind": "delay", "seconds": 9.0, "path_regex": "/shield/metrics/rate-limit.*"},
+    ),
+    "an alert of the shipped rules is pending or fires": (
+        "/sandbox/world",
+        {"event": "script_cost", "script_id": 7, "cost": 600.0},
+    ),
+}
+# What is for the alerts alone.
+MORE_TROUBLE: tuple[tuple[str, dict[str, object]], ...] = (
+    (
+        "/sandbox/world",
+        {
+            "event": "shield_zone_fields",
+            "shield_zone_id": 3,
+            "fields": {"learningMode": True, "learningModeUntil": "2020-01-01T00:00:00Z"},
+        },
+    ),
+)
+# What only time brings, and what is the exporter's own: tests/dashboards/world.py has both.
+OF_TIME = {
+    "Prometheus has held the counters for a day",
+    "Prometheus has held the counters for a week",
+    "a script's release changes",
+}
+OF_THE_EXPORTER = {
+    "a family exceeds series.max_per_family, or is denied",
+    "the ledger's file was corrupt and was put aside",
+}
+AT_THE_START = "the exporter is started"
+# A machine that is busy enough skips runs by itself.
+OF_THE_MACHINE = "a collector's run is skipped because the last one has not ended"
+# The alerts on what is there now; all others compare with hours or days ago, or speak of the exporter itself, and
+# have their cases for promtool.
+FIRING = {
+    "EdgeCollectorFailing",
+    "EdgeCredentialPartlyRefused",
+    "EdgeDatabaseDown",
+    "EdgeDatabaseQueryFailing",
+    "EdgeDnsScanFailed",
+    "EdgeDnsZoneNeverScanned",
+    "EdgeImageTagMissing",
+    "EdgeLearningModeLeftOn",
+    "EdgeScriptOverBudget",
+    "EdgeTargetFailing",
+    "EdgeWafSwitchedOff",
+}
+
+
+def ask(prometheus: Served, use: Use, seconds: int) -> bool:
+    """Whether a query finds anything now, or in the last seconds where it is asked for a range."""
+    now = time.time()
+    # What changed is held against a quarter of an hour ago: here, against seconds ago.
+    told = {"query": filled_in(use).replace("offset 15m", "offset 20s"), "time": now}
+    path = "/api/v1/query"
+    if not use.instant:
+        path, told = "/api/v1/query_range", {"query": told["query"], "start": now - seconds, "end": now, "step": 5}
+    answer = httpx.post(prometheus.url + path, data=told, timeout=30, trust_env=False)
+    assert answer.is_success, answer.text
+    return bool(answer.json()["data"]["result"])
+
+
+def place(use: Use) -> tuple[str, str]:
+    """Where a query stands."""
+    return use.page, use.place
+
+
+def test_every_query_that_is_not_quiet_finds_something(prometheus: Served) -> None:
+    until(lambda: bool(prometheus.query("count_over_time(up[1m]) >= 15")), 60, "fifteen scrapes")
+    asked = [use for use in queries() if not use.quiet and place(use) not in NEED_HISTORY]
+    assert len(asked) > 150
+    assert [f"{use.page} {use.kind}: {use.place}" for use in asked if not ask(prometheus, use, 10)] == []
+
+
+def test_every_recorded_series_is_there_but_those_that_wait(prometheus: Served) -> None:
+    until(lambda: bool(prometheus.query("count_over_time(up[1m]) >= 15")), 60, "fifteen scrapes")
+    waiting: set[str] = set()
+    for rule in load_recordings():
+        if rule.name.endswith(RECORDED_LATER) or any(name in rule.expr for name in waiting):
+            waiting.add(rule.name)
+    assert [
+        rule.name for rule in load_recordings() if rule.name not in waiting and not prometheus.query(rule.name)
+    ] == []
+    cases = "".join(path.read_text() for path in CASES.glob("*.test.yml"))
+    alerts = [alert for alert in load_alerts() if any(name in alert.expr for name in waiting)]
+    assert [alert.name for alert in alerts if f"alertname: {alert.name}\n" not in cases] == []
+
+
+@pytest.fixture(scope="module")
+def troubled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Demo, Served]]:
+    """A demo of its own to which everything happens."""
+    program = find("prometheus")
+    folder: Path = tmp_path_factory.mktemp("troubled")
+    with demo_running() as demo, prometheus_running(program, folder, demo, AT_ONCE) as prometheus:
+        # A list has changed where another content was seen before.
+        seen = "edge_shield_access_list_info offset 20s"
+        until(lambda: bool(prometheus.query(seen)), 90, "a list that was seen")
+        image = demo.sandbox.get("/sandbox/world").json()["images"][0]
+        tag = {name: image[name] for name in ("registry_id", "namespace", "name")} | {"tag": image["tags"][0]}
+        demo.sandbox.post("/sandbox/world", event="image_tag_removed", **tag)
+        for path, told in (*EVENTS.values(), *MORE_TROUBLE):
+            demo.sandbox.post(path, **told)
+        yield demo, prometheus
+
+
+def test_scripted_trouble_lets_the_alerts_fire_and_the_quiet_queries_speak(troubled: tuple[Demo, Served]) -> None:
+    prometheus = troubled[1]
+
+    silent = [use for use in queries() if use.quiet in EVENTS or use.quiet == AT_THE_START]
+    resting, ends = set(FIRING), time.monotonic() + 75
+    while (silent or resting) and time.monotonic() < ends:
+        time.sleep(1)
+        # A counter that begins with its first event has risen at the second one, a poll later.
+        silent = [use for use in silent if not ask(prometheus, use, 60)]
+        resting -= {found["metric"]["alertname"] for found in prometheus.query('ALERTS{alertstate="firing"}')}
+    assert sorted(resting) == []
+    assert [f"{use.page} {use.kind}: {use.place}" for use in silent] == []
+
+
+def test_every_quiet_query_finds_nothing_where_all_is_well(prometheus: Served) -> None:
+    until(lambda: bool(prometheus.query("count_over_time(up[1m]) >= 15")), 60, "fifteen scrapes")
+    asked = [use for use in queries() if use.quiet and use.quiet not in {AT_THE_START, OF_THE_MACHINE}]
+    assert [f"{use.page} {use.kind}: {use.place}" for use in asked if ask(prometheus, use, 5)] == []
+
+
+def test_every_event_that_a_query_waits_for_is_brought_about_somewhere() -> None:
+    waited_for = {use.quiet for use in queries() if use.quiet}
+    assert waited_for == EVENTS.keys() | OF_TIME | OF_THE_EXPORTER | {AT_THE_START}
+
+
+def test_what_is_not_asked_here_is_asked_of_a_month() -> None:
+    assert {place(use) for use in queries()} >= NEED_HISTORY

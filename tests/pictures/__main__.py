@@ -1,0 +1,200 @@
+"""Draws every dashboard with Grafana's own components, and the status page: `python -m tests.pictures FOLDER`.
+
+No Grafana runs: a page's JSON is laid out here, its queries are asked of a real Prometheus that holds a month of a
+made-up platform, and `grafana/` puts the answers into the published components of Grafana's own panels, in Chromium.
+"""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Error, Route, sync_playwright
+from playwright.sync_api import Page as Window
+
+from exporter.dashboards.grafana import generate
+from exporter.dashboards.inventory import PAGES, Kind, Use, filled_in
+from exporter.dashboards.page import Page, Panel
+from tests.dashboards.test_on_prometheus import USES, Month, month_served
+from tests.pictures.life import scene
+from tests.pictures.standing import MOMENT
+from tests.pictures.status_page import draw_status_page
+
+SOURCES = Path(__file__).parent / "grafana"
+# A page of Grafana's grid on a screen of 1,440 points; above it stand the title and what the page is about.
+WIDTH, HEAD, CELL = 1440, 64, {"width": (1440 - 8) / 24, "height": 38}
+# Nothing is fetched: what the page asks for is answered from the components' own files.
+ORIGIN = "http://dashboards.invalid/"
+UNITS = {"m": 60, "h": 3600, "d": 86_400}
+BUNDLE = (
+    "--bundle",
+    "--outfile=page.js",
+    "--log-level=error",
+    *(f"--loader:.{kind}=dataurl" for kind in ("svg", "ttf", "woff2")),
+    '--define:process.env.NODE_ENV="production"',
+    "--define:global=window",
+    "--alias:react-custom-scrollbars-2=./scrollbars.js",
+)
+HTML = (
+    "<!doctype html><meta charset=utf-8><link rel=stylesheet href=page.css><style>"
+    "body{background:#111217;margin:0}h1{font-size:20px;height:64px;margin:0;padding:9px 10px;box-sizing:border-box}"
+    "h1 small{display:block;font-size:13px;font-weight:400;opacity:.75}h2{font-size:16px;margin:0;padding:10px 4px}"
+    ".empty{display:flex;align-items:center;justify-content:center;text-align:center;opacity:.75}"
+    "</style><div id=page></div><script src=page.js></script>"
+)
+
+
+def seconds(length: str) -> int:
+    """Read a length as Grafana writes it."""
+    return int(length[:-1]) * UNITS[length[-1]]
+
+
+def bundled(parts: Path) -> Path:
+    """Install Grafana's components beside the sources, where they are not yet, and make one script of both."""
+    npm = shutil.which("npm")
+    if npm is None:
+        sys.exit("npm is not installed: apt-get install --no-install-recommends npm")
+    parts.mkdir(parents=True, exist_ok=True)
+    for source in SOURCES.iterdir():
+        shutil.copy(source, parts)
+    install = ("install", "--no-package-lock", "--no-audit", "--no-fund", "--silent", "--ignore-scripts")
+    subprocess.run([npm, *install], cwd=parts, check=True)
+    subprocess.run([parts / "node_modules" / ".bin" / "esbuild", "page.jsx", *BUNDLE], cwd=parts, check=True)
+    return parts
+
+
+def answers(month: Month, page: Page, panel: Panel) -> list[dict[str, Any]]:
+    """What a panel's queries find, named as its legend says."""
+    uses = [use for use in USES if (use.page, use.kind, use.place) == (page.uid, Kind.PANEL, panel.title)]
+    span = seconds(panel.since or page.since.removeprefix("now-"))
+    found = []
+    for letter, use, query in zip("ABCDEFGHIJ", uses, panel.queries, strict=False):
+        series = [
+            {
+                "labels": {name: text for name, text in one["metric"].items() if name != "__name__"},
+                "name": named(query.legend, one["metric"]),
+                "points": [one["value"]] if "value" in one else one["values"],
+            }
+            for one in asked(month, use, span)
+        ]
+        found.append({"refId": letter, "step": step(use, span), "series": series})
+    return found
+
+
+def step(use: Use, span: int) -> int:
+    """The distance of two points: the query's own, or what a screen can show."""
+    return max(seconds(use.step), span // 800 // 60 * 60)
+
+
+def asked(month: Month, use: Use, span: int) -> list[Any]:
+    """Ask a query of the time that a page shows."""
+    at = MOMENT.timestamp()
+    expr = filled_in(use, span=f"{span}s")
+    if use.instant:
+        return month.prometheus.ask(expr, time=at)
+    return month.prometheus.ask_range(expr, start=at - span, end=at, step=step(use, span))
+
+
+def named(legend: str, labels: dict[str, str]) -> str:
+    """A series' name."""
+    if not legend:
+        return ", ".join(f"{label}={text}" for label, text in sorted(labels.items()))
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: labels.get(found[1], ""), legend)
+
+
+def page_told(month: Month, page: Page) -> tuple[dict[str, Any], tuple[int, int]]:
+    """A page and its answers, laid out by the grid of its JSON, and where its first two rows and all of it end."""
+    declared = {panel.title: panel for panel in page.panels}
+    told, lowest = [], 0
+    # A folded row keeps its panels inside; the picture shows it open.
+    for placed in [
+        inner for outer in json.loads(generate(page))["panels"] for inner in (outer, *outer.get("panels", ()))
+    ]:
+        lowest = max(lowest, placed["gridPos"]["y"] + placed["gridPos"]["h"])
+        entry: dict[str, Any] = {"panel": placed}
+        if placed["type"] != "row":
+            panel = declared[placed["title"]]
+            until, span = MOMENT.timestamp(), seconds(panel.since or page.since.removeprefix("now-"))
+            entry |= {"answers": answers(month, page, panel), "range": [1000 * (until - span), 1000 * until]}
+        told.append(entry)
+    marks = [
+        {"when": points[0][0], "colour": mark.colour}
+        for mark in page.marks
+        for use in USES
+        if (use.page, use.kind, use.place) == (page.uid, Kind.MARKS, mark.name)
+        for points in [one["values"] for one in asked(month, use, seconds(page.since.removeprefix("now-")))]
+    ]
+    rows = [entry["panel"]["gridPos"]["y"] for entry in told if entry["panel"]["type"] == "row"]
+    whole = {"title": page.title, "about": page.about, "cell": CELL, "panels": told, "marks": marks}
+    ends = (rows[2], lowest) if len(rows) > 2 else (lowest, lowest)
+    first, last = (HEAD + int(end * CELL["height"]) + 8 for end in ends)
+    return whole, (first, last)
+
+
+def served(window: Window, parts: Path) -> None:
+    """Answer what the page asks for from files."""
+    icons = parts / "node_modules" / "@grafana" / "ui" / "dist" / "public"
+
+    def answer(route: Route) -> None:
+        path = route.request.url.removeprefix(ORIGIN)
+        if not path:
+            route.fulfill(body=HTML, content_type="text/html")
+            return
+        file = next(
+            (
+                folder / part
+                for folder, part in ((parts, path), (icons, path.partition("public/")[2]))
+                if part and (folder / part).is_file()
+            ),
+            None,
+        )
+        if file is None:
+            route.abort()
+        else:
+            route.fulfill(path=file)
+
+    window.route("**/*", answer)
+
+
+def main(folder: Path) -> None:
+    """Draw them all."""
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        sys.exit("chromium is not installed: apt-get install --no-install-recommends chromium")
+    parts = bundled(folder / ".parts")
+    broken: list[Error] = []
+
+    def note(error: Error) -> None:
+        broken.append(error)
+
+    with tempfile.TemporaryDirectory() as home, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        with month_served(Path(home), scene()) as month:
+            for page in PAGES:
+                told, (first, height) = page_told(month, page)
+                window = browser.new_page(viewport={"width": WIDTH, "height": height})
+                window.on("pageerror", note)
+                served(window, parts)
+                # Ages are told from now, which is the moment of the picture.
+                window.clock.set_fixed_time(MOMENT)
+                window.goto(ORIGIN)
+                window.evaluate("page => draw(page)", told)
+                window.wait_for_timeout(1500)
+                name = f"dashboard-{page.uid.removeprefix('edge-')}"
+                window.screenshot(path=folder / f"{name}.png")
+                window.screenshot(
+                    path=folder / f"{name}-top.png", clip={"x": 0, "y": 0, "width": WIDTH, "height": first}
+                )
+                window.close()
+        draw_status_page(browser, folder)
+        browser.close()
+    if broken:
+        sys.exit(f"a page did not draw: {broken[0]}")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path("pictures"))

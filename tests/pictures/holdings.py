@@ -1,0 +1,134 @@
+"""What there is on the platform of the pictures, and how much of everything."""
+
+from collections.abc import Mapping
+
+from exporter import __version__
+from tests.dashboards.world import VALUES, Labels
+
+# Zones with their mean of queries a second.
+ZONES: tuple[tuple[str, str, str, float], ...] = (
+    ("main", "101", "shop.example", 41.0),
+    ("main", "102", "api.example", 28.5),
+    ("main", "103", "static.example", 17.2),
+    ("main", "104", "mail.example", 6.3),
+    ("main", "105", "status.example", 1.4),
+    ("eu", "201", "shop-eu.example", 22.0),
+    ("eu", "202", "login.example", 9.1),
+    ("eu", "203", "docs.example", 3.7),
+    ("eu", "204", "parked.example", 0.05),
+)
+# Scripts with their mean of requests a second, seconds of CPU of a request, and budget.
+SCRIPTS: tuple[tuple[str, str, str, float, float, float], ...] = (
+    ("main", "7", "router", 62.0, 0.0021, 40.0),
+    ("main", "8", "image-resize", 7.5, 0.0320, 20.0),
+    ("eu", "9", "cart", 18.0, 0.0054, 15.0),
+    ("eu", "10", "geo-redirect", 34.0, 0.0009, 30.0),
+)
+# Rate limits with their mean of breaches a second.
+LIMITS: tuple[tuple[str, str, str, str, float], ...] = (
+    ("main", "3", "55", "login", 0.031),
+    ("main", "3", "56", "search", 0.012),
+    ("eu", "4", "57", "checkout", 0.004),
+    ("eu", "4", "58", "api", 0.02),
+)
+SHIELDS: tuple[tuple[str, str, str], ...] = (("main", "3", "shop"), ("eu", "4", "shop-eu"), ("eu", "5", "docs"))
+IMAGES = ("nginx", "redis")
+QUERIES = ("orders_open", "carts_stale", "payments_failed")
+POLLED: Mapping[str, tuple[int, float]] = {
+    "discovery": (600, 1.3),
+    "dns_statistics": (300, 0.21),
+    "dns_record_scans": (600, 0.16),
+    "scripts": (900, 0.24),
+    "shield_rate_limits": (60, 0.12),
+    "shield_zones": (300, 0.19),
+    "container_tags": (900, 0.6),
+    "database": (60, 0.05),
+}
+# Calls a second, and how long the middle one takes.
+ENDPOINTS: Mapping[str, tuple[float, float]] = {
+    "GET /dnszone/{id}/statistics": (9 / 300, 0.18),
+    "GET /dnszone/{zoneId}/records/scan": (9 / 600, 0.12),
+    "GET /shield/metrics/rate-limits/{id}": (4 / 60, 0.09),
+    "GET /compute/script/{id}": (4 / 900, 0.2),
+    "GET /search": (2 / 600, 0.9),
+}
+BOUNDS = ("0.05", "0.1", "0.25", "0.5", "1", "2.5", "+Inf")
+RECORD_TYPES = {"A": 0.61, "AAAA": 0.22, "HTTPS": 0.09, "TXT": 0.04, "MX": 0.03, "CNAME": 0.01}
+RECORDS = {"A": 14.0, "AAAA": 9.0, "CNAME": 11.0, "MX": 2.0, "TXT": 6.0, "HTTPS": 1.0}
+
+_TARGETS: tuple[Labels, ...] = (
+    *(
+        {"account": account, "collector": collector, "target": f"dns_zone/{zone}", "name": domain}
+        for collector in ("dns_statistics", "dns_record_scans")
+        for account, zone, domain, _ in ZONES
+    ),
+    *(
+        {"account": account, "collector": "scripts", "target": f"script/{script}", "name": name}
+        for account, script, name, *_ in SCRIPTS
+    ),
+    *(
+        {"account": account, "collector": "shield_rate_limits", "target": f"rate_limit/{limit}", "name": name}
+        for account, _, limit, name, _ in LIMITS
+    ),
+    {"account": "", "collector": "database", "target": "database/orders", "name": "orders"},
+)
+_ALERT = {"account": "main", "name": "", "domain": "", "script": "", "severity": "warning"}
+_ALERTS: tuple[Labels, ...] = (
+    _ALERT | {"alertname": "EdgeDnsScanFailed", "alertstate": "firing", "area": "dns", "domain": "mail.example"},
+    _ALERT | {"alertname": "EdgeRateLimitBlocking", "alertstate": "firing", "area": "shield"},
+    _ALERT | {"alertname": "EdgeTargetFailing", "alertstate": "pending", "area": "exporter", "name": "static.example"},
+)
+THINGS: tuple[tuple[Labels, ...], ...] = (
+    _ALERTS,
+    tuple({"account": account, "zone_id": zone, "domain": domain} for account, zone, domain, _ in ZONES),
+    tuple({"account": account, "script_id": script, "script": name} for account, script, name, *_ in SCRIPTS),
+    tuple(
+        {"account": account, "shield_zone_id": zone, "rate_limit_id": limit, "rate_limit": name}
+        for account, zone, limit, name, _ in LIMITS
+    ),
+    (
+        {"account": "main", "shield_zone_id": "3", "access_list_id": "11", "access_list": "office"},
+        {"account": "main", "shield_zone_id": "3", "access_list_id": "12", "access_list": "known bots"},
+    ),
+    (
+        {"account": "main", "shield_zone_id": "3", "rule_id": "21", "rule": "no old TLS"},
+        {"account": "main", "shield_zone_id": "3", "rule_id": "22", "rule": "admin from office only"},
+    ),
+    tuple({"account": account, "shield_zone_id": zone} for account, zone, _ in SHIELDS),
+    tuple({"account": "main", "registry_id": "dockerhub", "namespace": "library", "image": image} for image in IMAGES),
+    ({"account": "main", "query": "prod"}, {"account": "main", "query": "staging"}),
+    _TARGETS,
+    tuple({"database": "orders", "query": query} for query in QUERIES),
+    ({"database": "orders"},),
+    ({"account": "main"}, {"account": "eu"}),
+    ({},),
+)
+# Each of the values of a label stands on some thing; `life` leaves out the pairs that make no sense.
+LABELS: Mapping[str, tuple[str, ...]] = {
+    **VALUES,
+    "branch": ("main",),
+    "check": ("request_schema", "response_schema", "authorization", "xss", "sqli", "rate_limit"),
+    "checksum": ("5e884898",),
+    "code": ("200", "404"),
+    "collector": tuple(POLLED),
+    "endpoint": tuple(ENDPOINTS),
+    "feature": (
+        "realtime_threat_intelligence",
+        "request_header_logging",
+        "request_body_logging",
+        "whitelabel_response_pages",
+    ),
+    "level": ("off", "low", "medium", "high"),
+    "plan": ("business",),
+    "python": ("3.13.5",),
+    "reason": ("timeout",),
+    "record_type": tuple(RECORD_TYPES),
+    "region": ("eu", "us", "asia"),
+    "release_id": ("41",),
+    "resource_type": ("dns", "cdn", "script", "storage"),
+    "ruleset": ("core", "bots", "known exploits"),
+    "shards": ("1",),
+    "tag": ("stable", "latest"),
+    "title": ("Shop API",),
+    "version": (__version__,),
+}

@@ -1,0 +1,23 @@
+"""The status page of a demo in which something is wrong, light and dark."""
+
+from pathlib import Path
+from typing import Literal
+
+from playwright.sync_api import Browser
+
+from tests.demo.stage import demo_running, until
+
+SCHEMES: tuple[tuple[Literal["light", "dark"], str], ...] = (("light", "status-page"), ("dark", "status-page-dark"))
+
+
+def draw_status_page(browser: Browser, folder: Path) -> None:
+    """Draw it with the zones' charts in view."""
+    with demo_running() as demo:
+        demo.sandbox.post("/sandbox/faults", kind="status", status=500, path="/dnszone/104/statistics")
+        until(lambda: "server_error" in demo.get("/").text, 60, "a poll that fails")
+        for scheme, name in SCHEMES:
+            window = browser.new_page(viewport={"width": 1280, "height": 1130}, color_scheme=scheme)
+            window.goto(f"{demo.url}/?collector=dns_statistics")
+            window.wait_for_load_state("networkidle")
+            window.screenshot(path=folder / f"{name}.png")
+            window.close()

@@ -1,0 +1,72 @@
+"""Traffic as it comes: by the hour, by the day of the week, with a little noise that is the same each time."""
+
+import math
+import zlib
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import cached_property
+
+DAY = 86_400.0
+GRID = 300.0
+
+
+def spread(key: str) -> float:
+    """A number from 0 to 1 that belongs to a name."""
+    return zlib.crc32(key.encode()) / 2**32
+
+
+def noise(key: str, at: float) -> float:
+    """A smooth wave around 0, seldom beyond 1 either way, that no two names share."""
+    periods = (420.0, 1380.0, 4100.0, 13_700.0)
+    return sum(math.sin(2 * math.pi * (at / period + spread(f"{key} {period}"))) for period in periods) / 3
+
+
+def busy(at: float, peak: float) -> float:
+    """How busy an hour is, 1 on the day's average: people sleep, and fewer come at weekends."""
+    hour = (at % DAY) / 3600
+    daily = 1 + 0.5 * math.cos(2 * math.pi * (hour - peak) / 24) + 0.14 * math.cos(4 * math.pi * (hour - peak + 3) / 24)
+    weekend = datetime.fromtimestamp(at, UTC).weekday() >= 5
+    return daily * (0.86 if weekend else 1.0)
+
+
+class Flow:
+    """Something that comes at a changing rate, and how much of it has come."""
+
+    def __init__(
+        self, key: str, mean: float, since: datetime, until: datetime, burst: Callable[[float], float] | None = None
+    ) -> None:
+        self._key = key
+        self._mean = mean
+        self._since = since.timestamp()
+        self._until = until.timestamp()
+        self._burst = burst or (lambda _: 1.0)
+        self._peak = 13.0 + 6 * spread(key)
+
+    def rate(self, at: float) -> float:
+        """How much comes in a second."""
+        rough = 1 + 0.05 * noise(self._key, at) + 0.07 * math.sin(2 * math.pi * (at / (3.3 * DAY) + spread(self._key)))
+        return self._mean * busy(at, self._peak) * rough * self._burst(at)
+
+    def between(self, begin: float, end: float) -> float:
+        """How much came from one moment to another."""
+        return self._until_then(end) - self._until_then(begin)
+
+    def _until_then(self, at: float) -> float:
+        place = max(0.0, (at - self._since) / GRID)
+        index = min(int(place), len(self._sums) - 2)
+        below, above = self._sums[index], self._sums[index + 1]
+        return below + (above - below) * (place - index)
+
+    @cached_property
+    def _sums(self) -> list[float]:
+        sums, total = [0.0], 0.0
+        steps = int((self._until - self._since) / GRID) + 2
+        for step in range(steps):
+            total += self.rate(self._since + (step + 0.5) * GRID) * GRID
+            sums.append(total)
+        return sums
+
+
+def month_begin(at: float) -> float:
+    """When the UTC month began."""
+    return datetime.fromtimestamp(at, UTC).replace(day=1, hour=0, minute=0, second=0, microsecond=0).timestamp()

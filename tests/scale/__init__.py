@@ -1,0 +1,1 @@
+"""Simulates large accounts: `python -m tests.scale.run`."""

@@ -1,0 +1,162 @@
+"""The sandbox and the exporters of a simulation, each in a process of its own, and what the kernel says of them."""
+
+import gzip
+import http.client
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from exporter.sandbox import keys
+from exporter.sandbox.dns import FIRST_ZONE_ID
+from exporter.settings.service import DEFAULT_INTERVALS
+
+TICKS = os.sysconf("SC_CLK_TCK")
+START_SECONDS = 120.0
+
+
+def free_port() -> int:
+    """A port that is free at the moment."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        port: int = bound.getsockname()[1]
+    return port
+
+
+@dataclass(frozen=True, slots=True)
+class Scrape:
+    """One answer of `/metrics`."""
+
+    seconds: float
+    wire_bytes: int
+    plain_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """A process that serves HTTP."""
+
+    pid: int
+    port: int
+
+    def cpu_seconds(self) -> float:
+        """Processor time that it has used."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / TICKS
+
+    def memory(self) -> tuple[int, int]:
+        """Bytes that it holds, and the most that it ever held."""
+        status = Path(f"/proc/{self.pid}/status").read_text()
+        now, peak = (re.search(rf"{name}:\s+(\d+) kB", status) for name in ("VmRSS", "VmHWM"))
+        if now is None or peak is None:
+            raise RuntimeError(f"process {self.pid} is gone")
+        return int(now[1]) * 1024, int(peak[1]) * 1024
+
+    def get(self, path: str, *, compressed: bool = False) -> tuple[float, bytes]:
+        """The seconds that an answer took to its end, and its body as it came.
+
+        Raises:
+            OSError: it does not answer.
+        """
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        try:
+            began = time.perf_counter()
+            connection.request("GET", path, headers={"Accept-Encoding": "gzip"} if compressed else {})
+            answer = connection.getresponse()
+            body = answer.read()
+            took = time.perf_counter() - began
+        finally:
+            connection.close()
+        if answer.status != http.client.OK:
+            raise OSError(f"{path}: {answer.status}")
+        return took, body
+
+    def scrape(self, *, compressed: bool) -> Scrape:
+        """Scrape it once, as Prometheus does."""
+        seconds, body = self.get("/metrics", compressed=compressed)
+        plain = len(gzip.decompress(body)) if compressed else len(body)
+        return Scrape(seconds, len(body), plain)
+
+    def sum_of(self, family: str, **labels: str) -> float:
+        """The sum of a family's samples that carry the labels."""
+        _, body = self.get(f"/metrics?name[]={family}")
+        marks = [f'{name}="{value}"' for name, value in labels.items()]
+        lines = (line for line in body.decode().splitlines() if line.startswith((family + "{", family + " ")))
+        return sum(float(line.rpartition(" ")[2]) for line in lines if all(mark in line for mark in marks))
+
+
+@contextmanager
+def _started(arguments: Sequence[str], port: int, probe: str) -> Iterator[Process]:
+    child = subprocess.Popen([sys.executable, "-m", "exporter", *arguments], stdout=subprocess.DEVNULL)
+    process = Process(child.pid, port)
+    try:
+        _await(process, child, probe)
+        yield process
+    finally:
+        child.terminate()
+        child.wait(timeout=30)
+
+
+def _await(process: Process, child: subprocess.Popen[bytes], probe: str) -> None:
+    until = time.monotonic() + START_SECONDS
+    while True:
+        try:
+            process.get(probe)
+        except OSError:
+            if child.poll() is not None or time.monotonic() > until:
+                raise
+            time.sleep(0.05)
+        else:
+            return
+
+
+@contextmanager
+def sandbox(zones: int) -> Iterator[Process]:
+    """The local platform with so many zones, and little else."""
+    port = free_port()
+    arguments = ["sandbox", "--port", str(port), "--zones", str(zones), "--scripts", "0", "--shield-zones", "0"]
+    with _started(arguments, port, "/openapi.json") as process:
+        yield process
+
+
+@contextmanager
+def exporters(folder: Path, platform: Process, zones: int, total: int, interval: float) -> Iterator[list[Process]]:
+    """All shards of a total; they poll the statistics of every zone, and nothing else.
+
+    Search ends at 10,000 results, on the sandbox as on the platform: the ids of more zones come from a file.
+    """
+    ids = folder / "ids"
+    ids.write_text("".join(f"{zone}\n" for zone in range(FIRST_ZONE_ID, FIRST_ZONE_ID + zones)))
+    collectors: dict[str, dict[str, object]] = {name: {"enabled": False} for name in DEFAULT_INTERVALS}
+    collectors |= {"discovery": {"interval": 600}, "dns_statistics": {"interval": interval}}
+    account = {
+        "name": "main",
+        "base_url": f"http://127.0.0.1:{platform.port}",
+        "api_key": keys.API_KEY,
+        "budget": {"requests_per_second": 10_000, "max_in_flight": 64},
+        "dns_zones": {"ids_file": str(ids)},
+        "shield_zones": {"discover": False},
+    }
+    with ExitStack() as stack:
+        processes = []
+        for index in range(total):
+            port = free_port()
+            config = folder / f"{total}-{index}.json"
+            told = {
+                "accounts": [account],
+                "collectors": collectors,
+                "state": {"path": str(folder / f"{total}-{index}.db")},
+                "web": {"listen": f"127.0.0.1:{port}"},
+                "shard": {"index": index, "total": total},
+                "log": {"level": "warning"},
+            }
+            config.write_text(json.dumps(told))
+            processes.append(stack.enter_context(_started(["run", "--config", str(config)], port, "/-/healthy")))
+        yield processes

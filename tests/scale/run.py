@@ -1,0 +1,215 @@
+"""Simulates accounts of very many zones on this machine, and says what a million would take.
+
+`python -m tests.scale.run [--zones 100000] [--shards 1,2,4,8] [--json FILE]`
+
+For each number of shards it starts as many exporters on one sandbox and watches their first round, in which every zone
+is due at once and polls go as fast as they can. It scrapes while that lasts, and when all is quiet. All of it shares
+the cores of this machine, so that rates are told by processor second too: on machines of their own, exporters are
+limited by their own core, and not by each other's and the sandbox's.
+"""
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median
+
+from tests.scale.forecast import Forecast, forecast, line
+from tests.scale.processes import Process, Scrape, exporters, sandbox
+
+# Long enough for a round to end before the next one begins.
+INTERVAL = 3600.0
+SCRAPES = 7
+SCRAPE_EVERY = 3.0
+ROUND_SECONDS = 900.0
+MEGA = 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What was measured with so many shards.
+
+    Attributes:
+        discovery_seconds: from the start until the first zone was polled.
+        round_seconds: from then until every zone was polled and is served.
+        calls_per_second: while that lasted.
+        calls_per_cpu_second: the same by the exporters' own processor time, all shards together.
+        platform_cpu_share: how much of a core the sandbox used meanwhile.
+        memory_bytes: of all shards together; then of the largest of them, and the most that it ever held.
+        scrape_busy_seconds: the slowest scrape of any shard while the round lasted.
+        scrape_gzip_seconds: the slowest shard's median when all is quiet; the same for plain.
+        scrape_gzip_bytes: of the largest shard; the same for plain.
+        series: of all shards together.
+        shares: how many zones each shard has.
+    """
+
+    shards: int
+    zones: int
+    discovery_seconds: float
+    round_seconds: float
+    calls_per_second: float
+    calls_per_cpu_second: float
+    platform_cpu_share: float
+    memory_bytes: int
+    memory_of_largest_bytes: int
+    memory_peak_bytes: int
+    scrape_busy_seconds: float
+    scrape_gzip_seconds: float
+    scrape_plain_seconds: float
+    scrape_gzip_bytes: int
+    scrape_plain_bytes: int
+    series: int
+    shares: list[int]
+
+
+def polled(process: Process) -> int:
+    """How many answers about zones a shard has had."""
+    return int(process.sum_of("edge_api_requests_total", endpoint="dns_statistics", code="200"))
+
+
+def until_polled(processes: Sequence[Process], enough: int, busy: list[Scrape]) -> None:
+    """Wait until so many answers have come to all shards together, and scrape meanwhile."""
+    until = time.monotonic() + ROUND_SECONDS
+    scraped = time.monotonic()
+    while sum(map(polled, processes)) < enough:
+        if time.monotonic() > until:
+            raise TimeoutError(f"{enough} polls did not end within {ROUND_SECONDS:g} s")
+        if enough > 1 and time.monotonic() - scraped > SCRAPE_EVERY:
+            busy.extend(process.scrape(compressed=True) for process in processes)
+            scraped = time.monotonic()
+        time.sleep(0.1)
+
+
+def until_served(processes: Sequence[Process], zones: int) -> list[int]:
+    """Wait until every zone is served; returns how many each shard serves."""
+    until = time.monotonic() + ROUND_SECONDS
+    while True:
+        shares = [int(process.sum_of("edge_target_up", collector="dns_statistics")) for process in processes]
+        if sum(shares) >= zones:
+            return shares
+        if time.monotonic() > until:
+            raise TimeoutError(f"only {sum(shares)} of {zones} zones are served after {ROUND_SECONDS:g} s")
+        time.sleep(0.5)
+
+
+def measure(folder: Path, platform: Process, zones: int, total: int) -> Row:
+    """Run so many shards."""
+    began = time.monotonic()
+    busy: list[Scrape] = []
+    with exporters(folder, platform, zones, total, INTERVAL) as processes:
+        until_polled(processes, 1, busy)
+        first, used, platform_used = time.monotonic(), _cpu(processes), platform.cpu_seconds()
+        until_polled(processes, zones, busy)
+        calls_ended, spent = time.monotonic(), _cpu(processes) - used
+        platform_spent = platform.cpu_seconds() - platform_used
+        shares = until_served(processes, zones)
+        ended = time.monotonic()
+        quiet = [[process.scrape(compressed=True) for _ in range(SCRAPES)] for process in processes]
+        plain = [[process.scrape(compressed=False) for _ in range(SCRAPES)] for process in processes]
+        memory = [process.memory() for process in processes]
+        series = sum(process.sum_of("edge_exporter_series") for process in processes)
+    return Row(
+        shards=total,
+        zones=zones,
+        discovery_seconds=first - began,
+        round_seconds=ended - first,
+        calls_per_second=zones / (calls_ended - first),
+        calls_per_cpu_second=zones / spent,
+        platform_cpu_share=platform_spent / (calls_ended - first),
+        memory_bytes=sum(now for now, _ in memory),
+        memory_of_largest_bytes=max(now for now, _ in memory),
+        memory_peak_bytes=max(peak for _, peak in memory),
+        scrape_busy_seconds=max((scrape.seconds for scrape in busy), default=0.0),
+        scrape_gzip_seconds=max(median(scrape.seconds for scrape in own) for own in quiet),
+        scrape_plain_seconds=max(median(scrape.seconds for scrape in own) for own in plain),
+        scrape_gzip_bytes=max(scrape.wire_bytes for own in quiet for scrape in own),
+        scrape_plain_bytes=max(scrape.plain_bytes for own in plain for scrape in own),
+        series=int(series),
+        shares=shares,
+    )
+
+
+def _cpu(processes: Sequence[Process]) -> float:
+    return sum(process.cpu_seconds() for process in processes)
+
+
+_COLUMNS: tuple[tuple[str, Callable[[Row], str]], ...] = (
+    ("shards", lambda row: str(row.shards)),
+    ("zones a shard", lambda row: f"{min(row.shares):,}-{max(row.shares):,}"),
+    ("to first poll", lambda row: f"{row.discovery_seconds:.1f} s"),
+    ("whole round", lambda row: f"{row.round_seconds:.0f} s"),
+    ("calls/s", lambda row: f"{row.calls_per_second:,.0f}"),
+    ("calls/CPU s", lambda row: f"{row.calls_per_cpu_second:,.0f}"),
+    ("sandbox", lambda row: f"{row.platform_cpu_share:.0%}"),
+    ("series", lambda row: f"{row.series:,}"),
+    ("memory, all", lambda row: f"{row.memory_bytes / MEGA:,.0f} MB"),
+    ("a shard", lambda row: f"{row.memory_of_largest_bytes / MEGA:,.0f} MB"),
+    ("peak", lambda row: f"{row.memory_peak_bytes / MEGA:,.0f} MB"),
+    ("worst scrape", lambda row: f"{row.scrape_busy_seconds * 1e3:,.0f} ms"),
+    ("quiet, gzip", lambda row: f"{row.scrape_gzip_seconds * 1e3:,.0f} ms"),
+    ("quiet, plain", lambda row: f"{row.scrape_plain_seconds * 1e3:,.0f} ms"),
+    ("size gzip", lambda row: f"{row.scrape_gzip_bytes / MEGA:,.1f} MB"),
+    ("size plain", lambda row: f"{row.scrape_plain_bytes / MEGA:,.1f} MB"),
+)
+
+
+def table(rows: Sequence[Row]) -> str:
+    """The rows for people: a measure a line, a column a run."""
+    cells = [[name, *(tell(row) for row in rows)] for name, tell in _COLUMNS]
+    widths = [max(len(line[place]) for line in cells) for place in range(len(rows) + 1)]
+    return "\n".join(
+        line[0].ljust(widths[0])
+        + "".join(cell.rjust(width + 3) for cell, width in zip(line[1:], widths[1:], strict=True))
+        for line in cells
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Simulate as the command line says."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--zones", type=int, default=100_000)
+    parser.add_argument("--shards", default="1,2,4,8", help="numbers of exporter processes, one run each")
+    parser.add_argument("--json", type=Path, default=Path("scale.json"), help="where the figures go")
+    given = parser.parse_args(arguments)
+    totals = [int(total) for total in given.shards.split(",")]
+    say(f"{given.zones:,} zones; {os.cpu_count()} cores for the sandbox and all shards together")
+    rows = []
+    with tempfile.TemporaryDirectory() as folder, sandbox(given.zones) as platform:
+        for total in totals:
+            rows.append(measure(Path(folder), platform, given.zones, total))
+            # Each run takes minutes, and an interruption of the next one should not cost this one.
+            say(f"\n{table(rows)}")
+        sandbox_memory = platform.memory()[0]
+    told = forecast(
+        calls_per_cpu_second=min(row.calls_per_cpu_second for row in rows),
+        memory=line([(max(row.shares), row.memory_of_largest_bytes) for row in rows]),
+        scrape_seconds=line([(max(row.shares), row.scrape_busy_seconds) for row in rows]),
+        plain_bytes_a_zone=rows[0].scrape_plain_bytes / max(rows[0].shares),
+        gzip_bytes_a_zone=rows[0].scrape_gzip_bytes / max(rows[0].shares),
+        series_a_zone=rows[0].series / given.zones,
+    )
+    say(f"\nThe sandbox held {sandbox_memory / MEGA:,.0f} MB.\n\n{told}")
+    write(given.json, rows, told)
+
+
+def write(path: Path, rows: Sequence[Row], told: Forecast) -> None:
+    """Write the figures for programs."""
+    path.write_text(json.dumps({"rows": [asdict(row) for row in rows], "forecast": asdict(told)}, indent=2) + "\n")
+    say(f"\n{path}")
+
+
+def say(text: str) -> None:
+    """Print at once."""
+    with suppress(BrokenPipeError):
+        sys.stdout.write(text + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,144 @@
+"""Daemons that share the targets of one sandbox."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from exporter.daemon import Daemon
+from exporter.ledger import RowKey
+from exporter.sandbox import keys
+from exporter.sandbox.app import create_app
+from exporter.sandbox.clock import WorldClock
+from exporter.sandbox.server import SandboxServer
+from exporter.sandbox.world import World
+from exporter.settings import Settings
+from exporter.statefile import StateFile
+from tests.rig import START, flushed
+
+# Each process tells these of itself.
+OWN = ("edge_exporter_", "edge_api_", "process_", "python_")
+MEANWHILE = ("_timestamp_seconds", "_duration_seconds")
+
+
+@dataclass
+class Fleet:
+    """A sandbox, and where its shards keep their state."""
+
+    url: str
+    world: World
+    folder: Path
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+    def settings(self, index: int, total: int) -> Settings:
+        """The settings of one shard."""
+        account = {
+            "name": "main",
+            "base_url": self.url,
+            "api_key": keys.API_KEY,
+            "budget": {"requests_per_second": 4000, "max_in_flight": 8},
+            "searches": ["prod", "shop"],
+            "rate_limits": [{"id": 3, "name": "login"}],
+            "access_lists": [
+                {"shield_zone_id": zone_id, "id": list_id} for zone_id, list_id in self.world.access_list_ids()
+            ],
+            "waf_custom_rules": [{"id": rule_id} for rule_id in self.world.custom_rule_ids()],
+            "images": [
+                {"registry_id": registry, "namespace": namespace, "name": name, "watch_tags": tags[:1]}
+                for registry, namespace, name, tags in self.world.images()
+            ],
+        }
+        queries = [{"name": f"orders_{number}", "sql": "SELECT 1 AS value", "value": "value"} for number in range(3)]
+        return Settings.model_validate(
+            {
+                "accounts": [account, {**account, "name": "second", "rate_limits": []}],
+                "databases": [
+                    {"name": "orders", "url": self.url, "auth_token": keys.DATABASE_TOKEN_READ_ONLY, "queries": queries}
+                ],
+                "state": {"path": str(self.state(index))},
+                "web": {"listen": "127.0.0.1:0"},
+                "shard": {"index": index, "total": total},
+                **self.more,
+            }
+        )
+
+    def state(self, index: int) -> Path:
+        """The state file of the pod with this ordinal, whatever the total is."""
+        return self.folder / f"state-{index}.db"
+
+    def rows(self, index: int) -> set[RowKey]:
+        """The rows of a state file that no daemon uses."""
+        file = StateFile(self.state(index))
+        try:
+            return {key for key, _ in file.rows()}
+        finally:
+            file.close()
+
+    @asynccontextmanager
+    async def running(self, total: int) -> AsyncIterator[list["Pod"]]:
+        """All shards of a total, once their first round has ended."""
+        async with AsyncExitStack() as stack:
+            pods = [await stack.enter_async_context(self.pod(index, total)) for index in range(total)]
+            for pod in pods:
+                await pod.settle()
+            yield pods
+
+    @asynccontextmanager
+    async def pod(self, index: int, total: int) -> AsyncIterator["Pod"]:
+        """One shard."""
+        settings = self.settings(index, total)
+        daemon = Daemon(settings, lambda: settings)
+        await daemon.start()
+        try:
+            yield Pod(daemon)
+        finally:
+            await daemon.stop()
+
+
+@dataclass
+class Pod:
+    """A daemon that runs."""
+
+    daemon: Daemon
+
+    async def settle(self) -> None:
+        """Wait until what was due is polled, counted and printed."""
+        async with asyncio.timeout(20):
+            while not self.daemon._schedule.all_discovered():  # noqa: ASYNC110 - nobody tells
+                await asyncio.sleep(0.01)
+            for _ in range(3):
+                await self.daemon._schedule.drained()
+                await flushed(self.daemon._ledger)
+                await asyncio.sleep(0)
+        await self.daemon._press.print()
+
+    async def poll_again(self, collector: str) -> None:
+        """Poll every target of a collector now."""
+        due = self.daemon._schedule._due[collector]
+        for number, target in enumerate(list(due.known)):
+            due.put(target, 0.0, -1 - number)
+        self.daemon._schedule.tick(collector)
+        await self.settle()
+
+    async def series(self) -> dict[str, float]:
+        """Series of the platform → value."""
+        async with httpx.AsyncClient(base_url=self.daemon.server.url, trust_env=False) as client:
+            text = (await client.get("/metrics")).text
+        lines = (line.rpartition(" ") for line in text.splitlines() if not line.startswith(("#", *OWN)))
+        return {series: float(value) for series, _, value in lines}
+
+
+@asynccontextmanager
+async def fleet(folder: Path, *, zones: int = 20, shield_zones: int = 6, **more: object) -> AsyncIterator[Fleet]:
+    """A fleet whose sandbox stands still until it is turned."""
+    world = World(seed=1, clock=WorldClock(START, speed=0), dns_zones=zones, shield_zones=shield_zones)
+    server = SandboxServer(create_app(world))
+    await server.start()
+    try:
+        yield Fleet(server.url, world, folder, more)
+    finally:
+        await server.stop()

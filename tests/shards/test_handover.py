@@ -1,0 +1,142 @@
+"""When the number of shards changes, targets change hands: nothing is counted twice, and only the gap is lost."""
+
+from datetime import UTC, date, datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from exporter.shard import Shard
+from tests.shards.fleet import Fleet, Pod, fleet
+
+COUNTERS = ("edge_dns_queries_total", "edge_shield_rate_limit_breaches_total")
+HOUR = 3600.0
+
+# Which pod, which series → values in the order in which they were served.
+Served = dict[tuple[int, str], list[float]]
+
+
+class Witness:
+    """Notes what is served, and what truly happened meanwhile."""
+
+    def __init__(self, shared: Fleet) -> None:
+        self.shared = shared
+        self.served: Served = {}
+        self.gaps: dict[int, int] = {}
+        self.first = {zone: self.true(zone) for zone in shared.world.dns.zones}
+
+    def true(self, zone: int) -> int:
+        """All queries of a zone up to now."""
+        clock = self.shared.world.clock
+        return sum(self.shared.world.dns.true_queries(zone, day) for day in days_until(clock.now()))
+
+    async def note(self, pods: list[Pod]) -> None:
+        """Note every counter of every pod; no series is served twice."""
+        seen: set[str] = set()
+        for index, pod in enumerate(pods):
+            for series, value in (await pod.series()).items():
+                if series.startswith(COUNTERS):
+                    assert series not in seen
+                    seen.add(series)
+                    self.served.setdefault((index, series), []).append(value)
+
+    async def live(self, total: int) -> None:
+        """Run all shards of a total for an hour."""
+        async with self.shared.running(total) as pods:
+            await self.note(pods)
+            self.shared.world.clock.advance(HOUR)
+            for pod in pods:
+                for collector in ("dns_statistics", "shield_rate_limits"):
+                    await pod.poll_again(collector)
+            await self.note(pods)
+
+    def pause(self, seconds: float) -> None:
+        """Let time pass while no shard runs."""
+        before = {zone: self.true(zone) for zone in self.first}
+        self.shared.world.clock.advance(seconds)
+        for zone in self.first:
+            self.gaps[zone] = self.gaps.get(zone, 0) + self.true(zone) - before[zone]
+
+    def counted(self, zone: int) -> float:
+        """What all pods counted of a zone together: deltas of raw samples, where a fall is a new beginning."""
+        marks = ('account="main"', f'zone_id="{zone}"')
+        found = [
+            values
+            for (_, series), values in self.served.items()
+            if series.startswith(COUNTERS[0]) and all(mark in series for mark in marks)
+        ]
+        return sum(
+            after - before if after >= before else after for values in found for before, after in pairwise(values)
+        )
+
+
+def days_until(now: float) -> list[date]:
+    """Today and the days before, as many as anyone asks for."""
+    today = datetime.fromtimestamp(now, UTC).date()
+    return [today - timedelta(days=number) for number in range(40)]
+
+
+def moved(shared: Fleet, before: int, after: int) -> set[int]:
+    """The zones that change hands."""
+
+    def owner(zone: int, total: int) -> int:
+        return next(index for index in range(total) if Shard(index, total).owns("main", "dns_zone", str(zone)))
+
+    return {zone for zone in shared.world.dns.zones if owner(zone, before) != owner(zone, after)}
+
+
+def zones_in(shared: Fleet, index: int) -> set[int]:
+    """The zones of which a pod that has stopped has rows."""
+    return {int(key[3]) for key in shared.rows(index) if key[:2] == ("dns_statistics", "main")}
+
+
+@pytest.mark.parametrize("gap", [0.0, 600.0])
+async def test_2_shards_become_3_and_2_again(tmp_path: Path, gap: float) -> None:
+    async with fleet(tmp_path, zones=40) as shared:
+        witness = Witness(shared)
+        everything = set(shared.world.dns.zones)
+        changing = moved(shared, 2, 3)
+        assert 5 < len(changing) < 25
+
+        await witness.live(2)
+        assert zones_in(shared, 0) | zones_in(shared, 1) == everything
+        witness.pause(gap)
+        await witness.live(3)
+        assert zones_in(shared, 2) == changing
+        assert (zones_in(shared, 0) | zones_in(shared, 1)) & changing == set(), "a lost row is deleted at once"
+        witness.pause(gap)
+        await witness.live(2)
+
+        true = {zone: witness.true(zone) - witness.first[zone] for zone in everything}
+        lost = {zone: witness.gaps[zone] if zone in changing else 0 for zone in everything}
+        assert {zone: true[zone] - witness.counted(zone) for zone in everything} == lost
+
+
+async def test_rows_of_rate_limits_go_where_their_shield_zones_are(tmp_path: Path) -> None:
+    async with fleet(tmp_path, shield_zones=9) as shared:
+        limits = {(limit, zone) for limit, _, zone in shared.world.rate_limit_ids()}
+        for total in (1, 2, 3, 2):
+            async with shared.running(total):
+                pass
+            for index in range(total):
+                rows = {int(key[3]) for key in shared.rows(index) if key[:2] == ("shield_rate_limits", "second")}
+                shard = Shard(index, total)
+                assert rows == {limit for limit, zone in limits if shard.owns("second", "shield_zone", str(zone))}
+
+
+async def test_a_shard_that_keeps_its_targets_goes_on_where_it_was(tmp_path: Path) -> None:
+    async with fleet(tmp_path) as shared:
+        async with shared.running(3) as pods:
+            before = [await pod.series() for pod in pods]
+        shared.world.clock.advance(HOUR)
+        async with shared.running(3) as pods:
+            after = [await pod.series() for pod in pods]
+        counters = [[{one for one in part if one.startswith(COUNTERS)} for part in parts] for parts in (before, after)]
+        assert counters[0] == counters[1]
+        grown = sum(value for part in after for series, value in part.items() if series.startswith(COUNTERS[0]))
+        day = days_until(shared.world.clock.now())[0]
+        shared.world.clock.advance(-HOUR)
+        start = {zone: shared.world.dns.true_queries(zone, day) for zone in shared.world.dns.zones}
+        shared.world.clock.advance(HOUR)
+        both_accounts = 2 * sum(shared.world.dns.true_queries(zone, day) - count for zone, count in start.items())
+        assert grown == both_accounts

@@ -1,0 +1,169 @@
+"""All shards together are the whole, and nothing is on two of them."""
+
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from exporter import wiring
+from exporter.collector import Inventory, Resource, Roll, Target
+from exporter.collectors import discovery
+from exporter.settings import Settings
+from exporter.shard import Shard
+from exporter.targets import Registry
+from tests.shards.fleet import MEANWHILE, fleet
+
+KINDS = (
+    "account",
+    "dns_zone",
+    "script",
+    "shield_zone",
+    "rate_limit",
+    "access_list",
+    "waf_custom_rule",
+    "image",
+    "search",
+    "database",
+    "query",
+)
+
+
+def random_settings(dice: random.Random) -> Settings:
+    def ids(most: int) -> list[int]:
+        return dice.sample(range(1, 500), dice.randrange(most))
+
+    def account(number: int) -> dict[str, object]:
+        limits = [
+            {"id": limit} | ({"shield_zone_id": dice.randrange(1, 20)} if dice.random() < 0.5 else {})
+            for limit in ids(8)
+        ]
+        return {
+            "name": f"account-{number}",
+            "base_url": "http://127.0.0.1:1",
+            "api_key": "key",
+            "dns_zones": {"discover": dice.random() < 0.8, "ids": ids(30)},
+            "scripts": {"ids": ids(10)},
+            "shield_zones": {"ids": ids(5)},
+            "rate_limits": limits,
+            "access_lists": [{"id": one, "shield_zone_id": dice.randrange(1, 20)} for one in ids(6)],
+            "waf_custom_rules": [{"id": one} for one in ids(6)],
+            "searches": [f"term-{one}" for one in ids(4)],
+        }
+
+    queries = [{"name": f"query_{number}", "sql": "SELECT 1 AS v", "value": "v"} for number in range(4)]
+    databases = [
+        {"name": f"db-{number}", "url": "http://127.0.0.1:1", "auth_token": "t", "queries": queries}
+        for number in range(dice.randrange(4))
+    ]
+    for number, database in enumerate(databases):
+        database["queries"] = [{**query, "name": f"{query['name']}_{number}"} for query in queries]
+    return Settings.model_validate(
+        {"accounts": [account(number) for number in range(dice.randrange(1, 4))], "databases": databases}
+    )
+
+
+def random_inventory(dice: random.Random) -> Inventory:
+    shields = [str(one) for one in dice.sample(range(1, 60), dice.randrange(30))]
+    limits = (Resource(str(1000 + number), parent=dice.choice(shields)) for number in range(40 if shields else 0))
+    return Inventory(
+        {
+            "dns_zone": Roll(
+                tuple(Resource(str(one), f"zone-{one}") for one in range(dice.randrange(200))), complete=True
+            ),
+            "script": Roll(tuple(Resource(str(one)) for one in range(dice.randrange(40))), complete=True),
+            "shield_zone": Roll(tuple(map(Resource, shields)), complete=True),
+            "rate_limit": Roll(tuple(limits), complete=True),
+        }
+    )
+
+
+def targets_of(shard: Shard, settings: Settings, inventories: dict[str, Inventory]) -> Counter[Target]:
+    """What a shard polls as its own."""
+    registry = Registry(shard)
+    registry.configure(wiring.selections(settings))
+    for account, inventory in inventories.items():
+        listed = inventory
+        if shard.total > 1:
+            # It asks for the rate limits of its own shield zones alone.
+            own = tuple(
+                limit
+                for limit in inventory.rolls["rate_limit"].resources
+                if registry.owns(account, "shield_zone", limit.parent)
+            )
+            listed = Inventory({**inventory.rolls, "rate_limit": Roll(own, complete=True)})
+        registry.apply(account, listed)
+    return Counter(target for kind in KINDS for target in registry.targets(kind) if registry.holds(target))
+
+
+@pytest.mark.parametrize("total", range(1, 17))
+def test_every_target_is_on_one_shard(total: int) -> None:
+    dice = random.Random(total)  # noqa: S311 - made-up targets
+    for _ in range(3):
+        settings = random_settings(dice)
+        inventories = {account.name: random_inventory(dice) for account in settings.accounts}
+        whole = targets_of(Shard(), settings, inventories)
+        shared: Counter[Target] = Counter()
+        for index in range(total):
+            shared += targets_of(Shard(index, total), settings, inventories)
+        assert shared == whole
+
+
+@pytest.mark.parametrize("total", [2, 5])
+def test_every_shard_lists_what_an_account_has_and_one_speaks_of_it(total: int) -> None:
+    settings = random_settings(random.Random(7))  # noqa: S311
+    for account in settings.accounts:
+        speaking = 0
+        for index in range(total):
+            registry = Registry(Shard(index, total))
+            registry.configure(wiring.selections(settings))
+            (target,) = (target for target in registry.targets("account") if target.account == account.name)
+            assert discovery.COLLECTOR.wants(target)
+            assert target.scouted != registry.holds(target)
+            speaking += registry.holds(target)
+        assert speaking == 1
+
+
+def test_nothing_is_kept_of_what_is_another_shards() -> None:
+    registry = Registry(Shard(0, 4))
+    settings = Settings.model_validate({"accounts": [{"name": "a", "base_url": "http://127.0.0.1:1", "api_key": "k"}]})
+    registry.configure(wiring.selections(settings))
+    registry.apply(
+        "a", Inventory({"dns_zone": Roll(tuple(Resource(str(one), "n") for one in range(1000)), complete=True)})
+    )
+    assert len(registry.names()) == len(list(registry.targets("dns_zone"))) == pytest.approx(250, rel=0.2)
+
+
+def test_a_listing_that_tells_nothing_new_changes_nothing() -> None:
+    registry = Registry(Shard())
+    settings = Settings.model_validate({"accounts": [{"name": "a", "base_url": "http://127.0.0.1:1", "api_key": "k"}]})
+    registry.configure(wiring.selections(settings))
+    listing = Inventory({"dns_zone": Roll((Resource("1", "n"), Resource("2", "m")), complete=True)})
+    registry.apply("a", listing)
+    version = registry.version
+    registry.apply("a", listing)
+    assert registry.version == version
+    registry.apply("a", Inventory({"dns_zone": Roll((Resource("1", "renamed"), Resource("2", "m")), complete=True)}))
+    assert registry.version > version
+
+
+@pytest.mark.parametrize("total", [2, 3])
+async def test_all_shards_serve_together_what_one_exporter_serves(tmp_path: Path, total: int) -> None:
+    (tmp_path / "whole").mkdir()
+    async with fleet(tmp_path) as shared:
+        async with shared.running(total) as pods:
+            parts = [await pod.series() for pod in pods]
+        shared.folder = tmp_path / "whole"
+        async with shared.running(1) as (pod,):
+            whole = await pod.series()
+    assert all(parts), "each has its share"
+    counted = Counter(series for part in parts for series in part)
+    assert [series for series, times in counted.items() if times > 1] == []
+    assert set(counted) == set(whole)
+    union = {series: value for part in parts for series, value in part.items()}
+    differing = {
+        series
+        for series, value in union.items()
+        if value != whole[series] and not series.partition("{")[0].endswith(MEANWHILE)
+    }
+    assert differing == set()

@@ -1,0 +1,78 @@
+"""What is measured of the exporter's own process: its memory, its handles, and how late its event loop comes."""
+
+import asyncio
+import os
+import threading
+import time
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+
+STEP = 0.01
+PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+@dataclass
+class Gauges:
+    """Measures once a second, and the loop's lag a hundred times a second.
+
+    Attributes:
+        lags: seconds by which the event loop came late by the exporter's own doing.
+        waits: seconds by which it came late because the machine ran something else.
+        memory: resident bytes, a reading a second.
+        handles: open file handles, a reading a second.
+        threads: threads, a reading a second.
+        tasks: tasks of the event loop, a reading a second.
+    """
+
+    # As bare numbers: they are many, and must not themselves be the growth that is measured.
+    lags: "array[float]" = field(default_factory=lambda: array("d"))
+    waits: "array[float]" = field(default_factory=lambda: array("d"))
+    memory: list[int] = field(default_factory=list)
+    handles: list[int] = field(default_factory=list)
+    threads: list[int] = field(default_factory=list)
+    tasks: list[int] = field(default_factory=list)
+
+    async def measure(self) -> None:
+        """Measure for ever."""
+        due = time.monotonic()
+        waited = waited_for_processor()
+        while True:
+            before = time.monotonic()
+            await asyncio.sleep(STEP)
+            now = time.monotonic()
+            before_that, waited = waited, waited_for_processor()
+            late = max(0.0, now - before - STEP)
+            wait = min(late, waited - before_that)
+            self.lags.append(late - wait)
+            self.waits.append(wait)
+            if now >= due:
+                due = now + 1.0
+                self.read()
+
+    def read(self) -> None:
+        """Read the gauges of this moment."""
+        self.memory.append(int(Path("/proc/self/statm").read_text().split()[1]) * PAGE)
+        self.handles.append(len(os.listdir("/proc/self/fd")))  # noqa: PTH208 - a handle of its own is part of either
+        self.threads.append(threading.active_count())
+        self.tasks.append(len(asyncio.all_tasks()))
+
+
+def waited_for_processor() -> float:
+    """Seconds that this thread was ready to run while every processor was busy with something else."""
+    statistics = Path(f"/proc/self/task/{threading.get_native_id()}/schedstat")
+    return int(statistics.read_text().split()[1]) / 1e9 if statistics.exists() else 0.0
+
+
+def share(readings: Sequence[float], part: float) -> float:
+    """What this part of all readings stayed under."""
+    ordered = sorted(readings)
+    return ordered[min(len(ordered) - 1, int(len(ordered) * part))]
+
+
+def levels(readings: list[int]) -> tuple[float, float]:
+    """The level of readings in their second quarter and in their last: the first is for warming up."""
+    quarter = max(1, len(readings) // 4)
+    return median(readings[quarter : 2 * quarter]), median(readings[-quarter:])

@@ -1,0 +1,217 @@
+"""The house's rules, read from the source: who may import whom, and what no module may do."""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import pytest
+
+import exporter
+
+PACKAGE = Path(exporter.__file__).parent
+
+# Low to high. What stands on one line may be imported by what stands below it, and not by its neighbours.
+LAYERS: tuple[frozenset[str], ...] = (
+    frozenset({"metric", "shard", "log", "platform", "configuration", "interpreter"}),
+    frozenset({"measure", "counting", "settings", "pace", "encoding", "chronicle"}),
+    frozenset({"collector", "statefile", "history"}),
+    frozenset({"collectors", "lane", "spool", "due"}),
+    frozenset({"store", "ledger", "telemetry", "sandbox", "dashboards", "targets", "charted"}),
+    frozenset({"segments", "baselines", "settlement", "intervals"}),
+    frozenset({"exposition", "schedule", "backfill"}),
+    frozenset({"press"}),
+    frozenset({"web", "wiring"}),
+    frozenset({"daemon"}),
+    frozenset({"commands"}),
+    frozenset({"cli"}),
+    frozenset({"__main__"}),
+)
+# Everyone else receives values.
+MAY_READ_SETTINGS = {"daemon", "wiring", "cli", "commands"}
+# A dry run shows the very request that the client would send.
+MAY_NAME_HTTPX = {"exporter.commands.calling"}
+MUTABLE = {"list", "dict", "set", "defaultdict", "deque", "Counter", "bytearray", "OrderedDict"}
+MUTATORS = {
+    "append", "appendleft", "add", "update", "pop", "popleft", "popitem", "setdefault", "clear", "extend", "insert",
+    "remove", "discard", "sort", "reverse",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Module:
+    """A module of the package, as its source says."""
+
+    name: str
+    file: Path
+
+    @property
+    def unit(self) -> str:
+        """The part of the package that the module belongs to; empty for the package's own root."""
+        return unit_of(self.name)
+
+    @cached_property
+    def nodes(self) -> list[ast.AST]:
+        """Every node of its syntax tree."""
+        return list(ast.walk(self.tree))
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        """Its syntax tree."""
+        return ast.parse(self.file.read_text(encoding="utf-8"))
+
+    def imports(self) -> Iterator[str]:
+        """The modules, and the names of modules, that it imports."""
+        for node in self.nodes:
+            if isinstance(node, ast.Import):
+                yield from (alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom) and node.module is not None:
+                yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def unit_of(name: str) -> str:
+    parts = name.split(".")
+    # What the package's root itself holds, such as its version, is nobody's layer.
+    return parts[1] if len(parts) > 1 and is_part(parts[1]) else ""
+
+
+def is_part(name: str) -> bool:
+    return (PACKAGE / name).is_dir() or (PACKAGE / f"{name}.py").is_file()
+
+
+def modules() -> list[Module]:
+    found = []
+    for file in sorted(PACKAGE.rglob("*.py")):
+        parts = ["exporter", *file.relative_to(PACKAGE).with_suffix("").parts]
+        found.append(Module(".".join(parts[:-1] if parts[-1] == "__init__" else parts), file))
+    return found
+
+
+MODULES = modules()
+
+
+def layer_of(unit: str) -> int:
+    return next(number for number, layer in enumerate(LAYERS) if unit in layer)
+
+
+def test_every_part_of_the_package_has_its_layer() -> None:
+    parts = {module.unit for module in MODULES} - {""}
+    assert sorted(parts - frozenset().union(*LAYERS)) == []
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.name)
+def test_a_module_imports_downward_only(module: Module) -> None:
+    used = {unit_of(name) for name in module.imports() if name.split(".")[0] == "exporter"} - {"", module.unit}
+    upward = sorted(unit for unit in used if module.unit == "" or layer_of(unit) >= layer_of(module.unit))
+    assert upward == []
+
+
+def test_imports_are_absolute() -> None:
+    relative = [
+        module.name
+        for module in MODULES
+        for node in module.nodes
+        if isinstance(node, ast.ImportFrom) and node.level > 0
+    ]
+    assert relative == []
+
+
+def test_settings_are_read_where_objects_are_built() -> None:
+    readers = {
+        module.unit for module in MODULES if any(name.startswith("exporter.settings") for name in module.imports())
+    }
+    assert sorted(readers - MAY_READ_SETTINGS - {"settings"}) == []
+
+
+def test_the_http_client_is_the_platforms_own_affair() -> None:
+    libraries = {"httpx", "aiohttp", "httpx_aiohttp"}
+    users = {module.name for module in MODULES if any(name.split(".")[0] in libraries for name in module.imports())}
+    assert sorted(name for name in users - MAY_NAME_HTTPX if not name.startswith("exporter.platform.")) == []
+
+
+def test_nothing_of_the_tests_or_of_the_sandbox_is_used_by_what_runs_for_real() -> None:
+    strangers = [
+        module.name
+        for module in MODULES
+        if module.unit not in ("sandbox", "commands", "")
+        for name in module.imports()
+        if name.startswith(("tests", "exporter.sandbox"))
+    ]
+    assert strangers == []
+
+
+def handlers(kind: str) -> list[tuple[str, ast.ExceptHandler]]:
+    """Where a class of exceptions is caught, alone or among others."""
+    return [
+        (module.name, node)
+        for module in MODULES
+        for node in module.nodes
+        if isinstance(node, ast.ExceptHandler)
+        and node.type is not None
+        and any(isinstance(part, ast.Name) and part.id == kind for part in ast.walk(node.type))
+    ]
+
+
+def test_there_is_one_boundary_at_which_any_exception_ends() -> None:
+    assert [name for name, _ in handlers("Exception")] == ["exporter.schedule"]
+
+
+def test_whoever_catches_everything_passes_it_on() -> None:
+    kept = [name for name, handler in handlers("BaseException") if not isinstance(handler.body[-1], ast.Raise)]
+    bare = [
+        module.name
+        for module in MODULES
+        for node in module.nodes
+        if isinstance(node, ast.ExceptHandler) and node.type is None
+    ]
+    assert (kept, bare) == ([], [])
+
+
+def mutable_names(module: Module) -> set[str]:
+    """Names of the module itself that hold something which could be changed."""
+    found: set[str] = set()
+    for node in module.tree.body:
+        targets = (
+            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        )
+        value = node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
+        is_display = isinstance(value, ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp)
+        is_made = isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in MUTABLE
+        if is_display or is_made:
+            found.update(target.id for target in targets if isinstance(target, ast.Name))
+    return found
+
+
+def changed_names(module: Module) -> set[str]:
+    """Names whose values a module changes: by a method, an item, or an augmented assignment."""
+    found: set[str] = set()
+    for node in module.nodes:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in MUTATORS:
+            found.add(last_name(node.func.value))
+        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store | ast.Del):
+            found.add(last_name(node.value))
+        elif isinstance(node, ast.AugAssign):
+            found.add(last_name(node.target))
+    return found
+
+
+def last_name(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+
+
+def test_no_module_keeps_state() -> None:
+    constants = {name for module in MODULES for name in mutable_names(module)} - {"__all__"}
+    changed = {name: module.name for module in MODULES for name in changed_names(module) & constants}
+    rebound = [module.name for module in MODULES for node in module.nodes if isinstance(node, ast.Global)]
+    assert (changed, rebound) == ({}, [])
+
+
+def test_every_module_says_what_it_is_for() -> None:
+    silent = [module.name for module in MODULES if not (ast.get_docstring(module.tree) or "").split("\n")[0].strip()]
+    assert silent == []
+
+
+def test_no_module_is_a_drawer_for_odds_and_ends() -> None:
+    words = {"utils", "util", "helpers", "helper", "manager", "common", "base", "misc"}
+    assert [module.name for module in MODULES if words & set(module.name.split(".")[-1].split("_"))] == []
