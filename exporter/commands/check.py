@@ -11,7 +11,7 @@ import click
 
 from exporter.commands import interruptible, report
 from exporter.commands.complaint import FAULT, complain
-from exporter.commands.configuration import marked_configuration, read_configuration
+from exporter.commands.configuration import read_with_lines
 from exporter.commands.options import flag_values, settings_options
 from exporter.commands.report import COLUMNS, Row
 from exporter.commands.selections import idle
@@ -43,8 +43,7 @@ def command(config: Path | None, *, offline: bool, **given: Any) -> None:  # noq
     configuration, and standard error says where; 2 a flag does not exist.
     """
     try:
-        settings = read_configuration(config, flag_values(given, FLAGS), os.environ)
-        file = marked_configuration(config, os.environ)
+        settings, file = read_with_lines(config, flag_values(given, FLAGS), os.environ)
     except ConfigurationError as error:
         complain(str(error))
     if offline:

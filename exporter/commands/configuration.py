@@ -5,11 +5,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from exporter.configuration.faults import ConfigurationError, Fault
-from exporter.configuration.yaml_marks import MarkedFile, file_names_resolved, read_marked, unreadable
-from exporter.settings import Settings, SettingsError, load
+from exporter.configuration.yaml_marks import MarkedFile, file_names_resolved, unreadable
+from exporter.settings import Settings, SettingsError, load_over, read_file
 from exporter.web.access import WebConfigError, load_web_config
 
-_CONFIG_VARIABLE = "EDGE_EXPORTER_CONFIG"
 _WEB_CONFIG_VARIABLE = "EDGE_EXPORTER_WEB__CONFIG_FILE"
 _WEB_CONFIG_FLAG = "--web.config-file"
 
@@ -25,11 +24,22 @@ def read_configuration(config: Path | None, flags: Mapping[str, str], environ: M
     Raises:
         ConfigurationError: something is wrong; it holds every fault.
     """
+    return read_with_lines(config, flags, environ)[0]
+
+
+def read_with_lines(
+    config: Path | None, flags: Mapping[str, str], environ: Mapping[str, str]
+) -> tuple[Settings, MarkedFile]:
+    """The same as `read_configuration`, and the file with its lines, for whoever has more to say of it.
+
+    Raises:
+        ConfigurationError: something is wrong; it holds every fault.
+    """
     faults: list[Fault] = []
     settings = None
-    file = marked_configuration(config, environ)
+    file = read_file(config, environ)
     try:
-        settings = load(config, flags, environ)
+        settings = load_over(file, flags, environ)
         web_config = settings.web.config_file
         faults.extend(_untrustworthy(settings, file))
     except SettingsError as error:
@@ -42,19 +52,7 @@ def read_configuration(config: Path | None, flags: Mapping[str, str], environ: M
             faults.extend(error.faults)
     if faults or settings is None:
         raise ConfigurationError(faults)
-    return settings
-
-
-def configuration_file(config: Path | None, environ: Mapping[str, str]) -> Path | None:
-    """The configuration file: the one that is given, or that the environment names."""
-    named = environ.get(_CONFIG_VARIABLE, "").strip()
-    return config or (Path(named) if named else None)
-
-
-def marked_configuration(config: Path | None, environ: Mapping[str, str]) -> MarkedFile:
-    """What the configuration file says, with its lines; an empty one where there is no file."""
-    path = configuration_file(config, environ)
-    return read_marked(path, example="accounts:") if path is not None else MarkedFile("", {})
+    return settings, file
 
 
 def _untrustworthy(settings: Settings, file: MarkedFile) -> Iterator[Fault]:

@@ -8,13 +8,13 @@ import click
 
 from exporter import __version__
 from exporter.commands.complaint import complain
-from exporter.commands.configuration import configuration_file, read_configuration
+from exporter.commands.configuration import read_configuration
 from exporter.commands.options import flag_values, settings_options
 from exporter.commands.serving import ListenError, serve
 from exporter.configuration.faults import ConfigurationError
 from exporter.daemon import Daemon
 from exporter.log import configure, logger
-from exporter.settings import Settings, flags
+from exporter.settings import Settings, configuration_file, flags
 
 FLAGS = flags()
 

@@ -15,7 +15,7 @@ from exporter.settings.account import (
 )
 from exporter.settings.database import DatabaseSettings, QuerySettings
 from exporter.settings.leaves import Flag, flags
-from exporter.settings.loading import SettingsError, load
+from exporter.settings.loading import SettingsError, configuration_file, load, load_over, read_file
 from exporter.settings.model import Settings
 from exporter.settings.secret import SecretFileError, read_secret
 from exporter.settings.service import (
@@ -57,9 +57,12 @@ __all__ = [
     "StateSettings",
     "WafCustomRuleSettings",
     "WebSettings",
+    "configuration_file",
     "flags",
     "format_duration",
     "load",
+    "load_over",
     "parse_duration",
+    "read_file",
     "read_secret",
 ]

@@ -22,6 +22,18 @@ class SettingsError(ConfigurationError):
     """The settings are refused; `faults` names everything that is wrong with them."""
 
 
+def configuration_file(config: Path | None, environ: Mapping[str, str]) -> Path | None:
+    """The configuration file: the one that is given, or that `EDGE_EXPORTER_CONFIG` names, if any."""
+    named = environ.get(CONFIG_VARIABLE, "").strip()
+    return config or (Path(named) if named else None)
+
+
+def read_file(config: Path | None, environ: Mapping[str, str]) -> MarkedFile:
+    """What the configuration file says, with its lines and its faults; an empty one where there is no file."""
+    path = configuration_file(config, environ)
+    return read_marked(path, example="accounts:") if path is not None else MarkedFile("", {})
+
+
 def load(
     config: Path | None,
     flags: Mapping[str, str] | None,
@@ -40,10 +52,22 @@ def load(
     Raises:
         SettingsError: Something is wrong; it holds every fault.
     """
-    named = environ.get(CONFIG_VARIABLE, "").strip()
-    path = config or (Path(named) if named else None)
-    file = read_marked(path, example="accounts:") if path is not None else MarkedFile("", {})
-    resolved = file_names_resolved(file.data or {}, path.parent) if path else {}
+    return load_over(read_file(config, environ), flags, environ, host_name=host_name)
+
+
+def load_over(
+    file: MarkedFile,
+    flags: Mapping[str, str] | None,
+    environ: Mapping[str, str],
+    *,
+    host_name: str | None = None,
+) -> Settings:
+    """The same as `load`, of a file that has been read already.
+
+    Raises:
+        SettingsError: Something is wrong; it holds every fault, those of the file too.
+    """
+    resolved = file_names_resolved(file.data or {}, Path(file.source).parent)
     known = every_flag()
     environment = environment_layer(environ, known, resolved)
     command_line = flag_layer(flags or {}, known, {**resolved, **environment.data})
