@@ -11,13 +11,13 @@ from typing import Any, Final, TypeAlias
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from exporter.sandbox import fault_kinds as kinds
+from exporter.sandbox import index
 from exporter.sandbox.answers import encode
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.faults import Faults
 from exporter.sandbox.timestamps import http_date
 
 _EXEMPT: Final = ("/sandbox/", "/openapi.json")
-_INDEX: Final = frozenset({"/", "/sandbox"})
 _CHUNK: Final = 64 * 1024
 _LINGER_NOT: Final = struct.pack("ii", 1, 0)
 _JSON: Final = "application/json"
@@ -97,7 +97,7 @@ class FaultGate:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request, rightly or not."""
         fault = None
-        if scope["type"] == "http" and not scope["path"].startswith(_EXEMPT) and scope["path"] not in _INDEX:
+        if scope["type"] == "http" and not scope["path"].startswith(_EXEMPT) and scope["path"] not in index.PATHS:
             fault = self._faults.strike(scope["method"], scope["path"])
         if fault is None:
             await self._app(scope, receive, send)
