@@ -8,26 +8,8 @@ from exporter.commands.operations import names as callable_names
 from exporter.platform.catalogue import OPERATIONS
 from exporter.platform.operation import Operation
 from exporter.sandbox.app import OPERATIONS as SERVED
+from tests.interface import DOCUMENTED
 
-# The endpoint table of the interface document, and its database pipeline.
-DOCUMENTED = (
-    ("GET", "/dnszone/{id}/statistics"),
-    ("GET", "/dnszone/{zoneId}/records/scan"),
-    ("POST", "/compute/script/{id}"),
-    ("POST", "/compute/script/{id}/secrets"),
-    ("POST", "/mc/registries/tags"),
-    ("PUT", "/shield/shield-zone/{shieldZoneId}/bot-categorization/categories/{category}"),
-    ("PATCH", "/shield/shield-zone/{shieldZoneId}/access-lists/configurations/{id}"),
-    ("GET", "/shield/shield-zone/{shieldZoneId}/access-lists/{id}"),
-    ("GET", "/shield/shield-zone/{shieldZoneId}/api-guardian"),
-    ("GET", "/shield/shield-zone/{shieldZoneId}/bot-detection"),
-    ("GET", "/shield/shield-zones"),
-    ("GET", "/shield/metrics/rate-limit/{id}"),
-    ("GET", "/shield/waf/custom-rule/{id}"),
-    ("GET", "/shield/waf/rules/plan-segmentation"),
-    ("GET", "/search"),
-    ("POST", "/v2/pipeline"),
-)
 WRITES = {"script_add_secret", "shield_bot_category_action", "shield_access_list_switch"}
 TABLE = Path(__file__).parents[1] / "CONTRIBUTING.md"
 
