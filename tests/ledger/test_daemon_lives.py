@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.ledger.house import House, until
+from tests.ledger.house import House, Running, until
 
 QUERIES = "edge_dns_queries_total"
 LAST_SUCCESS = "edge_target_last_success_timestamp_seconds"
@@ -89,14 +89,19 @@ async def test_a_reload_keeps_counters_and_what_is_under_way(house: House) -> No
         assert (await running.samples(QUERIES, "zone_id"))["101"] == 27
 
 
+async def lose_a_zone(house: House, running: Running) -> None:
+    """Let zone 101 have counted seven queries, and be removed."""
+    house.world.dns.add_queries(101, 7)
+    await running.poll("dns_statistics")
+    house.world.dns.remove_zone(101)
+    for _ in range(2):
+        await running.poll("discovery")
+
+
 async def test_a_zone_that_is_removed_goes_and_one_that_comes_back_goes_on(house: House) -> None:
     name = house.world.dns.zones.name(101)
     async with house.daemon() as running:
-        house.world.dns.add_queries(101, 7)
-        await running.poll("dns_statistics")
-        house.world.dns.remove_zone(101)
-        await running.poll("discovery")
-        await running.poll("discovery")
+        await lose_a_zone(house, running)
         await running.settle()
         assert "101" not in await running.samples(QUERIES, "zone_id")
         running.daemon.forget_removed()
@@ -111,11 +116,7 @@ async def test_a_zone_that_is_removed_goes_and_one_that_comes_back_goes_on(house
 async def test_after_its_retention_a_removed_zone_begins_anew(house: House) -> None:
     name = house.world.dns.zones.name(101)
     async with house.daemon() as running:
-        house.world.dns.add_queries(101, 7)
-        await running.poll("dns_statistics")
-        house.world.dns.remove_zone(101)
-        await running.poll("discovery")
-        await running.poll("discovery")
+        await lose_a_zone(house, running)
         clocks = running.daemon._clocks
         running.daemon._clocks = dataclasses.replace(clocks, wall=lambda: time.time() + 31 * 86400)
         running.daemon.forget_removed()
