@@ -1,5 +1,6 @@
-"""The real parts that tests run: finds their programs, and starts a Prometheus."""
+"""The real parts that tests run: finds their programs, and starts a Prometheus or an Alertmanager."""
 
+import asyncio
 import json
 import os
 import re
@@ -19,7 +20,7 @@ import pytest
 REPOSITORY = Path(__file__).parents[1]
 START_SECONDS = 60.0
 _LISTENING = re.compile(r"(?:Listening on\D+|address=)(127\.0\.0\.1:[1-9]\d*)")
-_READY = "ready to receive web requests"
+_PROMETHEUS_READY = "ready to receive web requests"
 
 
 def find(*names: str, install: str = "", optional: bool = False) -> str:
@@ -77,6 +78,19 @@ class Prometheus:
         """The result of a range query."""
         return self._get("query_range", query=query, start=start, end=end, step=step)
 
+    async def until(self, query: str, expected: float, seconds: float = 60.0) -> None:
+        """Wait until a query's one value is as expected."""
+        last: list[dict[str, Any]] = []
+        try:
+            async with asyncio.timeout(seconds):
+                while True:
+                    last = await asyncio.to_thread(self.ask, query)
+                    if last and float(last[0]["value"][1]) == expected:
+                        return
+                    await asyncio.sleep(0.2)
+        except TimeoutError:
+            raise AssertionError(f"{query} should be {expected}, but the last answer was {last}") from None
+
     def _get(self, path: str, **parameters: object) -> list[dict[str, Any]]:
         form = urllib.parse.urlencode(parameters).encode()
         with urllib.request.urlopen(f"{self.url}/api/v1/{path}", form, timeout=30) as answer:  # noqa: S310 - loopback
@@ -93,23 +107,39 @@ def scraping(*targets: str, interval: str = "1s") -> dict[str, Any]:
 @contextmanager
 def prometheus_running(home: Path, config: dict[str, Any] | None = None) -> Iterator[Prometheus]:
     """A Prometheus that serves `home/data` on a port of its own, and ends with the block."""
-    program = find("prometheus")
     file = home / "prometheus.yml"
     file.write_text(json.dumps(config if config is not None else scraping()))
+    with prometheus_reading(file, home / "data") as running:
+        yield running
+
+
+@contextmanager
+def prometheus_reading(file: Path, data: Path) -> Iterator[Prometheus]:
+    """A Prometheus with a configuration file, on a port of its own; it ends with the block."""
+    options = (f"--storage.tsdb.path={data}", "--storage.tsdb.retention.time=100y")
+    with _serving(find("prometheus"), f"--config.file={file}", *options, ready=_PROMETHEUS_READY) as url:
+        yield Prometheus(url)
+
+
+@contextmanager
+def alertmanager_reading(file: Path, data: Path) -> Iterator[str]:
+    """An Alertmanager with a configuration file, on a port of its own; its address. It ends with the block."""
+    options = (f"--storage.path={data}", "--cluster.listen-address=")
+    with _serving(find_alertmanager(), f"--config.file={file}", *options, ready=_LISTENING.pattern) as url:
+        yield url
+
+
+@contextmanager
+def _serving(program: str, *options: str, ready: str) -> Iterator[str]:
     process = subprocess.Popen(
-        [
-            program,
-            f"--config.file={file}",
-            f"--storage.tsdb.path={home / 'data'}",
-            "--storage.tsdb.retention.time=100y",
-            "--web.listen-address=127.0.0.1:0",
-        ],
+        [program, *options, "--web.listen-address=127.0.0.1:0"],
+        stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
     )
-    log = _Log(process)
+    log = _Log(process, ready)
     try:
-        yield Prometheus(log.url())
+        yield log.url()
     finally:
         process.terminate()
         process.wait(timeout=30)
@@ -117,10 +147,11 @@ def prometheus_running(home: Path, config: dict[str, Any] | None = None) -> Iter
 
 
 class _Log:
-    """Reads what a Prometheus says, to its end: a full pipe would hold it up."""
+    """Reads what a program says, to its end: a full pipe would hold it up."""
 
-    def __init__(self, process: subprocess.Popen[str]) -> None:
+    def __init__(self, process: subprocess.Popen[str], ready: str) -> None:
         self._process = process
+        self._ready = re.compile(ready)
         self._lines: list[str] = []
         self._told = threading.Event()
         self._url = ""
@@ -130,7 +161,7 @@ class _Log:
     def url(self) -> str:
         """Where it listens, once it is ready."""
         self._told.wait(START_SECONDS)
-        assert self._url, f"prometheus did not start: {''.join(self._lines[-3:])}"
+        assert self._url, f"{self._process.args!r} did not start: {''.join(self._lines[-3:])}"
         return self._url
 
     def end(self) -> None:
@@ -147,7 +178,7 @@ class _Log:
             # The two come in either order.
             if found := _LISTENING.search(line):
                 self._url = f"http://{found.group(1)}"
-            is_ready = is_ready or _READY in line
+            is_ready = is_ready or self._ready.search(line) is not None
             if self._url and is_ready:
                 self._told.set()
         self._told.set()

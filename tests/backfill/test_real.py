@@ -43,16 +43,6 @@ def raw(server: Prometheus, family: str, end: float) -> Mapping[str, Samples]:
     }
 
 
-async def until_told(server: Prometheus, query: str, enough: float, seconds: float = 30.0) -> None:
-    """Wait until a query's one value is what it should be."""
-    async with asyncio.timeout(seconds):
-        while True:
-            found = await asyncio.to_thread(server.ask, query)
-            if found and float(found[0]["value"][1]) == enough:
-                return
-            await asyncio.sleep(0.2)
-
-
 def baseline(families: Families, day: date) -> float:
     """What the live counter of a zone left out of a day."""
     series = families["edge_dns_queries_total"][()]
@@ -118,7 +108,7 @@ async def test_across_the_seam_every_query_is_counted_once(tmp_path: Path, *, hi
                     if key[0] == "dns_statistics"
                 }
                 live = sum(dns.true_queries(zone, today) - baseline(rows[str(zone)], today) for zone in zones)
-                await until_told(server, "sum(edge_dns_queries_total)", live)
+                await server.until("sum(edge_dns_queries_total)", live)
             output = where.output
             if history_first:
                 text = output.read_text()

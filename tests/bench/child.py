@@ -3,7 +3,6 @@
 import http.client
 import json
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -84,13 +83,6 @@ def started(
 def own(module: str, *arguments: str) -> list[str]:
     """The command of one of our modules."""
     return [sys.executable, "-m", module, *arguments]
-
-
-def free_port() -> int:
-    """A port that nothing listens on."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
 
 
 def await_answer(url: str, popen: "subprocess.Popen[str] | None" = None) -> None:

@@ -10,7 +10,8 @@ from tempfile import TemporaryDirectory
 
 from isal import igzip
 
-from tests.bench.child import Child, free_port, own, started
+from tests.bench.child import Child, own, started
+from tests.ports import free_port
 
 EXPORTER = "exporter"
 NGINX = "nginx, ready file"

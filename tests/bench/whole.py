@@ -10,11 +10,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tests.bench import load
-from tests.bench.child import Child, free_port, own, started
+from tests.bench.child import Child, own, started
 from tests.bench.feed import SERIES_A_ZONE
 from tests.bench.peers import EXPORTER, control
 from tests.bench.plan import Plan
 from tests.bench.report import Report, Table, growth
+from tests.ports import free_port
 
 PATIENCE = 180.0
 RATE = 500

@@ -80,13 +80,18 @@ class Process:
 
 
 @contextmanager
-def process(*words: str | Path, environ: Mapping[str, str] | None = None, cwd: Path | None = None) -> Iterator[Process]:
+def process(
+    *words: str | Path,
+    environ: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    stderr: int = subprocess.PIPE,
+) -> Iterator[Process]:
     """Start a command in a process of its own; it is killed if it has not ended."""
     with subprocess.Popen(
         [*PROGRAM, *map(str, words)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        stderr=stderr,
         text=True,
         env=clean({"PYTHONUNBUFFERED": "1", **(environ or {})}),
         cwd=cwd,

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.demo.stage import Demo, Served, demo_running, prometheus_running
-from tests.real_parts import find
+from tests.demo.stage import Demo, demo_running, prometheus_beside
+from tests.real_parts import Prometheus
 
 # In the test's copy of the rules each is evaluated every second, and fires at once instead of after a while.
 AT_ONCE = (("interval: 1m\n", "interval: 1s\n"), ("interval: 2m\n", "interval: 1s\n"), ("        for: ", "        # "))
@@ -19,8 +19,7 @@ def demo() -> Iterator[Demo]:
 
 
 @pytest.fixture(scope="session")
-def prometheus(demo: Demo, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def prometheus(demo: Demo, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
     """A Prometheus with the shipped configuration and rules, whose alerts fire at once."""
-    program = find("prometheus")
-    with prometheus_running(program, tmp_path_factory.mktemp("prometheus"), demo, AT_ONCE) as running:
+    with prometheus_beside(demo, tmp_path_factory.mktemp("prometheus"), AT_ONCE) as running:
         yield running

@@ -2,10 +2,7 @@
 
 import json
 import shutil
-import signal
-import socket
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,17 +12,15 @@ from typing import Any
 
 import httpx
 
+from tests.commands.shell import process
+from tests.real_parts import Prometheus, prometheus_reading
+
 REPOSITORY = Path(__file__).parents[2]
 SHIPPED = REPOSITORY / "deploy"
 # Families of collectors whose first round ends late.
 LAST = ("edge_script_info", "edge_shield_bot_detection_sensitivity", "edge_resources", "edge_database_orders_open")
-
-
-def free_port() -> int:
-    """A port of the loopback interface that nobody has at the moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+# The port of discard, which nobody serves.
+NOBODY = "http://127.0.0.1:9"
 
 
 @dataclass(frozen=True)
@@ -42,12 +37,6 @@ class Served:
         """Send a JSON object, which is to be accepted."""
         answer = httpx.post(self.url + path, json=told, timeout=10, trust_env=False)
         assert answer.is_success, answer.text
-
-    def query(self, expression: str) -> list[dict[str, Any]]:
-        """Ask a Prometheus for what an expression gives now."""
-        answer = httpx.get(f"{self.url}/api/v1/query", params={"query": expression}, timeout=10, trust_env=False)
-        result: list[dict[str, Any]] = answer.json()["data"]["result"]
-        return result
 
     def wait(self, path: str, status: int = 200, seconds: float = 60) -> None:
         """Wait until a path answers with a status."""
@@ -76,24 +65,19 @@ def until(condition: Callable[[], bool], seconds: float, awaited: str) -> None:
         time.sleep(0.1)
 
 
-@contextmanager
-def running(*command: str) -> Iterator[None]:
-    """A process that ends with the block."""
-    process = subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        yield
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait(timeout=10)
+def addresses(told: str) -> dict[str, str]:
+    """The addresses that a demo prints, by what they are."""
+    lines = [line.strip().split("  ") for line in told.splitlines() if "  http://" in line]
+    return {words[0]: words[-1].strip() for words in lines}
 
 
 @contextmanager
 def demo_running() -> Iterator[Demo]:
     """The demo, ready, with everything polled once."""
-    port, sandbox = free_port(), free_port()
-    demo = Demo(f"http://127.0.0.1:{port}", Served(f"http://127.0.0.1:{sandbox}"))
-    where = ("--listen", f"127.0.0.1:{port}", "--sandbox-port", str(sandbox))
-    with running(sys.executable, "-m", "exporter", "demo", *where):
+    ports = ("--listen", "127.0.0.1:0", "--sandbox-port", "0")
+    with process("demo", *ports, stderr=subprocess.DEVNULL) as started:
+        told = addresses(started.read_until("Stop with Ctrl-C"))
+        demo = Demo(told["metrics"].removesuffix("/metrics"), Served(told["sandbox"]))
         demo.wait("/-/ready")
 
         def is_polled() -> bool:
@@ -105,17 +89,16 @@ def demo_running() -> Iterator[Demo]:
 
 
 @contextmanager
-def prometheus_running(
-    program: str, folder: Path, demo: Served, rules: tuple[tuple[str, str], ...] = (), alertmanager: str = ""
-) -> Iterator[Served]:
-    """A Prometheus with the shipped configuration and rules; only the ports and the pace are the test's.
+def prometheus_beside(
+    demo: Served, folder: Path, rules: tuple[tuple[str, str], ...] = (), alertmanager: str = NOBODY
+) -> Iterator[Prometheus]:
+    """A Prometheus with the shipped configuration and rules; only the addresses and the pace are the test's.
 
     Args:
-        program: the path of the program.
-        folder: where its files are put.
         demo: what it scrapes.
+        folder: where its files are put.
         rules: what is put in the place of what, in the test's copy of the rules.
-        alertmanager: where it sends its alerts; nowhere where empty.
+        alertmanager: where it sends its alerts.
     """
     shutil.copytree(SHIPPED / "prometheus", folder / "prometheus")
     config = folder / "prometheus" / "prometheus.yml"
@@ -125,23 +108,15 @@ def prometheus_running(
         ("scrape_interval: 30s", "scrape_interval: 1s"),
         ("scrape_timeout: 10s", "scrape_timeout: 1s"),
         ("evaluation_interval: 30s", "evaluation_interval: 1s"),
-        ("127.0.0.1:9093", alertmanager.removeprefix("http://") or f"127.0.0.1:{free_port()}"),
+        ("127.0.0.1:9093", alertmanager.removeprefix("http://")),
     )
     texts = "".join(path.read_text() for path in (folder / "prometheus" / "rules").glob("*.yml"))
     assert [told for told, _ in rules if told not in texts] == []
     for path in (folder / "prometheus" / "rules").glob("*.yml"):
         for told, ours in rules:
             path.write_text(path.read_text().replace(told, ours))
-    port = free_port()
-    served = Served(f"http://127.0.0.1:{port}")
-    with running(
-        program,
-        f"--config.file={config}",
-        f"--storage.tsdb.path={folder}/data",
-        f"--web.listen-address=127.0.0.1:{port}",
-    ):
-        served.wait("/-/ready")
-        yield served
+    with prometheus_reading(config, folder / "data") as running:
+        yield running
 
 
 def replace(file: Path, *replacements: tuple[str, str]) -> None:

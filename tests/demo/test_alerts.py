@@ -10,18 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.demo.stage import (
-    SHIPPED,
-    Served,
-    decoded,
-    demo_running,
-    free_port,
-    prometheus_running,
-    replace,
-    running,
-    until,
-)
-from tests.real_parts import find, find_alertmanager
+from tests.demo.stage import SHIPPED, Served, decoded, demo_running, prometheus_beside, replace, until
+from tests.real_parts import alertmanager_reading
 
 # A rate over 15 minutes that has to last for 5 more would take 20 minutes: in the test's copy both are seconds.
 IN_SECONDS = (
@@ -77,7 +67,7 @@ def listening() -> Iterator[Webhook]:
 
 
 @contextmanager
-def alertmanager_running(program: str, folder: Path, webhook: str) -> Iterator[Served]:
+def alertmanager_running(folder: Path, webhook: str) -> Iterator[Served]:
     """An Alertmanager with the shipped routes and inhibitions; only the webhook and the waits are the test's."""
     config = folder / "alertmanager.yml"
     config.write_text((SHIPPED / "alertmanager" / "alertmanager.yml").read_text())
@@ -87,34 +77,25 @@ def alertmanager_running(program: str, folder: Path, webhook: str) -> Iterator[S
         ("group_wait: 30s", "group_wait: 1s"),
         ("group_interval: 5m", "group_interval: 2s"),
     )
-    port = free_port()
-    served = Served(f"http://127.0.0.1:{port}")
-    with running(
-        program,
-        f"--config.file={config}",
-        f"--storage.path={folder}/alertmanager",
-        f"--web.listen-address=127.0.0.1:{port}",
-        "--cluster.listen-address=",
-    ):
+    with alertmanager_reading(config, folder / "alertmanager") as url:
+        served = Served(url)
         served.wait("/-/ready")
         yield served
 
 
 @pytest.mark.real
 def test_a_failed_scan_and_a_breach_reach_the_webhook_and_so_does_their_end(tmp_path: Path) -> None:
-    prometheus = find("prometheus")
-    alertmanager = find_alertmanager()
     with (
         listening() as webhook,
         demo_running() as demo,
-        alertmanager_running(alertmanager, tmp_path, webhook.url) as sender,
-        prometheus_running(prometheus, tmp_path, demo, IN_SECONDS, sender.url) as watcher,
+        alertmanager_running(tmp_path, webhook.url) as sender,
+        prometheus_beside(demo, tmp_path, IN_SECONDS, sender.url) as watcher,
     ):
         world = demo.sandbox.get("/sandbox/world").json()
         zone = world["dns_zones"]["first"][0]
         limit = world["rate_limits"][0]
         rate = f'rate_limit_action:edge_shield_rate_limit_breaches:rate15m{{rate_limit_id="{limit["id"]}"}}'
-        until(lambda: bool(watcher.query(rate)), 60, "a rate of breaches that can be trusted")
+        until(lambda: bool(watcher.ask(rate)), 60, "a rate of breaches that can be trusted")
         assert webhook.told == []
 
         demo.sandbox.post("/sandbox/world", event="scan_failed", zone_id=zone["id"])

@@ -10,7 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families as parse_tex
 from exporter.collectors.catalogue import families
 from exporter.store import HEALTH
 from tests.demo.stage import Served, until
-from tests.real_parts import find_promtool
+from tests.real_parts import Prometheus, find_promtool
 
 
 def series(text: str) -> dict[str, int]:
@@ -65,20 +65,20 @@ def test_promtool_finds_nothing_in_the_whole_exposition(demo: Served) -> None:
 
 
 @pytest.mark.real
-def test_a_real_prometheus_scrapes_it_whole(demo: Served, prometheus: Served) -> None:
-    until(lambda: bool(prometheus.query("up == 1")), 30, "the first scrape")
-    assert len(prometheus.query("up == 1")) == 1
+def test_a_real_prometheus_scrapes_it_whole(demo: Served, prometheus: Prometheus) -> None:
+    until(lambda: bool(prometheus.ask("up == 1")), 30, "the first scrape")
+    assert len(prometheus.ask("up == 1")) == 1
     ours = series(demo.get("/metrics?name[]=edge_dns_record_scan_status").text)["edge_dns_record_scan_status"]
-    stored = prometheus.query("count(edge_dns_record_scan_status)")
+    stored = prometheus.ask("count(edge_dns_record_scan_status)")
     assert [value["value"][1] for value in stored] == [str(ours)]
 
 
 @pytest.mark.real
-def test_no_alert_fires_on_a_healthy_demo_even_where_none_waits(prometheus: Served) -> None:
-    until(lambda: bool(prometheus.query("edge_up == 1")), 30, "the first scrape")
+def test_no_alert_fires_on_a_healthy_demo_even_where_none_waits(prometheus: Prometheus) -> None:
+    until(lambda: bool(prometheus.ask("edge_up == 1")), 30, "the first scrape")
     ends = time.monotonic() + 40
     while time.monotonic() < ends:
         time.sleep(1)
     # From the second evaluation after the first scrape on: before, there is no exporter to be seen.
-    fired = prometheus.query('count by (alertname, name) (max_over_time(ALERTS{alertstate="firing"}[36s]))')
+    fired = prometheus.ask('count by (alertname, name) (max_over_time(ALERTS{alertstate="firing"}[36s]))')
     assert [alert["metric"] for alert in fired] == []

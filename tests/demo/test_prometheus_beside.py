@@ -8,17 +8,11 @@ import pytest
 
 from exporter.commands.prometheus import configuration, shipped
 from tests.commands.shell import Ended, invoke, process
-from tests.demo.stage import until
-from tests.real_parts import find
+from tests.demo.stage import addresses, until
+from tests.real_parts import Prometheus, find
 from tests.rules.rule_files import load_rules
 
 PORTS = ("--listen", "127.0.0.1:0", "--sandbox-port", "0", "--prometheus")
-
-
-def addresses(told: str) -> dict[str, str]:
-    """The addresses that it prints, by what they are."""
-    lines = [line.strip().split("  ") for line in told.splitlines() if "  http://" in line]
-    return {words[0]: words[-1].strip() for words in lines}
 
 
 @pytest.mark.real
@@ -29,7 +23,7 @@ def test_it_scrapes_the_demo_with_every_shipped_rule_and_ends_with_it(tmp_path: 
         url = told["prometheus"]
         assert len(list(tmp_path.glob("edge-exporter-demo-*"))) == 1
         until(
-            lambda: bool(httpx.get(f"{url}/api/v1/query", params={"query": "up == 1"}).json()["data"]["result"]),
+            lambda: bool(Prometheus(url).ask("up == 1")),
             30,
             "a scrape",
         )

@@ -5,13 +5,12 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import httpx
 import pytest
 
 from exporter.dashboards.inventory import Use, filled_in, queries
 from tests.demo.conftest import AT_ONCE
-from tests.demo.stage import Demo, Served, demo_running, prometheus_running, until
-from tests.real_parts import find
+from tests.demo.stage import Demo, demo_running, prometheus_beside, until
+from tests.real_parts import Prometheus
 from tests.rules.rule_files import CASES, load_alerts, load_recordings
 
 pytestmark = pytest.mark.real
@@ -110,17 +109,14 @@ FIRING = {
 }
 
 
-def ask(prometheus: Served, use: Use, seconds: int) -> bool:
+def ask(prometheus: Prometheus, use: Use, seconds: int) -> bool:
     """Whether a query finds anything now, or in the last seconds where it is asked for a range."""
     now = time.time()
     # What changed is held against a quarter of an hour ago: here, against seconds ago.
-    told = {"query": filled_in(use).replace("offset 15m", "offset 20s"), "time": now}
-    path = "/api/v1/query"
-    if not use.instant:
-        path, told = "/api/v1/query_range", {"query": told["query"], "start": now - seconds, "end": now, "step": 5}
-    answer = httpx.post(prometheus.url + path, data=told, timeout=30, trust_env=False)
-    assert answer.is_success, answer.text
-    return bool(answer.json()["data"]["result"])
+    query = filled_in(use).replace("offset 15m", "offset 20s")
+    if use.instant:
+        return bool(prometheus.ask(query, time=now))
+    return bool(prometheus.ask_range(query, start=now - seconds, end=now, step=5))
 
 
 def place(use: Use) -> tuple[str, str]:
@@ -128,36 +124,33 @@ def place(use: Use) -> tuple[str, str]:
     return use.page, use.place
 
 
-def test_every_query_that_is_not_quiet_finds_something(prometheus: Served) -> None:
-    until(lambda: bool(prometheus.query("count_over_time(up[1m]) >= 15")), 60, "fifteen scrapes")
+def test_every_query_that_is_not_quiet_finds_something(prometheus: Prometheus) -> None:
+    until(lambda: bool(prometheus.ask("count_over_time(up[1m]) >= 15")), 60, "fifteen scrapes")
     asked = [use for use in queries() if not use.quiet and place(use) not in NEED_HISTORY]
     assert len(asked) > 150
     assert [f"{use.page} {use.kind}: {use.place}" for use in asked if not ask(prometheus, use, 10)] == []
 
 
-def test_every_recorded_series_is_there_but_those_that_wait(prometheus: Served) -> None:
-    until(lambda: bool(prometheus.query("count_over_time(up[1m]) >= 15")), 60, "fifteen scrapes")
+def test_every_recorded_series_is_there_but_those_that_wait(prometheus: Prometheus) -> None:
+    until(lambda: bool(prometheus.ask("count_over_time(up[1m]) >= 15")), 60, "fifteen scrapes")
     waiting: set[str] = set()
     for rule in load_recordings():
         if rule.name.endswith(RECORDED_LATER) or any(name in rule.expr for name in waiting):
             waiting.add(rule.name)
-    assert [
-        rule.name for rule in load_recordings() if rule.name not in waiting and not prometheus.query(rule.name)
-    ] == []
+    assert [rule.name for rule in load_recordings() if rule.name not in waiting and not prometheus.ask(rule.name)] == []
     cases = "".join(path.read_text() for path in CASES.glob("*.test.yml"))
     alerts = [alert for alert in load_alerts() if any(name in alert.expr for name in waiting)]
     assert [alert.name for alert in alerts if f"alertname: {alert.name}\n" not in cases] == []
 
 
 @pytest.fixture(scope="module")
-def troubled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Demo, Served]]:
+def troubled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Demo, Prometheus]]:
     """A demo of its own to which everything happens."""
-    program = find("prometheus")
     folder: Path = tmp_path_factory.mktemp("troubled")
-    with demo_running() as demo, prometheus_running(program, folder, demo, AT_ONCE) as prometheus:
+    with demo_running() as demo, prometheus_beside(demo, folder, AT_ONCE) as prometheus:
         # A list has changed where another content was seen before.
         seen = "edge_shield_access_list_info offset 20s"
-        until(lambda: bool(prometheus.query(seen)), 90, "a list that was seen")
+        until(lambda: bool(prometheus.ask(seen)), 90, "a list that was seen")
         image = demo.sandbox.get("/sandbox/world").json()["images"][0]
         tag = {name: image[name] for name in ("registry_id", "namespace", "name")} | {"tag": image["tags"][0]}
         demo.sandbox.post("/sandbox/world", event="image_tag_removed", **tag)
@@ -166,7 +159,7 @@ def troubled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Demo, S
         yield demo, prometheus
 
 
-def test_scripted_trouble_lets_the_alerts_fire_and_the_quiet_queries_speak(troubled: tuple[Demo, Served]) -> None:
+def test_scripted_trouble_lets_the_alerts_fire_and_the_quiet_queries_speak(troubled: tuple[Demo, Prometheus]) -> None:
     prometheus = troubled[1]
 
     silent = [use for use in queries() if use.quiet in EVENTS or use.quiet == AT_THE_START]
@@ -175,13 +168,13 @@ def test_scripted_trouble_lets_the_alerts_fire_and_the_quiet_queries_speak(troub
         time.sleep(1)
         # A counter that begins with its first event has risen at the second one, a poll later.
         silent = [use for use in silent if not ask(prometheus, use, 60)]
-        resting -= {found["metric"]["alertname"] for found in prometheus.query('ALERTS{alertstate="firing"}')}
+        resting -= {found["metric"]["alertname"] for found in prometheus.ask('ALERTS{alertstate="firing"}')}
     assert sorted(resting) == []
     assert [f"{use.page} {use.kind}: {use.place}" for use in silent] == []
 
 
-def test_every_quiet_query_finds_nothing_where_all_is_well(prometheus: Served) -> None:
-    until(lambda: bool(prometheus.query("count_over_time(up[1m]) >= 15")), 60, "fifteen scrapes")
+def test_every_quiet_query_finds_nothing_where_all_is_well(prometheus: Prometheus) -> None:
+    until(lambda: bool(prometheus.ask("count_over_time(up[1m]) >= 15")), 60, "fifteen scrapes")
     asked = [use for use in queries() if use.quiet and use.quiet not in {AT_THE_START, OF_THE_MACHINE}]
     assert [f"{use.page} {use.kind}: {use.place}" for use in asked if ask(prometheus, use, 5)] == []
 

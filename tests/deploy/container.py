@@ -1,7 +1,6 @@
 """Builds the image, and runs it as the deployment files do: read-only, as nobody, without a capability."""
 
 import re
-import socket
 import subprocess
 import time
 import uuid
@@ -69,12 +68,6 @@ class Container:
         """Stop it; the exit code of the exporter."""
         run("podman", "stop", "--time=10", self.name)
         return int(run("podman", "inspect", "--format={{.State.ExitCode}}", self.name).stdout)
-
-
-def free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        return int(taken.getsockname()[1])
 
 
 def build() -> str:

@@ -11,9 +11,10 @@ import pytest
 from exporter import __version__
 from exporter.sandbox import keys
 from tests.demo.stage import until
-from tests.deploy.container import BASE, HARDENED, Container, build, free_port, running
+from tests.deploy.container import BASE, HARDENED, Container, build, running
 from tests.deploy.files import STATE_FOLDER
 from tests.deploy.programs import run
+from tests.ports import free_port
 from tests.real_parts import find
 from tests.rules.rule_files import load_rules
 

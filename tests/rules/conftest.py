@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.real_parts import find, find_alertmanager, find_promtool
+from tests.real_parts import find, find_promtool
 
 
 @pytest.fixture(scope="session")
@@ -15,9 +15,3 @@ def promtool() -> str:
 def amtool() -> str:
     """Alertmanager's own checker."""
     return find("amtool", install="apt-get install --no-install-recommends prometheus-alertmanager")
-
-
-@pytest.fixture(scope="session")
-def alertmanager_program() -> str:
-    """The Alertmanager."""
-    return find_alertmanager()

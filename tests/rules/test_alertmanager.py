@@ -1,55 +1,19 @@
 """The shipped Alertmanager configuration, asked of a real Alertmanager."""
 
-import queue
-import re
 import subprocess
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import IO
 
 import httpx
 import pytest
 
+from tests.real_parts import alertmanager_reading
 from tests.rules.rule_files import DEPLOY, load_alerts
 
 CONFIG = DEPLOY / "alertmanager" / "alertmanager.yml"
 PATIENCE = 20.0
 
 pytestmark = pytest.mark.real
-
-
-def _read(lines: IO[str], into: "queue.Queue[str]") -> None:
-    # Read to the end, so that a full pipe never holds the process up.
-    for line in lines:
-        into.put(line)
-
-
-@contextmanager
-def running(program: str, storage: Path) -> Iterator[str]:
-    """An Alertmanager with the shipped configuration, on a port of its own choice; its URL."""
-    command = [
-        program,
-        f"--config.file={CONFIG}",
-        f"--storage.path={storage}",
-        "--web.listen-address=127.0.0.1:0",
-        "--cluster.listen-address=",
-    ]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
-        lines: queue.Queue[str] = queue.Queue()
-        reader = threading.Thread(target=_read, args=(process.stderr, lines))
-        reader.start()
-        try:
-            address = None
-            while address is None:
-                address = re.search(r"[lL]istening.*address=(127\.0\.0\.1:\d+)", lines.get(timeout=PATIENCE))
-            yield f"http://{address[1]}"
-        finally:
-            process.terminate()
-            reader.join(PATIENCE)
 
 
 class Asked:
@@ -87,9 +51,9 @@ def _named(labels: dict[str, str]) -> str:
 
 
 @pytest.fixture(scope="module")
-def alertmanager(alertmanager_program: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
+def alertmanager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
     """One for all tests; each of them uses a job of its own."""
-    with running(alertmanager_program, tmp_path_factory.mktemp("alertmanager")) as url:
+    with alertmanager_reading(CONFIG, tmp_path_factory.mktemp("alertmanager")) as url:
         asked = Asked(url)
         yield asked
         asked.close()

@@ -5,7 +5,6 @@ import http.client
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
 import time
@@ -17,17 +16,10 @@ from pathlib import Path
 from exporter.sandbox import keys
 from exporter.sandbox.dns import FIRST_ZONE_ID
 from exporter.settings.service import DEFAULT_INTERVALS
+from tests.ports import free_port
 
 TICKS = os.sysconf("SC_CLK_TCK")
 START_SECONDS = 120.0
-
-
-def free_port() -> int:
-    """A port that is free at the moment."""
-    with socket.socket() as bound:
-        bound.bind(("127.0.0.1", 0))
-        port: int = bound.getsockname()[1]
-    return port
 
 
 @dataclass(frozen=True, slots=True)

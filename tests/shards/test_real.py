@@ -1,10 +1,8 @@
 """Four shards as processes of their own, one of which is killed, in the eyes of a real Prometheus."""
 
-import asyncio
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -12,26 +10,19 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from exporter.sandbox import keys
 from tests.backfill.place import grown
-from tests.real_parts import Prometheus, prometheus_running, scraping
+from tests.ports import free_port
+from tests.real_parts import prometheus_running, scraping
 from tests.shards.fleet import fleet
 
 pytestmark = pytest.mark.real
 TOTAL = 4
 # What the documentation of several instances asks for: gauges and levels by max, counters by rate, max, sum.
 LEVEL = "sum(max without (instance, pod) (edge_dns_queries_total))"
-
-
-def free_port() -> int:
-    with socket.socket() as bound:
-        bound.bind(("127.0.0.1", 0))
-        port: int = bound.getsockname()[1]
-    return port
 
 
 def configuration(folder: Path, url: str, index: int, port: int) -> Path:
@@ -70,20 +61,6 @@ def shard(config: Path) -> Iterator[subprocess.Popen[bytes]]:
         process.wait()
 
 
-async def until(server: Prometheus, query: str, expected: float, seconds: float = 40.0) -> None:
-    """Wait until a query's one value is as expected."""
-    last: list[dict[str, Any]] = []
-    try:
-        async with asyncio.timeout(seconds):
-            while True:
-                last = await asyncio.to_thread(server.ask, query)
-                if last and float(last[0]["value"][1]) == expected:
-                    return
-                await asyncio.sleep(0.2)
-    except TimeoutError:
-        raise AssertionError(f"{query} should be {expected}, but the last answer was {last}") from None
-
-
 async def test_sums_stay_exact_while_one_of_four_is_killed_and_comes_back(tmp_path: Path) -> None:
     async with fleet(tmp_path, zones=60, shield_zones=0) as shared:
         dns = shared.world.dns
@@ -94,8 +71,8 @@ async def test_sums_stay_exact_while_one_of_four_is_killed_and_comes_back(tmp_pa
             pods = [stack.enter_context(shard(config)) for config in configs]
             targets = [f"127.0.0.1:{port}" for port in ports]
             server = stack.enter_context(prometheus_running(tmp_path, scraping(*targets)))
-            await until(server, "count(edge_dns_queries_total)", len(zones))
-            await until(server, LEVEL, 0)
+            await server.until("count(edge_dns_queries_total)", len(zones))
+            await server.until(LEVEL, 0)
             today = datetime.fromtimestamp(shared.world.clock.now(), UTC).date()
             start = {zone: dns.true_queries(zone, today) for zone in zones}
 
@@ -104,16 +81,16 @@ async def test_sums_stay_exact_while_one_of_four_is_killed_and_comes_back(tmp_pa
                     dns.add_queries(zone, each + zone)
                 return float(sum(dns.true_queries(zone, today) - start[zone] for zone in zones))
 
-            await until(server, LEVEL, more(1000))
+            await server.until(LEVEL, more(1000))
             pods[1].send_signal(signal.SIGKILL)
             pods[1].wait()
             more(50)
-            await until(server, "sum(up)", TOTAL - 1)
+            await server.until("sum(up)", TOTAL - 1)
             more(7)
             stack.enter_context(shard(configs[1]))
-            await until(server, "sum(up)", TOTAL)
+            await server.until("sum(up)", TOTAL)
             total = more(300)
-            await until(server, LEVEL, total)
+            await server.until(LEVEL, total)
 
             found = server.ask("edge_dns_queries_total[10m]", time=time.time())
             counted: dict[str, float] = {}
