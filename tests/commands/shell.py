@@ -86,7 +86,7 @@ def process(
     cwd: Path | None = None,
     stderr: int = subprocess.PIPE,
 ) -> Iterator[Process]:
-    """Start a command in a process of its own; it is killed if it has not ended."""
+    """Start a command in a process of its own; it is told to end if it has not, and killed where it does not hear."""
     with subprocess.Popen(
         [*PROGRAM, *map(str, words)],
         stdin=subprocess.DEVNULL,
@@ -99,5 +99,9 @@ def process(
         try:
             yield Process(started)
         finally:
-            if started.poll() is None:
+            # Told, it removes what it has laid down, and stops what it has started.
+            started.terminate()
+            try:
+                started.wait(timeout=10)
+            except subprocess.TimeoutExpired:
                 started.kill()
