@@ -94,8 +94,8 @@ class Daemon:
         if self._shard.total > 1:
             self._unsettled = {(account, kind) for _, account, kind, _ in rows if kind == "rate_limit"}
         accounts = self._build_accounts(self.settings, {})
-        self._declare(accounts)
         self._schedule = self._build_schedule(accounts, loop, None)
+        self._declare(accounts)
         self._telemetry.shard.labels(str(self._shard.index), str(self._shard.total)).set(1)
         self._note_loaded()
         self._show_budgets()
@@ -148,16 +148,12 @@ class Daemon:
         row = self._ledger.remembered().get((collector, target.account, target.kind, target.id))
         return row.success if row is not None else 0.0
 
-    def _all_families(self) -> list[FamilyInfo]:
-        collectors = [plan.collector for plan in wiring.plans(self.settings)]
-        return [*families(collectors), *HEALTH]
-
     def _build_press(self) -> Press:
         series = self.settings.series
         exposition = Exposition(
             self._telemetry.exposed(), cap=series.max_per_family, admits=series.serves, created=series.created
         )
-        exposition.declare(self._all_families())
+        exposition.declare(_all_families(self.settings))
         return Press(exposition, self._store, self._telemetry, self._clocks.monotonic, grown=self._grown)
 
     def _build_accounts(self, settings: Settings, former: Mapping[str, Account]) -> dict[str, Account]:
@@ -197,7 +193,7 @@ class Daemon:
         for name in accounts:
             endpoints = {database.PIPELINE.name} if name.startswith(wiring.DATABASE_PREFIX) else of_accounts
             self._telemetry.declare_calls(name, sorted(endpoints))
-        self._telemetry.declare_counters(self._all_families())
+        self._telemetry.declare_counters(_all_families(self.settings))
         # Of an account one shard speaks; the others have their own calls to tell of.
         ups = {
             account.name: self._is_up(account.name, account.timeout)
@@ -335,13 +331,14 @@ class Daemon:
             self._log.warning("settings that take a restart have changed", sections=fixed)
         former = self._schedule
         accounts = self._build_accounts(settings, former.accounts)
+        await self._press.declare(_all_families(settings))
+        await former.stop()
+        # Nothing waits from here to the end of the change: a scrape or a page finds the old whole or the new one.
         self.settings = settings
         configure(settings.log.level, settings.log.format)
-        self._declare(accounts)
-        await self._press.declare(self._all_families())
         change = self._registry.configure(wiring.selections(settings))
-        await former.stop()
         self._schedule = self._build_schedule(accounts, asyncio.get_running_loop(), former)
+        self._declare(accounts)
         self._targets_changed(change)
         for key, status in list(self._store.statuses()):
             if key.collector not in self._schedule.plans:
@@ -367,3 +364,8 @@ class Daemon:
             if row.success < limit and not self._schedule.polls(key[0], Target(*key[1:]))
         ]
         self._ledger.forget(old)
+
+
+def _all_families(settings: Settings) -> list[FamilyInfo]:
+    collectors = [plan.collector for plan in wiring.plans(settings)]
+    return [*families(collectors), *HEALTH]

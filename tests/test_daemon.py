@@ -191,6 +191,25 @@ async def test_a_reload_takes_over_what_changed_and_loses_no_counter(place: Plac
         assert "edge_exporter_config_last_reload_successful 1.0" in text
 
 
+async def test_pages_and_scrapes_find_no_half_of_a_reload(place: Place) -> None:
+    async with place.daemon() as (daemon, client):
+        await until(daemon._schedule.all_discovered)
+        stop = daemon._schedule.stop
+        answers: list[int] = []
+
+        async def stop_slowly() -> None:
+            answers.append((await client.get("/api/v1/status")).status_code)
+            await daemon._press.print()
+            await stop()
+
+        daemon._schedule.stop = stop_slowly  # type: ignore[method-assign]
+        place.write(FILE.replace("web:", "  - {{name: other, base_url: {url}, api_key_file: {key}}}\nweb:"))
+        assert await daemon.reload() == ()
+        assert answers == [200]
+        await daemon._press.print()
+        assert 'edge_up{account="other"}' in (await client.get("/metrics")).text
+
+
 async def test_a_wrong_file_changes_nothing_and_is_visible(place: Place) -> None:
     async with place.daemon() as (daemon, client):
         before = await scraped(daemon, client, "edge_dns_queries_total")
