@@ -47,7 +47,7 @@ def account_of(target: Target) -> str:
 
 
 class Intervals:
-    """The intervals of all collectors in all accounts.
+    """The intervals of all collectors in all accounts; asked by the event loop, and by the thread that prints.
 
     Args:
         plans: by the collectors' names.
@@ -59,17 +59,21 @@ class Intervals:
         self._plans = plans
         self._accounts = accounts
         self._shard = shard
-        # account → collector → polls a second that the configured intervals ask for.
+        # account → collector → polls a second that the configured intervals ask for; replaced whole, never changed, for
+        # another thread may be reading it.
         self._polls: dict[str, dict[str, float]] = {}
 
     def note(self, plan: Plan, targets: Iterable[Target]) -> None:
         """Note which targets a collector has, all of them."""
         name = plan.collector.name
-        for polls in self._polls.values():
-            polls.pop(name, None)
+        noted = {
+            account: {other: rate for other, rate in polls.items() if other != name}
+            for account, polls in self._polls.items()
+        }
         for target in targets:
-            polls = self._polls.setdefault(account_of(target), {})
+            polls = noted.setdefault(account_of(target), {})
             polls[name] = polls.get(name, 0.0) + 1 / self.configured(plan, target)
+        self._polls = noted
 
     def configured(self, plan: Plan, target: Target) -> float:
         """Seconds between two polls of a target, as configured."""
@@ -79,7 +83,7 @@ class Intervals:
 
     def effective(self, plan: Plan, target: Target) -> float:
         """Seconds between two polls of a target, as its account's pace allows."""
-        return self.configured(plan, target) * self._stretch(plan.collector.name, account_of(target))
+        return self.configured(plan, target) * self._stretch(account_of(target), plan.collector.name)
 
     def lifetime(self, plan: Plan, target: Target) -> float:
         """Seconds for which what a poll told is believed."""
@@ -93,17 +97,16 @@ class Intervals:
 
     def slowest(self, collector: str) -> float:
         """The effective interval of a collector, in the account that stretches it most."""
-        stretches = (self._stretch(collector, account) for account, polls in self._polls.items() if collector in polls)
+        stretches = (self._stretch(account, collector) for account, polls in self._polls.items() if collector in polls)
         return self._plans[collector].interval * max(stretches, default=1.0)
 
     def shortest(self, account: str) -> float:
-        """The shortest effective interval at which anything of an account is polled."""
+        """The shortest effective interval at which anything of an account is polled; 0 where nothing is."""
         polls = self._polls.get(account, {})
-        stretch = self._accounts[account].pace.stretch(polls)
-        return min((self._plans[name].interval for name in polls), default=0.0) * stretch
+        return min((self._plans[name].interval for name in polls), default=0.0) * self._stretch(account)
 
-    def _stretch(self, collector: str, account: str) -> float:
-        """By how much an account's pace stretches a collector's intervals."""
+    def _stretch(self, account: str, collector: str = "") -> float:
+        """By how much an account's pace stretches intervals; those of discovery less than others."""
         known = self._accounts.get(account)
         stretch = known.pace.stretch(self._polls.get(account, {})) if known is not None else 1.0
         return min(stretch, MOST_DISCOVERY_STRETCH) if collector == "discovery" else stretch
