@@ -3,8 +3,9 @@
 import asyncio
 import signal
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
+from typing import Any
 
 from prometheus_client import CollectorRegistry
 
@@ -53,7 +54,7 @@ class Daemon:
         self._shard = Shard(settings.shard.resolve(socket.gethostname()), settings.shard.total)
         self._ledger = Ledger(settings.state.path, self._telemetry)
         self._observers: dict[str, AccountObserver] = {}
-        self._tasks: list[asyncio.Task[None]] = []
+        self._tasks: set[asyncio.Task[object]] = set()
         self._reloading = asyncio.Lock()
         self._config_faults: tuple[str, ...] = ()
         self._unsettled: set[tuple[str, str]] = set()
@@ -101,10 +102,8 @@ class Daemon:
         self._show_budgets()
         self._schedule.start()
         await self._press.print()
-        self._tasks = [
-            asyncio.create_task(self._press.run(), name="press"),
-            asyncio.create_task(self._clean(), name="cleaning"),
-        ]
+        self._begin(self._press.run(), "press")
+        self._begin(self._clean(), "cleaning")
         prefix = self.settings.web.route_prefix
         app = create_app(self._view(), self._press, self.reload, route_prefix=prefix)
         await self.server.start(app, prefix)
@@ -134,15 +133,28 @@ class Daemon:
 
     async def stop(self) -> None:
         """Stop polling and serving, and commit what was counted."""
-        for task in self._tasks:
+        tasks = list(self._tasks)
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         await self._schedule.stop()
         await asyncio.to_thread(self._ledger.close)
         await self.server.stop()
         for account in self._schedule.accounts.values():
             await account.client.aclose()
         self._press.close()
+
+    def _begin(self, work: Coroutine[Any, Any, object], name: str) -> None:
+        """Let something run beside the rest, until it ends or the daemon stops."""
+        task: asyncio.Task[object] = asyncio.create_task(work, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[object]) -> None:
+        self._tasks.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            self._log.error("background work broke", work=task.get_name(), error=repr(error), exc_info=error)
 
     def _remembered(self, collector: str, target: Target) -> float:
         row = self._ledger.remembered().get((collector, target.account, target.kind, target.id))
@@ -261,6 +273,7 @@ class Daemon:
             is_authenticated=self._is_authenticated,
             ledger=self._ledger_view,
             ledger_alive=self._ledger.is_alive,
+            press_alive=self._press.is_alive,
             series=lambda: self._press.current.series,
             config=lambda: (self._config_loaded, self._config_faults),
             clock=self._clocks.wall,
@@ -292,10 +305,7 @@ class Daemon:
         self._telemetry.reload_success_time.set(self._config_loaded)
 
     def _reload_soon(self) -> None:
-        self._tasks.append(asyncio.create_task(self._reload_and_forget(), name="reload"))
-
-    async def _reload_and_forget(self) -> None:
-        await self.reload()
+        self._begin(self.reload(), "reload")
 
     async def reload(self) -> tuple[str, ...]:
         """Read the settings anew and take them over whole, or leave all as it is.

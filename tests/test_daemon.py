@@ -191,6 +191,17 @@ async def test_a_reload_takes_over_what_changed_and_loses_no_counter(place: Plac
         assert "edge_exporter_config_last_reload_successful 1.0" in text
 
 
+async def test_a_reload_by_signal_leaves_nothing_behind_and_says_what_broke_it(place: Place) -> None:
+    async with place.daemon() as (daemon, _):
+        daemon._reload_soon()
+        await until(lambda: len(daemon._tasks) == 2)
+        with capture_logs() as logs:
+            daemon._load = lambda: 1 / 0  # type: ignore[assignment,return-value]
+            daemon._reload_soon()
+            await until(lambda: any(line["event"] == "background work broke" for line in logs))
+        assert sorted(task.get_name() for task in daemon._tasks) == ["cleaning", "press"]
+
+
 async def test_pages_and_scrapes_find_no_half_of_a_reload(place: Place) -> None:
     async with place.daemon() as (daemon, client):
         await until(daemon._schedule.all_discovered)
@@ -247,6 +258,21 @@ async def test_stopping_takes_less_than_five_seconds_with_polls_that_stall(place
     )
     async with asyncio.timeout(5):
         await daemon.stop()
+
+
+async def test_a_press_that_broke_is_said_and_unhealthy(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with place.daemon() as (daemon, client):
+        await until(daemon._schedule.all_discovered)
+        assert (await client.get("/-/healthy")).status_code == 200
+        with capture_logs() as logs:
+            daemon._press._exposition.build = lambda *_, **__: 1 / 0  # type: ignore[method-assign,assignment]
+            await until(lambda: any(line["event"] == "background work broke" for line in logs))
+        assert [(line["work"], line["error"]) for line in logs if line["event"] == "background work broke"] == [
+            ("press", "ZeroDivisionError('division by zero')")
+        ]
+        monkeypatch.setattr("exporter.press.LONGEST_SILENCE", 0.0)
+        answer = await client.get("/-/healthy")
+        assert (answer.status_code, answer.text) == (503, "the exposition has stalled\n")
 
 
 async def test_a_second_daemon_on_the_same_state_file_is_refused(place: Place) -> None:

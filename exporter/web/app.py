@@ -44,7 +44,7 @@ class _Endpoints:
         self._assets = load_assets()
 
     async def healthy(self, _request: Request) -> Response:
-        """`/-/healthy`: whether the loop, the scheduler and the ledger turn."""
+        """`/-/healthy`: whether the loop, the scheduler, the ledger and the exposition turn."""
         ailment = self._view.ailment()
         return PlainTextResponse(f"{ailment or 'healthy'}\n", 503 if ailment else 200)
 

@@ -134,6 +134,7 @@ class View:
         account_up: account → whether it answers; databases are not in it.
         is_authenticated: whether an authenticated answer has ever come.
         ledger_alive: whether polls are still counted and published.
+        press_alive: whether what is published still reaches those who scrape.
         config: when the configuration in force was loaded, and why a later one was refused.
         ledger: how the durable counters fare; None where nobody tells.
     """
@@ -144,6 +145,7 @@ class View:
     account_up: Callable[[], Mapping[str, bool]]
     is_authenticated: Callable[[], bool]
     ledger_alive: Callable[[], bool]
+    press_alive: Callable[[], bool]
     series: Callable[[], int]
     config: Callable[[], tuple[float, tuple[str, ...]]]
     clock: Callable[[], float]
@@ -155,10 +157,12 @@ class View:
     _was_ready: bool = False
 
     def ailment(self) -> str:
-        """What has stalled: the scheduler, the ledger; empty where neither. Any answer shows that the loop runs."""
+        """What has stalled, empty where nothing has. That the loop runs is shown by any answer."""
         if self.monotonic() - self.schedule().last_tick >= SLOWEST_TICK:
             return "the scheduler has stalled"
-        return "" if self.ledger_alive() else "the ledger has stalled"
+        if not self.ledger_alive():
+            return "the ledger has stalled"
+        return "" if self.press_alive() else "the exposition has stalled"
 
     def waits_for(self) -> str:
         """What readiness waits for; empty once discovery has ended and an authenticated answer has come, for good."""

@@ -78,6 +78,7 @@ class Stage:
     up: dict[str, bool] = field(default_factory=dict)
     is_authenticated: bool = True
     is_ledger_alive: bool = True
+    is_press_alive: bool = True
     faults: tuple[str, ...] = ()
     ledger: LedgerView | None = None
     shard: tuple[int, int] = (0, 1)
@@ -92,6 +93,7 @@ class Stage:
             account_up=lambda: self.up,
             is_authenticated=lambda: self.is_authenticated,
             ledger_alive=lambda: self.is_ledger_alive,
+            press_alive=lambda: self.is_press_alive,
             series=lambda: 4321,
             config=lambda: (START - 600, self.faults),
             clock=self.wall,

@@ -263,7 +263,7 @@ async def test_an_authenticated_answer_alone_does_not_make_it_ready() -> None:
         assert on.view().waits_for() == "discovery has not ended"
 
 
-async def test_it_is_healthy_until_the_scheduler_or_the_ledger_stalls() -> None:
+async def test_it_is_healthy_until_the_scheduler_the_ledger_or_the_press_stalls() -> None:
     async with stage() as on:
         view = on.view()
         on.turn(29)
@@ -274,6 +274,8 @@ async def test_it_is_healthy_until_the_scheduler_or_the_ledger_stalls() -> None:
         on.is_ledger_alive = False
         assert view.ailment() == "the ledger has stalled"
         status = await view.status()
+        on.is_ledger_alive, on.is_press_alive = True, False
+        assert view.ailment() == "the exposition has stalled"
     assert (status.healthy, status.ailment) == (False, "the ledger has stalled")
 
 
