@@ -3,8 +3,9 @@
 import asyncio
 import signal
 import socket
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from prometheus_client import CollectorRegistry
@@ -208,7 +209,7 @@ class Daemon:
         self._telemetry.declare_counters(_all_families(self.settings))
         # Of an account one shard speaks; the others have their own calls to tell of.
         ups = {
-            account.name: self._is_up(account.name, account.timeout)
+            account.name: partial(self._is_up, account.name, account.timeout)
             if self._shard.owns(account.name, "account", account.name)
             else None
             for account in self.settings.accounts
@@ -220,13 +221,10 @@ class Daemon:
             self._observers[name] = AccountObserver(self._telemetry, name, self._clocks.monotonic)
         return self._observers[name]
 
-    def _is_up(self, account: str, timeout: float) -> Callable[[], float]:
-        def is_up() -> float:
-            last = self._observers[account].authenticated
-            interval = self._schedule.intervals.shortest(account)
-            return float(last is not None and self._clocks.monotonic() - last <= interval * UP_SLACK + timeout)
-
-        return is_up
+    def _is_up(self, account: str, timeout: float) -> bool:
+        last = self._observers[account].authenticated
+        interval = self._schedule.intervals.shortest(account)
+        return last is not None and self._clocks.monotonic() - last <= interval * UP_SLACK + timeout
 
     def _build_schedule(
         self, accounts: Mapping[str, Account], loop: asyncio.AbstractEventLoop, predecessor: Schedule | None
@@ -296,7 +294,7 @@ class Daemon:
         )
 
     def _accounts_up(self) -> dict[str, bool]:
-        return {account.name: bool(self._is_up(account.name, account.timeout)()) for account in self.settings.accounts}
+        return {account.name: self._is_up(account.name, account.timeout) for account in self.settings.accounts}
 
     def _note_loaded(self) -> None:
         self._config_loaded = self._clocks.wall()
@@ -318,18 +316,17 @@ class Daemon:
             try:
                 settings = await asyncio.to_thread(self._load)
                 self.server.reload()
-            except ConfigurationError as error:
-                self._config_faults = tuple(str(fault) for fault in error.faults)
-                self._telemetry.reload_successful.set(0)
-                self._log.error("configuration refused, the old one stays in force", faults=list(self._config_faults))
-                return self._config_faults
-            try:
                 await self._take_over(settings)
+            except ConfigurationError as error:
+                self._refuse(map(str, error.faults))
             except OSError as error:
-                self._config_faults = (f"{error.filename or 'a file'}: {error.strerror or error}",)
-                self._telemetry.reload_successful.set(0)
-                self._log.error("configuration refused, the old one stays in force", faults=list(self._config_faults))
+                self._refuse([f"{error.filename or 'a file'}: {error.strerror or error}"])
             return self._config_faults
+
+    def _refuse(self, faults: Iterable[str]) -> None:
+        self._config_faults = tuple(faults)
+        self._telemetry.reload_successful.set(0)
+        self._log.error("configuration refused, the old one stays in force", faults=list(self._config_faults))
 
     async def _take_over(self, settings: Settings) -> None:
         fixed = [

@@ -206,7 +206,7 @@ class Telemetry:
                 name = f"{described.name}_total" if kind is Kind.COUNTER else described.name
                 yield FamilyInfo(name, described.documentation, kind, described.unit, family._labelnames)  # noqa: SLF001
 
-    def declare_accounts(self, accounts: Mapping[str, Callable[[], float] | None]) -> None:
+    def declare_accounts(self, accounts: Mapping[str, Callable[[], bool] | None]) -> None:
         """Expose the families of these accounts, and of no others.
 
         Args:
