@@ -15,7 +15,7 @@ from exporter.collector import Target
 from exporter.collectors.catalogue import families
 from exporter.configuration.faults import ConfigurationError
 from exporter.exposition import Exposition
-from exporter.intervals import Account
+from exporter.intervals import DATABASE_PREFIX, Account
 from exporter.ledger import Ledger, StateLockedError
 from exporter.log import configure, logger
 from exporter.metric import FamilyInfo
@@ -175,23 +175,14 @@ class Daemon:
         Raises:
             OSError: a file of trusted certificates cannot be read.
         """
+        known = wiring.named(self.settings)
         accounts: dict[str, Account] = {}
-        known_accounts = {account.name: account for account in self.settings.accounts}
-        known_databases = {configured.name: configured for configured in self.settings.databases}
-        for account in settings.accounts:
-            if account.name in former and known_accounts.get(account.name) == account:
-                accounts[account.name] = former[account.name]
-                continue
-            observer = self._observer(account.name)
-            client = wiring.account_client(account, observer, self._shard.total)
-            accounts[account.name] = wiring.account_entry(client)
-        for configured in settings.databases:
-            name = wiring.DATABASE_PREFIX + configured.name
-            if name in former and known_databases.get(configured.name) == configured:
+        for name, told in wiring.named(settings).items():
+            if name in former and known.get(name) == told:
                 accounts[name] = former[name]
-                continue
-            client = wiring.database_client(configured, self._observer(name))
-            accounts[name] = wiring.account_entry(client)
+            else:
+                client = wiring.client_of(told, self._observer(name), self._shard.total)
+                accounts[name] = wiring.account_entry(client)
         return accounts
 
     def _declare(self, accounts: Mapping[str, Account]) -> None:
@@ -204,7 +195,7 @@ class Daemon:
             for operation in plan.collector.operations
         }
         for name in accounts:
-            endpoints = {database.PIPELINE.name} if name.startswith(wiring.DATABASE_PREFIX) else of_accounts
+            endpoints = {database.PIPELINE.name} if name.startswith(DATABASE_PREFIX) else of_accounts
             self._telemetry.declare_calls(name, sorted(endpoints))
         self._telemetry.declare_counters(_all_families(self.settings))
         # Of an account one shard speaks; the others have their own calls to tell of.

@@ -8,6 +8,8 @@ from exporter.pace import Pace
 from exporter.platform.client import Client
 from exporter.shard import Shard
 
+# Before the name of a database, where accounts and databases stand side by side.
+DATABASE_PREFIX = "database:"
 STALE_INTERVALS = 3
 # Shards that do not own an account list what is in it less often the more they are: all their listings together cost
 # about as much as the owner's, and a new resource is noticed within an hour at the default interval.
@@ -43,7 +45,7 @@ def account_of(target: Target) -> str:
     """The account, or the database, whose client and budget a target uses."""
     if target.account:
         return target.account
-    return "database:" + target.id.partition("/")[0]
+    return DATABASE_PREFIX + target.id.partition("/")[0]
 
 
 class Intervals:

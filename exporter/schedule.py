@@ -12,7 +12,7 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from exporter.collector import Context, Inventory, Outcome, Polled, Target
 from exporter.due import Due, next_slot, phase
-from exporter.intervals import Account, Intervals, Plan, account_of
+from exporter.intervals import DATABASE_PREFIX, Account, Intervals, Plan, account_of
 from exporter.lane import Lane, Run
 from exporter.ledger import Ledger
 from exporter.log import logger
@@ -251,7 +251,7 @@ class Schedule:
         self._paced = now
         for name, account in self._accounts.items():
             account.pace.rate = account.client.budget.effective_rate
-            if not name.startswith("database:"):
+            if not name.startswith(DATABASE_PREFIX):
                 self._telemetry.demand.labels(name).set(self.intervals.demand(name))
                 self._telemetry.budget.labels(name).set(account.client.budget.effective_rate)
         for name in self.plans:

@@ -11,7 +11,7 @@ from exporter.collector import Collector, Target
 from exporter.collectors import discovery
 from exporter.collectors.catalogue import with_queries
 from exporter.collectors.database import Query
-from exporter.intervals import Account, Plan
+from exporter.intervals import DATABASE_PREFIX, Account, Plan
 from exporter.pace import Pace
 from exporter.platform.budget import Budget
 from exporter.platform.client import Client, Timing
@@ -32,8 +32,6 @@ from exporter.settings import (
     read_secret,
 )
 from exporter.targets import Selection
-
-DATABASE_PREFIX = "database:"
 
 
 def real_clocks() -> Clocks:
@@ -142,6 +140,25 @@ def database_client(settings: DatabaseSettings, observer: Observer, timing: Timi
         shards=1,
         timing=timing or real_timing(),
     )
+
+
+def named(settings: Settings) -> dict[str, AccountSettings | DatabaseSettings]:
+    """The accounts and databases, by the name that `exporter.intervals.account_of` gives for their targets."""
+    return {
+        **{account.name: account for account in settings.accounts},
+        **{DATABASE_PREFIX + database.name: database for database in settings.databases},
+    }
+
+
+def client_of(settings: AccountSettings | DatabaseSettings, observer: Observer, shards: int) -> Client:
+    """The client of an account or a database.
+
+    Raises:
+        OSError: the file of trusted certificates cannot be read.
+    """
+    if isinstance(settings, DatabaseSettings):
+        return database_client(settings, observer)
+    return account_client(settings, observer, shards)
 
 
 def account_entry(client: Client) -> Account:

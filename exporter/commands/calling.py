@@ -76,9 +76,7 @@ class Line:
 
     def client(self) -> Client:
         """A client, to be closed by the caller; a single call has the whole budget."""
-        if isinstance(self.settings, AccountSettings):
-            return wiring.account_client(self.settings, Deaf(), 1)
-        return wiring.database_client(self.settings, Deaf())
+        return wiring.client_of(self.settings, Deaf(), 1)
 
     def credential(self) -> str:
         """The key or token, to keep it out of what is printed.

@@ -10,6 +10,7 @@ from exporter.collector import Target
 from exporter.collectors.catalogue import CATALOGUE
 from exporter.commands.trial import Verdict
 from exporter.commands.visit import Tried
+from exporter.intervals import DATABASE_PREFIX
 from exporter.pace import SHARE
 from exporter.platform.errors import (
     CredentialError,
@@ -21,7 +22,6 @@ from exporter.platform.errors import (
     Unauthorized,
     one_line,
 )
-from exporter.wiring import DATABASE_PREFIX
 
 OK, NEVER_SCANNED, NOT_AVAILABLE, NOT_TRIED, FAILED = "ok", "never scanned", "not available", "not tried", "failed"
 # So many targets of a collector are listed where they are well, or where they fail alike; more are summarised.

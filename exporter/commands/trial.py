@@ -2,17 +2,17 @@
 
 import asyncio
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from exporter import wiring
 from exporter.collector import Roll
 from exporter.commands.visit import Progress, Tried, Visit, pairs
+from exporter.intervals import DATABASE_PREFIX
 from exporter.pace import Pace
-from exporter.platform.client import Client
 from exporter.platform.errors import PlatformError
 from exporter.schedule import Clocks
-from exporter.settings import Settings
+from exporter.settings import AccountSettings, DatabaseSettings, Settings
 from exporter.shard import Shard
 from exporter.targets import Registry
 
@@ -96,38 +96,25 @@ class Trial:
 
     async def run(self) -> list[Verdict]:
         """Try every account and database at once, each within its budget."""
-        works = [self._of(name, client, stopwatch) for name, client, stopwatch in self._clients()]
+        works = [self._of(name, told) for name, told in wiring.named(self._settings).items()]
         return list(await asyncio.gather(*works))
 
     def foresee(self) -> list[Verdict]:
         """What the configured targets ask for; nothing is contacted, and nothing is discovered."""
-        budgets = {account.name: account.budget for account in self._settings.accounts}
-        budgets |= {wiring.DATABASE_PREFIX + one.name: one.budget for one in self._settings.databases}
         accounts = []
-        for name, budget in budgets.items():
-            shards = 1 if name.startswith(wiring.DATABASE_PREFIX) else self._settings.shard.total
-            pace = Pace(budget.requests_per_second / shards, budget.max_in_flight)
+        for name, told in wiring.named(self._settings).items():
+            shards = 1 if name.startswith(DATABASE_PREFIX) else self._settings.shard.total
+            pace = Pace(told.budget.requests_per_second / shards, told.budget.max_in_flight)
             accounts.append(Verdict(name, (), self._appetite(name, pace)))
         return accounts
 
-    def _clients(self) -> Iterator[tuple[str, Client, _Stopwatch]]:
-        for account in self._settings.accounts:
-            stopwatch = _Stopwatch()
-            yield account.name, wiring.account_client(account, stopwatch, self._settings.shard.total), stopwatch
-        for database in self._settings.databases:
-            stopwatch = _Stopwatch()
-            yield wiring.DATABASE_PREFIX + database.name, wiring.database_client(database, stopwatch), stopwatch
-
-    def _timeout(self, name: str) -> float:
-        timeouts = {account.name: account.timeout for account in self._settings.accounts}
-        timeouts |= {wiring.DATABASE_PREFIX + one.name: one.timeout for one in self._settings.databases}
-        return timeouts[name]
-
-    async def _of(self, name: str, client: Client, stopwatch: _Stopwatch) -> Verdict:
+    async def _of(self, name: str, told: AccountSettings | DatabaseSettings) -> Verdict:
+        stopwatch = _Stopwatch()
+        client = wiring.client_of(told, stopwatch, self._settings.shard.total)
         visit = Visit(
             name,
             client,
-            timeout=self._timeout(name),
+            timeout=told.timeout,
             registry=self._registry,
             clocks=self._clocks,
             progressed=self._progressed,
