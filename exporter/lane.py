@@ -43,8 +43,9 @@ class Lane:
         """Set the workers to work."""
         self._tasks = [asyncio.create_task(self._work(), name="poll") for _ in range(self.workers)]
 
-    async def stop(self) -> None:
-        """Stop the workers, whatever they are at."""
+    async def stop(self) -> set[tuple[str, Target]]:
+        """Stop the workers, whatever they are at; returns what was queued or being polled."""
+        unfinished = set(self.busy)
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -52,6 +53,7 @@ class Lane:
         self._queue.clear()
         self.busy.clear()
         self._idle.set()
+        return unfinished
 
     async def drained(self) -> None:
         """Wait until nothing is queued or under way."""

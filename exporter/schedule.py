@@ -68,7 +68,8 @@ class Schedule:
         clocks: the clocks.
         call_soon: hands a call over to the event loop, from any thread.
         changed: told when the targets have changed.
-        predecessor: the schedule that this one takes over from, so that a reload polls nothing before its time.
+        predecessor: the schedule that this one takes over from, which has stopped: a reload polls nothing before its
+            time but what it cut off.
     """
 
     def __init__(
@@ -103,6 +104,7 @@ class Schedule:
             registry, store, ledger, wall=clocks.wall, monotonic=clocks.monotonic, call_soon=call_soon
         )
         self._tries: dict[str, int] = {}
+        self._unfinished: set[tuple[str, Target]] = set()
         self.intervals = Intervals(self.plans, self._accounts, registry.shard)
         starts = asyncio.Lock()
         self._lanes = {
@@ -130,8 +132,11 @@ class Schedule:
             former = predecessor.plans.get(name)
             if former is not None and former.interval == plan.interval:
                 known = predecessor._due[name].known  # noqa: SLF001
-                kept = {target: when for target, when in known.items() if account_of(target) not in refused}
-                self._due[name].known = kept
+                self._due[name].known = {
+                    target: when
+                    for target, when in known.items()
+                    if account_of(target) not in refused and (name, target) not in predecessor._unfinished  # noqa: SLF001
+                }
 
     def start(self) -> None:
         """Poll everything at once, limited by the budgets only, and go on by the intervals."""
@@ -160,7 +165,7 @@ class Schedule:
         if self._scheduler.running:
             self._scheduler.shutdown(wait=False)
         for lane in self._lanes.values():
-            await lane.stop()
+            self._unfinished |= await lane.stop()
         self._settlement.chronicle.sum_up(end=True)
 
     def _tick_lost(self, event: JobExecutionEvent) -> None:

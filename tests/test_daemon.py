@@ -221,6 +221,17 @@ async def test_pages_and_scrapes_find_no_half_of_a_reload(place: Place) -> None:
         assert 'edge_up{account="other"}' in (await client.get("/metrics")).text
 
 
+async def test_a_reload_polls_again_at_once_what_it_cut_off(place: Place) -> None:
+    faults = place.sandbox._app.state.faults
+    faults.add({"kind": "stall", "point": "start", "path_regex": "/dnszone/.*"})
+    async with place.daemon() as (daemon, client):
+        lane = daemon._schedule._lanes["main"]
+        await until(lambda: any(collector == "dns_statistics" for collector, _ in lane.busy))
+        faults.clear()
+        assert await daemon.reload() == ()
+        assert len(await scraped(daemon, client, "edge_dns_window_queries")) == 3
+
+
 async def test_a_wrong_file_changes_nothing_and_is_visible(place: Place) -> None:
     async with place.daemon() as (daemon, client):
         before = await scraped(daemon, client, "edge_dns_queries_total")
