@@ -29,11 +29,15 @@ class Due:
     def replace(self, targets: dict[Target, Target]) -> list[Target]:
         """Take over which targets there are: names and attributes may be new, the times stand.
 
+        Only the time of a target whose own interval is another one now is void.
+
         Returns:
             Targets that are not due at any time yet.
         """
-        for target in [known for known in self.known if known not in targets]:
-            del self.known[target]
+        for known in list(self.known):
+            target = targets.get(known)
+            if target is None or target.interval != known.interval:
+                del self.known[known]
         self.heap = [(at, turn, targets[target]) for target, (at, turn) in self.known.items()]
         heapq.heapify(self.heap)
         return [target for target in targets if target not in self.known]
