@@ -123,6 +123,7 @@ class Schedule:
     def _inherit(self, predecessor: "Schedule") -> None:
         # Its own kind: what a schedule keeps to itself it does not keep from its successor.
         self.discovered = set(predecessor.discovered)
+        self.durations = {name: seconds for name, seconds in predecessor.durations.items() if name in self.plans}
         self._settlement = predecessor._settlement  # noqa: SLF001
         # Whoever reloads after a key was refused has mended it.
         refused = {name for name, account in predecessor.accounts.items() if account.client.credential.is_refused()}
@@ -150,6 +151,8 @@ class Schedule:
     def open(self) -> None:
         """Set the workers to work, and enqueue the first round."""
         self._telemetry.declare_collectors(self.plans)
+        for name, seconds in self.durations.items():
+            self._telemetry.duration.labels(name).set(seconds)
         for lane in self._lanes.values():
             lane.start()
         for name in self.plans:

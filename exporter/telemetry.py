@@ -220,7 +220,9 @@ class Telemetry:
             self.throttled.labels(account)
 
     def declare_collectors(self, collectors: Iterable[str]) -> None:
-        """Let the series of these collectors begin at 0, so that their first event is an increase."""
+        """Expose what is measured of these collectors, and of no others; their events are counted from 0 on."""
+        for family in (self.interval, self.duration):
+            family.clear()
         for collector in collectors:
             self.missed.labels(collector)
 

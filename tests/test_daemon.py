@@ -221,6 +221,18 @@ async def test_pages_and_scrapes_find_no_half_of_a_reload(place: Place) -> None:
         assert 'edge_up{account="other"}' in (await client.get("/metrics")).text
 
 
+async def test_of_a_collector_that_a_reload_switches_off_nothing_is_told_any_more(place: Place) -> None:
+    families = ("edge_exporter_collector_interval_seconds", "edge_exporter_collector_duration_seconds")
+    async with place.daemon() as (daemon, client):
+        await scraped(daemon, client, "edge_dns_record_scan_found")
+        before = [set(await scraped(daemon, client, name)) for name in families]
+        place.write(FILE + "collectors: {{dns_record_scans: {{enabled: false}}}}\n")
+        assert await daemon.reload() == ()
+        after = [set(await scraped(daemon, client, name)) for name in families]
+        gone = [{f'{name}{{collector="dns_record_scans"}}'} for name in families]
+        assert [old - new for old, new in zip(before, after, strict=True)] == gone
+
+
 async def test_a_reload_polls_again_at_once_what_it_cut_off(place: Place) -> None:
     faults = place.sandbox._app.state.faults
     faults.add({"kind": "stall", "point": "start", "path_regex": "/dnszone/.*"})
