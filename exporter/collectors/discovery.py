@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -30,6 +30,8 @@ from exporter.platform.errors import (
 )
 from exporter.platform.operation import Operation
 from exporter.platform.search import SearchListing
+from exporter.platform.shield_models import RateLimitMetrics
+from exporter.platform.wire import Unusable
 
 T = TypeVar("T")
 
@@ -143,9 +145,22 @@ def _told(context: Context, rolls: dict[str, Roll]) -> dict[str, Roll]:
     return {}
 
 
+def _limit_roll(limits: Iterable[RateLimitMetrics], zone_id: str) -> Roll:
+    """A zone's rate limits. One that cannot be read is there all the same, but without an id nobody knows which."""
+    ids: list[int | None] = []
+    complete = True
+    for limit in limits:
+        if isinstance(limit, Unusable):
+            ids.append(limit.integer("ratelimitId"))
+            complete = complete and ids[-1] is not None
+        else:
+            ids.append(limit.ratelimit_id)
+    return Roll(tuple(Resource(str(one), parent=zone_id) for one in ids if one is not None), complete)
+
+
 async def _rate_limits(context: Context, zones: Roll, faults: list[PlatformError]) -> Roll | None:
     """Rate limits zone by zone, by a listing that not every platform has: None where the first zone's is a 404."""
-    found: dict[int, list[Resource]] = {}
+    found: dict[int, tuple[Resource, ...]] = {}
     complete = zones.complete
     ended = False
 
@@ -163,8 +178,9 @@ async def _rate_limits(context: Context, zones: Roll, faults: list[PlatformError
             # What is wrong with one zone is no fault of the next; what keeps every call from being answered is.
             ended = ended or isinstance(fault, TransportError | RateLimited | Unauthorized | CredentialError)
             return True
-        ids = [limit.ratelimit_id for limit in answer.value or () if limit.ratelimit_id is not None]
-        found[place] = [Resource(str(limit_id), parent=zone.id) for limit_id in ids]
+        listed = _limit_roll(answer.value or [], zone.id)
+        found[place] = listed.resources
+        complete = complete and listed.complete
         return answer.value is not None
 
     rest = iter(enumerate(zones.resources))

@@ -217,16 +217,16 @@ async def rate_limit(caller: Caller, rate_limit_id: int) -> Answer[RateLimitMetr
 
 
 async def zone_rate_limits(caller: Caller, shield_zone_id: int) -> Answer[list[RateLimitMetrics] | None]:
-    """Breaches of every rate limit of a zone; None where the platform has no such listing.
+    """Breaches of every rate limit of a zone, `Unusable` for one that did not validate.
+
+    Returns:
+        None where the platform has no such listing.
 
     Raises:
         PlatformError: there is no usable answer.
     """
     answer = await caller.find(ZONE_RATE_LIMITS, path={"shieldZoneId": shield_zone_id})
-    if answer.value is None:
-        return Answer(None, answer.date, answer.raw)
-    limits = [limit for limit in answer.value.opened() if not isinstance(limit, Unusable)]
-    return Answer(limits, answer.date, answer.raw)
+    return Answer(None if answer.value is None else answer.value.opened(), answer.date, answer.raw)
 
 
 async def access_list(caller: Caller, shield_zone_id: int, list_id: int) -> Answer[CustomAccessList]:

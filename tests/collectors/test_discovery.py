@@ -88,6 +88,18 @@ async def test_rate_limits_are_found_zone_by_zone() -> None:
     )
 
 
+async def test_a_rate_limit_that_cannot_be_read_is_known_all_the_same() -> None:
+    body = '{"data": [{"ratelimitId": 55, "overview": 7}, {"ratelimitId": 56}], "error": null}'
+    polled = await poll(COLLECTOR, account(SHIELD_ZONES, RATE_LIMITS), zones(3), body)
+    assert rolls(polled)["rate_limit"] == Roll((Resource("55", parent="3"), Resource("56", parent="3")), complete=True)
+
+
+async def test_a_rate_limit_without_a_readable_id_makes_the_list_incomplete() -> None:
+    body = '{"data": [{"ratelimitId": "x"}, {"ratelimitId": 56}], "error": null}'
+    polled = await poll(COLLECTOR, account(SHIELD_ZONES, RATE_LIMITS), zones(3), body)
+    assert rolls(polled)["rate_limit"] == Roll((Resource("56", parent="3"),), complete=False)
+
+
 async def test_a_platform_without_that_listing_is_asked_once_and_is_no_failure() -> None:
     caller = ScriptedCaller([zones(3, 4), None])
     polled = await COLLECTOR.poll(context_of(caller), account(SHIELD_ZONES, RATE_LIMITS))
