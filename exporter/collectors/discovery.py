@@ -23,6 +23,7 @@ from exporter.platform import search, shield
 from exporter.platform.errors import (
     CredentialError,
     EnvelopeError,
+    NotAvailable,
     PlatformError,
     RateLimited,
     TransportError,
@@ -145,6 +146,13 @@ def _told(context: Context, rolls: dict[str, Roll]) -> dict[str, Roll]:
     return {}
 
 
+def _has_none(fault: PlatformError) -> bool:
+    """Whether a zone's plan has no rate limits, or the zone went meanwhile; other envelopes tell of failures."""
+    return isinstance(fault, NotAvailable) or (
+        isinstance(fault, EnvelopeError) and fault.error_key.startswith("not_found")
+    )
+
+
 def _limit_roll(limits: Iterable[RateLimitMetrics], zone_id: str) -> Roll:
     """A zone's rate limits. One that cannot be read is there all the same, but without an id nobody knows which."""
     ids: list[int | None] = []
@@ -169,10 +177,9 @@ async def _rate_limits(context: Context, zones: Roll, faults: list[PlatformError
         nonlocal complete, ended
         try:
             answer = await shield.zone_rate_limits(context.caller, int(zone.id))
-        except EnvelopeError:
-            # This zone's plan has no rate limits, or it went meanwhile.
-            return True
         except PlatformError as fault:
+            if _has_none(fault):
+                return True
             faults.append(fault)
             complete = False
             # What is wrong with one zone is no fault of the next; what keeps every call from being answered is.

@@ -8,6 +8,7 @@ from exporter.collectors.discovery import AT_ONCE, COLLECTOR, RATE_LIMITS, SEARC
 from exporter.platform.errors import (
     EnvelopeError,
     Forbidden,
+    NotAvailable,
     PlatformError,
     RateLimited,
     Refused,
@@ -116,14 +117,18 @@ async def test_a_zone_that_went_meanwhile_has_no_rate_limits() -> None:
 
 
 async def test_a_zone_whose_plan_has_no_rate_limits_is_passed_over() -> None:
-    lacking = EnvelopeError("no", status=202, error_key="not_found.ratelimit_shieldzone")
-    polled = await poll(COLLECTOR, account(SHIELD_ZONES, RATE_LIMITS), zones(3, 4), lacking, limits(57))
-    assert rolls(polled)["rate_limit"] == Roll((Resource("57", parent="4"),), complete=True)
-    assert polled.outcomes[0].error is None
+    for lacking in (
+        EnvelopeError("no", status=202, error_key="not_found.ratelimit_shieldzone"),
+        NotAvailable("no", status=202, error_key="invalid_plan_type.ratelimit"),
+    ):
+        polled = await poll(COLLECTOR, account(SHIELD_ZONES, RATE_LIMITS), zones(3, 4), lacking, limits(57))
+        assert rolls(polled)["rate_limit"] == Roll((Resource("57", parent="4"),), complete=True)
+        assert polled.outcomes[0].error is None
 
 
 async def test_a_zone_that_fails_does_not_hide_the_next_and_is_told() -> None:
-    for fault in (ServerError("500", status=500), Forbidden("403", status=403)):
+    failing = EnvelopeError("broken", status=202, error_key="internal.failure")
+    for fault in (ServerError("500", status=500), Forbidden("403", status=403), failing):
         polled = await poll(COLLECTOR, account(SHIELD_ZONES, RATE_LIMITS), zones(3, 4), fault, limits(57))
         assert rolls(polled)["rate_limit"] == Roll((Resource("57", parent="4"),), complete=False)
         assert polled.outcomes[0].error is fault
