@@ -268,8 +268,18 @@ class Schedule:
     async def _run(self, run: Run) -> None:
         """Poll a target once; whatever happens stays here."""
         began = self._clocks.monotonic()
-        name, target = run.collector.name, run.target
-        account = self._accounts[account_of(target)]
+        try:
+            polled = await self._poll(run)
+            self._settle(run, polled, self._clocks.monotonic() - began)
+        except Exception as error:  # noqa: BLE001 - the one boundary: a fault of ours in one poll ends with that poll
+            name, target = run.collector.name, run.target
+            self._log.error("poll broke", collector=name, target=target.key, error=repr(error), exc_info=True)
+            fault = PlatformError(f"internal error: {type(error).__name__}")
+            self._settle(run, Polled((Outcome(target, error=fault),)), self._clocks.monotonic() - began)
+
+    async def _poll(self, run: Run) -> Polled:
+        began = self._clocks.monotonic()
+        account = self._accounts[account_of(run.target)]
         caller = account.client.until(run.until)
         context = Context(
             caller,
@@ -277,22 +287,18 @@ class Schedule:
             self._clocks.utc(),
             self._clocks.monotonic,
             owns=self._registry.owns,
-            tell=partial(self._found, target.account),
+            tell=partial(self._found, run.target.account),
         )
         try:
-            polled = await run.collector.poll(context, target)
+            polled = await run.collector.poll(context, run.target)
         except PlatformError as error:
-            polled = Polled((Outcome(target, error=error),))
-        except Exception as error:  # noqa: BLE001 - the one boundary: a fault of ours in one poll ends with that poll
-            self._log.error("poll broke", collector=name, target=target.key, error=repr(error), exc_info=True)
-            polled = Polled((Outcome(target, error=PlatformError(f"internal error: {type(error).__name__}")),))
-        seconds = self._clocks.monotonic() - began
-        account.pace.note(name, caller.calls, seconds)
-        self.durations[name] = seconds
-        self._telemetry.duration.labels(name).set(seconds)
-        self._settle(run, polled, seconds)
+            polled = Polled((Outcome(run.target, error=error),))
+        account.pace.note(run.collector.name, caller.calls, self._clocks.monotonic() - began)
+        return polled
 
     def _settle(self, run: Run, polled: Polled, seconds: float) -> None:
+        self.durations[run.collector.name] = seconds
+        self._telemetry.duration.labels(run.collector.name).set(seconds)
         plan = self.plans[run.collector.name]
         if run.collector.name == "discovery":
             self._note_discovery(run.target, polled)

@@ -7,6 +7,7 @@ from structlog.testing import capture_logs
 
 from exporter.collector import Target
 from exporter.due import phase
+from exporter.ledger import Entry, Publish
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.keys import API_KEY
 from exporter.sandbox.world import World
@@ -261,6 +262,24 @@ async def test_breaking_code_in_one_poll_ends_with_that_poll() -> None:
         assert [line["target"] for line in logs if line["event"] == "poll broke"] == ["dns_zone/102"]
         assert rigged.value("edge_target_up", collector="dns_statistics", target="dns_zone/102") == 0.0
         assert rigged.value("edge_target_up", collector="dns_statistics", target="dns_zone/101") == 1.0
+
+
+async def test_breaking_code_that_settles_a_poll_ends_with_that_poll_too() -> None:
+    async with rig(account=DNS_ONLY, world=world()) as rigged:
+        count = rigged.ledger.record
+
+        def broken(entry: Entry, publish: Publish) -> None:
+            if entry.key == ("dns_statistics", "main", "dns_zone", "102"):
+                raise ZeroDivisionError
+            count(entry, publish)
+
+        rigged.ledger.record = broken  # type: ignore[method-assign]
+        with capture_logs() as logs:
+            await rigged.turn(400)
+        assert [line["target"] for line in logs if line["event"] == "poll broke"] == ["dns_zone/102"]
+        assert rigged.value("edge_target_up", collector="dns_statistics", target="dns_zone/102") == 0.0
+        workers = rigged.schedule._lanes["main"]._tasks
+        assert [worker.done() for worker in workers] == [False] * 8
 
 
 async def test_stopping_does_not_wait_for_polls_that_stall() -> None:
