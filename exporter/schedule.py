@@ -125,6 +125,7 @@ class Schedule:
         self.discovered = set(predecessor.discovered)
         self.durations = {name: seconds for name, seconds in predecessor.durations.items() if name in self.plans}
         self._settlement = predecessor._settlement  # noqa: SLF001
+        self._settlement.forget_removed()
         # Whoever reloads after a key was refused has mended it.
         refused = {name for name, account in predecessor.accounts.items() if account.client.credential.is_refused()}
         for name in refused:
@@ -334,6 +335,8 @@ class Schedule:
         change = self._registry.apply(account, found)
         for target in change.removed:
             self._log.info("target removed", account=target.account, target=target.key, name=target.name)
+        if change.removed:
+            self._settlement.forget_removed()
         self._changed(change)
         for name in self.plans:
             self.tick(name)

@@ -82,6 +82,11 @@ class Settlement:
         # Served only when it is on disk; the ledger's thread hands it back to the loop.
         self._ledger.record(Entry(key, target.name, self._wall(), outcome.counts, now), hand_back)
 
+    def forget_removed(self) -> None:
+        """Forget what was noted of targets that are polled no more: one that comes back is a new one."""
+        self._gone = {target for target in self._gone if self._registry.holds(target)}
+        self._unavailable = {noted for noted in self._unavailable if self._registry.holds(noted[1])}
+
     def _is_current(self, collector: Collector, target: Target) -> bool:
         """Whether a target is still polled: it may have been removed while the ledger wrote."""
         return self._registry.holds(target) or (target.kind != collector.polls and self._registry.admits(target))

@@ -169,6 +169,20 @@ async def test_a_zone_that_the_platform_does_not_know_loses_its_scan_series_too(
         assert rigged.value("edge_target_up", collector="dns_statistics", target="dns_zone/101") == 0.0
 
 
+async def test_a_zone_that_was_gone_and_came_back_is_told_of_by_whichever_collector_polls_it_first() -> None:
+    small = world()
+    async with rig(account=DNS_ONLY, collectors={"discovery": {"interval": 60}}, world=small) as rigged:
+        name = small.dns.zones.name(103)
+        small.dns.remove_zone(103)
+        for _ in range(2):
+            await rigged.turn(451)
+        assert rigged.samples("edge_target_up", target="dns_zone/103") == {}
+        small.dns.add_zone(name, 103)
+        rigged.faults.add({"kind": "status", "status": 500, "path": "/dnszone/103/statistics"})
+        await rigged.turn(90)
+        assert rigged.value("edge_dns_record_scan_found", zone_id="103") is not None
+
+
 async def test_a_resource_that_the_plan_lacks_is_said_once_and_is_no_failure() -> None:
     with capture_logs() as logs:
         async with rig(account=SHIELD_ONLY, world=world()) as rigged:
