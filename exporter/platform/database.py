@@ -172,12 +172,7 @@ async def execute(caller: Caller, statements: Sequence[str]) -> Answer[list[Rows
         PlatformError: the request as a whole gave no usable answer.
     """
     answer = await _pipeline(caller, [{"type": "execute", "stmt": {"sql": sql}} for sql in statements])
-    outcomes: list[Rows | StatementError] = []
-    for result in answer.value:
-        if isinstance(result, StatementError):
-            outcomes.append(result)
-            continue
-        outcomes.append(_rows(result))
+    outcomes = [result if isinstance(result, StatementError) else _rows(result) for result in answer.value]
     return Answer(outcomes, answer.date, answer.raw)
 
 

@@ -8,7 +8,7 @@ from pydantic import Field, TypeAdapter
 
 from exporter.platform.errors import PlatformError, Rejected
 from exporter.platform.operation import Answer, Caller, Operation, Parameter
-from exporter.platform.wire import Each, Int64, Integer, PascalWire, Unusable
+from exporter.platform.wire import Each, Int64, Integer, PascalWire, usable
 
 PAGE_SIZE = 1000
 DEFAULT_PAGE_SIZE = 20
@@ -110,15 +110,14 @@ async def everything(caller: Caller, text: str = "") -> Answer[SearchListing]:
             break
         items = answer.value.search_results or []
         before = len(names)
-        for item in items:
-            if not isinstance(item, Unusable):
-                names[Found(item.type, item.id)] = item.name or ""
+        readable = usable(items)
+        names.update((Found(item.type, item.id), item.name or "") for item in readable)
         total = answer.value.total if answer.value.total is not None else total
         skipped += len(items)
         pages += 1
         ended = not items or (total is not None and skipped >= total)
         # A page that brings nothing new would be asked for for ever; items that cannot be read may be new ones.
-        brings_new = len(names) > before or (total is not None and any(isinstance(item, Unusable) for item in items))
+        brings_new = len(names) > before or (total is not None and len(readable) < len(items))
         if ended or not brings_new or pages >= MOST_PAGES:
             break
     complete = total is not None and len(names) == total

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from exporter.platform.charts import calendar_day
-from exporter.platform.wire import CamelWire, Each, EnvelopeFault, Int64, Integer, Moment, Wire
+from exporter.platform.wire import CamelWire, Each, EnvelopeFault, Int64, Integer, Moment, Wire, unexpected_in
 
 PLAN: Mapping[int, str] = {0: "basic", 1: "advanced", 2: "business", 3: "enterprise"}
 EXECUTION_MODE: Mapping[int, str] = {0: "log", 1: "block"}
@@ -89,9 +89,7 @@ class ShieldZonePage(CamelWire):
 
     def unexpected(self) -> Iterator[str]:
         """See `Wire.unexpected`; of each zone."""
-        for zone in self.data or ():
-            if isinstance(zone, Wire):
-                yield from zone.unexpected()
+        return unexpected_in(self.data)
 
 
 class BreachCounts(CamelWire):
