@@ -137,7 +137,7 @@ class Polled:
 
     outcomes: tuple[Outcome, ...]
     date: datetime | None = None
-    found: "Inventory | None" = None
+    found: Inventory | None = None
 
 
 class Collector(Protocol):

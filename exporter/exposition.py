@@ -14,7 +14,7 @@ from exporter.metric import Family, FamilyInfo, Kind
 from exporter.segments import Body, Part, Shelf, join
 from exporter.store import Key, Update
 
-__all__ = ["Body", "Exposition", "Filter", "Format", "Generation", "Part", "Registry", "header", "join", "render"]
+__all__ = ["Exposition", "Filter", "Format", "Generation"]
 
 
 @dataclass(frozen=True, slots=True)

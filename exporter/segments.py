@@ -90,11 +90,15 @@ def gather(pieces: Iterable[bytes], size: int) -> Iterator[bytes]:
 
 
 class Segment:
-    """Chunks of neighbouring targets. What did not change stands in the joined bytes and nowhere else."""
+    """Chunks of neighbouring targets. What did not change stands in the joined bytes and nowhere else.
+
+    Attributes:
+        keys: the targets, in order.
+        series: how many series each of them has, in the same order.
+        size: bytes in all.
+    """
 
     __slots__ = ("_ends", "_fresh", "_part", "_plain", "_starts", "keys", "series", "size")
-
-    # size: bytes in all.
 
     def __init__(self, keys: list[Key], chunks: list[bytes], series: list[int]) -> None:
         self._hold(keys, chunks, series)

@@ -57,7 +57,7 @@ RESOURCES: Metric[SearchListing] = Metric(
 class DiscoveryCollector:
     """Lists an account's resources; what it finds decides what the other collectors poll.
 
-    The kinds that its target watches say which lists are wanted; `search` is for all that search finds.
+    What its target watches for says which lists are wanted: `SEARCH`, `SHIELD_ZONES`, `RATE_LIMITS`.
     """
 
     name: str = "discovery"

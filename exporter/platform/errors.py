@@ -34,8 +34,6 @@ An error's text never holds a credential; the platform's own message is cut to a
 from typing import ClassVar
 
 MESSAGE_LIMIT = 300
-
-
 # A cut text shows at least so many characters of a secret before they are worth hiding.
 _TELLING = 4
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from exporter import counting
 from exporter.collector import Collector, Context, Polled, Target
 from exporter.counting import Series
-from exporter.exposition import Format, header, render
+from exporter.encoding import Format, header, render
 from exporter.metric import Count, Family, LabelValues, Sample
 from exporter.platform.errors import PlatformError
 from tests.platform.callers import ScriptedCaller
