@@ -306,8 +306,10 @@ class Daemon:
             self._press.be_eager()
             try:
                 settings = await asyncio.to_thread(self._load)
+                accounts = self._build_accounts(settings, self._schedule.accounts)
+                # Nothing is refused after this: a wrong file changes nothing, of the web's configuration neither.
                 self.server.reload()
-                await self._take_over(settings)
+                await self._take_over(settings, accounts)
             except ConfigurationError as error:
                 self._refuse(map(str, error.faults))
             except OSError as error:
@@ -319,7 +321,7 @@ class Daemon:
         self._telemetry.reload_successful.set(0)
         self._log.error("configuration refused, the old one stays in force", faults=list(self._config_faults))
 
-    async def _take_over(self, settings: Settings) -> None:
+    async def _take_over(self, settings: Settings, accounts: Mapping[str, Account]) -> None:
         fixed = [
             name
             for name in ("web", "state", "shard", "series")
@@ -328,7 +330,6 @@ class Daemon:
         if fixed:
             self._log.warning("settings that take a restart have changed", sections=fixed)
         former = self._schedule
-        accounts = self._build_accounts(settings, former.accounts)
         await self._press.declare(_all_families(settings))
         await former.stop()
         # Nothing waits from here to the end of the change: a scrape or a page finds the old whole or the new one.

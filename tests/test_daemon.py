@@ -142,6 +142,22 @@ async def test_a_wrong_key_is_healthy_and_never_ready(place: Place) -> None:
         assert 'edge_up{account="main"} 0.0' in (await client.get("/metrics")).text
 
 
+async def test_a_refused_reload_leaves_the_web_configuration_as_it_was(place: Place, tmp_path: Path) -> None:
+    web, authorities = tmp_path / "web.yml", tmp_path / "ca.pem"
+    web.write_text("{}")
+    authorities.write_text("no certificate")
+    told = FILE.replace('"127.0.0.1:0"', f'"127.0.0.1:0", config_file: "{web}"')
+    place.write(told)
+    async with place.daemon() as (daemon, client):
+        web.write_text("http_server_config: {headers: {X-Frame-Options: sameorigin}}\n")
+        place.write(told.replace("budget:", f"ca_file: {authorities}\n    budget:"))
+        assert len(await daemon.reload()) == 1
+        assert (await client.get("/metrics")).headers["x-frame-options"] == "DENY"
+        place.write(told)
+        assert await daemon.reload() == ()
+        assert (await client.get("/metrics")).headers["x-frame-options"] == "sameorigin"
+
+
 async def test_a_key_that_is_put_right_in_its_file_is_used_without_a_restart(place: Place) -> None:
     place.key.write_text("wrong")
     async with place.daemon() as (daemon, client):
