@@ -44,6 +44,10 @@ class Target:
         """The target as metrics and logs name it, such as `dns_zone/102`."""
         return f"{self.kind}/{self.id}"
 
+    def is_polled_as(self, other: "Target") -> bool:
+        """Whether a poll asks the same of both, and as often: what an earlier poll of the other told still serves."""
+        return (self.attributes, self.watched, self.interval) == (other.attributes, other.watched, other.interval)
+
 
 class Names(Protocol):
     """Tells what resources are called, steadily: a name that has been shown once does not change by itself."""

@@ -344,6 +344,9 @@ class Daemon:
                 self._store.remove(status.target, key.collector)
         self._note_loaded()
         self._schedule.start()
+        for name in former.accounts.keys() - accounts.keys():
+            self._telemetry.forget_account(name)
+            self._observers.pop(name, None)
         for name, account in former.accounts.items():
             if accounts.get(name) is not account:
                 await account.client.aclose()

@@ -27,16 +27,16 @@ class Due:
         heapq.heappush(self.heap, (at, turn, target))
 
     def replace(self, targets: dict[Target, Target]) -> list[Target]:
-        """Take over which targets there are: names and attributes may be new, the times stand.
+        """Take over which targets there are: names may be new, and the times stand.
 
-        Only the time of a target whose own interval is another one now is void.
+        Only the time of a target of which another thing is asked now, or at another interval, is void.
 
         Returns:
             Targets that are not due at any time yet.
         """
         for known in list(self.known):
             target = targets.get(known)
-            if target is None or target.interval != known.interval:
+            if target is None or not target.is_polled_as(known):
                 del self.known[known]
         self.heap = [(at, turn, targets[target]) for target, (at, turn) in self.known.items()]
         heapq.heapify(self.heap)

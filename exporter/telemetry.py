@@ -219,6 +219,16 @@ class Telemetry:
                 self.up.labels(account).set_function(is_up)
             self.throttled.labels(account)
 
+    def forget_account(self, account: str) -> None:
+        """Take away every series of an account that is polled no more.
+
+        Args:
+            account: the account's name, or a database's with its prefix.
+        """
+        for family in vars(self).values():
+            if isinstance(family, Counter | Gauge | Histogram) and "account" in family._labelnames:  # noqa: SLF001
+                family.remove_by_labels({"account": account})
+
     def declare_collectors(self, collectors: Iterable[str]) -> None:
         """Expose what is measured of these collectors, and of no others; their events are counted from 0 on."""
         for family in (self.interval, self.duration):

@@ -249,6 +249,35 @@ async def test_of_a_collector_that_a_reload_switches_off_nothing_is_told_any_mor
         assert [old - new for old, new in zip(before, after, strict=True)] == gone
 
 
+async def test_of_an_account_and_a_database_that_a_reload_removes_nothing_is_told_any_more(place: Place) -> None:
+    other = "  - {{name: other, base_url: {url}, api_key_file: {key}}}\n"
+    database = "databases: [{{name: orders, url: '{url}', auth_token: {token}}}]\n"
+    place.write(FILE.replace("web:", other + "web:") + database, token=keys.DATABASE_TOKEN_READ_ONLY)
+    async with place.daemon() as (daemon, client):
+        assert "orders" in str(await scraped(daemon, client, "edge_database_up"))
+        assert '"other"' in str(await scraped(daemon, client, "edge_api_requests_total"))
+        place.write(FILE)
+        assert await daemon.reload() == ()
+        await daemon._press.print()
+        text = (await client.get("/metrics")).text
+        assert [line for line in text.splitlines() if '"other"' in line or "orders" in line] == []
+        assert 'edge_api_requests_total{account="main"' in text
+
+
+async def test_a_query_that_a_reload_changes_is_asked_at_once(place: Place) -> None:
+    query = "{{name: n, sql: 'SELECT {number} AS value', interval: 1h}}"
+    database = f"databases: [{{{{name: orders, url: '{{url}}', auth_token: {{token}}, queries: [{query}]}}}}]\n"
+    place.write(FILE + database, token=keys.DATABASE_TOKEN_READ_ONLY, number="1")
+    async with place.daemon() as (daemon, client):
+        assert await scraped(daemon, client, "edge_database_n") == {'edge_database_n{database="orders"}': 1.0}
+        await daemon._schedule.drained()
+        place.write(FILE + database, token=keys.DATABASE_TOKEN_READ_ONLY, number="2")
+        assert await daemon.reload() == ()
+        await daemon._schedule.drained()
+        await flushed(daemon._ledger)
+        assert await scraped(daemon, client, "edge_database_n") == {'edge_database_n{database="orders"}': 2.0}
+
+
 async def test_a_reload_polls_again_at_once_what_it_cut_off(place: Place) -> None:
     faults = place.sandbox._app.state.faults
     faults.add({"kind": "stall", "point": "start", "path_regex": "/dnszone/.*"})

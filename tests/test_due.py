@@ -1,6 +1,9 @@
 """Which targets of a collector are due when."""
 
 from dataclasses import replace
+from typing import Any
+
+import pytest
 
 from exporter.collector import Target
 from exporter.due import Due
@@ -24,6 +27,14 @@ def test_a_target_with_another_interval_of_its_own_is_due_anew() -> None:
     due.put(faster, 100.0, 2)
     assert due.replace({faster: faster}) == []
     assert [at for at, _, _ in due.pop(5000.0)] == [100.0]
+
+
+@pytest.mark.parametrize("change", [{"attributes": {"sql": "SELECT 2 AS value"}}, {"watched": ("stable",)}])
+def test_a_target_of_which_another_thing_is_asked_is_due_anew(change: dict[str, Any]) -> None:
+    due = Due()
+    due.put(QUERY, 5000.0, 1)
+    changed = replace(QUERY, **change)
+    assert due.replace({changed: changed}) == [changed]
 
 
 def test_a_target_that_is_gone_is_not_due() -> None:

@@ -106,7 +106,8 @@ class Query:
 
     def target(self) -> Target:
         """The target that stands for the query."""
-        return Target("", "query", f"{self.database}/{self.name}", self.name, interval=self.interval)
+        asked = {name: str(getattr(self, name)) for name in ("sql", "value", "labels", "help", "max_rows")}
+        return Target("", "query", f"{self.database}/{self.name}", self.name, asked, interval=self.interval)
 
 
 class QueryCollector:
