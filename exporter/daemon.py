@@ -32,8 +32,6 @@ from exporter.web.server import WebServer
 from exporter.web.view import View
 from exporter.web.views import LedgerView
 
-# Room for a poll that came a little late, and for the answer itself.
-UP_SLACK = 1.5
 STOP_SECONDS = 4.5
 CLEANING_SECONDS = 3600.0
 
@@ -213,9 +211,7 @@ class Daemon:
         return self._observers[name]
 
     def _is_up(self, account: str, timeout: float) -> bool:
-        last = self._observers[account].authenticated
-        interval = self._schedule.intervals.shortest(account)
-        return last is not None and self._clocks.monotonic() - last <= interval * UP_SLACK + timeout
+        return self._observers[account].is_up(self._schedule.intervals.shortest(account), timeout)
 
     def _build_schedule(
         self, accounts: Mapping[str, Account], loop: asyncio.AbstractEventLoop, predecessor: Schedule | None
@@ -322,14 +318,12 @@ class Daemon:
         self._log.error("configuration refused, the old one stays in force", faults=list(self._config_faults))
 
     async def _take_over(self, settings: Settings, accounts: Mapping[str, Account]) -> None:
-        fixed = [
-            name
-            for name in ("web", "state", "shard", "series")
-            if getattr(settings, name) != getattr(self.settings, name)
-        ]
+        fixed = [name for name in ("web", "state", "shard") if getattr(settings, name) != getattr(self.settings, name)]
         if fixed:
             self._log.warning("settings that take a restart have changed", sections=fixed)
         former = self._schedule
+        series = settings.series
+        await self._press.govern(series.max_per_family, series.serves, created=series.created)
         await self._press.declare(_all_families(settings))
         await former.stop()
         # Nothing waits from here to the end of the change: a scrape or a page finds the old whole or the new one.
@@ -345,8 +339,10 @@ class Daemon:
         self._note_loaded()
         self._schedule.start()
         for name in former.accounts.keys() - accounts.keys():
-            self._telemetry.forget_account(name)
+            self._telemetry.forget("account", name)
             self._observers.pop(name, None)
+        for name in former.plans.keys() - self._schedule.plans.keys():
+            self._telemetry.forget("collector", name)
         for name, account in former.accounts.items():
             if accounts.get(name) is not account:
                 await account.client.aclose()

@@ -76,6 +76,13 @@ class _Block:
     def shelf_of(self, form: Format) -> Shelf:
         return self.created if form is Format.OPENMETRICS and self.created is not None else self.shelf
 
+    def carry(self, *, created: bool) -> None:
+        """Keep lines with `_created` apart, or do so no longer; a target has none before it is rendered anew."""
+        if not created:
+            self.created = None
+        elif self.created is None:
+            self.created = self.shelf.copy()
+
     def drop(self, key: Key) -> None:
         self.dropped.pop(key, None)
         self.shelf.remove(key)
@@ -117,6 +124,13 @@ class Exposition:
         self._own_parts: Mapping[Format, Part] = {form: Part.of(b"") for form in Format}
         self._ends = {Format.TEXT: Part.of(b""), Format.OPENMETRICS: Part.of(EOF_LINE)}
 
+    def govern(self, cap: int, admits: Callable[[str], bool], *, created: bool) -> None:
+        """Expose other families, more or fewer series of each, with `_created` or without.
+
+        What is not admitted any more is gone with the next `declare`; all else comes with its targets' next polls.
+        """
+        self._cap, self._admits, self._created = cap, admits, created
+
     def declare(self, families: Iterable[FamilyInfo]) -> None:
         """Fix the order of the families, and their headers; families that are not named any more are gone."""
         blocks: dict[str, _Block] = {}
@@ -126,8 +140,7 @@ class Exposition:
             block = self._blocks.get(info.name)
             if block is None or block.info != info:
                 block = _Block(info, {form: Part.of(header(info, form)) for form in Format})
-                if self._created and info.kind is Kind.COUNTER:
-                    block.created = Shelf()
+            block.carry(created=self._created and info.kind is Kind.COUNTER)
             blocks[info.name] = block
         self._blocks = blocks
 

@@ -138,6 +138,10 @@ class Press:
         """Change which families there are."""
         await self._on_thread(self._exposition.declare, list(families))
 
+    async def govern(self, cap: int, admits: Callable[[str], bool], *, created: bool) -> None:
+        """See `Exposition.govern`."""
+        await self._on_thread(self._exposition.govern, cap, admits, created=created)
+
     def close(self) -> None:
         """Stop the thread."""
         self._thread.shutdown(wait=False, cancel_futures=True)

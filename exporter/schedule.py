@@ -2,7 +2,7 @@
 
 import asyncio
 import itertools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -112,6 +112,7 @@ class Schedule:
         }
         if predecessor is not None:
             self._inherit(predecessor)
+        self._settlement.running = self.plans.keys()
         self._scheduler = AsyncIOScheduler(job_defaults={"misfire_grace_time": None, "coalesce": True})
         self._scheduler.add_listener(self._tick_lost, EVENT_JOB_MISSED | EVENT_JOB_MAX_INSTANCES)
 
@@ -152,8 +153,6 @@ class Schedule:
     def open(self) -> None:
         """Set the workers to work, and enqueue the first round."""
         self._telemetry.declare_collectors(self.plans)
-        for name, seconds in self.durations.items():
-            self._telemetry.duration.labels(name).set(seconds)
         for lane in self._lanes.values():
             lane.start()
         for name in self.plans:
@@ -224,9 +223,14 @@ class Schedule:
         targets = self._registry.targets("account")
         return {target.account for target in targets if plan.collector.wants(target)} - self.discovered
 
-    def all_discovered(self) -> bool:
-        """Whether each account's first discovery has ended, well or not."""
-        return not self._undiscovered()
+    def all_discovered(self, silent: Collection[str] = ()) -> bool:
+        """Whether each account's first discovery has ended, well or not.
+
+        Args:
+            silent: accounts that do not answer. Of these it has ended with the first try, though others follow: one
+                account that is down must not keep the rest from being ready.
+        """
+        return self._undiscovered() <= self._tries.keys() & set(silent)
 
     def _take_targets(self, plan: Plan, due: Due, now: float) -> None:
         due.version = self._registry.version

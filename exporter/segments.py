@@ -226,6 +226,14 @@ class Shelf:
         else:
             del self._segments[index], self._firsts[index]
 
+    def copy(self) -> "Shelf":
+        """Another shelf with the same chunks."""
+        copied = Shelf()
+        for segment in self._segments:
+            for place, key in enumerate(segment.keys):
+                copied.put(key, segment.chunk(place), segment.series[place])
+        return copied
+
     def parts(self) -> Iterator[Part]:
         """The segments' bytes, in order."""
         return (segment.part() for segment in self._segments)

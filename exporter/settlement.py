@@ -1,6 +1,6 @@
 """What becomes of a poll's outcome: counted, published, or noted as a failure; said once when it begins and ends."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from datetime import datetime
 
 from exporter.chronicle import Chronicle
@@ -25,6 +25,9 @@ class Settlement:
         wall: unix seconds.
         monotonic: seconds that never jump.
         call_soon: hands a call over to the event loop, from any thread.
+
+    Attributes:
+        running: the collectors that are run.
     """
 
     def __init__(
@@ -44,6 +47,7 @@ class Settlement:
         self._call_soon = call_soon
         self._log = logger()
         self.chronicle = Chronicle(monotonic)
+        self.running: Collection[str] = ()
         self._unavailable: set[tuple[str, Target]] = set()
         self._gone: set[Target] = set()
 
@@ -70,10 +74,12 @@ class Settlement:
         def publish(counters: tuple[Family, ...]) -> None:
             if not self._is_current(collector, target):
                 return
+            # Both may have come while the ledger wrote: that nobody polls it any more, and that it is gone.
+            told = Outcome(target) if target in self._gone and not collector.owns_target else outcome
             if self._store.was_up(name, target) is False:
                 self.chronicle.recovers(_facts(name, target))
             self._unavailable.discard((name, target))
-            self._store.succeed(name, outcome, counters, lifetime=lifetime, duration=duration, chart=chart)
+            self._store.succeed(name, told, counters, lifetime=lifetime, duration=duration, chart=chart)
 
         def hand_back(counters: tuple[Family, ...]) -> None:
             self._call_soon(publish, counters)
@@ -88,8 +94,10 @@ class Settlement:
         self._unavailable = {noted for noted in self._unavailable if self._registry.holds(noted[1])}
 
     def _is_current(self, collector: Collector, target: Target) -> bool:
-        """Whether a target is still polled: it may have been removed while the ledger wrote."""
-        return self._registry.holds(target) or (target.kind != collector.polls and self._registry.admits(target))
+        """Whether a target is still polled: it, or its collector, may have been removed while the ledger wrote."""
+        return collector.name in self.running and (
+            self._registry.holds(target) or (target.kind != collector.polls and self._registry.admits(target))
+        )
 
     def failed(
         self,

@@ -18,6 +18,9 @@ from exporter.metric import FamilyInfo, Kind
 
 _ENDPOINT = ("account", "endpoint")
 ALERTED_REASONS = ("unauthorized", "forbidden", "rate_limited", "server_error", "timeout", "refused")
+# Room for a poll that came a little late: a part of its interval, and what the scheduler's ticks leave between them.
+UP_SLACK = 1.5
+UP_UNEVENNESS = 1.0
 
 
 class WithoutCreated:
@@ -219,20 +222,19 @@ class Telemetry:
                 self.up.labels(account).set_function(is_up)
             self.throttled.labels(account)
 
-    def forget_account(self, account: str) -> None:
-        """Take away every series of an account that is polled no more.
+    def forget(self, label: str, value: str) -> None:
+        """Take away every series of an account, or of a collector, that is polled no more.
 
         Args:
-            account: the account's name, or a database's with its prefix.
+            label: `account` or `collector`.
+            value: its name; a database's with its prefix.
         """
         for family in vars(self).values():
-            if isinstance(family, Counter | Gauge | Histogram) and "account" in family._labelnames:  # noqa: SLF001
-                family.remove_by_labels({"account": account})
+            if isinstance(family, Counter | Gauge | Histogram) and label in family._labelnames:  # noqa: SLF001
+                family.remove_by_labels({label: value})
 
     def declare_collectors(self, collectors: Iterable[str]) -> None:
-        """Expose what is measured of these collectors, and of no others; their events are counted from 0 on."""
-        for family in (self.interval, self.duration):
-            family.clear()
+        """Let the series of these collectors begin at 0, so that their first event is an increase."""
         for collector in collectors:
             self.missed.labels(collector)
 
@@ -280,6 +282,7 @@ class AccountObserver:
 
     Attributes:
         authenticated: when the last authenticated answer came, on that clock; None where none has come.
+        failed: when a call last was refused or not answered, on that clock; None where that never happened.
     """
 
     def __init__(self, telemetry: Telemetry, account: str, clock: Callable[[], float]) -> None:
@@ -287,6 +290,21 @@ class AccountObserver:
         self._account = account
         self._clock = clock
         self.authenticated: float | None = None
+        self.failed: float | None = None
+
+    def is_up(self, interval: float, timeout: float) -> bool:
+        """Whether an authenticated answer came within an interval.
+
+        Args:
+            interval: seconds between two polls.
+            timeout: seconds that an answer may take.
+        """
+        if self.authenticated is None:
+            return False
+        # An answer that takes its time is waited for; once calls are refused or lost, only a poll that comes late is.
+        is_failing = self.failed is not None and self.failed > self.authenticated
+        patience = min(timeout, interval + UP_UNEVENNESS) if is_failing else timeout
+        return self._clock() - self.authenticated <= interval * UP_SLACK + patience
 
     def attempted(self, endpoint: str, code: str, seconds: float, reason: str | None) -> None:
         """See `exporter.platform.observer.Observer`."""
@@ -294,6 +312,9 @@ class AccountObserver:
         self._telemetry.durations.labels(self._account, endpoint).observe(seconds)
         if reason is not None:
             self._telemetry.failures.labels(self._account, endpoint, reason).inc()
+            # What is wrong with one resource says nothing of the account.
+            if not code.startswith(("2", "404")):
+                self.failed = self._clock()
         elif code.startswith("2"):
             self.authenticated = self._clock()
 

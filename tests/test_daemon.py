@@ -17,6 +17,7 @@ from structlog.testing import capture_logs
 from exporter import interpreter
 from exporter.daemon import Daemon
 from exporter.ledger import StateLockedError
+from exporter.metric import Family
 from exporter.sandbox import keys
 from exporter.sandbox.app import create_app
 from exporter.sandbox.clock import WorldClock
@@ -89,6 +90,11 @@ async def until(check: Callable[[], object], seconds: float = 10.0) -> None:
 async def scraped(daemon: Daemon, client: httpx.AsyncClient, name: str) -> dict[str, float]:
     """Series → value of a family, once the first round has been published."""
     await until(daemon._schedule.all_discovered)
+    return await scraped_of(daemon, client, name)
+
+
+async def scraped_of(daemon: Daemon, client: httpx.AsyncClient, name: str) -> dict[str, float]:
+    """The same where not every account can be discovered."""
     for _ in range(1000):
         await daemon._schedule.drained()
         await flushed(daemon._ledger)
@@ -287,6 +293,58 @@ async def test_a_reload_polls_again_at_once_what_it_cut_off(place: Place) -> Non
         faults.clear()
         assert await daemon.reload() == ()
         assert len(await scraped(daemon, client, "edge_dns_window_queries")) == 3
+
+
+async def test_a_reload_takes_over_which_families_are_served(place: Place) -> None:
+    async with place.daemon() as (daemon, client):
+        await scraped(daemon, client, "edge_dns_window_queries")
+        place.write(FILE + "series: {{deny: [edge_dns_window_.*, edge_script_.*]}}\n")
+        with capture_logs() as logs:
+            assert (await client.post("/-/reload")).status_code == 200
+        assert [line["event"] for line in logs if line["log_level"] == "warning"] == []
+        assert await scraped(daemon, client, "edge_dns_queries_total")
+        text = (await client.get("/metrics")).text
+        assert "edge_dns_window_" not in text
+        assert "\nedge_script_" not in text
+        place.write(FILE)
+        assert (await client.post("/-/reload")).status_code == 200
+        # What is asked for again is polled at once.
+        assert await scraped(daemon, client, "edge_script_monthly_requests")
+
+
+async def test_what_was_being_counted_when_its_collector_was_switched_off_is_not_published(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held: list[Callable[[tuple[Family, ...]], None]] = []
+    async with place.daemon() as (daemon, client):
+        await scraped(daemon, client, "edge_script_monthly_requests")
+        await daemon._schedule.drained()
+        monkeypatch.setattr(daemon._ledger, "record", lambda _, hand_back: held.append(hand_back))
+        due = daemon._schedule._due["scripts"]
+        for target in list(due.known):
+            due.put(target, 0.0, int(target.id))
+        daemon._schedule.tick("scripts")
+        await daemon._schedule.drained()
+        assert held
+        place.write(FILE + "collectors: {{scripts: {{enabled: false}}}}\n")
+        assert (await client.post("/-/reload")).status_code == 200
+        for hand_back in held:
+            hand_back(())
+        await asyncio.sleep(0.01)
+        await daemon._press.print()
+        assert 'collector="scripts"' not in (await client.get("/metrics")).text
+
+
+async def test_an_account_that_is_refused_keeps_the_rest_neither_from_being_polled_nor_from_being_ready(
+    place: Place,
+) -> None:
+    place.write(FILE.replace("web:", "  - {{name: second, base_url: {url}, api_key: wrong}}\nweb:"))
+    async with place.daemon() as (daemon, client):
+        await until(daemon._schedule.accounts["second"].client.credential.is_refused)
+        await daemon._schedule.drained()
+        await daemon._press.print()
+        assert await scraped_of(daemon, client, "edge_dns_window_queries")
+        assert (await client.get("/-/ready")).status_code == 200
 
 
 async def test_a_wrong_file_changes_nothing_and_is_visible(place: Place) -> None:

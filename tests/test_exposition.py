@@ -248,6 +248,43 @@ def test_what_is_not_admitted_is_not_exposed_whosever_it_is() -> None:
     assert everything == b""
 
 
+def test_other_families_are_admitted_at_once_or_with_their_targets_next_polls() -> None:
+    made = exposition(admits=lambda name: name != DAY.name)
+    polled = {key(9): Update((family(WINDOW, "9"), family(DAY, "9")))}
+    made.take(polled)
+    made.govern(1_000_000, lambda name: name != WINDOW.name, created=False)
+    made.declare(INFOS)
+    assert text(made.build()) == ""
+    made.take(polled)
+    assert names(text(made.build())) == [DAY.name]
+
+
+def test_a_lower_cap_is_kept_to_once_each_target_was_polled() -> None:
+    made = exposition()
+    polled = {key(number): Update((family(WINDOW, str(number)),)) for number in range(3)}
+    made.take(polled)
+    made.govern(1, lambda _: True, created=False)
+    made.declare(INFOS)
+    made.take(polled)
+    generation = made.build()
+    assert (generation.series, generation.dropped) == (1, {WINDOW.name: 2})
+
+
+def test_created_is_taken_up_without_losing_a_sample_and_left_again() -> None:
+    made = exposition()
+    polled = {key(number): Update((family(TOTAL, str(number)),)) for number in range(3)}
+    made.take(polled)
+    before = text(made.build(), Format.OPENMETRICS)
+    made.govern(1_000_000, lambda _: True, created=True)
+    made.declare(INFOS)
+    assert text(made.build(), Format.OPENMETRICS) == before
+    made.take(polled)
+    assert text(made.build(), Format.OPENMETRICS).count("_created{") == 3
+    made.govern(1_000_000, lambda _: True, created=False)
+    made.declare(INFOS)
+    assert text(made.build(), Format.OPENMETRICS) == before
+
+
 def test_families_stand_in_the_order_in_which_they_are_declared() -> None:
     made = exposition()
     made.take({key(9): Update(tuple(family(info, "9", count=1) for info in reversed(INFOS)))})

@@ -87,6 +87,13 @@ async def test_a_zone_that_was_shown_without_a_name_keeps_having_none_until_the_
         assert set(first.samples("edge_dns_window_queries", zone_id="101")) == {("main", "renamed.example")}
 
 
+async def test_of_an_account_that_is_silent_one_try_is_waited_for() -> None:
+    async with rig(account={"api_key": "wrong"}, world=world()) as rigged:
+        assert not rigged.schedule.all_discovered()
+        assert rigged.schedule.all_discovered(["main"])
+        assert not rigged.schedule.all_discovered(["other"])
+
+
 async def test_a_failing_search_leaves_fixed_zones_without_names_and_their_series_steady() -> None:
     async with rig(account={**DNS_ONLY, "dns_zones": {"ids": [101], "discover": False}}, world=world()) as rigged:
         assert set(rigged.samples("edge_dns_window_queries")) == {("main", "", "101")}
@@ -132,8 +139,9 @@ async def test_a_zone_is_removed_when_two_complete_listings_do_not_name_it() -> 
 
 async def test_a_new_zone_is_polled_while_rate_limits_are_still_being_listed() -> None:
     small = world()
-    async with rig(world=small) as rigged:
-        rigged.faults.add({"kind": "stall", "point": "start", "path": "/shield/metrics/rate-limits/*"})
+    # The listing stalls for longer than anything else here takes.
+    async with rig(account={"timeout": 5.0}, world=small) as rigged:
+        rigged.faults.add({"kind": "stall", "point": "start", "path_regex": "/shield/metrics/rate-limits/.*"})
         new = Target("main", "dns_zone", str(small.dns.add_zone("new.example")))
         rigged.clock.now += 901
         for name in rigged.schedule.plans:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
 from exporter.telemetry import AccountObserver, Telemetry
@@ -15,7 +16,7 @@ def lines(telemetry: Telemetry, *beginnings: str) -> list[str]:
 
 def test_an_attempt_is_counted_by_its_code_and_a_failure_by_its_reason() -> None:
     telemetry = Telemetry(CollectorRegistry(), "1.2.3")
-    clock: Iterator[float] = iter([5.0])
+    clock: Iterator[float] = iter([4.0, 5.0])
     observer = AccountObserver(telemetry, "main", lambda: next(clock))
     observer.attempted("dns_statistics", "500", 0.2, "server_error")
     seen = [observer.authenticated]
@@ -32,6 +33,59 @@ def test_a_404_that_is_no_failure_is_no_authenticated_answer_either() -> None:
     observer = AccountObserver(Telemetry(CollectorRegistry(), "1"), "main", lambda: 1.0)
     observer.attempted("dns_record_scan", "404", 0.1, None)
     assert observer.authenticated is None
+
+
+@pytest.mark.parametrize(
+    ("then", "seconds", "is_up"),
+    [
+        # A call that takes its time: one and a half intervals, and what an answer may take.
+        (None, 11.4, True),
+        (None, 11.6, False),
+        (("none", "timeout"), 3.4, True),
+        (("none", "timeout"), 3.6, False),
+        (("401", "unauthorized"), 3.6, False),
+        (("500", "server_error"), 3.6, False),
+        # What is wrong with one resource says nothing of the account.
+        (("404", "not_found"), 11.4, True),
+        (("200", "wrong_shape"), 11.4, True),
+    ],
+)
+def test_an_account_is_up_for_an_interval_after_an_authenticated_answer(
+    then: tuple[str, str] | None, seconds: float, *, is_up: bool
+) -> None:
+    now = [100.0]
+    observer = AccountObserver(Telemetry(CollectorRegistry(), "1"), "main", lambda: now[0])
+    assert not observer.is_up(1.0, 10.0)
+    observer.attempted("search", "200", 0.1, None)
+    if then is not None:
+        now[0] += 1
+        observer.attempted("search", then[0], 0.1, then[1])
+        now[0] -= 1
+    now[0] += seconds
+    assert observer.is_up(1.0, 10.0) == is_up
+    observer.attempted("search", "200", 0.1, None)
+    now[0] += 11.4
+    assert observer.is_up(1.0, 10.0)
+
+
+def test_nothing_is_told_of_an_account_or_a_collector_that_is_there_no_more() -> None:
+    telemetry = Telemetry(CollectorRegistry(), "1")
+    for account in ("main", "gone"):
+        observer = AccountObserver(telemetry, account, lambda: 1.0)
+        telemetry.declare_calls(account, ["search"])
+        observer.attempted("search", "500", 0.1, "server_error")
+        observer.unexpected("search", "Type")
+        observer.throttled(1.0)
+    telemetry.declare_collectors(["search", "scripts"])
+    telemetry.interval.labels("scripts").set(900)
+    telemetry.duration.labels("scripts").set(1)
+    telemetry.forget("account", "gone")
+    telemetry.forget("collector", "scripts")
+    told = generate_latest(telemetry.exposed()).decode()
+    assert '"gone"' not in told
+    assert '"scripts"' not in told
+    assert 'edge_api_requests_total{account="main",code="500",endpoint="search"} 1.0' in told
+    assert 'edge_exporter_collector_missed_runs_total{collector="search"} 0.0' in told
 
 
 def test_nothing_is_exposed_as_created() -> None:

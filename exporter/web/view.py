@@ -1,7 +1,7 @@
 """Reads the state of the running parts, for whoever wants to look."""
 
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -71,8 +71,8 @@ class Timetable(Protocol):
         """Collector → how long its last poll took."""
         ...
 
-    def all_discovered(self) -> bool:
-        """Whether each account's first discovery has ended."""
+    def all_discovered(self, silent: Collection[str] = ()) -> bool:
+        """Whether each account's first discovery has ended; of those that are silent, its first try."""
         ...
 
     @property
@@ -167,7 +167,8 @@ class View:
     def waits_for(self) -> str:
         """What readiness waits for; empty once discovery has ended and an authenticated answer has come, for good."""
         if not self._was_ready:
-            if not self.schedule().all_discovered():
+            silent = [name for name, is_up in self.account_up().items() if not is_up]
+            if not self.schedule().all_discovered(silent):
                 return self._refusal() or "discovery has not ended"
             if not self.is_authenticated():
                 return self._refusal() or "no authenticated answer has come"

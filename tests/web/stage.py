@@ -1,6 +1,6 @@
 """What the pages look at, set up by hand: a store, a schedule that says what it is told, clocks in the test's hand."""
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -46,9 +46,11 @@ class SaidSchedule:
     is_discovered: bool = True
     demands: dict[str, float] = field(default_factory=dict)
     stretch: float = 1.0
+    silent: list[str] = field(default_factory=list)
 
-    def all_discovered(self) -> bool:
+    def all_discovered(self, silent: Collection[str] = ()) -> bool:
         """See `Schedule.all_discovered`."""
+        self.silent = list(silent)
         return self.is_discovered
 
     @property

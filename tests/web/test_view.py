@@ -235,6 +235,13 @@ async def test_a_refused_key_beside_one_that_is_accepted_does_not_keep_it_from_b
         assert on.view().waits_for() == ""
 
 
+async def test_readiness_tells_the_schedule_which_accounts_are_silent() -> None:
+    async with stage("main", "second") as on:
+        on.up["second"] = False
+        on.view().waits_for()
+        assert on.schedule.silent == ["second"]
+
+
 async def test_a_database_s_token_is_waited_for_only_where_there_is_no_account() -> None:
     async with stage("main", "database:orders") as on:
         on.is_authenticated = False
