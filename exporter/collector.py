@@ -124,9 +124,15 @@ class Roll:
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """Which resources an account has, by kind; a kind that could not be listed is not there."""
+    """Which resources an account has.
+
+    Attributes:
+        rolls: by kind; a kind that could not be listed is not there.
+        names_follow: whether a list that is still being asked for tells names of its own.
+    """
 
     rolls: Mapping[str, Roll]
+    names_follow: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,6 +105,8 @@ class Schedule:
         )
         self._tries: dict[str, int] = {}
         self._unfinished: set[tuple[str, Target]] = set()
+        # Accounts of whose first discovery a part was answered.
+        self._begun: set[str] = set()
         self.intervals = Intervals(self.plans, self._accounts, registry.shard)
         starts = asyncio.Lock()
         self._lanes = {
@@ -214,6 +216,7 @@ class Schedule:
     def _forget_discovery(self, account: str) -> None:
         # A discovery that was refused has told no names, and what is shown before it has none for ever.
         self.discovered.discard(account)
+        self._begun.discard(account)
         self._tries.pop(account, None)
 
     def _undiscovered(self) -> set[str]:
@@ -326,6 +329,7 @@ class Schedule:
         """Note that an account's first discovery has ended, unless nobody answered it and it is tried again soon."""
         account, error = target.account, polled.outcomes[0].error
         is_unanswered = isinstance(error, TransportError | Unauthorized | CredentialError)
+        is_unanswered = is_unanswered and account not in self._begun
         if account in self.discovered or not is_unanswered or self._tries.get(account, 0) >= FIRST_TRIES:
             self.discovered.add(account)
             return
@@ -334,7 +338,9 @@ class Schedule:
 
     def _found(self, account: str, found: Inventory) -> None:
         """Take over which resources an account has, and poll what is new."""
-        if found.rolls:
+        if found.names_follow:
+            self._begun.add(account)
+        elif found.rolls:
             self.discovered.add(account)
         change = self._registry.apply(account, found)
         for target in change.removed:

@@ -138,10 +138,13 @@ async def rig(
     world: World | None = None,
     shard: Shard | None = None,
     url: str = "",
+    fault: Mapping[str, object] | None = None,
 ) -> AsyncIterator[Rig]:
-    """A rig whose first round has ended."""
+    """A rig whose first round has ended, or has met a fault, which is not waited for."""
     made = world or World(seed=1, clock=WorldClock(START, speed=0))
     faults = Faults()
+    if fault is not None:
+        faults.add(fault)
     server = SandboxServer(create_app(made, faults))
     await server.start()
     settings = configuration(url or server.url, collectors or {}, **(account or {}))
@@ -199,7 +202,8 @@ async def rig(
     )
     schedule.open()
     try:
-        await made_rig.settle()
+        if fault is None:
+            await made_rig.settle()
         yield made_rig
     finally:
         await schedule.stop()

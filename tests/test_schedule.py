@@ -87,6 +87,26 @@ async def test_a_zone_that_was_shown_without_a_name_keeps_having_none_until_the_
         assert set(first.samples("edge_dns_window_queries", zone_id="101")) == {("main", "renamed.example")}
 
 
+async def test_zones_do_not_wait_for_a_shield_zone_list_that_stalls_at_first_sight() -> None:
+    stall = {"kind": "stall", "point": "start", "path": "/shield/shield-zones"}
+    account = {"timeout": 5.0, "shield_zones": {"ids": [1]}}
+    zones = [Target("main", "dns_zone", str(number)) for number in (101, 102, 103)]
+    async with rig(account=account, world=world(), fault=stall) as rigged:
+        async with asyncio.timeout(4):
+            while not all(rigged.store.was_up("dns_statistics", zone) for zone in zones):  # noqa: ASYNC110 - no event
+                await asyncio.sleep(0.01)
+        # What the list would name waits for it.
+        assert rigged.store.was_up("shield_bot_detection", Target("main", "shield_zone", "1")) is None
+        assert not rigged.schedule.all_discovered()
+
+
+async def test_a_list_that_fails_at_first_sight_is_not_waited_for_where_search_was_answered() -> None:
+    reset = {"kind": "reset", "path": "/shield/shield-zones"}
+    async with rig(account={"shield_zones": {"ids": [1]}}, world=world(), fault=reset) as rigged:
+        await rigged.settle()
+        assert rigged.schedule.all_discovered()
+
+
 async def test_of_an_account_that_is_silent_one_try_is_waited_for() -> None:
     async with rig(account={"api_key": "wrong"}, world=world()) as rigged:
         assert not rigged.schedule.all_discovered()

@@ -91,10 +91,12 @@ class DiscoveryCollector:
                 else:
                     faults.append(found.value.fault)
         if SHIELD_ZONES in target.watched:
+            names = rolls["cdn"].names() if "cdn" in rolls else {}
+            if rolls:
+                rolls = _told(context, rolls, names_follow=True)
             zones = await _tried(shield.zones(context.caller), faults)
             if zones is not None:
                 date = zones.date
-                names = rolls["cdn"].names() if "cdn" in rolls else {}
                 rolls["shield_zone"] = _shield_roll(zones.value, names)
                 if RATE_LIMITS in target.watched:
                     own = _owned(context, target.account, rolls["shield_zone"])
@@ -138,11 +140,11 @@ def _owned(context: Context, account: str, zones: Roll) -> Roll:
     return Roll(tuple(own), zones.complete)
 
 
-def _told(context: Context, rolls: dict[str, Roll]) -> dict[str, Roll]:
-    """Tell what is known already, for the zones need not wait for a call for each of them; returns what is left."""
+def _told(context: Context, rolls: dict[str, Roll], *, names_follow: bool = False) -> dict[str, Roll]:
+    """Tell what is known already, for zones need not wait for calls that tell nothing of them; returns what is left."""
     if context.tell is None:
         return rolls
-    context.tell(Inventory(rolls))
+    context.tell(Inventory(rolls, names_follow))
     return {}
 
 

@@ -171,13 +171,14 @@ def test_an_account_with_nothing_to_discover_is_not_asked() -> None:
     assert [COLLECTOR.wants(account(what)) for what in (SEARCH, SHIELD_ZONES, "shield_zone")] == [True, True, False]
 
 
-async def test_zones_are_told_before_their_rate_limits_are_asked_for() -> None:
+async def test_each_list_is_told_before_the_next_is_asked_for() -> None:
     caller = ScriptedCaller([FOUND, zones(3, 4), limits(55), limits(57)])
     told: list[tuple[Inventory, int]] = []
     context = replace(context_of(caller), tell=lambda inventory: told.append((inventory, len(caller.calls))))
     polled = await COLLECTOR.poll(context, account(SEARCH, SHIELD_ZONES, RATE_LIMITS))
-    assert [(sorted(inventory.rolls), calls) for inventory, calls in told] == [
-        (["cdn", "dns_zone", "script", "shield_zone"], 2)
+    assert [(sorted(inventory.rolls), inventory.names_follow, calls) for inventory, calls in told] == [
+        (["cdn", "dns_zone", "script"], True, 1),
+        (["shield_zone"], False, 2),
     ]
     assert list(rolls(polled)) == ["rate_limit"], "what was told is not told again"
 
