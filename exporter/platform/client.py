@@ -33,6 +33,9 @@ from exporter.platform.wire import Wire, unexpected_in
 T = TypeVar("T")
 
 CONNECT_SHARE = 0.5
+# What a poll sits out, seconds, however many others do. Longer ones, asked for by Retry-After, may keep only half of an
+# account's workers: where many targets are told to wait, the others must still be polled.
+SHORT_REST = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +97,8 @@ class Client:
         self._timeout = timeout
         self._observer = observer
         self._timing = timing
+        # Calls that sit out a wait before they are tried again.
+        self._resting = 0
         self._timeouts = {"connect": timeout * CONNECT_SHARE, "read": None, "write": None, "pool": None}
 
     async def aclose(self) -> None:
@@ -187,12 +192,21 @@ class Client:
                 if not error.retryable or operation.writes or attempt >= self._retry.attempts:
                     raise
                 wait = self._retry.wait(attempt, error.retry_after)
-                begins = self._timing.monotonic() + wait
-                if wait > self._retry.patience or (until is not None and begins + self._retry.shortest > until):
+                if wait > self._retry.patience or (until is not None and not self._can_rest(wait, until)):
                     raise
             self._observer.retried(operation.name)
             attempt += 1
-            await self._timing.sleep(wait)
+            self._resting += 1
+            try:
+                await self._timing.sleep(wait)
+            finally:
+                self._resting -= 1
+
+    def _can_rest(self, wait: float, until: float) -> bool:
+        """Whether a poll may sit out a wait: a retry must have time left, and polls of other targets their workers."""
+        if self._timing.monotonic() + wait + self._retry.shortest > until:
+            return False
+        return wait <= SHORT_REST or self._resting < self.budget.max_in_flight // 2
 
     async def _attempt(
         self, operation: Operation[T], request: httpx.Request, until: float | None, ends: float | None

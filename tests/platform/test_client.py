@@ -1,13 +1,15 @@
 """What a client tells its caller and its observer of a call that went its way."""
 
+import asyncio
 import gzip
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
 from exporter.platform import dns, search, shield
 from exporter.platform.body import BODY_LIMIT, ERROR_BODY_LIMIT
-from exporter.platform.errors import NotAvailable, NotFound, PlatformError, RateLimited
+from exporter.platform.errors import NotAvailable, NotFound, PlatformError, RateLimited, ServerError
 from tests.platform.bare import Line, RawRequest, bare_server, json_reply, reply, saying
 from tests.platform.clients import client_of
 
@@ -140,6 +142,34 @@ async def test_a_call_that_cannot_wait_for_the_accounts_pause_fails_without_a_re
         "the account is paused for another 600 s after a 429",
     )
     assert len(kit.heard.attempts) == 2
+
+
+@pytest.mark.parametrize(("asked", "given_up"), [("20", 3), ("1", 0)])
+async def test_polls_that_are_told_to_wait_long_keep_half_of_the_workers_at_most(asked: str, given_up: int) -> None:
+    rested, ended = asyncio.Event(), 0
+
+    async def rest(_seconds: float) -> None:
+        await rested.wait()
+
+    async def poll(zone: int) -> None:
+        nonlocal ended
+        try:
+            await dns.statistics(kit.client.until(kit.clock.now + 100), zone)
+        except ServerError as error:
+            assert error.retry_after == float(asked)  # noqa: PT017 - a poll that sits it out is answered
+            ended += 1
+
+    script = saying(*[reply(503, "", {"Retry-After": asked})] * 5, json_reply(GOOD))
+    async with bare_server(script) as server, client_of(server.url, attempts=2, max_in_flight=4) as kit:
+        kit.client._timing = replace(kit.client._timing, sleep=rest)
+        polls = [asyncio.create_task(poll(zone)) for zone in range(5)]
+        async with asyncio.timeout(5):
+            while ended + len(kit.heard.retries) < 5:  # noqa: ASYNC110 - no event tells of it
+                await asyncio.sleep(0)
+        assert (ended, len(kit.heard.retries)) == (given_up, 5 - given_up)
+        rested.set()
+        await asyncio.gather(*polls)
+    assert (ended, len(server.requests)) == (given_up, 10 - given_up)
 
 
 async def test_answers_of_any_kind_but_5xx_show_that_there_is_no_limit() -> None:
