@@ -21,7 +21,7 @@ from exporter.log import configure, logger
 from exporter.metric import FamilyInfo
 from exporter.platform import database
 from exporter.press import Press
-from exporter.schedule import Schedule
+from exporter.schedule import HandOver, Schedule
 from exporter.settings import Settings
 from exporter.shard import Shard
 from exporter.store import HEALTH, Store
@@ -214,7 +214,7 @@ class Daemon:
         return self._observers[account].is_up(self._schedule.intervals.shortest(account), timeout)
 
     def _build_schedule(
-        self, accounts: Mapping[str, Account], loop: asyncio.AbstractEventLoop, predecessor: Schedule | None
+        self, accounts: Mapping[str, Account], loop: asyncio.AbstractEventLoop, left: HandOver | None
     ) -> Schedule:
         return Schedule(
             wiring.plans(self.settings),
@@ -226,7 +226,7 @@ class Daemon:
             clocks=self._clocks,
             call_soon=loop.call_soon_threadsafe,
             changed=self._targets_changed,
-            predecessor=predecessor,
+            left=left,
         )
 
     def _targets_changed(self, change: Change) -> None:
@@ -330,7 +330,7 @@ class Daemon:
         self.settings = settings
         configure(settings.log.level, settings.log.format)
         change = self._registry.configure(wiring.selections(settings))
-        self._schedule = self._build_schedule(accounts, asyncio.get_running_loop(), former)
+        self._schedule = self._build_schedule(accounts, asyncio.get_running_loop(), former.hand_over())
         self._declare(accounts)
         self._targets_changed(change)
         for key, status in list(self._store.statuses()):

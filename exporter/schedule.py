@@ -12,18 +12,16 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from exporter.collector import Context, Inventory, Outcome, Polled, Target
 from exporter.due import Due, next_slot, phase
+from exporter.firsts import FIRST_RETRY_SECONDS, Firsts, waits_for_names
 from exporter.intervals import DATABASE_PREFIX, Account, Intervals, Plan, account_of
 from exporter.lane import Lane, Run
 from exporter.ledger import Ledger
 from exporter.log import logger
 from exporter.platform.budget import LONGEST_HONOURED_PAUSE
 from exporter.platform.errors import (
-    CredentialError,
     PlatformError,
     RateLimited,
     ServerError,
-    TransportError,
-    Unauthorized,
 )
 from exporter.settlement import Settlement
 from exporter.store import Store
@@ -34,11 +32,6 @@ TICKS_AN_INTERVAL = 60
 SHORTEST_TICK = 0.5
 LONGEST_TICK = 5.0
 PACE_SECONDS = 1.0
-# Where nobody answers the first discovery, as a platform that is down or a key that is wrong, it is tried again so
-# often before anything is polled without the names that it would have told.
-FIRST_TRIES = 5
-FIRST_RETRY_SECONDS = 10.0
-NAMED_BY_DISCOVERY = frozenset({"dns_zone", "script", "shield_zone"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +43,22 @@ class Clocks:
     utc: Callable[[], datetime]
 
 
-def _waits_for_names(target: Target) -> bool:
-    """Whether labels of a target carry names that the first discovery tells: its own, or those of what it lists."""
-    return target.kind == "account" or (target.kind in NAMED_BY_DISCOVERY and not target.name)
+@dataclass(frozen=True, slots=True)
+class HandOver:
+    """What a schedule leaves to the one that takes its place on a reload.
+
+    Attributes:
+        settlement: goes on as it is.
+        discovered: accounts whose first discovery has ended. Those whose key was refused are not among them: whoever
+            reloads has mended it.
+        durations: collector → seconds of its last poll.
+        due: collector → its interval, and when each target is due; what was cut off is not among them.
+    """
+
+    settlement: Settlement
+    discovered: frozenset[str]
+    durations: Mapping[str, float]
+    due: Mapping[str, tuple[float, dict[Target, tuple[float, int]]]]
 
 
 class Schedule:
@@ -68,8 +74,7 @@ class Schedule:
         clocks: the clocks.
         call_soon: hands a call over to the event loop, from any thread.
         changed: told when the targets have changed.
-        predecessor: the schedule that this one takes over from, which has stopped: a reload polls nothing before its
-            time but what it cut off.
+        left: what the schedule before this one left: a reload polls nothing before its time but what it cut off.
     """
 
     def __init__(
@@ -84,10 +89,9 @@ class Schedule:
         clocks: Clocks,
         call_soon: Callable[..., object],
         changed: Callable[[Change], None],
-        predecessor: "Schedule | None" = None,
+        left: "HandOver | None" = None,
     ) -> None:
         self.plans = {plan.collector.name: plan for plan in plans}
-        self.discovered: set[str] = set()
         self.last_tick = clocks.monotonic()
         self.next_due: dict[str, float] = {}
         self.durations: dict[str, float] = {}
@@ -100,20 +104,20 @@ class Schedule:
         self._sequence = itertools.count()
         self._due = {name: Due() for name in self.plans}
         self._paced = self.last_tick
-        self._settlement = Settlement(
-            registry, store, ledger, wall=clocks.wall, monotonic=clocks.monotonic, call_soon=call_soon
+        self._settlement = (
+            Settlement(registry, store, ledger, wall=clocks.wall, monotonic=clocks.monotonic, call_soon=call_soon)
+            if left is None
+            else left.settlement
         )
-        self._tries: dict[str, int] = {}
         self._unfinished: set[tuple[str, Target]] = set()
-        # Accounts of whose first discovery a part was answered.
-        self._begun: set[str] = set()
+        self._firsts = Firsts(self._discovered_accounts, () if left is None else left.discovered)
         self.intervals = Intervals(self.plans, self._accounts, registry.shard)
         starts = asyncio.Lock()
         self._lanes = {
             name: Lane(account.pace.max_in_flight, self._run, starts) for name, account in self._accounts.items()
         }
-        if predecessor is not None:
-            self._inherit(predecessor)
+        if left is not None:
+            self._inherit(left)
         self._settlement.running = self.plans.keys()
         self._scheduler = AsyncIOScheduler(job_defaults={"misfire_grace_time": None, "coalesce": True})
         self._scheduler.add_listener(self._tick_lost, EVENT_JOB_MISSED | EVENT_JOB_MAX_INSTANCES)
@@ -123,25 +127,29 @@ class Schedule:
         """The accounts and databases that are polled."""
         return self._accounts
 
-    def _inherit(self, predecessor: "Schedule") -> None:
-        # Its own kind: what a schedule keeps to itself it does not keep from its successor.
-        self.discovered = set(predecessor.discovered)
-        self.durations = {name: seconds for name, seconds in predecessor.durations.items() if name in self.plans}
-        self._settlement = predecessor._settlement  # noqa: SLF001
-        self._settlement.forget_removed()
-        # Whoever reloads after a key was refused has mended it.
-        refused = {name for name, account in predecessor.accounts.items() if account.client.credential.is_refused()}
-        for name in refused:
-            self._forget_discovery(name)
-        for name, plan in self.plans.items():
-            former = predecessor.plans.get(name)
-            if former is not None and former.interval == plan.interval:
-                known = predecessor._due[name].known  # noqa: SLF001
-                self._due[name].known = {
+    def hand_over(self) -> "HandOver":
+        """What is left to the schedule that takes this one's place; this one has stopped."""
+        refused = {name for name, account in self._accounts.items() if account.client.credential.is_refused()}
+        due = {
+            name: (
+                self.plans[name].interval,
+                {
                     target: when
-                    for target, when in known.items()
-                    if account_of(target) not in refused and (name, target) not in predecessor._unfinished  # noqa: SLF001
-                }
+                    for target, when in due.known.items()
+                    if account_of(target) not in refused and (name, target) not in self._unfinished
+                },
+            )
+            for name, due in self._due.items()
+        }
+        return HandOver(self._settlement, frozenset(self._firsts.over - refused), dict(self.durations), due)
+
+    def _inherit(self, left: "HandOver") -> None:
+        self._settlement.forget_removed()
+        self.durations = {name: seconds for name, seconds in left.durations.items() if name in self.plans}
+        for name, plan in self.plans.items():
+            interval, known = left.due.get(name, (0.0, {}))
+            if interval == plan.interval:
+                self._due[name].known = known
 
     def start(self) -> None:
         """Poll everything at once, limited by the budgets only, and go on by the intervals."""
@@ -187,11 +195,11 @@ class Schedule:
         plan, due = self.plans[name], self._due[name]
         if due.version != self._registry.version:
             self._take_targets(plan, due, now)
-        undiscovered = self._undiscovered() if name != "discovery" else set[str]()
+        undiscovered = self._firsts.missing() if name != "discovery" else set[str]()
         waiting: list[tuple[float, int, Target]] = []
         for at, turn, target in due.pop(now):
             # Its labels carry names that the account's first discovery will tell.
-            if target.account in undiscovered and _waits_for_names(target):
+            if target.account in undiscovered and waits_for_names(target):
                 waiting.append((at, turn, target))
             else:
                 self._enqueue(plan, due, target, at, now)
@@ -208,32 +216,19 @@ class Schedule:
         for name, account in self._accounts.items():
             if account.client.credential.is_renewed():
                 self._log.info("key has changed, polling at once", account=name)
-                self._forget_discovery(name)
+                self._firsts.forget(name)
                 for due in self._due.values():
                     for target in [target for target in due.known if account_of(target) == name]:
                         due.put(target, now, next(self._sequence))
 
-    def _forget_discovery(self, account: str) -> None:
-        # A discovery that was refused has told no names, and what is shown before it has none for ever.
-        self.discovered.discard(account)
-        self._begun.discard(account)
-        self._tries.pop(account, None)
-
-    def _undiscovered(self) -> set[str]:
+    def _discovered_accounts(self) -> set[str]:
         plan = self.plans.get("discovery")
-        if plan is None:
-            return set()
-        targets = self._registry.targets("account")
-        return {target.account for target in targets if plan.collector.wants(target)} - self.discovered
+        targets = self._registry.targets("account") if plan is not None else ()
+        return {target.account for target in targets if plan is not None and plan.collector.wants(target)}
 
     def all_discovered(self, silent: Collection[str] = ()) -> bool:
-        """Whether each account's first discovery has ended, well or not.
-
-        Args:
-            silent: accounts that do not answer. Of these it has ended with the first try, though others follow: one
-                account that is down must not keep the rest from being ready.
-        """
-        return self._undiscovered() <= self._tries.keys() & set(silent)
+        """Whether each account's first discovery has ended, well or not; see `Firsts.are_over`."""
+        return self._firsts.are_over(silent)
 
     def _take_targets(self, plan: Plan, due: Due, now: float) -> None:
         due.version = self._registry.version
@@ -308,8 +303,8 @@ class Schedule:
         self.durations[run.collector.name] = seconds
         self._telemetry.duration.labels(run.collector.name).set(seconds)
         plan = self.plans[run.collector.name]
-        if run.collector.name == "discovery":
-            self._note_discovery(run.target, polled)
+        if plan.collector.name == "discovery" and self._firsts.ended(run.target.account, polled.outcomes[0].error):
+            self._due["discovery"].put(run.target, self._clocks.monotonic() + FIRST_RETRY_SECONDS, next(self._sequence))
         if polled.found is not None:
             self._found(run.target.account, polled.found)
         now = polled.date or self._clocks.utc()
@@ -325,23 +320,9 @@ class Schedule:
             self._registry.show(outcome.target)
             self._settle_one(plan, outcome, now, seconds)
 
-    def _note_discovery(self, target: Target, polled: Polled) -> None:
-        """Note that an account's first discovery has ended, unless nobody answered it and it is tried again soon."""
-        account, error = target.account, polled.outcomes[0].error
-        is_unanswered = isinstance(error, TransportError | Unauthorized | CredentialError)
-        is_unanswered = is_unanswered and account not in self._begun
-        if account in self.discovered or not is_unanswered or self._tries.get(account, 0) >= FIRST_TRIES:
-            self.discovered.add(account)
-            return
-        self._tries[account] = self._tries.get(account, 0) + 1
-        self._due["discovery"].put(target, self._clocks.monotonic() + FIRST_RETRY_SECONDS, next(self._sequence))
-
     def _found(self, account: str, found: Inventory) -> None:
         """Take over which resources an account has, and poll what is new."""
-        if found.names_follow:
-            self._begun.add(account)
-        elif found.rolls:
-            self.discovered.add(account)
+        self._firsts.told(account, found)
         change = self._registry.apply(account, found)
         for target in change.removed:
             self._log.info("target removed", account=target.account, target=target.key, name=target.name)

@@ -19,7 +19,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"collector", "statefile", "history"}),
     frozenset({"collectors", "lane", "spool", "due"}),
     frozenset({"store", "ledger", "telemetry", "sandbox", "dashboards", "targets", "charted"}),
-    frozenset({"segments", "baselines", "settlement", "intervals"}),
+    frozenset({"segments", "baselines", "settlement", "intervals", "firsts"}),
     frozenset({"exposition", "schedule", "backfill"}),
     frozenset({"press"}),
     frozenset({"web", "wiring"}),

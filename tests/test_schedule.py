@@ -7,11 +7,12 @@ from structlog.testing import capture_logs
 
 from exporter.collector import Target
 from exporter.due import phase
+from exporter.firsts import FIRST_RETRY_SECONDS, FIRST_TRIES
 from exporter.ledger import Entry, Publish
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.keys import API_KEY
 from exporter.sandbox.world import World
-from exporter.schedule import FIRST_RETRY_SECONDS, FIRST_TRIES, PACE_SECONDS
+from exporter.schedule import PACE_SECONDS
 from tests.rig import START, rig
 
 DNS_ONLY = {"scripts": {"discover": False}, "shield_zones": {"discover": False}}
@@ -54,7 +55,7 @@ def test_phases_fill_the_interval_evenly() -> None:
 
 
 async def test_a_poll_that_has_not_ended_is_not_begun_again_and_the_missed_run_is_counted() -> None:
-    async with rig(account=DNS_ONLY, world=world()) as rigged:
+    async with rig(account={**DNS_ONLY, "timeout": 1}, world=world()) as rigged:
         rigged.faults.add({"kind": "stall", "point": "start", "path": "/dnszone/102/statistics"})
         rigged.clock.now += 451
         rigged.schedule.tick("dns_statistics")
@@ -160,7 +161,7 @@ async def test_a_zone_is_removed_when_two_complete_listings_do_not_name_it() -> 
 async def test_a_new_zone_is_polled_while_rate_limits_are_still_being_listed() -> None:
     small = world()
     # The listing stalls for longer than anything else here takes.
-    async with rig(account={"timeout": 5.0}, world=small) as rigged:
+    async with rig(world=small) as rigged:
         rigged.faults.add({"kind": "stall", "point": "start", "path_regex": "/shield/metrics/rate-limits/.*"})
         new = Target("main", "dns_zone", str(small.dns.add_zone("new.example")))
         rigged.clock.now += 901
