@@ -123,7 +123,7 @@ def configuration(url: str, collectors: Mapping[str, object], **account: object)
         "name": "main",
         "base_url": url,
         "api_key": keys.API_KEY,
-        "timeout": 0.2,
+        "timeout": 10.0,
         "budget": {"requests_per_second": 10000, "max_in_flight": 8},
         **account,
     }
