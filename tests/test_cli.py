@@ -1,6 +1,7 @@
 """The command line as a whole."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -95,6 +96,38 @@ def test_a_reader_that_has_read_enough_is_no_reason_for_a_trace() -> None:
         process.stdout.read(10)
         process.stdout.close()
         assert process.stderr.read() == b""
+
+
+@pytest.mark.parametrize("words", ["call --list", "metrics"])
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_closed_stream_is_no_reason_for_a_trace(words: str, closed: str) -> None:
+    ended = subprocess.run(
+        ["sh", "-c", f'"$@" {words} {closed}', "sh", *PROGRAM], capture_output=True, check=False, env=clean()
+    )
+    assert (ended.stderr, ended.returncode) == (b"", 0)
+    assert bool(ended.stdout) == (">&-" not in closed.split())
+
+
+def test_what_is_logged_to_a_closed_stream_goes_nowhere() -> None:
+    """Not into the file or the socket that was opened first, which would have the stream's number."""
+    code = (
+        "import os, tempfile, exporter.__main__ as program; program._fill_closed_streams()\n"
+        "with tempfile.TemporaryFile() as file: os.write(2, b'said'); raise SystemExit(os.fstat(file.fileno()).st_size)"
+    )
+    ended = subprocess.run(["sh", "-c", '"$@" 2>&-', "sh", sys.executable, "-c", code], check=False, env=clean())
+    assert ended.returncode == 0
+
+
+def test_whether_a_configuration_may_be_read_is_seen_when_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that may not be is the configuration's fault (1), as where the variable names it, and no misuse (2)."""
+    config = tmp_path / "edge.yml"
+    config.write_text("collecters: {}\n")
+    monkeypatch.setattr(os, "access", lambda *_, **__: False)
+    ended = invoke("check", "--offline", "--config", config)
+    assert ended.code == 1
+    assert "did you mean 'collectors'?" in ended.err
 
 
 def test_a_full_disk_is_one_clear_line() -> None:

@@ -27,7 +27,8 @@ def settings_options(known: tuple[Flag, ...]) -> Callable[[C], C]:
             )
         return click.option(
             "--config",
-            type=click.Path(path_type=Path),
+            # Whether it can be read is seen when it is, and said as of the file that the variable names.
+            type=click.Path(path_type=Path, readable=False),
             default=None,
             help="The configuration file (YAML); EDGE_EXPORTER_CONFIG names it, too.",
         )(function)
