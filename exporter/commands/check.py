@@ -51,24 +51,21 @@ def command(config: Path | None, *, offline: bool, **given: Any) -> None:  # noq
         return
     with _progress() as progressed:
         verdicts = interruptible.run(Trial(settings, real_clocks(), progressed).run())
-    click.echo(render(report.rows(verdicts), terminal_width()))
-    click.echo()
-    for line in report.appetites(verdicts):
-        click.echo(line)
-    warnings = _warn(settings, verdicts, file)
+    warnings = _warnings(settings, verdicts, file)
     count = report.faults(verdicts)
     told = [_counted(report.polls(verdicts), "poll"), _counted(count, "fault")]
-    click.echo(f"{', '.join([*told, _counted(warnings, 'warning')] if warnings else told)}.")
+    if warnings:
+        told.append(_counted(len(warnings), "warning"))
+    table = render(report.rows(verdicts), terminal_width())
+    # In one piece: a reader that takes the first line alone (`| head -1`) does not change the exit code.
+    click.echo("\n".join([table, "", *report.appetites(verdicts), *warnings, f"{', '.join(told)}."]))
     if count:
         raise SystemExit(FAULT)
 
 
-def _warn(settings: Settings, verdicts: Sequence[Verdict], file: MarkedFile) -> int:
-    """Print what selects nothing, and return how much of it there is."""
-    warnings = idle(settings, verdicts, file)
-    for warning in warnings:
-        click.echo(f"warning: {one_line(str(warning))}")
-    return len(warnings)
+def _warnings(settings: Settings, verdicts: Sequence[Verdict], file: MarkedFile) -> list[str]:
+    """What selects nothing, a line each."""
+    return [f"warning: {one_line(str(warning))}" for warning in idle(settings, verdicts, file)]
 
 
 def _print_offline(settings: Settings, file: MarkedFile) -> None:
@@ -81,9 +78,8 @@ def _print_offline(settings: Settings, file: MarkedFile) -> None:
     click.echo(f"The configuration is valid: {', '.join(counts)}.")
     click.echo("Nothing was contacted; of the targets, those that discovery would find are not counted:")
     verdicts = Trial(settings, real_clocks(), lambda _name, _done, _all: None).foresee()
-    for line in report.appetites(verdicts):
+    for line in [*report.appetites(verdicts), *_warnings(settings, verdicts, file)]:
         click.echo(line)
-    _warn(settings, verdicts, file)
 
 
 def _counted(number: int, one: str, many: str = "") -> str:

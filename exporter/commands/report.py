@@ -176,6 +176,9 @@ def _barrier_row(verdict: Verdict, barrier: PlatformError) -> Row:
             words = str(barrier)
         case TransportError():
             words = f"the {'database' if is_database else 'platform'} is not reached: {barrier}"
+        case NotFound():
+            setting = "url" if is_database else "base_url"
+            words = f"all that was tried fails: {barrier}; see whether the path of {setting} is right"
         case _:
             words = f"all that was tried fails: {barrier}"
     untried = sum(verdict.untried.values())

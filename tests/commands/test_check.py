@@ -2,6 +2,7 @@
 
 import re
 import signal
+import subprocess
 from textwrap import dedent
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from exporter.sandbox import keys
 from tests.commands.conftest import Configure, Nobody
 from tests.commands.platform import Platform, running
-from tests.commands.shell import invoke, process
+from tests.commands.shell import PROGRAM, clean, invoke, process
 from tests.commands.terminal import type_in
 
 ACCOUNT = """\
@@ -163,12 +164,28 @@ def test_a_base_url_that_answers_everything_with_404_is_one_line(platform: Platf
     assert ended.out.splitlines()[1:] == [
         (
             "main                account/main        failed  all that was tried fails: "
-            "the platform answered 404: Not Found"
+            "the platform answered 404: Not Found; see whether the path of base_url is right"
         ),
         "",
         "3 polls, 1 fault.",
     ]
     assert ended.code == 1
+
+
+def test_a_reader_of_the_first_line_alone_does_not_change_the_exit_code(
+    platform: Platform, configure: Configure
+) -> None:
+    path = configure(ACCOUNT, url=platform.url, key=keys.API_KEY)
+    code = '{ "$@"; echo "ended with $?" >&2; } | head -1'
+    ended = subprocess.run(
+        ["sh", "-c", code, "sh", *PROGRAM, "check", "--config", path],
+        capture_output=True,
+        check=True,
+        env=clean(),
+        text=True,
+    )
+    assert ended.stdout.startswith("ACCOUNT")
+    assert ended.stderr == "ended with 0\n"
 
 
 def test_a_key_whose_file_has_gone_says_so(platform: Platform, configure: Configure) -> None:
