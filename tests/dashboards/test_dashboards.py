@@ -204,7 +204,8 @@ def test_panels_do_not_overlap_and_leave_no_holes(page: Page) -> None:
             height = max(height, box["y"] + box["h"])
 
     assert {cell: count for cell, count in cells.items() if count > 1} == {}
-    assert {(x, y) for x in range(GRID) for y in range(height)} - cells.keys() == set()
+    empty = {(x, y) for x in range(GRID) for y in range(height)} - cells.keys()
+    assert empty == set(), f"the widths of the panels beside each other do not add up to {GRID}"
 
 
 @every_page
