@@ -133,7 +133,7 @@ class Ledger:
             try:
                 self._lock = StateLock(self._path)
             except OSError as error:
-                self._failed("state file not usable", error)
+                self._failed("state file not usable, counters stand still until it is", error)
             else:
                 self._open_file(self._path)
         self._thread = threading.Thread(target=self._run, name="ledger", daemon=True)
@@ -221,7 +221,7 @@ class Ledger:
         try:
             is_taken = self._hold_lock(self._path)
         except (OSError, StateLockedError) as error:
-            self._failed("state file not usable", error)
+            self._failed("state file not usable, counters stand still until it is", error)
             return False
         if self._file is not None and (is_taken or self._file.is_lost()):
             # Without the lock another exporter may have come and gone: what it wrote is read again.
@@ -256,7 +256,7 @@ class Ledger:
                 self._file = self._read_file(path)
         except (sqlite3.Error, ValueError, OSError) as error:
             # Read-only, locked by a backup, or no space: serve on, and try again later.
-            self._failed("state file not usable", error)
+            self._failed("state file not usable, counters stand still until it is", error)
 
     def _put_aside(self, path: Path, error: Exception) -> None:
         now = self._clock()

@@ -35,8 +35,9 @@ def command(config: Path | None, **given: Any) -> None:  # noqa: ANN401 - the fl
 
     SIGHUP reads the configuration anew. SIGTERM and SIGINT (Ctrl-C) end it within five seconds.
 
-    Exit codes: 0 it was told to end; 1 it could not start, because of the configuration, the address or the state
-    file, and standard error says why; 2 a flag does not exist.
+    Exit codes: 0 it was told to end; 1 it could not start, because of the configuration, the address or another
+    exporter on its state file, and standard error says why; 2 a flag does not exist. A state file that cannot be
+    written does not stop it: it serves, logs it, and counters stand still until it can.
     """
 
     def read() -> Settings:

@@ -308,7 +308,10 @@ def test_a_folder_that_cannot_be_used_serves_no_counter_until_it_can(tmp_path: P
         assert book.heard.is_up() is False
         folder.unlink()
         assert book.poll(50) == 10
-    assert [line["event"] for line in logs] == ["state file not usable", "state saved again"]
+    assert [line["event"] for line in logs] == [
+        "state file not usable, counters stand still until it is",
+        "state saved again",
+    ]
 
 
 def test_a_state_file_that_is_a_folder_serves_no_counter(path: Path) -> None:
