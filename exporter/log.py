@@ -2,6 +2,7 @@
 
 import logging
 import sys
+from collections.abc import Mapping
 from typing import Literal, TextIO
 
 import structlog
@@ -33,7 +34,7 @@ def configure(level: Level, form: Literal["auto", "console", "json"] = "auto", s
     render: list[structlog.typing.Processor] = (
         [structlog.dev.ConsoleRenderer(colors=out.isatty())]
         if console
-        else [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
+        else [structlog.processors.format_exc_info, _what_it_is_first, structlog.processors.JSONRenderer()]
     )
     structlog.configure(
         processors=[*shared, *render],
@@ -51,6 +52,12 @@ def configure(level: Level, form: Literal["auto", "console", "json"] = "auto", s
     root.handlers[:] = [handler]
     # The libraries' own chatter is never about a target, and at debug level some of it would show headers.
     root.setLevel(max(_LEVELS[level], logging.WARNING))
+
+
+def _what_it_is_first(_logger: object, _method: str, line: structlog.typing.EventDict) -> Mapping[str, object]:
+    """When, how bad and what, before the facts: a line in a terminal's width still says what it is about."""
+    first = [name for name in ("timestamp", "level", "event") if name in line]
+    return {name: line[name] for name in dict.fromkeys((*first, *line))}
 
 
 def logger() -> structlog.typing.FilteringBoundLogger:

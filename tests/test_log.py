@@ -20,6 +20,7 @@ def test_elsewhere_than_on_a_terminal_each_line_is_json_with_the_facts_as_keys()
     configure("info", "auto", out)
     logger().warning("target fails", target="dns_zone/102", reason="timeout")
     line = json.loads(out.getvalue())
+    assert list(line)[:3] == ["timestamp", "level", "event"]
     assert line.pop("timestamp").endswith("Z")
     assert line == {"event": "target fails", "level": "warning", "target": "dns_zone/102", "reason": "timeout"}
 
