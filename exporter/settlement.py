@@ -12,7 +12,8 @@ from exporter.platform.errors import NotAvailable, NotFound, PlatformError
 from exporter.store import Store
 from exporter.targets import Registry
 
-CHART_DAYS = 31
+# The platform's window spans a day or two more, of which the oldest may be cut off within the day.
+CHART_DAYS = 30
 
 
 class Settlement:
