@@ -1,6 +1,7 @@
 """When targets are polled, and what becomes of their polls."""
 
 import asyncio
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from structlog.testing import capture_logs
@@ -52,6 +53,18 @@ def test_phases_fill_the_interval_evenly() -> None:
     phases = sorted(phase("dns_statistics", Target("main", "dns_zone", str(number)), 300.0) for number in range(3000))
     quarters = [sum(start <= at < start + 75 for at in phases) for start in (0, 75, 150, 225)]
     assert all(650 < count < 850 for count in quarters), quarters
+
+
+async def test_a_zones_chart_is_of_thirty_whole_days() -> None:
+    async with rig(account=DNS_ONLY, world=world()) as rigged:
+        (chart,) = (
+            status.chart
+            for key, status in rigged.store.statuses()
+            if (key.collector, status.target.id) == ("dns_statistics", "101")
+        )
+        today = datetime.fromtimestamp(START, UTC).date()
+        days = [today - timedelta(days=ago) for ago in reversed(range(30))]
+        assert list(chart) == [rigged.world.dns.true_queries(101, day) for day in days]
 
 
 async def test_a_poll_that_has_not_ended_is_not_begun_again_and_the_missed_run_is_counted() -> None:
