@@ -13,6 +13,8 @@ from exporter.settings.values import Metavar, parse_path
 _LARGEST_FILE = 65_536
 _SHORTEST_KEY = 24
 _NO_HEADER_VALUE = re.compile(r"[^\x20-\x7e]")
+# Left over from a shell or an environment file; no platform gives out such a key.
+_QUOTED = re.compile(r"""(["']).*\1""")
 _NO_HEADER = "a line break or another character that an HTTP header cannot carry"
 
 
@@ -29,7 +31,8 @@ def read_secret(path: Path) -> SecretStr:
     """The secret that a file holds, without the blanks and line breaks around it.
 
     Raises:
-        SecretFileError: The file cannot be read, is empty, or holds what an HTTP header cannot carry.
+        SecretFileError: The file cannot be read, is empty, or holds what an HTTP header cannot carry or what stands in
+            quotes.
     """
     try:
         with path.open("rb") as file:
@@ -46,6 +49,8 @@ def read_secret(path: Path) -> SecretStr:
         raise SecretFileError(path, "is empty")
     if _NO_HEADER_VALUE.search(text):
         raise SecretFileError(path, f"holds {_NO_HEADER}")
+    if _QUOTED.fullmatch(text):
+        raise SecretFileError(path, "holds quotes around the secret, which would be sent with it")
     return SecretStr(text)
 
 
@@ -61,6 +66,8 @@ def parse_secret(value: object) -> SecretStr | None:
         raise refused("is empty")
     if _NO_HEADER_VALUE.search(text):
         raise refused(f"holds {_NO_HEADER}")
+    if _QUOTED.fullmatch(text):
+        raise refused("holds quotes around the secret, which would be sent with it")
     return SecretStr(text)
 
 

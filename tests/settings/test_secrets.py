@@ -61,6 +61,7 @@ def test_a_key_file_that_goes_is_named_by_the_error(tmp_path: Path) -> None:
         (b" \n\t\n", "is empty"),
         (b"two\nlines", "holds a line break or another character that an HTTP header cannot carry"),
         (b"caf\xc3\xa9", "holds a line break or another character that an HTTP header cannot carry"),
+        (b'"hunter2"\n', "holds quotes around the secret, which would be sent with it"),
         (b"\xff\xfe", "is not UTF-8 text"),
         (b"x" * 70_000, "is too large to be a secret"),
     ],
@@ -91,6 +92,10 @@ def test_a_directory_is_no_secret(tmp_path: Path) -> None:
         (
             f'api_key: "{SECRET}\\u00e9"',
             "config.yml:4: accounts[0].api_key: holds a line break or another character that an HTTP header cannot carry",
+        ),
+        (
+            f"""api_key: "'{SECRET}'\"""",
+            "config.yml:4: accounts[0].api_key: holds quotes around the secret, which would be sent with it",
         ),
         (f"api_key: [{SECRET}]", "config.yml:4: accounts[0].api_key: expected text"),
         (f"apikey: {SECRET}", "config.yml:4: accounts[0].apikey: unknown key; did you mean 'api_key'?"),
