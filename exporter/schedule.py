@@ -58,7 +58,7 @@ class HandOver:
     settlement: Settlement
     discovered: frozenset[str]
     durations: Mapping[str, float]
-    due: Mapping[str, tuple[float, dict[Target, tuple[float, int]]]]
+    due: Mapping[str, tuple[float, Mapping[Target, tuple[float, int]]]]
 
 
 class Schedule:
@@ -149,7 +149,8 @@ class Schedule:
         for name, plan in self.plans.items():
             interval, known = left.due.get(name, (0.0, {}))
             if interval == plan.interval:
-                self._due[name].known = known
+                # Turns are counted anew, and of two entries for one moment the turn decides.
+                self._due[name].known = {target: (at, next(self._sequence)) for target, (at, _) in known.items()}
 
     def start(self) -> None:
         """Poll everything at once, limited by the budgets only, and go on by the intervals."""
