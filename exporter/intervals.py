@@ -85,7 +85,7 @@ class Intervals:
 
     def effective(self, plan: Plan, target: Target) -> float:
         """Seconds between two polls of a target, as its account's pace allows."""
-        return self.configured(plan, target) * self._stretch(account_of(target), plan.collector.name)
+        return self.configured(plan, target) * self.stretch(account_of(target), plan.collector.name)
 
     def lifetime(self, plan: Plan, target: Target) -> float:
         """Seconds for which what a poll told is believed."""
@@ -99,15 +99,15 @@ class Intervals:
 
     def slowest(self, collector: str) -> float:
         """The effective interval of a collector, in the account that stretches it most."""
-        stretches = (self._stretch(account, collector) for account, polls in self._polls.items() if collector in polls)
+        stretches = (self.stretch(account, collector) for account, polls in self._polls.items() if collector in polls)
         return self._plans[collector].interval * max(stretches, default=1.0)
 
     def shortest(self, account: str) -> float:
         """The shortest effective interval at which anything of an account is polled; 0 where nothing is."""
         polls = self._polls.get(account, {})
-        return min((self._plans[name].interval for name in polls), default=0.0) * self._stretch(account)
+        return min((self._plans[name].interval for name in polls), default=0.0) * self.stretch(account)
 
-    def _stretch(self, account: str, collector: str = "") -> float:
+    def stretch(self, account: str, collector: str = "") -> float:
         """By how much an account's pace stretches intervals; those of discovery less than others."""
         known = self._accounts.get(account)
         stretch = known.pace.stretch(self._polls.get(account, {})) if known is not None else 1.0

@@ -32,6 +32,8 @@ TICKS_AN_INTERVAL = 60
 SHORTEST_TICK = 0.5
 LONGEST_TICK = 5.0
 PACE_SECONDS = 1.0
+# A slot is at most so many intervals away.
+LATEST_SLOT = 1.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +55,14 @@ class HandOver:
             reloads has mended it.
         durations: collector → seconds of its last poll.
         due: collector → its interval, and when each target is due; what was cut off is not among them.
+        deferred: collector and target, where the platform asked to be left alone until then.
     """
 
     settlement: Settlement
     discovered: frozenset[str]
     durations: Mapping[str, float]
     due: Mapping[str, tuple[float, Mapping[Target, tuple[float, int]]]]
+    deferred: frozenset[tuple[str, Target]]
 
 
 class Schedule:
@@ -110,6 +114,10 @@ class Schedule:
             else left.settlement
         )
         self._unfinished: set[tuple[str, Target]] = set()
+        # What the platform asked to be left alone, until its next poll.
+        self._deferred: set[tuple[str, Target]] = set()
+        # Collector and account → the longest stretch of the interval since it last was far shorter.
+        self._stretched: dict[tuple[str, str], float] = {}
         self._firsts = Firsts(self._discovered_accounts, () if left is None else left.discovered)
         self.intervals = Intervals(self.plans, self._accounts, registry.shard)
         starts = asyncio.Lock()
@@ -141,10 +149,12 @@ class Schedule:
             )
             for name, due in self._due.items()
         }
-        return HandOver(self._settlement, frozenset(self._firsts.over - refused), dict(self.durations), due)
+        discovered = frozenset(self._firsts.over - refused)
+        return HandOver(self._settlement, discovered, dict(self.durations), due, frozenset(self._deferred))
 
     def _inherit(self, left: "HandOver") -> None:
         self._settlement.forget_removed()
+        self._deferred = set(left.deferred)
         self.durations = {name: seconds for name, seconds in left.durations.items() if name in self.plans}
         for name, plan in self.plans.items():
             interval, known = left.due.get(name, (0.0, {}))
@@ -209,8 +219,27 @@ class Schedule:
         self.next_due[name] = now + plan.interval if earliest is None else earliest
         if now - self._paced >= PACE_SECONDS:
             self._show_pace(now)
+            self._catch_up(now)
             self._greet_renewed(now)
             self._settlement.chronicle.sum_up()
+
+    def _catch_up(self, now: float) -> None:
+        """Bring forward what was put off by long intervals that are short again, as after a pause of the account."""
+        for plan, account in itertools.product(self.plans.values(), self._accounts):
+            mark = (plan.collector.name, account)
+            stretch, longest = self.intervals.stretch(account, plan.collector.name), self._stretched.get(mark, 1.0)
+            self._stretched[mark] = max(stretch, longest)
+            if stretch <= longest / 2:
+                self._stretched[mark] = stretch
+                self._bring_forward(plan, account, now)
+
+    def _bring_forward(self, plan: Plan, account: str, now: float) -> None:
+        name, due = plan.collector.name, self._due[plan.collector.name]
+        for target, (at, _) in list(due.known.items()):
+            interval = self.intervals.effective(plan, target)
+            is_late = at - now > LATEST_SLOT * interval
+            if is_late and account_of(target) == account and (name, target) not in self._deferred:
+                due.put(target, self._next_slot(plan, target, interval, now), next(self._sequence))
 
     def _greet_renewed(self, now: float) -> None:
         """Poll what an account has at once where its key was refused and is another one now."""
@@ -243,6 +272,7 @@ class Schedule:
 
     def _enqueue(self, plan: Plan, due: Due, target: Target, at: float, now: float) -> None:
         interval = self.intervals.effective(plan, target)
+        self._deferred.discard((plan.collector.name, target))
         following = self._next_slot(plan, target, interval, now)
         due.put(target, following, next(self._sequence))
         missed = int((now - at) // interval)
@@ -350,6 +380,7 @@ class Schedule:
         until = self._clocks.monotonic() + seconds
         if target in due.known and due.known[target][0] < until:
             due.put(target, until, next(self._sequence))
+            self._deferred.add((plan.collector.name, target))
 
     def polls(self, collector: str, target: Target) -> bool:
         """Whether a collector polls a target."""

@@ -296,6 +296,26 @@ async def test_intervals_stretch_when_the_budget_does_not_carry_them() -> None:
         assert rigged.schedule.intervals.lifetime(plan, Target("main", "dns_zone", "101")) == 3 * effective
 
 
+async def test_when_a_slow_platform_is_quick_again_nothing_waits_out_the_long_intervals() -> None:
+    async with rig(account=DNS_ONLY, world=world(zones=40)) as rigged:
+        pace, due = rigged.schedule.accounts["main"].pace, rigged.schedule._due["dns_statistics"]
+        # As if every call took five minutes: eight at a time make the intervals very long.
+        pace.seconds = 300.0
+        for _ in range(2):
+            await rigged.turn(450)
+            pace.seconds = 300.0
+        await rigged.turn(PACE_SECONDS)
+        kept = next(iter(due.known))
+        rigged.schedule._defer(rigged.schedule.plans["dns_statistics"], kept, 9000.0)
+        assert max(at for at, _ in due.known.values()) - rigged.clock.now > 600
+        pace.seconds = 0.01
+        await rigged.turn(PACE_SECONDS)
+        waits = {target: at - rigged.clock.now for target, (at, _) in due.known.items()}
+        # What the platform asked for stands.
+        assert waits.pop(kept) > 8000
+        assert max(waits.values()) <= 450
+
+
 async def test_breaking_code_in_one_poll_ends_with_that_poll() -> None:
     async with rig(account=DNS_ONLY, world=world()) as rigged:
         collector = rigged.schedule.plans["dns_statistics"].collector
