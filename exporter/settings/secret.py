@@ -45,13 +45,18 @@ def read_secret(path: Path) -> SecretStr:
         text = raw.decode("utf-8-sig").strip()
     except UnicodeDecodeError:
         raise SecretFileError(path, "is not UTF-8 text") from None
-    if not text:
-        raise SecretFileError(path, "is empty")
-    if _NO_HEADER_VALUE.search(text):
-        raise SecretFileError(path, f"holds {_NO_HEADER}")
-    if _QUOTED.fullmatch(text):
-        raise SecretFileError(path, "holds quotes around the secret, which would be sent with it")
+    if problem := _problem(text):
+        raise SecretFileError(path, problem)
     return SecretStr(text)
+
+
+def _problem(text: str) -> str:
+    """Why a text cannot be sent as a secret; empty where it can."""
+    if not text:
+        return "is empty"
+    if _NO_HEADER_VALUE.search(text):
+        return f"holds {_NO_HEADER}"
+    return "holds quotes around the secret, which would be sent with it" if _QUOTED.fullmatch(text) else ""
 
 
 def parse_secret(value: object) -> SecretStr | None:
@@ -62,12 +67,8 @@ def parse_secret(value: object) -> SecretStr | None:
     if not isinstance(text, str):
         raise refused("expected text")
     text = text.strip()
-    if not text:
-        raise refused("is empty")
-    if _NO_HEADER_VALUE.search(text):
-        raise refused(f"holds {_NO_HEADER}")
-    if _QUOTED.fullmatch(text):
-        raise refused("holds quotes around the secret, which would be sent with it")
+    if problem := _problem(text):
+        raise refused(problem)
     return SecretStr(text)
 
 
