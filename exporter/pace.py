@@ -16,7 +16,7 @@ class Pace:
     Attributes:
         rate: requests a second that the budget gives at the moment.
         max_in_flight: calls at once.
-        seconds: how long a call takes of late.
+        seconds: how long a call takes of late, without its wait for the budget.
         calls: collector → calls that one of its polls makes of late.
     """
 
@@ -26,7 +26,13 @@ class Pace:
     calls: dict[str, float] = field(default_factory=dict)
 
     def note(self, collector: str, calls: int, seconds: float) -> None:
-        """Take in a poll that made `calls` calls in `seconds`."""
+        """Take in a poll.
+
+        Args:
+            collector: whose poll it was.
+            calls: how many calls it made.
+            seconds: how long they took together, without their waits for the budget.
+        """
         if not calls:
             return
         known = self.calls.get(collector)

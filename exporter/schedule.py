@@ -312,14 +312,12 @@ class Schedule:
             self._settle(run, Polled((Outcome(target, error=fault),)), self._clocks.monotonic() - began)
 
     async def _poll(self, run: Run) -> Polled:
-        began = self._clocks.monotonic()
         account = self._accounts[account_of(run.target)]
         caller = account.client.until(run.until)
         context = Context(
             caller,
             self._registry,
             self._clocks.utc(),
-            self._clocks.monotonic,
             owns=self._registry.owns,
             tell=partial(self._found, run.target.account),
         )
@@ -327,7 +325,7 @@ class Schedule:
             polled = await run.collector.poll(context, run.target)
         except PlatformError as error:
             polled = Polled((Outcome(run.target, error=error),))
-        account.pace.note(run.collector.name, caller.calls, self._clocks.monotonic() - began)
+        account.pace.note(run.collector.name, caller.calls, caller.seconds)
         return polled
 
     def _settle(self, run: Run, polled: Polled, seconds: float) -> None:
