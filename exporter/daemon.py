@@ -86,7 +86,12 @@ class Daemon:
         rows = dict(self._ledger.remembered())
         names = {key[1:]: row.name for key, row in rows.items() if row.name}
         self._registry = Registry(self._shard, names)
-        self._store = Store(self._clocks.wall, self._clocks.monotonic, self._remembered)
+        self._store = Store(
+            self._clocks.wall,
+            self._clocks.monotonic,
+            self._remembered,
+            lambda collector, target: self._schedule.lifetime(collector, target),
+        )
         self._press = self._build_press()
         self._registry.configure(wiring.selections(self.settings))
         # They belong to another shard now, which counts them from its own first sight.

@@ -88,7 +88,7 @@ class Intervals:
         return self.configured(plan, target) * self.stretch(account_of(target), plan.collector.name)
 
     def lifetime(self, plan: Plan, target: Target) -> float:
-        """Seconds for which what a poll told is believed."""
+        """Seconds for which a poll is believed, by the interval that is in force at the moment."""
         if plan.stale_after is not None:
             return plan.stale_after
         return STALE_INTERVALS * self.effective(plan, target)

@@ -380,6 +380,11 @@ class Schedule:
             due.put(target, until, next(self._sequence))
             self._deferred.add((plan.collector.name, target))
 
+    def lifetime(self, collector: str, target: Target) -> float:
+        """Seconds for which a poll of a target is believed at the moment; 0 where the collector is not run."""
+        plan = self.plans.get(collector)
+        return 0.0 if plan is None else self.intervals.lifetime(plan, target)
+
     def polls(self, collector: str, target: Target) -> bool:
         """Whether a collector polls a target."""
         return collector in self._due and target in self._due[collector].known

@@ -154,7 +154,7 @@ async def rig(
     ledger = Ledger(None, telemetry, clock=made.clock.now, linger=0)
     ledger.open()
     registry = Registry(shard or Shard())
-    store = Store(clocks.wall, clock)
+    store = Store(clocks.wall, clock, lifetime=lambda collector, target: schedule.lifetime(collector, target))
     exposition = Exposition(telemetry.exposed())
     plans = wiring.plans(settings)
     exposition.declare([*families([plan.collector for plan in plans]), *HEALTH])
