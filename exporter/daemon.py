@@ -90,7 +90,7 @@ class Daemon:
             self._clocks.wall,
             self._clocks.monotonic,
             self._remembered,
-            lambda collector, target: self._schedule.lifetime(collector, target),
+            self._lifetime,
         )
         self._press = self._build_press()
         self._registry.configure(wiring.selections(self.settings))
@@ -163,6 +163,9 @@ class Daemon:
     def _remembered(self, collector: str, target: Target) -> float:
         row = self._ledger.remembered().get((collector, target.account, target.kind, target.id))
         return row.success if row is not None else 0.0
+
+    def _lifetime(self, collector: str, target: Target) -> float:
+        return self._schedule.lifetime(collector, target)
 
     def _build_press(self) -> Press:
         series = self.settings.series

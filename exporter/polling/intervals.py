@@ -89,6 +89,11 @@ class Intervals:
         """Requests a second that an account's targets and intervals ask for."""
         return self._accounts[account].pace.demand(self._polls.get(account, {}))
 
+    def spare_seconds(self, account: str, collector: str) -> float:
+        """Seconds for which one more poll of a collector takes up what an account's polls leave of its capacity."""
+        pace, polls = self._accounts[account].pace, self._polls.get(account, {})
+        return pace.demand({collector: 1.0}) / pace.spare(polls)
+
     def slowest(self, collector: str) -> float:
         """The effective interval of a collector, in the account that stretches it most."""
         stretches = (self.stretch(account, collector) for account, polls in self._polls.items() if collector in polls)

@@ -306,7 +306,7 @@ async def test_when_a_slow_platform_is_quick_again_nothing_waits_out_the_long_in
             pace.seconds = 300.0
         await rigged.turn(PACE_SECONDS)
         kept = next(iter(due.known))
-        rigged.schedule._defer(rigged.schedule.plans["dns_statistics"], kept, 9000.0)
+        rigged.schedule._repeat(rigged.schedule.plans["dns_statistics"], kept, 9000.0)
         assert max(at for at, _ in due.known.values()) - rigged.clock.now > 600
         pace.seconds = 0.01
         await rigged.turn(PACE_SECONDS)
