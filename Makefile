@@ -33,6 +33,10 @@ check: $(VENV)/.test ## lint, types, and that what is generated is up to date
 	$(BIN)/python deploy/kubernetes/generate_rules.py --check
 	$(BIN)/python docs/generate.py --check
 
+.PHONY: rooms
+rooms: $(VENV)/.test ## the rooms of the package, low to high, and what each imports
+	$(BIN)/python -m tests.rooms
+
 .PHONY: coverage
 coverage: $(VENV)/.test ## the tests, with branch coverage
 	$(BIN)/python -m pytest --cov --cov-report=term
