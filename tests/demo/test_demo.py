@@ -10,7 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families as parse_tex
 from exporter.collectors.catalogue import families
 from exporter.store import HEALTH
 from tests.demo.stage import Served, until
-from tests.real_parts import Prometheus, find_promtool
+from tests.real_parts import Prometheus, find
 
 
 def series(text: str) -> dict[str, int]:
@@ -57,7 +57,7 @@ def test_every_target_is_well(demo: Served) -> None:
 
 @pytest.mark.real
 def test_promtool_finds_nothing_in_the_whole_exposition(demo: Served) -> None:
-    promtool = find_promtool()
+    promtool = find("promtool")
     checked = subprocess.run(
         [promtool, "check", "metrics"], input=demo.get("/metrics").content, capture_output=True, check=False
     )

@@ -15,12 +15,11 @@ from tests.deploy.container import BASE, HARDENED, Container, build, running
 from tests.deploy.files import STATE_FOLDER
 from tests.deploy.programs import run
 from tests.ports import free_port
-from tests.real_parts import find
+from tests.real_parts import end_without, find
 from tests.rules.rule_files import load_rules
 
 pytestmark = pytest.mark.real
 
-INSTALL = "apt-get install podman buildah runc uidmap netavark"
 # For a machine without systemd.
 CONTAINERS_CONF = """
 [containers]
@@ -36,14 +35,16 @@ events_logger = "file"
 def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The image, built from this checkout."""
     for tool in ("podman", "buildah"):
-        find(tool, install=INSTALL, optional=True)
+        find(tool)
     with pytest.MonkeyPatch.context() as patch:
         if "CONTAINERS_CONF" not in os.environ and not Path("/run/systemd/system").exists():
             path = tmp_path_factory.mktemp("containers") / "containers.conf"
             path.write_text(CONTAINERS_CONF)
             patch.setenv("CONTAINERS_CONF", str(path))
         if run("podman", "image", "exists", BASE).returncode != 0:
-            pytest.skip(f"{BASE} is missing: podman pull {BASE}, or tests/deploy/make_base_image.sh without a registry")
+            end_without(
+                BASE, f"podman pull {BASE}, or tests/deploy/make_base_image.sh without a registry", optional=True
+            )
         name = build()
         yield name
         run("podman", "rmi", "--force", name)
