@@ -18,8 +18,9 @@ from typing import Any, Final, NoReturn
 
 import pytest
 
+from tests.waiting import PATIENCE
+
 REPOSITORY = Path(__file__).parents[1]
-START_SECONDS = 60.0
 _LISTENING = re.compile(r"(?:Listening on\D+|address=)(127\.0\.0\.1:[1-9]\d*)")
 _PROMETHEUS_READY = "ready to receive web requests"
 
@@ -124,11 +125,11 @@ class Prometheus:
         """The result of a range query."""
         return self._get("query_range", query=query, start=start, end=end, step=step)
 
-    async def until(self, query: str, expected: float, seconds: float = 60.0) -> None:
+    async def until(self, query: str, expected: float) -> None:
         """Wait until a query's one value is as expected."""
         last: list[dict[str, Any]] = []
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(PATIENCE):
                 while True:
                     last = await asyncio.to_thread(self.ask, query)
                     if last and float(last[0]["value"][1]) == expected:
@@ -139,7 +140,7 @@ class Prometheus:
 
     def _get(self, path: str, **parameters: object) -> list[dict[str, Any]]:
         form = urllib.parse.urlencode(parameters).encode()
-        with urllib.request.urlopen(f"{self.url}/api/v1/{path}", form, timeout=30) as answer:  # noqa: S310 - loopback
+        with urllib.request.urlopen(f"{self.url}/api/v1/{path}", form, timeout=PATIENCE) as answer:  # noqa: S310 - loopback
             result: list[dict[str, Any]] = json.load(answer)["data"]["result"]
         return result
 
@@ -188,7 +189,7 @@ def _serving(program: str, *options: str, ready: str) -> Iterator[str]:
         yield log.url()
     finally:
         process.terminate()
-        process.wait(timeout=30)
+        process.wait(timeout=PATIENCE)
         log.end()
 
 
@@ -206,7 +207,7 @@ class _Log:
 
     def url(self) -> str:
         """Where it listens, once it is ready."""
-        self._told.wait(START_SECONDS)
+        self._told.wait(PATIENCE)
         assert self._url, f"{self._process.args!r} did not start: {''.join(self._lines[-3:])}"
         return self._url
 

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tests.commands.shell import PROGRAM, clean
+from tests.waiting import PATIENCE
 
-PATIENCE = 30.0
 CTRL_C = "\x03"
 
 

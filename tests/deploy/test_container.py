@@ -10,13 +10,13 @@ import pytest
 
 from exporter import __version__
 from exporter.sandbox import keys
-from tests.demo.stage import until
 from tests.deploy.container import BASE, HARDENED, Container, build, running
 from tests.deploy.files import STATE_FOLDER
 from tests.deploy.programs import run
 from tests.ports import free_port
 from tests.real_parts import end_without, find
 from tests.rules.rule_files import load_rules
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.real
 
@@ -96,7 +96,7 @@ def test_a_prometheus_that_is_mounted_runs_beside_the_demo_with_the_shipped_rule
     with running(image, port, *arguments, str(watcher), options=options) as container:
         assert container.await_ready() == 200
         # It starts with nothing, and loads them once it is known where the exporter answers.
-        until(lambda: loaded() == sorted(rule.name for rule in load_rules()), 30, "the shipped rules")
+        wait_until(lambda: loaded() == sorted(rule.name for rule in load_rules()), "the shipped rules")
 
 
 def test_the_health_check_fails_where_nobody_answers(image: str) -> None:

@@ -9,9 +9,9 @@ import pytest
 
 from tests.real_parts import alertmanager_reading
 from tests.rules.rule_files import DEPLOY, load_alerts
+from tests.waiting import PATIENCE
 
 CONFIG = DEPLOY / "alertmanager" / "alertmanager.yml"
-PATIENCE = 20.0
 
 pytestmark = pytest.mark.real
 
