@@ -146,11 +146,11 @@ def test_a_platform_whose_name_does_not_resolve_is_one_line(configure: Configure
 
 
 def test_a_platform_that_never_answers_is_one_line(nobody: Nobody, configure: Configure) -> None:
-    text = ACCOUNT.replace("timeout: 2s", "timeout: 200ms")
+    text = ACCOUNT.replace("timeout: 2s", "timeout: 1s")
     ended = invoke("check", "--config", configure(text, url=nobody.url, key="any"))
     assert ended.out.splitlines()[1:] == [
         (
-            "main                account/main        failed  the platform is not reached: no answer within 0.2 s "
+            "main                account/main        failed  the platform is not reached: no answer within 1 s "
             f"(127.0.0.1:{nobody.port})"
         ),
         "",
