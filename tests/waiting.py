@@ -7,12 +7,14 @@ only what would hang.
 import asyncio
 import time
 from collections.abc import Callable
-from typing import Final
+from typing import Final, TypeVar
 
 # What takes a second on a quiet machine is given minutes on a busy one; a test that passes never waits so long.
 PATIENCE: Final = 300.0
 # Ten times the five seconds within which the exporter promises to end. What tests let stall does so for longer.
 END_SECONDS: Final = 50.0
+
+T = TypeVar("T")
 
 
 async def until(condition: Callable[[], object], awaited: str = "what was awaited") -> None:
@@ -39,3 +41,11 @@ def wait_until(condition: Callable[[], object], awaited: str) -> None:
     while not condition():
         assert time.monotonic() < ends, f"waited {PATIENCE} s for {awaited}"
         time.sleep(0.1)
+
+
+def settled(ask: Callable[[], T], expected: object) -> T:
+    """Ask again until the answer is as expected; the last answer, for an assertion to show."""
+    ends = time.monotonic() + PATIENCE
+    while (answer := ask()) != expected and time.monotonic() < ends:
+        time.sleep(0.1)
+    return answer

@@ -31,6 +31,7 @@ def settings(house: House) -> dict[str, Any]:
         "base_url": house.sandbox.url,
         "api_key": keys.API_KEY,
         "budget": {"requests_per_second": 1000, "max_in_flight": 8},
+        "timeout": "600s",
     }
     return {
         "accounts": [account],

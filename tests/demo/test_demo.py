@@ -10,7 +10,7 @@ from exporter.collectors.catalogue import families
 from exporter.exposition.store import HEALTH
 from tests.demo.stage import Served
 from tests.real_parts import Prometheus, find
-from tests.waiting import wait_until
+from tests.waiting import settled, wait_until
 
 
 def series(text: str) -> dict[str, int]:
@@ -26,7 +26,7 @@ def test_every_family_of_the_catalogue_has_series(demo: Served) -> None:
         exposed = series(demo.get("/metrics").text)
         return [info.name for info in (*families(), *HEALTH) if not exposed.get(info.name)]
 
-    wait_until(lambda: not missing(), "every family")
+    assert settled(missing, []) == []
 
 
 def test_values_are_not_zero_and_move(demo: Served) -> None:

@@ -2,9 +2,8 @@
 
 import re
 import subprocess
-import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
@@ -13,7 +12,7 @@ import httpx
 
 from tests.deploy.files import REPOSITORY, USER
 from tests.deploy.programs import run
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, settled
 
 (BASE,) = re.findall(r"^ARG PYTHON_IMAGE=(.+)$", (REPOSITORY / "Dockerfile").read_text(), re.MULTILINE)
 HARDENED: Final = (
@@ -44,18 +43,12 @@ class Container:
 
     def await_ready(self) -> int:
         """The status of /-/ready, once it is good or patience has ended."""
-        return self._await("/-/ready", lambda answer: answer.status_code == httpx.codes.OK).status_code
+        return settled(lambda: self.ask("/-/ready").status_code, int(httpx.codes.OK))
 
     def await_metrics(self, *lines: str) -> str:
         """The metrics, once they hold some lines or patience has ended."""
-        return self._await("/metrics", lambda answer: set(lines) <= set(answer.text.splitlines())).text
-
-    def _await(self, path: str, is_good: Callable[[httpx.Response], bool]) -> httpx.Response:
-        until = time.monotonic() + PATIENCE
-        answer = self.ask(path)
-        while not is_good(answer) and time.monotonic() < until:
-            answer = self.ask(path)
-        return answer
+        settled(lambda: set(lines) <= set(self.ask("/metrics").text.splitlines()), expected=True)
+        return self.ask("/metrics").text
 
     def shell(self, command: str) -> str:
         """What a command writes inside."""
