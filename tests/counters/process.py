@@ -13,8 +13,9 @@ from typing import Any
 
 from prometheus_client.parser import text_string_to_metric_families
 
+from tests.waiting import PATIENCE
+
 ROOT = Path(__file__).parents[2]
-PATIENCE = 60.0
 
 
 class Exporter:
