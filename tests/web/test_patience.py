@@ -2,12 +2,15 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 import uvicorn
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
+from uvicorn.server import ServerState
 
+from exporter.web.connections import Connections
 from exporter.web.patience import LARGEST_HEAD, ImpatientProtocol
 
 PATIENCE = 0.2
@@ -25,11 +28,22 @@ async def app(scope: Scope, receive: Receive, send: Send) -> None:
     await PlainTextResponse("well")(scope, receive, send)
 
 
+def hasty(config: uvicorn.Config, server_state: ServerState, app_state: dict[str, Any], _loop: object) -> Hasty:
+    """A protocol that counts its connection where no one looks."""
+    return Hasty(config, server_state, app_state, Connections(9))
+
+
 @pytest.fixture
 async def port() -> AsyncIterator[int]:
     """A server's port."""
     config = uvicorn.Config(
-        app, port=0, http=Hasty, h11_max_incomplete_event_size=LARGEST_HEAD, log_config=None, lifespan="off", ws="none"
+        app,
+        port=0,
+        http=hasty,  # type: ignore[arg-type] - it is only called
+        h11_max_incomplete_event_size=LARGEST_HEAD,
+        log_config=None,
+        lifespan="off",
+        ws="none",
     )
     server = uvicorn.Server(config)
     serving = asyncio.create_task(server._serve())
