@@ -12,7 +12,9 @@ from exporter.log import logger
 
 BACKLOG = 1024
 # So many are accepted in one turn of the loop; the others wait in the system's queue.
-BATCH = 16
+BATCH = 128
+# At the limit it is fewer: a new connection must have the turns that a handshake takes before it is the oldest.
+CROWDED_BATCH = 32
 HANDSHAKE_SECONDS = 10.0
 TLS_CLOSING_SECONDS = 2.0
 # A client that takes none of its answer for so long is disconnected by the system.
@@ -135,8 +137,12 @@ class Acceptor:
         self._resumption = self._loop.call_later(seconds, self._resume)
 
     def _accept(self) -> None:
+        closed = 0
         for _ in range(BATCH):
             if not self._connections.has_room():
+                if closed == CROWDED_BATCH:
+                    return
+                closed += 1
                 self._crowding.goes_on(limit=self._connections.limit)
                 if not self._connections.close_oldest():
                     # All are being answered, which ends soon; new ones wait in the system's queue until then.
@@ -158,7 +164,7 @@ class Acceptor:
     def _make_room(self, error: OSError) -> None:
         """Let go of some connections when the system has no room for another, and try again soon."""
         self._failing.goes_on(error=error.strerror or str(error))
-        for _ in range(BATCH):
+        for _ in range(CROWDED_BATCH):
             self._connections.close_oldest()
         self._pause(RETRY_SECONDS)
 

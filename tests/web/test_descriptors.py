@@ -82,6 +82,7 @@ class Crowd:
         for _ in range(size):
             opened = socket.socket()
             opened.setblocking(False)
+            opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             self._open.append(opened)
             await loop.sock_connect(opened, ("127.0.0.1", self._port))
             with suppress(ConnectionError):
@@ -178,9 +179,9 @@ async def test_accept_errors_are_logged_once_and_scrapes_come_through_when_there
 
 
 async def test_clients_that_take_no_answer_keep_neither_scrapes_nor_polls_out(platform: str, tmp_path: Path) -> None:
-    asking = b"GET /static/page.js HTTP/1.1\r\nHost: here\r\n\r\n" * 40
+    asking = b"GET /metrics HTTP/1.1\r\nHost: here\r\n\r\n" * 200
     async with running(platform, tmp_path, None, LIMIT) as (exporter, port), crowd(port) as greedy:
-        await greedy.grow(SILENT, asking)
+        await greedy.grow(600, asking)
 
         async def scrape() -> dict[str, float]:
             await greedy.grow(20, asking)
