@@ -108,7 +108,7 @@ class Acceptor:
 
     def start(self) -> None:
         """Listen, and accept connections from now on."""
-        self._socket.setblocking(False)
+        self._socket.settimeout(0)
         with suppress(OSError):
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(UNTAKEN_SECONDS * 1000))
         self._socket.listen(BACKLOG)
@@ -154,7 +154,7 @@ class Acceptor:
                 if error.errno not in _GONE:
                     self._make_room(error)
                 return
-            accepted.setblocking(False)
+            accepted.settimeout(0)
             protocol = self._make_protocol()
             self._connections.opened(protocol, partial(_hang_up, accepted))
             handshake = self._loop.create_task(self._connect(protocol, accepted))

@@ -5,7 +5,7 @@ from typing import Any
 
 import h11
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
 from exporter.web.connections import Connections
@@ -71,7 +71,8 @@ class ImpatientProtocol(H11Protocol):
         self._report()
 
     def _report(self) -> None:
-        cycle = self.cycle
+        # uvicorn declares it without None, which it is before the first request.
+        cycle: RequestResponseCycle | None = self.cycle
         if cycle is not None and not cycle.response_complete and not cycle.more_body:
             self._connections.works(self)
         else:

@@ -47,7 +47,8 @@ class _Server(uvicorn.Server):
         ]
         for acceptor in acceptors:
             acceptor.start()
-        self.servers = acceptors  # type: ignore[assignment] - what `shutdown` closes and waits for
+        # What uvicorn's `shutdown` closes and waits for.
+        self.servers = acceptors  # type: ignore[assignment]
         self.started = True
 
 

@@ -81,7 +81,7 @@ class Crowd:
         loop = asyncio.get_running_loop()
         for _ in range(size):
             opened = socket.socket()
-            opened.setblocking(False)
+            opened.settimeout(0)
             opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             self._open.append(opened)
             await loop.sock_connect(opened, ("127.0.0.1", self._port))
@@ -104,9 +104,9 @@ async def crowd(port: int) -> AsyncIterator[Crowd]:
         made.leave()
 
 
-async def scraped(exporter: Exporter, verify: ssl.SSLContext | bool) -> dict[str, float]:
+async def scraped(exporter: Exporter, tls: ssl.SSLContext | None = None) -> dict[str, float]:
     """A scrape over a connection of its own: the sums of all families."""
-    async with httpx.AsyncClient(verify=verify, trust_env=False, timeout=10) as client:
+    async with httpx.AsyncClient(verify=tls or True, trust_env=False, timeout=10) as client:
         answer = await client.get(exporter.url.replace("127.0.0.1", "localhost") + "/metrics")
     found: dict[str, float] = {}
     for family in text_string_to_metric_families(answer.text):
@@ -119,7 +119,7 @@ async def polled_on(scrape: Callable[[], Awaitable[dict[str, float]]]) -> dict[s
     """A scrape that shows calls to the platform which were answered after the first scrape."""
     before = (await scrape())["edge_api_request_duration_seconds_count"]
     async with asyncio.timeout(PATIENCE):
-        while (after := await scrape())["edge_api_request_duration_seconds_count"] <= before:
+        while (after := await scrape())["edge_api_request_duration_seconds_count"] <= before:  # noqa: ASYNC110
             await asyncio.sleep(0.2)
     return after
 
@@ -129,7 +129,7 @@ async def polled_on(scrape: Callable[[], Awaitable[dict[str, float]]]) -> dict[s
 async def test_connections_without_a_request_keep_neither_scrapes_nor_polls_out(
     platform: str, tmp_path: Path, authority: Authority, saying: bytes, *, is_tls: bool
 ) -> None:
-    verify = authority.client() if is_tls else True
+    tls = authority.client() if is_tls else None
     async with (
         running(platform, tmp_path, authority if is_tls else None, LIMIT) as (exporter, port),
         crowd(port) as silent,
@@ -138,7 +138,7 @@ async def test_connections_without_a_request_keep_neither_scrapes_nor_polls_out(
 
         async def scrape() -> dict[str, float]:
             await silent.grow(20, saying)
-            return await scraped(exporter, verify)
+            return await scraped(exporter, tls)
 
         after = await polled_on(scrape)
     assert after["process_open_fds"] < 900
@@ -150,7 +150,7 @@ async def test_connections_without_a_request_keep_neither_scrapes_nor_polls_out(
 
 async def test_the_soft_limit_is_raised_to_the_hard_one_and_shown(platform: str, tmp_path: Path) -> None:
     async with running(platform, tmp_path, None, "256:3000") as (exporter, _):
-        assert (await scraped(exporter, verify=True))["process_max_fds"] == 3000
+        assert (await scraped(exporter))["process_max_fds"] == 3000
 
 
 async def test_it_polls_and_serves_with_few_open_files_and_says_that_they_are_few(
@@ -158,7 +158,7 @@ async def test_it_polls_and_serves_with_few_open_files_and_says_that_they_are_fe
 ) -> None:
     async with running(platform, tmp_path, None, "128:128") as (exporter, port), crowd(port) as silent:
         await silent.grow(SILENT)
-        after = await polled_on(lambda: scraped(exporter, verify=True))
+        after = await polled_on(lambda: scraped(exporter))
     assert after["edge_api_request_failures_total"] == 0
     assert "the limit of open files is low, raise it (ulimit -n)" in exporter.events
 
@@ -167,12 +167,12 @@ async def test_accept_errors_are_logged_once_and_scrapes_come_through_when_there
     platform: str, tmp_path: Path
 ) -> None:
     async with running(platform, tmp_path, None, LIMIT) as (exporter, port), crowd(port) as silent:
-        open_files = int((await scraped(exporter, verify=True))["process_open_fds"])
+        open_files = int((await scraped(exporter))["process_open_fds"])
         resource.prlimit(exporter.pid, resource.RLIMIT_NOFILE, (open_files + 4, 1024))
         await silent.grow(200)
         await asyncio.to_thread(exporter.waits_for, "connections cannot be accepted")
         resource.prlimit(exporter.pid, resource.RLIMIT_NOFILE, (1024, 1024))
-        await scraped(exporter, verify=True)
+        await scraped(exporter)
         await asyncio.to_thread(exporter.waits_for, "it is over")
     assert exporter.events.count("connections cannot be accepted") == 1
     assert not any("Traceback" in event for event in exporter.events)
@@ -185,7 +185,7 @@ async def test_clients_that_take_no_answer_keep_neither_scrapes_nor_polls_out(pl
 
         async def scrape() -> dict[str, float]:
             await greedy.grow(20, asking)
-            return await scraped(exporter, verify=True)
+            return await scraped(exporter)
 
         after = await polled_on(scrape)
     assert after["edge_api_request_failures_total"] == 0

@@ -39,7 +39,7 @@ async def port() -> AsyncIterator[int]:
     config = uvicorn.Config(
         app,
         port=0,
-        http=hasty,  # type: ignore[arg-type] - it is only called
+        http=hasty,  # type: ignore[arg-type]
         h11_max_incomplete_event_size=LARGEST_HEAD,
         log_config=None,
         lifespan="off",
