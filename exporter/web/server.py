@@ -10,12 +10,12 @@ from pathlib import Path
 import uvicorn
 from starlette.types import ASGIApp
 
-from exporter import interpreter
+from exporter import runtime
 from exporter.log import logger
-from exporter.web.access import AccessControl, WebConfig, load_web_config
+from exporter.web.auth.access import AccessControl, WebConfig, load_web_config
+from exporter.web.auth.tls import ServerTls, TlsFileError
 from exporter.web.connections import Acceptor, Connections
-from exporter.web.patience import LARGEST_HEAD, ImpatientProtocol
-from exporter.web.tls import ServerTls, TlsFileError
+from exporter.web.request_timeout import LARGEST_HEAD, ImpatientProtocol
 
 MOST_CONNECTIONS = 512
 LEAST_CONNECTIONS = 16
@@ -117,7 +117,7 @@ class WebServer:
         Args:
             outgoing: how many connections the process may have to platforms and databases.
         """
-        files = interpreter.file_limit()
+        files = runtime.file_limit()
         room = files - RESERVED_FILES - outgoing
         if room < LEAST_CONNECTIONS:
             needed = LEAST_CONNECTIONS + RESERVED_FILES + outgoing

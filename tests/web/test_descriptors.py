@@ -18,7 +18,7 @@ from exporter.sandbox.app import create_app
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.server import SandboxServer
 from exporter.sandbox.world import World
-from tests.ledger.process import Exporter
+from tests.counters.process import Exporter
 from tests.web.certificates import Authority
 
 SILENT = 1150
