@@ -86,7 +86,12 @@ class Daemon:
         rows = dict(self._ledger.remembered())
         names = {key[1:]: row.name for key, row in rows.items() if row.name}
         self._registry = Registry(self._shard, names)
-        self._store = Store(self._clocks.wall, self._clocks.monotonic, self._remembered)
+        self._store = Store(
+            self._clocks.wall,
+            self._clocks.monotonic,
+            self._remembered,
+            self._lifetime,
+        )
         self._press = self._build_press()
         self._registry.configure(wiring.selections(self.settings))
         # They belong to another shard now, which counts them from its own first sight.
@@ -160,6 +165,9 @@ class Daemon:
     def _remembered(self, collector: str, target: Target) -> float:
         row = self._ledger.remembered().get((collector, target.account, target.kind, target.id))
         return row.success if row is not None else 0.0
+
+    def _lifetime(self, collector: str, target: Target) -> float:
+        return self._schedule.lifetime(collector, target)
 
     def _build_press(self) -> Press:
         series = self.settings.series

@@ -99,6 +99,13 @@ class Telemetry:
             ("account",),
             registry=registry,
         )
+        self.capacity = Gauge(
+            "edge_api_capacity_requests_per_second",
+            "Requests a second that each limit of the account's budget allows at the moment; the lower one binds."
+            " What max_in_flight allows follows from how long calls take.",
+            ("account", "limit"),
+            registry=registry,
+        )
         self.demand = Gauge(
             "edge_api_demand_requests_per_second",
             "Requests a second that the account's targets and intervals ask for.",
@@ -215,7 +222,7 @@ class Telemetry:
         Args:
             accounts: account → tells whether it is up; None where another shard does.
         """
-        for family in (self.up, self.budget, self.demand):
+        for family in (self.up, self.budget, self.capacity, self.demand):
             family.clear()
         for account, is_up in accounts.items():
             if is_up is not None:
