@@ -68,7 +68,7 @@ scheme: https
 {{- end }}
 interval: {{ .Values.monitor.interval }}
 scrapeTimeout: {{ .Values.monitor.scrapeTimeout }}
-# The exporter's own `namespace` (of an image) and `endpoint` (of a request) win over those of the target.
+# A choice: no label of the exporter is one that the operator adds to a target.
 honorLabels: true
 {{- with .Values.monitor.tlsConfig }}
 tlsConfig: {{- toYaml . | nindent 2 }}
