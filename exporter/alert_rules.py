@@ -155,7 +155,9 @@ def _change(alert: dict[str, Any], changes: RuleChanges) -> None:
     for duration in ("for", "keep_firing_for"):
         if duration in own.fields:
             if not _DURATION.fullmatch(own.fields[duration]):
-                raise RuleChangeError(f"{name}.{duration}: expected a duration such as 10m, not {own.fields[duration]!r}")
+                raise RuleChangeError(
+                    f"{name}.{duration}: expected a duration such as 10m, not {own.fields[duration]!r}"
+                )
             alert[duration] = own.fields[duration]
     severity = alert["labels"]["severity"]
     alert["labels"] |= {"severity": changes.severities.get(severity, severity), **changes.labels, **own.labels}

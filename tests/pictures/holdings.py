@@ -95,7 +95,10 @@ THINGS: tuple[tuple[Labels, ...], ...] = (
         {"account": "main", "shield_zone_id": "3", "rule_id": "22", "rule": "admin from office only"},
     ),
     tuple({"account": account, "shield_zone_id": zone} for account, zone, _ in SHIELDS),
-    tuple({"account": "main", "registry_id": "dockerhub", "image_namespace": "library", "image": image} for image in IMAGES),
+    tuple(
+        {"account": "main", "registry_id": "dockerhub", "image_namespace": "library", "image": image}
+        for image in IMAGES
+    ),
     ({"account": "main", "query": "prod"}, {"account": "main", "query": "staging"}),
     _TARGETS,
     tuple({"database": "orders", "query": query} for query in QUERIES),
