@@ -37,10 +37,10 @@ async def test_the_first_round_polls_everything_at_once() -> None:
 async def test_a_target_is_polled_once_an_interval_at_its_own_moment() -> None:
     async with rig(account=DNS_ONLY, world=world()) as rigged:
         moments = []
-        polled = rigged.samples("edge_api_requests_total", endpoint="dns_statistics", code="200")[("main",)]
+        polled = rigged.samples("edge_api_requests_total", operation="dns_statistics", code="200")[("main",)]
         for second in range(600):
             await rigged.turn(5)
-            count = rigged.samples("edge_api_requests_total", endpoint="dns_statistics", code="200")[("main",)]
+            count = rigged.samples("edge_api_requests_total", operation="dns_statistics", code="200")[("main",)]
             if count > polled:
                 moments.extend([second * 5] * int(count - polled))
                 polled = count
@@ -228,7 +228,7 @@ async def test_a_resource_that_the_plan_lacks_is_said_once_and_is_no_failure() -
         async with rig(account=SHIELD_ONLY, world=world()) as rigged:
             await rigged.turn(1000)
             await rigged.turn(1000)
-            failures = rigged.samples("edge_api_request_failures_total", endpoint="shield_bot_detection")
+            failures = rigged.samples("edge_api_request_failures_total", operation="shield_bot_detection")
             assert set(failures.values()) <= {0.0}
             assert set(rigged.samples("edge_target_up", collector="shield_bot_detection").values()) == {1.0}
     told = [line for line in logs if line["event"] == "not available" and line["collector"] == "shield_bot_detection"]
@@ -241,7 +241,7 @@ async def test_a_never_scanned_zone_is_a_state_and_no_failure() -> None:
         found = rigged.samples("edge_dns_record_scan_found")
         assert 0.0 in found.values()
         assert set(rigged.samples("edge_target_up", collector="dns_record_scans").values()) == {1.0}
-        failures = rigged.samples("edge_api_request_failures_total", endpoint="dns_record_scan")
+        failures = rigged.samples("edge_api_request_failures_total", operation="dns_record_scan")
         assert set(failures.values()) <= {0.0}
 
 
@@ -251,7 +251,7 @@ async def test_a_target_that_was_rate_limited_is_left_alone_for_as_long_as_the_p
             {"kind": "status", "status": 429, "retry_after": 2000, "path": "/dnszone/102/statistics", "times": 1}
         )
         await rigged.turn(400)
-        limited = rigged.samples("edge_api_requests_total", endpoint="dns_statistics", code="429")
+        limited = rigged.samples("edge_api_requests_total", operation="dns_statistics", code="429")
         assert limited == {("main",): 1.0}
         for _ in range(4):
             await rigged.turn(400)
@@ -265,7 +265,7 @@ async def test_a_target_whose_platform_is_unavailable_is_left_alone_for_as_long_
         rigged.faults.add({"kind": "status", "status": 503, "retry_after": 2000, "path": "/dnszone/102/statistics"})
         for _ in range(4):
             await rigged.turn(400)
-        unavailable = rigged.samples("edge_api_requests_total", endpoint="dns_statistics", code="503")
+        unavailable = rigged.samples("edge_api_requests_total", operation="dns_statistics", code="503")
         assert unavailable == {("main",): 1.0}
 
 
