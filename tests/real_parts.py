@@ -12,15 +12,26 @@ import urllib.parse
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
 REPOSITORY = Path(__file__).parents[1]
+# What `tests/newer_parts.sh` unpacks.
+NEWER_PARTS = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "edge-exporter" / "parts"
 START_SECONDS = 60.0
 _LISTENING = re.compile(r"(?:Listening on\D+|address=)(127\.0\.0\.1:[1-9]\d*)")
 _PROMETHEUS_READY = "ready to receive web requests"
+
+
+class Release(StrEnum):
+    """A release of Prometheus to test with: the installed one, or a newer one that stands beside it."""
+
+    INSTALLED = ""
+    LAST_OF_2 = "prometheus-2.53"
+    NEWEST = "prometheus-3"
 
 
 def find(*names: str, install: str = "", optional: bool = False) -> str:
@@ -39,14 +50,43 @@ def find(*names: str, install: str = "", optional: bool = False) -> str:
         found = shutil.which(name, path=os.pathsep.join(places))
         if found is not None:
             return found
-    missing = f"{names[0]} is missing: {install or f'apt-get install --no-install-recommends {names[0]}'}"
+    return _missing(
+        f"{names[0]} is missing: {install or f'apt-get install --no-install-recommends {names[0]}'}", optional=optional
+    )
+
+
+def _missing(message: str, *, optional: bool = False) -> NoReturn:
+    """Skip the test, or let it fail in CI."""
     if os.environ.get("CI") == "true" and not optional:
-        pytest.fail(missing)
-    pytest.skip(missing)
+        pytest.fail(message)
+    pytest.skip(message)
 
 
-def find_promtool() -> str:
-    """Prometheus's own checker and importer."""
+def find_newer(part: str, program: str) -> str:
+    """The path of a program that is not installed but unpacked from a newer release of Debian.
+
+    It is looked for nowhere else, so that a test of a release never runs with another one. Where it is missing the test
+    is skipped, or fails in CI, as in `find`.
+
+    Args:
+        part: the folder in which `tests/newer_parts.sh` puts it.
+        program: its name there.
+    """
+    path = NEWER_PARTS / part / program
+    if path.exists():
+        return str(path)
+    return _missing(f"{part} is missing: make newer-parts")
+
+
+def find_prometheus(release: Release = Release.INSTALLED) -> str:
+    """The Prometheus of a release."""
+    return find_newer(release, "prometheus") if release else find("prometheus")
+
+
+def find_promtool(release: Release = Release.INSTALLED) -> str:
+    """Prometheus's own checker and importer, of a release."""
+    if release:
+        return find_newer(release, "promtool")
     return find("promtool", install="apt-get install --no-install-recommends prometheus")
 
 
@@ -55,10 +95,15 @@ def find_alertmanager() -> str:
     return find("prometheus-alertmanager", "alertmanager")
 
 
-def create_blocks(history: Path, data: Path) -> None:
-    """Make a Prometheus's blocks of an OpenMetrics file with timestamps."""
+def create_blocks(history: Path, data: Path, release: Release = Release.INSTALLED) -> None:
+    """Make a Prometheus's blocks of an OpenMetrics file with timestamps, by a release's promtool."""
     subprocess.run(
-        [find_promtool(), *("tsdb", "create-blocks-from", "--max-block-duration=1200h", "openmetrics"), history, data],
+        [
+            find_promtool(release),
+            *("tsdb", "create-blocks-from", "--max-block-duration=1200h", "openmetrics"),
+            history,
+            data,
+        ],
         check=True,
         stdout=subprocess.DEVNULL,
     )
@@ -105,19 +150,21 @@ def scraping(*targets: str, interval: str = "1s") -> dict[str, Any]:
 
 
 @contextmanager
-def prometheus_running(home: Path, config: dict[str, Any] | None = None) -> Iterator[Prometheus]:
+def prometheus_running(
+    home: Path, config: dict[str, Any] | None = None, release: Release = Release.INSTALLED
+) -> Iterator[Prometheus]:
     """A Prometheus that serves `home/data` on a port of its own, and ends with the block."""
     file = home / "prometheus.yml"
     file.write_text(json.dumps(config if config is not None else scraping()))
-    with prometheus_reading(file, home / "data") as running:
+    with prometheus_reading(file, home / "data", release) as running:
         yield running
 
 
 @contextmanager
-def prometheus_reading(file: Path, data: Path) -> Iterator[Prometheus]:
+def prometheus_reading(file: Path, data: Path, release: Release = Release.INSTALLED) -> Iterator[Prometheus]:
     """A Prometheus with a configuration file, on a port of its own; it ends with the block."""
     options = (f"--storage.tsdb.path={data}", "--storage.tsdb.retention.time=100y")
-    with _serving(find("prometheus"), f"--config.file={file}", *options, ready=_PROMETHEUS_READY) as url:
+    with _serving(find_prometheus(release), f"--config.file={file}", *options, ready=_PROMETHEUS_READY) as url:
         yield Prometheus(url)
 
 
