@@ -18,11 +18,14 @@ from typing import Any, NoReturn
 
 import pytest
 
+from tests.ports import free_port
+
 REPOSITORY = Path(__file__).parents[1]
 # What `tests/newer_parts.sh` unpacks.
 NEWER_PARTS = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "edge-exporter" / "parts"
 START_SECONDS = 60.0
-_LISTENING = re.compile(r"(?:Listening on\D+|address=)(127\.0\.0\.1:[1-9]\d*)")
+_LISTENING = re.compile(r"(?:Listening on\D+|address=|started server at http://)(127\.0\.0\.1:[1-9]\d*)")
+_ANY_PORT = "--web.listen-address=127.0.0.1:0"
 _PROMETHEUS_READY = "ready to receive web requests"
 
 
@@ -163,7 +166,7 @@ def prometheus_running(
 @contextmanager
 def prometheus_reading(file: Path, data: Path, release: Release = Release.INSTALLED) -> Iterator[Prometheus]:
     """A Prometheus with a configuration file, on a port of its own; it ends with the block."""
-    options = (f"--storage.tsdb.path={data}", "--storage.tsdb.retention.time=100y")
+    options = (f"--storage.tsdb.path={data}", "--storage.tsdb.retention.time=100y", _ANY_PORT)
     with _serving(find_prometheus(release), f"--config.file={file}", *options, ready=_PROMETHEUS_READY) as url:
         yield Prometheus(url)
 
@@ -171,15 +174,23 @@ def prometheus_reading(file: Path, data: Path, release: Release = Release.INSTAL
 @contextmanager
 def alertmanager_reading(file: Path, data: Path) -> Iterator[str]:
     """An Alertmanager with a configuration file, on a port of its own; its address. It ends with the block."""
-    options = (f"--storage.path={data}", "--cluster.listen-address=")
+    options = (f"--storage.path={data}", "--cluster.listen-address=", _ANY_PORT)
     with _serving(find_alertmanager(), f"--config.file={file}", *options, ready=_LISTENING.pattern) as url:
         yield url
 
 
 @contextmanager
+def victoria_metrics_running(data: Path) -> Iterator[Prometheus]:
+    """A VictoriaMetrics on a port of its own, with Prometheus's HTTP API; it ends with the block."""
+    options = (f"-storageDataPath={data}", "-retentionPeriod=100y", f"-httpListenAddr=127.0.0.1:{free_port()}")
+    with _serving(find_newer("victoria-metrics", "victoria-metrics"), *options, ready="started server at") as url:
+        yield Prometheus(url)
+
+
+@contextmanager
 def _serving(program: str, *options: str, ready: str) -> Iterator[str]:
     process = subprocess.Popen(
-        [program, *options, "--web.listen-address=127.0.0.1:0"],
+        [program, *options],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
