@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
-from exporter.counters.series import advance, is_sight
+from exporter.counters.series import advance_family, served_in_any_shape
 from exporter.counters.state_file import (
     BUSY_SECONDS,
     Families,
@@ -312,12 +312,9 @@ class Ledger:
         families = {} if stored is None else self._unpacked(entry.key, stored)
         for count in entry.counts:
             states = families.setdefault(count.info.name, {})
-            for labels, source in count.sources:
-                if labels not in states and not is_sight(source):
-                    continue
-                states[labels], corrections = advance(states.get(labels), source, entry.now)
-                if corrections:
-                    self._observer.corrected(count.info.name, corrections)
+            corrections = advance_family(states, count.sources, entry.now, entry.success)
+            if corrections:
+                self._observer.corrected(count.info.name, corrections)
         self._unsaved[entry.key] = Stored(entry.name, entry.success, pack(families))
         self._give_way()
         return families
@@ -350,9 +347,10 @@ def _counters(families: Families, counts: tuple[Count, ...]) -> tuple[Family, ..
     counters = []
     for count in counts:
         states = families.get(count.info.name, {})
+        order = dict.fromkeys((*(labels for labels, _ in count.sources), *served_in_any_shape(states)))
         samples = tuple(
             Sample(count.labels + labels, states[labels].value, states[labels].created)
-            for labels, _ in count.sources
+            for labels in order
             if labels in states
         )
         if samples:

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from exporter.counters import state_file
-from exporter.counters.series import DaySeries, MonthSeries
+from exporter.counters.months import MonthSeries
+from exporter.counters.series import DaySeries
 from exporter.counters.state_file import (
     StateFile,
     StateLock,
@@ -350,7 +351,7 @@ def test_nothing_that_was_put_aside_is_overwritten(path: Path) -> None:
 HOLDER = """
 import sys, time
 from pathlib import Path
-from exporter.statefile import StateLock
+from exporter.counters.state_file import StateLock
 lock = StateLock(Path(sys.argv[1]))
 print("held", flush=True)
 sys.stdin.read()
