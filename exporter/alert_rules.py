@@ -176,4 +176,4 @@ class _Dumper(yaml.SafeDumper):
 
 
 _Dumper.add_representer(str, _Dumper.represent_text)
-_LAYOUT: Final = {"sort_keys": False, "width": 110, "allow_unicode": True}
+_LAYOUT: Final[dict[str, Any]] = {"sort_keys": False, "width": 110, "allow_unicode": True}

@@ -189,7 +189,8 @@ class Daemon:
             if name in former and known.get(name) == told:
                 accounts[name] = former[name]
             else:
-                client = wiring.client_of(told, self._observer(name), self._shard.total)
+                time_of_platform = self._ledger.platform_time(name)
+                client = wiring.client_of(told, self._observer(name), self._shard.total, time_of_platform)
                 accounts[name] = wiring.account_entry(client)
         return accounts
 
