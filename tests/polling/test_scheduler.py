@@ -16,6 +16,7 @@ from exporter.sandbox.keys import API_KEY
 from exporter.sandbox.world import World
 from exporter.targets.target import Target
 from tests.rig import START, Rig, rig
+from tests.waiting import END_SECONDS, until
 
 DNS_ONLY = {"scripts": {"discover": False}, "shield_zones": {"discover": False}}
 SHIELD_ONLY = {"dns_zones": {"discover": False}, "scripts": {"discover": False}}
@@ -36,10 +37,10 @@ async def test_the_first_round_polls_everything_at_once() -> None:
 async def test_a_target_is_polled_once_an_interval_at_its_own_moment() -> None:
     async with rig(account=DNS_ONLY, world=world()) as rigged:
         moments = []
-        polled = rigged.samples("edge_api_requests_total", endpoint="dns_statistics", code="200")[("main",)]
+        polled = rigged.samples("edge_api_requests_total", operation="dns_statistics", code="200")[("main",)]
         for second in range(600):
             await rigged.turn(5)
-            count = rigged.samples("edge_api_requests_total", endpoint="dns_statistics", code="200")[("main",)]
+            count = rigged.samples("edge_api_requests_total", operation="dns_statistics", code="200")[("main",)]
             if count > polled:
                 moments.extend([second * 5] * int(count - polled))
                 polled = count
@@ -104,12 +105,10 @@ async def test_a_zone_that_was_shown_without_a_name_keeps_having_none_until_the_
 
 async def test_zones_do_not_wait_for_a_shield_zone_list_that_stalls_at_first_sight() -> None:
     stall = {"kind": "stall", "point": "start", "path": "/shield/shield-zones"}
-    account = {"timeout": 5.0, "shield_zones": {"ids": [1]}}
+    account = {"timeout": 600.0, "shield_zones": {"ids": [1]}}
     zones = [Target("main", "dns_zone", str(number)) for number in (101, 102, 103)]
     async with rig(account=account, world=world(), fault=stall) as rigged:
-        async with asyncio.timeout(4):
-            while not all(rigged.store.was_up("dns_statistics", zone) for zone in zones):  # noqa: ASYNC110 - no event
-                await asyncio.sleep(0.01)
+        await until(lambda: all(rigged.store.was_up("dns_statistics", zone) for zone in zones))
         # What the list would name waits for it.
         assert rigged.store.was_up("shield_bot_detection", Target("main", "shield_zone", "1")) is None
         assert not rigged.schedule.all_discovered()
@@ -181,9 +180,7 @@ async def test_a_new_zone_is_polled_while_rate_limits_are_still_being_listed() -
         rigged.clock.now += 901
         for name in rigged.schedule.plans:
             rigged.schedule.tick(name)
-        async with asyncio.timeout(10):
-            while rigged.store.was_up("dns_statistics", new) is None:  # noqa: ASYNC110 - no event tells of it
-                await asyncio.sleep(0)
+        await until(lambda: rigged.store.was_up("dns_statistics", new) is not None)
         assert "discovery" in {collector for collector, _ in rigged.schedule._lanes["main"].busy}
 
 
@@ -231,7 +228,7 @@ async def test_a_resource_that_the_plan_lacks_is_said_once_and_is_no_failure() -
         async with rig(account=SHIELD_ONLY, world=world()) as rigged:
             await rigged.turn(1000)
             await rigged.turn(1000)
-            failures = rigged.samples("edge_api_request_failures_total", endpoint="shield_bot_detection")
+            failures = rigged.samples("edge_api_request_failures_total", operation="shield_bot_detection")
             assert set(failures.values()) <= {0.0}
             assert set(rigged.samples("edge_target_up", collector="shield_bot_detection").values()) == {1.0}
     told = [line for line in logs if line["event"] == "not available" and line["collector"] == "shield_bot_detection"]
@@ -244,7 +241,7 @@ async def test_a_never_scanned_zone_is_a_state_and_no_failure() -> None:
         found = rigged.samples("edge_dns_record_scan_found")
         assert 0.0 in found.values()
         assert set(rigged.samples("edge_target_up", collector="dns_record_scans").values()) == {1.0}
-        failures = rigged.samples("edge_api_request_failures_total", endpoint="dns_record_scan")
+        failures = rigged.samples("edge_api_request_failures_total", operation="dns_record_scan")
         assert set(failures.values()) <= {0.0}
 
 
@@ -254,7 +251,7 @@ async def test_a_target_that_was_rate_limited_is_left_alone_for_as_long_as_the_p
             {"kind": "status", "status": 429, "retry_after": 2000, "path": "/dnszone/102/statistics", "times": 1}
         )
         await rigged.turn(400)
-        limited = rigged.samples("edge_api_requests_total", endpoint="dns_statistics", code="429")
+        limited = rigged.samples("edge_api_requests_total", operation="dns_statistics", code="429")
         assert limited == {("main",): 1.0}
         for _ in range(4):
             await rigged.turn(400)
@@ -268,7 +265,7 @@ async def test_a_target_whose_platform_is_unavailable_is_left_alone_for_as_long_
         rigged.faults.add({"kind": "status", "status": 503, "retry_after": 2000, "path": "/dnszone/102/statistics"})
         for _ in range(4):
             await rigged.turn(400)
-        unavailable = rigged.samples("edge_api_requests_total", endpoint="dns_statistics", code="503")
+        unavailable = rigged.samples("edge_api_requests_total", operation="dns_statistics", code="503")
         assert unavailable == {("main",): 1.0}
 
 
@@ -450,5 +447,5 @@ async def test_stopping_does_not_wait_for_polls_that_stall() -> None:
         rigged.clock.now += 400
         rigged.schedule.tick("dns_statistics")
         await asyncio.sleep(0)
-        async with asyncio.timeout(2):
+        async with asyncio.timeout(END_SECONDS):
             await rigged.schedule.stop()

@@ -40,11 +40,16 @@ SHORT_REST = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """The clocks that a client lives by, injected so that tests turn them."""
+    """The clocks that a client lives by, injected so that tests turn them.
+
+    Attributes:
+        platform_time: the `Date` of a good answer → the time that is believed, see `PlatformTime.read`.
+    """
 
     monotonic: Callable[[], float]
     sleep: Callable[[float], Awaitable[None]]
     now: Callable[[], datetime]
+    platform_time: Callable[[datetime | None], datetime | None] = lambda date: date
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,14 +298,14 @@ class Client:
         status, headers, raw = received.status, received.headers, received.raw
         date = http_date(headers.get("date"))
         if status in operation.absent:
-            return Answer(None, date, raw, seconds)
+            return Answer(None, self._timing.platform_time(date), raw, seconds)
         if not received.is_success:
             wait = retry_after_seconds(headers.get("retry-after"), date or self._timing.now())
             raise responses.status_error(status, raw, wait)
         value: Any = responses.payload(operation, raw, status)
         for field in unexpected_in(value):
             self._observer.unexpected(operation.name, field)
-        return Answer(value, date, raw, seconds)
+        return Answer(value, self._timing.platform_time(date), raw, seconds)
 
 
 class BoundClient:
