@@ -37,21 +37,9 @@ class KnownNames:
         return replace(target, name=target.name or name)
 
 
-class Ticking:
-    """A monotonic clock that moves on by a quarter of a second whenever it is asked."""
-
-    def __init__(self) -> None:
-        self._now = 100.0
-
-    def __call__(self) -> float:
-        """Seconds."""
-        self._now += 0.25
-        return self._now
-
-
 def context_of(caller: ScriptedCaller, names: Mapping[tuple[str, str], str] | None = None) -> Context:
     """What a fetch may use."""
-    return Context(caller, KnownNames(names or {}), NOW, Ticking())
+    return Context(caller, KnownNames(names or {}), NOW)
 
 
 async def poll(
