@@ -46,7 +46,7 @@ class Telemetry:
 
     Attributes:
         ledger_saves: whether the last write of the counters' state went well.
-        set_aside_at: unix seconds of when a state file was last put aside in this run; None where that never happened.
+        set_aside_at: unix seconds of when state was last found to be lost in this run; None where that never happened.
     """
 
     def __init__(self, registry: CollectorRegistry, version: str) -> None:
@@ -182,7 +182,8 @@ class Telemetry:
         self.ledger_up.set(1)
         self.ledger_set_aside = Gauge(
             "edge_exporter_ledger_set_aside_timestamp_seconds",
-            "When a state file that could not be read was last renamed; 0 where that never happened in this run.",
+            "When a state file that could not be used was last renamed, or was found without its journal; 0 where that "
+            "never happened in this run.",
             unit="seconds",
             registry=registry,
         )

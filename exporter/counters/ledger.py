@@ -53,7 +53,7 @@ class LedgerObserver(Protocol):
         """A commit failed; what it held is tried again."""
 
     def set_aside(self, at: float) -> None:
-        """A state file that cannot be read was put aside at `at` (unix seconds)."""
+        """State was lost: at `at` (unix seconds) a file was put aside, or had no journal."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -158,7 +158,7 @@ class LedgerView:
     Attributes:
         durable: whether they are kept in a file; otherwise they start anew with the process.
         saves: whether the last write went well.
-        set_aside: unix seconds of when an unreadable file was put aside in this run; None where that never happened.
+        set_aside: unix seconds of when state was last found to be lost in this run; None where that never happened.
     """
 
     durable: bool

@@ -57,8 +57,8 @@ def _notices_of_the_whole(status: StatusView) -> Iterator[str]:
     if status.ledger is not None and not status.ledger.saves:
         yield "The counters cannot be written to disk: they do not move until they can, and catch up then."
     if status.ledger is not None and status.ledger.set_aside is not None:
-        renamed = when(status.ledger.set_aside, status.now)
-        yield f"A state file that could not be read was renamed {renamed}, and a new one begun."
+        found = when(status.ledger.set_aside, status.now)
+        yield f"The state file could not be used as it was {found}: counters may have started anew. The log says why."
 
 
 def _notices_of(account: AccountView, *, is_ready: bool) -> Iterator[str]:
