@@ -270,6 +270,7 @@ class View:
                 reason="" if is_up else next((found.reason for found in failures if found.account == name), ""),
                 budget=budget.effective_rate,
                 demand=schedule.intervals.demand(name),
+                limits=account.pace.limits(),
                 paused=budget.pause_left(),
                 max_in_flight=budget.max_in_flight,
                 targets=census.count(account=name),
