@@ -85,7 +85,8 @@ class AccessControl:
 
     Where it names users, every request needs a user's password, the health endpoints' aside. A request that changes
     something needs the same, or a client's certificate where these are required; where neither is configured it is
-    taken from this machine alone, and never from another site's page in somebody's browser.
+    taken from this machine alone, under an address or the name localhost: under another name a page elsewhere could
+    send it, by letting its own name lead to this machine.
     """
 
     def __init__(self, app: ASGIApp, config: WebConfig, *, route_prefix: str = "/", key: bytes | None = None) -> None:
@@ -140,9 +141,13 @@ class AccessControl:
             return None
         if self._client_auth != "NoClientCert":
             return "changes need a client's certificate, which client_auth_type does not require; configure basic auth"
-        return (
-            None if _is_local(scope) else "changes are taken from this machine alone; configure basic auth for others"
-        )
+        if not _is_local(scope):
+            return "changes are taken from this machine alone; configure basic auth for others"
+        if not _names_an_address(scope):
+            return (
+                "changes are taken under an IP address or localhost as the Host alone; configure basic auth for others"
+            )
+        return None
 
 
 def _credentials(header: bytes) -> tuple[bytes, bytes] | None:
@@ -167,6 +172,18 @@ def _comes_from_another_site(scope: Scope) -> bool:
     except ValueError:
         return True
     return site != headers.get(b"host", b"").decode("latin-1").lower()
+
+
+def _names_an_address(scope: Scope) -> bool:
+    """Whether the Host is an address, or the one name that no one else can let lead elsewhere."""
+    hosts = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
+    try:
+        name = urlsplit(f"//{hosts[0]}").hostname if len(hosts) == 1 and "@" not in hosts[0] else None
+        if name is None or name == "localhost" or name.endswith(".localhost"):
+            return name is not None
+        return bool(ip_address(name))
+    except ValueError:
+        return False
 
 
 def _is_local(scope: Scope) -> bool:

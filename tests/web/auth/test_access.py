@@ -44,7 +44,7 @@ def served(prefix: str = "") -> Starlette:
 def asking(config: WebConfig, client: tuple[str, int] = REMOTE, prefix: str = "/") -> httpx.AsyncClient:
     """A client of the application behind the access control."""
     app = AccessControl(served(prefix.rstrip("/")), config, route_prefix=prefix, key=KEY)
-    return httpx.AsyncClient(transport=httpx.ASGITransport(app, client=client), base_url="http://exporter:9877")
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app, client=client), base_url="http://localhost:9877")
 
 
 def restricted(**tls: object) -> WebConfig:
@@ -58,7 +58,7 @@ def restricted(**tls: object) -> WebConfig:
 )
 async def test_every_endpoint_asks_for_a_password(path: str) -> None:
     async with asking(USERS, LOCAL) as client:
-        response = await client.get(f"http://exporter:9877{path}")
+        response = await client.get(f"http://localhost:9877{path}")
     assert (response.status_code, response.headers["www-authenticate"]) == (
         401,
         'Basic realm="edge-exporter", charset="UTF-8"',
@@ -159,6 +159,33 @@ async def test_without_any_access_control_changes_are_for_this_machine_alone(
         assert (await asked.request(method, "/-/reload")).status_code == status
 
 
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("127.0.0.1:9877", 200),
+        ("[::1]:9877", 200),
+        ("192.0.2.7", 200),
+        ("LOCALHOST", 200),
+        ("a.localhost:9877", 200),
+        ("rebound.example.org:9877", 403),
+        ("localhost.example.org", 403),
+        ("127.0.0.1.example.org", 403),
+        ("evil.example.org@127.0.0.1", 403),
+        ("127.0.0.1@evil.example.org", 403),
+        ("", 403),
+        ("[", 403),
+    ],
+)
+async def test_a_name_that_others_can_lead_here_changes_nothing(host: str, status: int) -> None:
+    """A page of that name sends it as its own Origin, too."""
+    async with asking(OPEN, LOCAL) as client:
+        for headers in ({"Host": host}, {"Host": host, "Origin": f"http://{host}"}):
+            assert (await client.post("/-/reload", headers=headers)).status_code == status
+    async with asking(USERS, LOCAL) as client:
+        response = await client.post("/-/reload", headers={"Host": host}, auth=("prometheus", PASSWORD))
+        assert response.status_code == 200
+
+
 async def test_a_refused_change_says_what_to_do() -> None:
     async with asking(OPEN) as client:
         response = await client.post("/-/reload")
@@ -168,7 +195,7 @@ async def test_a_refused_change_says_what_to_do() -> None:
 @pytest.mark.parametrize("config", [OPEN, USERS], ids=["open", "users"])
 @pytest.mark.parametrize(
     ("origin", "status"),
-    [("http://exporter:9877", 200), ("http://elsewhere.example.org", 403), ("null", 403), ("http://[", 403)],
+    [("http://localhost:9877", 200), ("http://elsewhere.example.org", 403), ("null", 403), ("http://[", 403)],
 )
 async def test_another_site_s_page_changes_nothing(config: WebConfig, origin: str, status: int) -> None:
     async with asking(config, LOCAL) as client:
