@@ -12,8 +12,8 @@ from starlette.types import ASGIApp
 
 from exporter import runtime
 from exporter.log import logger
-from exporter.web.auth.access import AccessControl, WebConfig, load_web_config
-from exporter.web.auth.tls import ServerTls, TlsFileError
+from exporter.web.auth.access import AccessControl, WebConfig, load_web_config, slow_check
+from exporter.web.auth.tls import ServerTls, TlsFileError, prefers_curve_unset
 from exporter.web.connections import Acceptor, Connections
 from exporter.web.request_timeout import LARGEST_HEAD, ImpatientProtocol
 
@@ -145,6 +145,7 @@ class WebServer:
             timeout_graceful_shutdown=1,
             ssl_context_factory=self._context if self._tls is not None else None,
         )
+        _report(self._config)
         self._server = _Server(config, self._connections)
         sockets = [self._socket] if self._socket is not None else None
         self._task = asyncio.create_task(self._server.serve(sockets=sockets), name="web")
@@ -175,6 +176,7 @@ class WebServer:
             self._tls.replace(settings)
         self._access.replace(config)
         self._config = config
+        _report(config)
 
     async def stop(self) -> None:
         """Stop serving; answers under way have a second to end."""
@@ -183,6 +185,15 @@ class WebServer:
             await self._task
         elif self._socket is not None:
             self._socket.close()
+
+
+def _report(config: WebConfig) -> None:
+    """Log what of a web configuration is taken, but not as one may expect."""
+    tls, slow = config.tls(), slow_check(config.basic_auth_users)
+    if tls is not None and prefers_curve_unset(tls):
+        logger().warning("this Python cannot exclude other curves, X25519 is preferred", key="curve_preferences")
+    if slow is not None:
+        logger().warning("a password is slow to check, the first request with it waits", cost=slow[0], seconds=slow[1])
 
 
 def _tls_file_unusable(error: TlsFileError) -> None:

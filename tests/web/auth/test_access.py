@@ -9,14 +9,16 @@ import bcrypt
 import httpx
 import pytest
 import uvicorn
+from pydantic import SecretStr
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.types import Message, Scope
 
-from exporter.web.auth.access import AccessControl, PasswordCheck, WebConfig, load_web_config
+from exporter.web.auth.access import AccessControl, PasswordCheck, WebConfig, load_web_config, slow_check
 from exporter.web.auth.tls import ServerTls
+from tests.rig import TurnedClock
 from tests.web.auth.test_tls import no_error
 from tests.web.certificates import Authority
 
@@ -378,3 +380,37 @@ async def test_the_real_server_serves_by_the_file(tmp_path: Path) -> None:
         answered = await client.get("/metrics", auth=("prometheus", PASSWORD))
     assert [response.status_code for response in (healthy, refused, answered)] == [200, 401, 200]
     assert answered.headers["x-content-type-options"] == "nosniff"
+
+
+async def test_more_requests_than_the_limit_are_refused_until_there_is_room_again() -> None:
+    clock = TurnedClock()
+    config = WebConfig.model_validate({"rate_limit": {"interval": "2s", "burst": "3"}})
+    app = AccessControl(served(), config, key=KEY, clock=clock)
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
+
+        async def statuses(count: int, path: str = "/metrics") -> list[int]:
+            return [(await client.get(path)).status_code for _ in range(count)]
+
+        assert await statuses(4) == [200, 200, 200, 429]
+        assert await statuses(2, "/-/healthy") == [200, 200]
+        clock.now += 2
+        assert await statuses(2) == [200, 429]
+        clock.now += 60
+        assert await statuses(4) == [200, 200, 200, 429]
+
+
+async def test_strangers_with_wrong_passwords_do_not_keep_a_known_one_waiting() -> None:
+    async with asking(USERS) as client:
+        assert (await client.get("/", auth=("prometheus", PASSWORD))).status_code == 200
+        wrong = [asyncio.create_task(client.get("/", auth=("prometheus", f"{number}"))) for number in range(200)]
+        assert (await client.get("/", auth=("prometheus", PASSWORD))).status_code == 200
+        statuses = {(await answered).status_code for answered in wrong}
+    assert statuses == {401, 503}
+
+
+def test_what_a_slow_check_takes_is_estimated() -> None:
+    assert slow_check(USERS.basic_auth_users) is None
+    slow = slow_check({"me": SecretStr(HASH.replace("$04$", "$16$"))})
+    assert slow is not None
+    assert slow[0] == 16
+    assert slow[1] > 0
