@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any
 
+from exporter import runtime
 from exporter.commands.output.complaint import complain
 from exporter.commands.output.deadline import ends_in_time
 from exporter.counters.ledger import StateLockedError
@@ -21,6 +22,7 @@ class ListenError(Exception):
 
 def serve(coroutine: Coroutine[Any, Any, None]) -> None:
     """Run to the end, which comes in time after a signal; what cannot start ends the command."""
+    runtime.raise_file_limit()
     try:
         with ends_in_time():
             asyncio.run(coroutine)

@@ -1,8 +1,10 @@
 """The server's side of TLS: a context that follows its files, so that a renewed certificate is served at once."""
 
+import asyncio
 import os
 import ssl
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,6 +37,7 @@ _CIPHERS: Mapping[str, str] = {
 }
 # What a pipe holds.
 LARGEST_INLINE = 64 * 1024
+LONGEST_LOOK = 1.0
 _Stamp = tuple[tuple[int, int, int] | None, ...]
 
 
@@ -121,7 +124,7 @@ def _set_protocol(context: ssl.SSLContext, settings: TlsSettings) -> None:
 def prefers_curve_unset(settings: TlsSettings) -> bool:
     """Whether the curve is the one that OpenSSL prefers by itself, and this Python cannot exclude the others.
 
-    Python before 3.11.4 looks for curves among those of the EC key type, which X25519 is not.
+    Python 3.11.2, which is Debian 12's, looks among the curves of the EC key type, and X25519 is none of them.
     """
     if settings.curve != "X25519":
         return False
@@ -211,6 +214,8 @@ def _pem(key: str, path: Path | None, text: str | None) -> _Pem:
         return _Pem(key, None, text or "")
     name = f"{key}_file"
     try:
+        if path.is_fifo():
+            raise TlsFileError(name, f"{path} is a pipe, expected a file")
         return _Pem(name, path, path.read_text(encoding="ascii", errors="replace"))
     except OSError as error:
         raise TlsFileError(name, f"{path} {unreadable(error)}") from None
@@ -241,7 +246,13 @@ class ServerTls:
         self._on_error = on_error
         self._stamp = _stamp(settings)
         self._current = server_context(settings)
-        self.context: ssl.SSLContext = _following(self._latest)
+        self._reader = ThreadPoolExecutor(1, thread_name_prefix="tls-files")
+        self._reading: asyncio.Future[None] | None = None
+
+    @property
+    def context(self) -> ssl.SSLContext:
+        """What connections are made with."""
+        return self._current
 
     def replace(self, settings: TlsSettings) -> None:
         """Serve new connections by other settings from now on.
@@ -266,12 +277,25 @@ class ServerTls:
         self._current = server_context(self._settings)
         return True
 
-    def _latest(self) -> ssl.SSLContext:
+    async def latest(self) -> ssl.SSLContext:
+        """The context for the next connection, of what the files hold now.
+
+        They are read on a thread; where a disk hangs, what was in force is served after a moment.
+        """
+        if self._reading is None or self._reading.done():
+            self._reading = asyncio.get_running_loop().run_in_executor(self._reader, self._refreshed)
+        await asyncio.wait((self._reading,), timeout=LONGEST_LOOK)
+        return self._current
+
+    def close(self) -> None:
+        """End the thread that reads the files."""
+        self._reader.shutdown(wait=False, cancel_futures=True)
+
+    def _refreshed(self) -> None:
         try:
             self.refresh()
         except TlsFileError as error:
             self._on_error(error)
-        return self._current
 
 
 def _stamp(settings: TlsSettings) -> _Stamp:
@@ -284,25 +308,3 @@ def _file_stamp(file: Path) -> tuple[int, int, int] | None:
     except OSError:
         return None
     return status.st_mtime_ns, status.st_size, status.st_ino
-
-
-class _FollowingContext(ssl.SSLContext):
-    """A context that lets another one make each connection, the latest at the time."""
-
-    latest: Callable[[], ssl.SSLContext]
-
-    def wrap_bio(
-        self,
-        incoming: ssl.MemoryBIO,
-        outgoing: ssl.MemoryBIO,
-        server_side: bool = False,  # noqa: FBT001, FBT002 - the standard library's signature
-        server_hostname: str | bytes | None = None,
-        session: ssl.SSLSession | None = None,
-    ) -> ssl.SSLObject:
-        return self.latest().wrap_bio(incoming, outgoing, server_side, server_hostname, session)
-
-
-def _following(latest: Callable[[], ssl.SSLContext]) -> ssl.SSLContext:
-    context = _FollowingContext(ssl.PROTOCOL_TLS_SERVER)
-    context.latest = latest
-    return context

@@ -1,5 +1,6 @@
 import asyncio
 import os
+import socket
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -16,6 +17,7 @@ from exporter.web.auth.tls import (
     prefers_curve_unset,
     server_context,
 )
+from exporter.web.connections import Acceptor, Connections
 from tests.web.certificates import Authority
 
 GREETING = b"hello"
@@ -30,12 +32,18 @@ async def serving(tls: ServerTls) -> AsyncIterator[int]:
         await writer.drain()
         writer.close()
 
-    server = await asyncio.start_server(greet, "127.0.0.1", 0, ssl=tls.context)
-    try:
-        yield server.sockets[0].getsockname()[1]
-    finally:
-        server.close()
-        await server.wait_closed()
+    def make_protocol() -> asyncio.Protocol:
+        return asyncio.StreamReaderProtocol(asyncio.StreamReader(), greet)
+
+    with socket.create_server(("127.0.0.1", 0)) as bound:
+        acceptor = Acceptor(bound, make_protocol, Connections(1000), tls.latest)
+        acceptor.start()
+        try:
+            yield bound.getsockname()[1]
+        finally:
+            acceptor.close()
+            await acceptor.wait_closed()
+            tls.close()
 
 
 async def connect(port: int, client: ssl.SSLContext) -> tuple[bytes, str, int]:
