@@ -120,7 +120,6 @@ class Daemon:
         The process is this daemon's alone: its signals, and how its threads share the interpreter.
         """
         runtime.share()
-        runtime.raise_file_limit()
         self._grown = runtime.settle
         ended = asyncio.Event()
         loop = asyncio.get_running_loop()
@@ -315,7 +314,7 @@ class Daemon:
                 settings = await asyncio.to_thread(self._load)
                 accounts = self._build_accounts(settings, self._schedule.accounts)
                 # Nothing is refused after this: a wrong file changes nothing, of the web's configuration neither.
-                self.server.reload()
+                await self.server.reload()
                 await self._take_over(settings, accounts)
             except ConfigurationError as error:
                 self._refuse(map(str, error.faults))

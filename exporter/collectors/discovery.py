@@ -154,11 +154,11 @@ def _limit_roll(limits: Iterable[RateLimitMetrics], zone_id: str) -> Roll:
     complete = True
     for limit in limits:
         if isinstance(limit, Unusable):
-            ids.append(limit.integer("ratelimitId"))
+            ids.append(limit.identity("ratelimitId"))
             complete = complete and ids[-1] is not None
         else:
             ids.append(limit.ratelimit_id)
-    return Roll(tuple(Resource(str(one), parent=zone_id) for one in ids if one is not None), complete)
+    return Roll(tuple(Resource(str(one), parent=zone_id) for one in ids if one), complete)
 
 
 async def _rate_limits(context: Context, zones: Roll, faults: list[PlatformError]) -> Roll | None:

@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from tests.counters.process import PATIENCE, ROOT, Exporter
+from tests.counters.process import ROOT, Exporter
+from tests.waiting import PATIENCE
 
 SCRIPT, LIMIT = "/compute/script/7", "/shield/metrics/rate-limit/55"
 MONTH, REQUESTS = "edge_script_monthly_requests", "edge_script_requests_total"
