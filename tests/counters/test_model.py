@@ -311,7 +311,7 @@ class Platform(RuleBasedStateMachine):
         counts, now = self.runner.run(self._ask(watched))
         assert now == self.scene.now()
         target = watched.target
-        key = (watched.collector.name, target.account, target.kind, target.id)
+        key = target.polled_by(watched.collector.name)
         published: list[tuple[Family, ...]] = []
         done = threading.Event()
 
