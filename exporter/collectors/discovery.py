@@ -23,7 +23,7 @@ from exporter.platform.errors import (
 )
 from exporter.platform.operation import Operation
 from exporter.platform.wire import Unusable
-from exporter.targets.target import Inventory, Resource, Roll, Target
+from exporter.targets.target import Inventory, Resource, Roll, Target, TargetKey
 
 T = TypeVar("T")
 
@@ -129,7 +129,7 @@ def _shield_roll(listing: shield.ZoneListing, names: dict[str, str]) -> Roll:
 
 def _owned(context: Context, account: str, zones: Roll) -> Roll:
     """The zones of this shard, for rate limits stay with their zone."""
-    own = (zone for zone in zones.resources if context.owns(account, "shield_zone", zone.id))
+    own = (zone for zone in zones.resources if context.owns(TargetKey.of(account, "shield_zone", zone.id)))
     return Roll(tuple(own), zones.complete)
 
 

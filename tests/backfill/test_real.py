@@ -194,9 +194,9 @@ async def test_across_the_seam_every_query_is_counted_once(tmp_path: Path, *, hi
                     dns.add_queries(zone, 1000 + zone)
                 where.world.clock.set_speed(0)
                 rows = {
-                    key[3]: unpack(row.data)
+                    key.target.id: unpack(row.data)
                     for key, row in dict(daemon._ledger.remembered()).items()
-                    if key[0] == "dns_statistics"
+                    if key.collector == "dns_statistics"
                 }
                 live = sum(dns.true_queries(zone, today) - baseline(rows[str(zone)], today) for zone in zones)
                 await server.until("sum(edge_dns_queries_total)", live)

@@ -389,7 +389,7 @@ class Platform(RuleBasedStateMachine):
         assert now == believed_time(self.answers)
         truth = {series: self._timed(poll, now) for series, poll in truth.items()}
         target = watched.target
-        key = (watched.collector.name, target.account, target.kind, target.id)
+        key = target.polled_by(watched.collector.name)
         published: list[tuple[Family, ...]] = []
         done = threading.Event()
 
