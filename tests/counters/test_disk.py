@@ -127,9 +127,11 @@ def test_a_read_only_disk_serves_no_counter_until_it_can_be_written(small_disk: 
 
 
 def protect(path: Path, *, on: bool) -> None:
-    """Let nobody write a file, not even root, or let them again."""
+    """Let nobody write a state file, not even root, or let them again."""
     if os.geteuid():
-        path.chmod(0o444 if on else 0o644)
+        # SQLite has made the journal beside it with its mode.
+        for each in [path] if on else path.parent.glob(f"{path.name}*"):
+            each.chmod(0o444 if on else 0o644)
         return
     made = subprocess.run(["chattr", "+i" if on else "-i", path], capture_output=True, text=True, check=False)
     if made.returncode:
