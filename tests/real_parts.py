@@ -13,16 +13,29 @@ import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
 import pytest
 
+from tests.ports import free_port
 from tests.waiting import PATIENCE
 
 REPOSITORY = Path(__file__).parents[1]
-_LISTENING = re.compile(r"(?:Listening on\D+|address=)(127\.0\.0\.1:[1-9]\d*)")
+# What `tests/newer_parts.sh` unpacks.
+NEWER_PARTS = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "edge-exporter" / "parts"
+_LISTENING = re.compile(r"(?:Listening on\D+|address=|started server at http://)(127\.0\.0\.1:[1-9]\d*)")
+_ANY_PORT = "--web.listen-address=127.0.0.1:0"
 _PROMETHEUS_READY = "ready to receive web requests"
+
+
+class Release(StrEnum):
+    """A release of Prometheus to test with: the installed one, or a newer one that stands beside it."""
+
+    INSTALLED = ""
+    LAST_OF_2 = "prometheus-2.53"
+    NEWEST = "prometheus-3"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,16 +109,49 @@ def end_without(what: str, install: str, *, optional: bool = False) -> NoReturn:
         install: the command that installs it.
         optional: whether CI may lack it as well.
     """
-    missing = f"{what} is missing: {install}"
+    message = f"{what} is missing: {install}"
     if os.environ.get("CI") == "true" and not optional:
-        pytest.fail(missing)
-    pytest.skip(missing)
+        pytest.fail(message)
+    pytest.skip(message)
 
 
-def create_blocks(history: Path, data: Path) -> None:
-    """Make a Prometheus's blocks of an OpenMetrics file with timestamps."""
+def find_newer(part: str, program: str) -> str:
+    """The path of a program that is not installed but unpacked from a newer release of Debian.
+
+    It is looked for nowhere else, so that a test of a release never runs with another one. Where it is missing the test
+    is skipped, or fails in CI, as in `find`.
+
+    Args:
+        part: the folder in which `tests/newer_parts.sh` puts it.
+        program: its name there.
+    """
+    path = NEWER_PARTS / part / program
+    if path.exists():
+        return str(path)
+    return end_without(part, "make newer-parts")
+
+
+def find_prometheus(release: Release = Release.INSTALLED) -> str:
+    """The Prometheus of a release."""
+    return find_newer(release, "prometheus") if release else find("prometheus")
+
+
+def find_promtool(release: Release = Release.INSTALLED) -> str:
+    """Prometheus's own checker and importer, of a release."""
+    if release:
+        return find_newer(release, "promtool")
+    return find("promtool")
+
+
+def create_blocks(history: Path, data: Path, release: Release = Release.INSTALLED) -> None:
+    """Make a Prometheus's blocks of an OpenMetrics file with timestamps, by a release's promtool."""
     subprocess.run(
-        [find("promtool"), *("tsdb", "create-blocks-from", "--max-block-duration=1200h", "openmetrics"), history, data],
+        [
+            find_promtool(release),
+            *("tsdb", "create-blocks-from", "--max-block-duration=1200h", "openmetrics"),
+            history,
+            data,
+        ],
         check=True,
         stdout=subprocess.DEVNULL,
     )
@@ -152,34 +198,44 @@ def scraping(*targets: str, interval: str = "1s") -> dict[str, Any]:
 
 
 @contextmanager
-def prometheus_running(home: Path, config: dict[str, Any] | None = None) -> Iterator[Prometheus]:
+def prometheus_running(
+    home: Path, config: dict[str, Any] | None = None, release: Release = Release.INSTALLED
+) -> Iterator[Prometheus]:
     """A Prometheus that serves `home/data` on a port of its own, and ends with the block."""
     file = home / "prometheus.yml"
     file.write_text(json.dumps(config if config is not None else scraping()))
-    with prometheus_reading(file, home / "data") as running:
+    with prometheus_reading(file, home / "data", release) as running:
         yield running
 
 
 @contextmanager
-def prometheus_reading(file: Path, data: Path) -> Iterator[Prometheus]:
+def prometheus_reading(file: Path, data: Path, release: Release = Release.INSTALLED) -> Iterator[Prometheus]:
     """A Prometheus with a configuration file, on a port of its own; it ends with the block."""
-    options = (f"--storage.tsdb.path={data}", "--storage.tsdb.retention.time=100y")
-    with _serving(find("prometheus"), f"--config.file={file}", *options, ready=_PROMETHEUS_READY) as url:
+    options = (f"--storage.tsdb.path={data}", "--storage.tsdb.retention.time=100y", _ANY_PORT)
+    with _serving(find_prometheus(release), f"--config.file={file}", *options, ready=_PROMETHEUS_READY) as url:
         yield Prometheus(url)
 
 
 @contextmanager
 def alertmanager_reading(file: Path, data: Path) -> Iterator[str]:
     """An Alertmanager with a configuration file, on a port of its own; its address. It ends with the block."""
-    options = (f"--storage.path={data}", "--cluster.listen-address=")
+    options = (f"--storage.path={data}", "--cluster.listen-address=", _ANY_PORT)
     with _serving(find("prometheus-alertmanager"), f"--config.file={file}", *options, ready=_LISTENING.pattern) as url:
         yield url
 
 
 @contextmanager
+def victoria_metrics_running(data: Path) -> Iterator[Prometheus]:
+    """A VictoriaMetrics on a port of its own, with Prometheus's HTTP API; it ends with the block."""
+    options = (f"-storageDataPath={data}", "-retentionPeriod=100y", f"-httpListenAddr=127.0.0.1:{free_port()}")
+    with _serving(find_newer("victoria-metrics", "victoria-metrics"), *options, ready="started server at") as url:
+        yield Prometheus(url)
+
+
+@contextmanager
 def _serving(program: str, *options: str, ready: str) -> Iterator[str]:
     process = subprocess.Popen(
-        [program, *options, "--web.listen-address=127.0.0.1:0"],
+        [program, *options],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,

@@ -2,12 +2,15 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 import uvicorn
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
+from uvicorn.server import ServerState
 
+from exporter.web.connections import Connections
 from exporter.web.request_timeout import LARGEST_HEAD, REQUEST_SECONDS, ImpatientProtocol
 from exporter.web.server import KEEPALIVE_SECONDS
 from tests.waiting import until
@@ -75,6 +78,11 @@ async def app(scope: Scope, receive: Receive, send: Send) -> None:
     await PlainTextResponse("well")(scope, receive, send)
 
 
+def counting(config: uvicorn.Config, server_state: ServerState, app_state: dict[str, Any], _loop: object) -> Counting:
+    """A protocol whose connection is counted with no others."""
+    return Counting(config, server_state, app_state, Connections(9))
+
+
 @pytest.fixture
 async def time() -> LoopTime:
     """The time of the test's own loop, to its end: timers that were set must not see it go back."""
@@ -89,7 +97,7 @@ async def connection() -> AsyncIterator[Connection]:
     config = uvicorn.Config(
         app,
         port=0,
-        http=Counting,
+        http=counting,  # type: ignore[arg-type]
         h11_max_incomplete_event_size=LARGEST_HEAD,
         timeout_keep_alive=KEEPALIVE_SECONDS,
         log_config=None,
