@@ -16,8 +16,8 @@ trap 'rm -rf "$work"' EXIT
 archive=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | awk '/\/debian\/?$/ {print; exit}')
 
 apt() { # apt COMMAND…: with nothing but the packages of $release
-	apt-get -qq -o Dir::State::Lists="$work/lists" -o Dir::Cache="$work/cache" -o Dir::Etc::SourceList="$work/sources.list" \
-		-o Dir::Etc::SourceParts=/dev/null -o Acquire::Languages=none -o APT::Sandbox::User=root "$@"
+	apt-get -qq -o Dir::State::Lists="$work/lists" -o Dir::State::Status=/dev/null -o Dir::Cache="$work/cache" \
+		-o Dir::Etc::SourceList="$work/sources.list" -o Dir::Etc::SourceParts=/dev/null -o Acquire::Languages=none -o APT::Sandbox::User=root "$@"
 }
 
 unpack() { # unpack FOLDER PROGRAM…: the packages are named like the programs in them
