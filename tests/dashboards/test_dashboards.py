@@ -18,6 +18,7 @@ from dashboards.generator.grafana import GRID, generate
 from dashboards.generator.inventory import PAGES
 from dashboards.generator.page import Colour, Page, Panel, Table
 from dashboards.generator.sdk import JSONEncoder, dashboard
+from tests.for_each import for_each
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)
@@ -48,9 +49,7 @@ UNITS = frozenset(
 UIDS = ("edge-overview", "edge-dns", "edge-scripts", "edge-shield", "edge-database", "edge-exporter")
 
 every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.uid)
-every_panel = pytest.mark.parametrize(
-    "panel", [panel for page in PAGES for panel in page.panels], ids=lambda panel: panel.title
-)
+every_panel = for_each("panel", [panel for page in PAGES for panel in page.panels], name=lambda panel: panel.title)
 
 
 def loaded(page: Page) -> dict[str, Any]:
