@@ -187,7 +187,7 @@ async def test_across_the_seam_every_query_is_counted_once(tmp_path: Path, *, hi
         labels = {"job": "edge", "instance": address}
         try:
             if not history_first:
-                await until(lambda: len(daemon._ledger.remembered()) == len(zones))
+                await until(lambda: len(daemon._ledger.remembered()) >= len(zones))
                 dns.add_queries(small, 70)
             with prometheus_running(tmp_path, scraping(address)) as server:
                 for zone in zones:
