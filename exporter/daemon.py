@@ -86,7 +86,12 @@ class Daemon:
         rows = dict(self._ledger.remembered())
         names = {key[1:]: row.name for key, row in rows.items() if row.name}
         self._registry = Registry(self._shard, names)
-        self._store = Store(self._clocks.wall, self._clocks.monotonic, self._remembered)
+        self._store = Store(
+            self._clocks.wall,
+            self._clocks.monotonic,
+            self._remembered,
+            self._lifetime,
+        )
         self._press = self._build_press()
         self._registry.configure(wiring.selections(self.settings))
         # They belong to another shard now, which counts them from its own first sight.
@@ -105,6 +110,7 @@ class Daemon:
         self._begin(self._clean(), "cleaning")
         prefix = self.settings.web.route_prefix
         app = create_app(self._view(), self._press, self.reload, route_prefix=prefix)
+        self.server.leave_room(_calls_at_once(accounts))
         await self.server.start(app, prefix)
         self._log.info("serving", url=self.server.url + prefix.rstrip("/") + "/metrics")
 
@@ -114,6 +120,7 @@ class Daemon:
         The process is this daemon's alone: its signals, and how its threads share the interpreter.
         """
         runtime.share()
+        runtime.raise_file_limit()
         self._grown = runtime.settle
         ended = asyncio.Event()
         loop = asyncio.get_running_loop()
@@ -159,6 +166,9 @@ class Daemon:
         row = self._ledger.remembered().get((collector, target.account, target.kind, target.id))
         return row.success if row is not None else 0.0
 
+    def _lifetime(self, collector: str, target: Target) -> float:
+        return self._schedule.lifetime(collector, target)
+
     def _build_press(self) -> Press:
         series = self.settings.series
         exposition = Exposition(
@@ -179,7 +189,8 @@ class Daemon:
             if name in former and known.get(name) == told:
                 accounts[name] = former[name]
             else:
-                client = wiring.client_of(told, self._observer(name), self._shard.total)
+                time_of_platform = self._ledger.platform_time(name)
+                client = wiring.client_of(told, self._observer(name), self._shard.total, time_of_platform)
                 accounts[name] = wiring.account_entry(client)
         return accounts
 
@@ -331,6 +342,7 @@ class Daemon:
         configure(settings.log.level, settings.log.format)
         change = self._registry.configure(wiring.selections(settings))
         self._schedule = self._build_schedule(accounts, asyncio.get_running_loop(), former.hand_over())
+        self.server.leave_room(_calls_at_once(accounts))
         self._declare(accounts)
         self._targets_changed(change)
         for key, status in list(self._store.statuses()):
@@ -367,3 +379,7 @@ class Daemon:
 def _all_families(settings: Settings) -> list[FamilyInfo]:
     collectors = [plan.collector for plan in wiring.plans(settings)]
     return [*families(collectors), *HEALTH]
+
+
+def _calls_at_once(accounts: Mapping[str, Account]) -> int:
+    return sum(account.client.budget.max_in_flight for account in accounts.values())

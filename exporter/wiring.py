@@ -15,6 +15,7 @@ from exporter.platform.errors import CredentialError
 from exporter.platform.http.client import Client, Timing
 from exporter.platform.http.credential import Credential
 from exporter.platform.http.observer import Observer
+from exporter.platform.http.platform_time import PlatformTime
 from exporter.platform.http.rate_limiter import Budget
 from exporter.platform.http.retry import Retry
 from exporter.platform.http.transport import build_transport
@@ -98,9 +99,10 @@ def _client(
     )
 
 
-def real_timing() -> Timing:
-    """The clocks that a client lives by."""
-    return Timing(time.monotonic, asyncio.sleep, lambda: datetime.now(UTC))
+def real_timing(platform_time: PlatformTime | None = None) -> Timing:
+    """The clocks that a client lives by; it goes on from what was believed of the platform's time before."""
+    platform_time = platform_time or PlatformTime(time.time, time.monotonic)
+    return Timing(time.monotonic, asyncio.sleep, lambda: datetime.now(UTC), platform_time.read)
 
 
 def account_client(settings: AccountSettings, observer: Observer, shards: int, timing: Timing | None = None) -> Client:
@@ -146,15 +148,26 @@ def named(settings: Settings) -> dict[str, AccountSettings | DatabaseSettings]:
     }
 
 
-def client_of(settings: AccountSettings | DatabaseSettings, observer: Observer, shards: int) -> Client:
+def client_of(
+    settings: AccountSettings | DatabaseSettings,
+    observer: Observer,
+    shards: int,
+    platform_time: PlatformTime | None = None,
+) -> Client:
     """The client of an account or a database.
+
+    Args:
+        settings: the account or database.
+        observer: notified of every attempt.
+        shards: how many processes share the account's budget.
+        platform_time: what is known of the time on the account's platform; None where nothing is.
 
     Raises:
         OSError: the file of trusted certificates cannot be read.
     """
     if isinstance(settings, DatabaseSettings):
         return database_client(settings, observer)
-    return account_client(settings, observer, shards)
+    return account_client(settings, observer, shards, real_timing(platform_time))
 
 
 def account_entry(client: Client) -> Account:
@@ -183,19 +196,17 @@ def queries(databases: Sequence[DatabaseSettings], interval: float) -> list[Quer
 def plans(settings: Settings) -> list[Plan]:
     """The collectors that are run, with the intervals that the settings give them."""
     own: dict[str, CollectorSettings] = settings.collectors.by_name()
-    # A user's query is switched and kept by what the settings say of databases; its interval is its own.
-    own["database_queries"] = own["database"]
     configured = queries(settings.databases, own["database"].interval or 0.0)
     return [
-        Plan(collector, own[collector.name].interval or collector.interval, own[collector.name].stale_after)
+        Plan(collector, own[collector.section].interval, own[collector.section].stale_after)
         for collector in with_queries(configured)
-        if own[collector.name].enabled and _tells_something(collector, settings.series)
+        if own[collector.section].enabled and _tells_something(collector, settings.series)
     ]
 
 
 def _tells_something(collector: Collector, series: SeriesSettings) -> bool:
     """Whether a poll is of any use: what is never served need not be asked for. Discovery finds targets besides."""
-    return collector.name == discovery.COLLECTOR.name or any(series.serves(info.name) for info in collector.families)
+    return collector.discovers or any(series.serves(info.name) for info in collector.families)
 
 
 def selections(settings: Settings) -> Iterator[Selection]:

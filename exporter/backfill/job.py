@@ -288,7 +288,7 @@ class Backfill:
         for attempt in range(1, ATTEMPTS + 1):
             caller = self._clients[account].until(self._monotonic() + CALL_SECONDS)
             try:
-                return await ask(Context(caller, self._registry, self._utc(), self._monotonic))
+                return await ask(Context(caller, self._registry, self._utc()))
             except PlatformError as error:
                 if attempt == ATTEMPTS or not error.retryable:
                     raise

@@ -23,7 +23,6 @@ class Context:
     caller: Caller
     names: Names
     now: datetime
-    monotonic: Callable[[], float]
     # Whether a resource, by account, kind and id, is this shard's: what is not need not be asked for more of it.
     owns: Callable[[str, str, str], bool] = lambda _account, _kind, _id: True
     # Takes what a discovery has learnt before it has learnt all: what it tells here it does not tell again at its end.
@@ -73,6 +72,16 @@ class Collector(Protocol):
     @property
     def name(self) -> str:
         """The `collector` label, and the key under `collectors:` in the configuration."""
+        ...
+
+    @property
+    def section(self) -> str:
+        """The key under `collectors:` that switches it and sets its interval: its own name, or another collector's."""
+        ...
+
+    @property
+    def discovers(self) -> bool:
+        """Whether its answers say which targets an account has; the other collectors wait for its first one."""
         ...
 
     @property
@@ -147,6 +156,16 @@ class TargetCollector(Generic[P]):
     def __post_init__(self) -> None:
         object.__setattr__(self, "families", describe(self.labels, self.metrics))
 
+    @property
+    def section(self) -> str:
+        """See `Collector.section`."""
+        return self.name
+
+    @property
+    def discovers(self) -> bool:
+        """See `Collector.discovers`."""
+        return False
+
     def wants(self, target: Target) -> bool:
         """See `Collector.wants`: its answers tell of no other target."""
         return not target.scouted
@@ -204,6 +223,16 @@ class ListCollector(Generic[P, T]):
     def __post_init__(self) -> None:
         both = (*describe(self.labels, self.metrics), *describe(self.item_labels, self.item_metrics))
         object.__setattr__(self, "families", both)
+
+    @property
+    def section(self) -> str:
+        """See `Collector.section`."""
+        return self.name
+
+    @property
+    def discovers(self) -> bool:
+        """See `Collector.discovers`."""
+        return False
 
     def wants(self, target: Target) -> bool:
         """See `Collector.wants`: an account none of whose items is polled needs no list of them."""

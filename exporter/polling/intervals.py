@@ -71,7 +71,7 @@ class Intervals:
 
     def configured(self, plan: Plan, target: Target) -> float:
         """Seconds between two polls of a target, as configured."""
-        if target.scouted and plan.collector.name == "discovery":
+        if target.scouted and plan.collector.discovers:
             return plan.interval * min(self._shard.total, MOST_SCOUT_INTERVALS)
         return target.interval if target.interval is not None else plan.interval
 
@@ -80,7 +80,7 @@ class Intervals:
         return self.configured(plan, target) * self.stretch(account_of(target), plan.collector.name)
 
     def lifetime(self, plan: Plan, target: Target) -> float:
-        """Seconds for which what a poll told is believed."""
+        """Seconds for which a poll is believed, by the interval that is in force at the moment."""
         if plan.stale_after is not None:
             return plan.stale_after
         return STALE_INTERVALS * self.effective(plan, target)
@@ -88,6 +88,11 @@ class Intervals:
     def demand(self, account: str) -> float:
         """Requests a second that an account's targets and intervals ask for."""
         return self._accounts[account].pace.demand(self._polls.get(account, {}))
+
+    def spare_seconds(self, account: str, collector: str) -> float:
+        """Seconds for which one more poll of a collector takes up what an account's polls leave of its capacity."""
+        pace, polls = self._accounts[account].pace, self._polls.get(account, {})
+        return pace.demand({collector: 1.0}) / pace.spare(polls)
 
     def slowest(self, collector: str) -> float:
         """The effective interval of a collector, in the account that stretches it most."""
@@ -103,4 +108,5 @@ class Intervals:
         """By how much an account's pace stretches intervals; those of discovery less than others."""
         known = self._accounts.get(account)
         stretch = known.pace.stretch(self._polls.get(account, {})) if known is not None else 1.0
-        return min(stretch, MOST_DISCOVERY_STRETCH) if collector == "discovery" else stretch
+        discovers = collector in self._plans and self._plans[collector].collector.discovers
+        return min(stretch, MOST_DISCOVERY_STRETCH) if discovers else stretch

@@ -149,7 +149,7 @@ class Place:
         """Poll every counter once, and add what is then served to raw samples."""
         async with self.parts() as (registry, client):
             now = datetime.fromtimestamp(self.world.clock.now(), UTC)
-            context = Context(client, registry, now, asyncio.get_running_loop().time)
+            context = Context(client, registry, now)
             account = next(registry.targets("account"))
             found = await discovery.COLLECTOR.poll(context, account)
             assert found.found is not None

@@ -6,17 +6,23 @@ import pytest
 
 from exporter.backfill.job import FAMILIES
 from exporter.backfill.samples import DAY_MS, SEAM_MS, STEPS, Point, Span, head, lines, midnight, points
-from exporter.counters.series import DaySeries, advance
-from exporter.metric import DayBuckets
+from exporter.counters.series import DaySeries, Series, advance_family
+from exporter.metric import DayBuckets, LabelValues
 
 FIRST_SIGHT = datetime(2026, 2, 8, 12, 0, tzinfo=UTC)
 F = date(2026, 2, 8).toordinal()
 
 
 def seen(days: dict[int, float], at: datetime = FIRST_SIGHT) -> DaySeries:
-    series, _ = advance(None, DayBuckets({F + day: count for day, count in days.items()}), at)
-    assert isinstance(series, DaySeries)
-    return series
+    return polled(None, DayBuckets({F + day: count for day, count in days.items()}), at)
+
+
+def polled(series: DaySeries | None, source: DayBuckets, at: datetime) -> DaySeries:
+    states: dict[LabelValues, Series] = {} if series is None else {(): series}
+    advance_family(states, [((), source)], at, at.timestamp())
+    after = states[()]
+    assert isinstance(after, DaySeries)
+    return after
 
 
 def at_days_ends(series: DaySeries | None, shown: dict[int, float], span: Span) -> list[Point]:
@@ -40,7 +46,7 @@ def test_it_ends_with_what_the_ledger_left_out_of_the_first_day_and_a_zero() -> 
 
 def test_what_rose_later_is_the_live_counters() -> None:
     series = seen({-3: 1, -2: 10, -1: 20, 0: 5})
-    advance(series, DayBuckets({F - 3: 1, F - 2: 10, F - 1: 29, F: 50, F + 1: 7}), FIRST_SIGHT + timedelta(days=1))
+    polled(series, DayBuckets({F - 3: 1, F - 2: 10, F - 1: 29, F: 50, F + 1: 7}), FIRST_SIGHT + timedelta(days=1))
     assert [value for _, value in at_days_ends(series, {}, Span(F - 2, F + 1))] == [0, 10, 30, 35, 0]
     assert series.value == 9 + 45 + 7
 
@@ -98,7 +104,7 @@ def test_of_a_day_of_which_nobody_knows_there_is_no_sample() -> None:
 def test_the_first_days_baseline_outlives_its_day() -> None:
     series = seen({-2: 3, -1: 20, 0: 5})
     for day in range(1, 70):
-        advance(series, DayBuckets({F + day - 1: 100, F + day: 50}), FIRST_SIGHT + timedelta(days=day))
+        polled(series, DayBuckets({F + day - 1: 100, F + day: 50}), FIRST_SIGHT + timedelta(days=day))
     assert series.uncounted(F - 1) is None, "the ledger has forgotten it, and the platform is asked"
     assert [value for _, value in at_days_ends(series, {F - 1: 20.0, F: 100.0}, Span(F - 1, F))] == [0, 20, 25, 0]
 
@@ -125,8 +131,7 @@ def test_a_first_sight_at_midnight_keeps_the_order() -> None:
 
 
 def test_of_a_chart_that_was_always_null_there_is_nothing() -> None:
-    series, _ = advance(None, DayBuckets({}, charted=False), FIRST_SIGHT)
-    assert isinstance(series, DaySeries)
+    series = polled(None, DayBuckets({}, charted=False), FIRST_SIGHT)
     assert at_days_ends(series, {}, Span(F - 2, F)) == []
 
 
