@@ -19,7 +19,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"targets", "sandbox"}),
     frozenset({"collectors", "counters", "telemetry"}),
     frozenset({"settings", "exposition", "backfill"}),
-    frozenset({"polling"}),
+    frozenset({"polling", "script_budgets"}),
     frozenset({"web", "wiring"}),
     frozenset({"daemon"}),
     frozenset({"commands"}),
