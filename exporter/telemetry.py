@@ -200,6 +200,19 @@ class Telemetry:
             unit="dollars",
             registry=registry,
         )
+        self.script_budget_unmatched = Gauge(
+            "edge_exporter_script_budget_unmatched",
+            "Whether a configured monthly budget belongs to no script that is polled, by the name or id it is set for.",
+            ("account", "script"),
+            registry=registry,
+        )
+        self.loop_lag = Histogram(
+            "edge_exporter_loop_lag_seconds",
+            "How late the event loop resumed a task that slept for a second.",
+            buckets=(0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
+            unit="seconds",
+            registry=registry,
+        )
         ProcessCollector(registry=registry)
         PlatformCollector(registry=registry)
         GCCollector(registry=registry)

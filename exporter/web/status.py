@@ -137,6 +137,7 @@ class View:
         ledger_alive: whether polls are still counted and published.
         press_alive: whether what is published still reaches those who scrape.
         config: when the configuration in force was loaded, and why a later one was refused.
+        unmatched_budgets: account and configured name of the monthly budgets that belong to no script.
         ledger: how the durable counters fare; None where nobody tells.
     """
 
@@ -149,6 +150,7 @@ class View:
     press_alive: Callable[[], bool]
     series: Callable[[], int]
     config: Callable[[], tuple[float, tuple[str, ...]]]
+    unmatched_budgets: Callable[[], tuple[tuple[str, str], ...]]
     clock: Callable[[], float]
     monotonic: Callable[[], float]
     version: str
@@ -250,6 +252,7 @@ class View:
             series=self.series(),
             config_loaded=loaded,
             config_faults=faults,
+            unmatched_budgets=self.unmatched_budgets(),
             ledger=self.ledger(),
             targets=_counts(census),
             accounts=tuple(self._accounts(schedule, census, failures)),
