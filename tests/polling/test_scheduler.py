@@ -362,13 +362,13 @@ async def test_a_failed_poll_of_a_slow_collector_is_repeated_within_minutes() ->
         while rigged.value("edge_target_up", collector="dns_statistics", target="dns_zone/102"):
             await rigged.turn(60)
         rigged.faults.clear()
-        polled = rigged.samples("edge_api_requests_total", endpoint="dns_statistics", code="200")[("main",)]
+        polled = rigged.samples("edge_api_requests_total", operation="dns_statistics", code="200")[("main",)]
         await rigged.turn(FIRST_WAIT / 2)
         assert rigged.value("edge_target_up", collector="dns_statistics", target="dns_zone/102") == 0.0
         await rigged.turn(FIRST_WAIT)
         assert rigged.value("edge_target_up", collector="dns_statistics", target="dns_zone/102") == 1.0
         # The polls of the others come when they come.
-        again = rigged.samples("edge_api_requests_total", endpoint="dns_statistics", code="200")[("main",)]
+        again = rigged.samples("edge_api_requests_total", operation="dns_statistics", code="200")[("main",)]
         assert again - polled <= 2
 
 
@@ -382,7 +382,7 @@ async def test_a_key_that_is_refused_is_not_offered_more_often_for_that() -> Non
     async with rig(account=fixed, collectors=slow, world=world()) as rigged:
         for _ in range(20):
             await rigged.turn(60)
-        refused = rigged.samples("edge_api_requests_total", endpoint="dns_statistics", code="401")
+        refused = rigged.samples("edge_api_requests_total", operation="dns_statistics", code="401")
         assert refused == {("main",): 1.0}
 
 
@@ -405,7 +405,7 @@ async def test_breaking_code_in_one_poll_ends_with_that_poll() -> None:
 
         class Broken:
             name, polls, interval, operations = "dns_statistics", "dns_zone", 300.0, ()
-            owns_target, families = False, ()
+            owns_target, discovers, families = False, False, ()
 
             def wants(self, _target: Target) -> bool:
                 return True
