@@ -4,7 +4,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -15,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.counters.process import ROOT, Exporter
-from tests.waiting import PATIENCE
+from tests.waiting import wait_until
 
 SCRIPT, LIMIT = "/compute/script/7", "/shield/metrics/rate-limit/55"
 MONTH, REQUESTS = "edge_script_monthly_requests", "edge_script_requests_total"
@@ -88,10 +87,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
 
 def until(exporter: Exporter, family: str, label: str, values: Mapping[str, float]) -> None:
     """Wait until a family is served with these values."""
-    ends = time.monotonic() + PATIENCE
-    while (served := exporter.samples(family, label)) != values:
-        assert time.monotonic() < ends, f"{family} is {served}, not {values}"
-        time.sleep(0.05)
+    wait_until(lambda: exporter.samples(family, label) == values, f"{family} of {values}")
 
 
 def counted(start: Start, *answers: Answer) -> tuple[float, float]:

@@ -60,7 +60,7 @@ def _notices_of_the_whole(status: StatusView) -> Iterator[str]:
         yield "The counters cannot be written to disk: they do not move until they can, and catch up then."
     if status.ledger is not None and status.ledger.set_aside is not None:
         found = when(status.ledger.set_aside, status.now)
-        yield f"The state file could not be used as it was {found}: counters may have started anew. The log says why."
+        yield f"The state file could not be used as it was found {found}: counters may have started anew."
 
 
 def _notices_of(account: AccountView, *, is_ready: bool) -> Iterator[str]:
