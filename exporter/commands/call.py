@@ -24,6 +24,7 @@ from exporter.commands.calling import (
 from exporter.commands.complaint import FAULT, MISUSE, complain
 from exporter.commands.masking import as_text, masked
 from exporter.commands.options import account_flags, flag_values, settings_options
+from exporter.commands.printing import echo
 from exporter.commands.sources import Sources
 from exporter.commands.table import terminal_width
 from exporter.commands.task import Result, Task, prepare
@@ -163,7 +164,7 @@ def _ask(task: Task, line: Line) -> None:
     body = as_text(request["body"], compact=True)
     if not sys.stdin.isatty():
         complain(f"{what}\n  {body}\nThere is nobody to ask: --yes sends it. Nothing was sent.", MISUSE)
-    click.echo(f"{what}\n  {body}", err=True)
+    echo(f"{what}\n  {body}", err=True)
     try:
         is_wanted = click.confirm("Send it?", err=True)
     except click.Abort:

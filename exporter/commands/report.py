@@ -13,6 +13,7 @@ from exporter.commands.visit import Tried
 from exporter.intervals import DATABASE_PREFIX
 from exporter.pace import SHARE
 from exporter.platform.errors import (
+    MESSAGE_LIMIT,
     CredentialError,
     Forbidden,
     NotAvailable,
@@ -20,8 +21,8 @@ from exporter.platform.errors import (
     PlatformError,
     TransportError,
     Unauthorized,
-    one_line,
 )
+from exporter.terminal import escape
 
 OK, NEVER_SCANNED, NOT_AVAILABLE, NOT_TRIED, FAILED = "ok", "never scanned", "not available", "not tried", "failed"
 # So many targets of a collector are listed where they are well, or where they fail alike; more are summarised.
@@ -43,9 +44,13 @@ class Row:
     detail: str
 
     def cells(self) -> tuple[str, ...]:
-        """The row's cells in the order of the table's columns; what the platform said cannot steer a terminal."""
+        """The row's cells in the order of the table's columns, each on one line and of a length that can be read."""
         cells = (self.account, self.collector, self.target, self.name, self.result, self.detail)
-        return tuple(one_line(cell) for cell in cells)
+        return tuple(escape(_shortened(cell)) for cell in cells)
+
+
+def _shortened(cell: str) -> str:
+    return cell if len(cell) <= MESSAGE_LIMIT else cell[: MESSAGE_LIMIT - 1] + "…"
 
 
 COLUMNS = ("ACCOUNT", "COLLECTOR", "TARGET", "NAME", "RESULT", "DETAIL")
