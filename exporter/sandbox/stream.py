@@ -277,7 +277,11 @@ class Stream:
         except _FAULTS as error:
             raise _failure(error, statement.text) from error
         names = [column[0] for column in cursor.description or ()]
-        changed = max(0, cursor.rowcount)
+        inserted = cursor.lastrowid
+        changed = 0
+        if statement.changes_rows:
+            # The cursor's own count leaves out a statement that begins WITH.
+            (changed,) = self._connection.execute("SELECT changes()").fetchone()
         return {
             "cols": [
                 {"name": name, "decltype": kind}
@@ -285,7 +289,7 @@ class Stream:
             ],
             "rows": rows,
             "affected_row_count": changed,
-            "last_insert_rowid": str(cursor.lastrowid) if statement.inserts else None,
+            "last_insert_rowid": str(inserted) if statement.inserts else None,
             "replication_index": None,
             # SQLite tells what it returned and changed, not what it looked at on the way.
             "rows_read": len(rows),
