@@ -27,8 +27,9 @@ from exporter.commands.output import interruptible
 from exporter.commands.output.complaint import FAULT, MISUSE, complain
 from exporter.commands.printing import echo
 from exporter.platform.http.observer import Deaf
-from exporter.settings import Settings, flags
 from exporter.settings.faults import ConfigurationError, suggestion
+from exporter.settings.flags import flags
+from exporter.settings.model import Settings
 from exporter.targets.registry import Registry
 from exporter.targets.sharding import Shard
 from exporter.terminal import escape

@@ -30,7 +30,7 @@ from exporter.commands.output.complaint import FAULT, MISUSE, complain
 from exporter.commands.output.table import terminal_width
 from exporter.commands.printing import echo
 from exporter.platform.errors import PlatformError
-from exporter.settings import SettingsError, load
+from exporter.settings.loading import SettingsError, load
 
 FLAGS = account_flags()
 

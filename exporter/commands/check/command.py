@@ -18,8 +18,9 @@ from exporter.commands.options import flag_values, settings_options
 from exporter.commands.output import interruptible
 from exporter.commands.output.complaint import FAULT, complain
 from exporter.commands.output.table import lay_out, natural_width, terminal_width
-from exporter.settings import Settings, flags
 from exporter.settings.faults import ConfigurationError
+from exporter.settings.flags import flags
+from exporter.settings.model import Settings
 from exporter.settings.yaml_file import MarkedFile
 from exporter.terminal import escape
 from exporter.wiring import real_clocks
