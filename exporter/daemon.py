@@ -105,6 +105,7 @@ class Daemon:
         self._begin(self._clean(), "cleaning")
         prefix = self.settings.web.route_prefix
         app = create_app(self._view(), self._press, self.reload, route_prefix=prefix)
+        self.server.leave_room(_calls_at_once(accounts))
         await self.server.start(app, prefix)
         self._log.info("serving", url=self.server.url + prefix.rstrip("/") + "/metrics")
 
@@ -114,6 +115,7 @@ class Daemon:
         The process is this daemon's alone: its signals, and how its threads share the interpreter.
         """
         runtime.share()
+        runtime.raise_file_limit()
         self._grown = runtime.settle
         ended = asyncio.Event()
         loop = asyncio.get_running_loop()
@@ -331,6 +333,7 @@ class Daemon:
         configure(settings.log.level, settings.log.format)
         change = self._registry.configure(wiring.selections(settings))
         self._schedule = self._build_schedule(accounts, asyncio.get_running_loop(), former.hand_over())
+        self.server.leave_room(_calls_at_once(accounts))
         self._declare(accounts)
         self._targets_changed(change)
         for key, status in list(self._store.statuses()):
@@ -367,3 +370,7 @@ class Daemon:
 def _all_families(settings: Settings) -> list[FamilyInfo]:
     collectors = [plan.collector for plan in wiring.plans(settings)]
     return [*families(collectors), *HEALTH]
+
+
+def _calls_at_once(accounts: Mapping[str, Account]) -> int:
+    return sum(account.client.budget.max_in_flight for account in accounts.values())

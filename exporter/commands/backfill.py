@@ -25,7 +25,7 @@ from exporter.commands.configuration import read_configuration
 from exporter.commands.options import flag_values, settings_options
 from exporter.commands.output import interruptible
 from exporter.commands.output.complaint import FAULT, MISUSE, complain
-from exporter.commands.printing import echo
+from exporter.commands.output.printing import echo
 from exporter.platform.http.observer import Deaf
 from exporter.settings.faults import ConfigurationError, suggestion
 from exporter.settings.flags import flags

@@ -16,6 +16,7 @@ from exporter.sandbox import keys
 from exporter.settings.model import Settings
 from tests.backfill.place import Place, Samples, grown, place
 from tests.real_parts import Prometheus, create_blocks, prometheus_running, scraping
+from tests.waiting import until
 
 pytestmark = pytest.mark.real
 DAY = timedelta(days=1)
@@ -94,9 +95,7 @@ async def test_across_the_seam_every_query_is_counted_once(tmp_path: Path, *, hi
         labels = {"job": "edge", "instance": address}
         try:
             if not history_first:
-                async with asyncio.timeout(20):
-                    while len(daemon._ledger.remembered()) < len(zones):  # noqa: ASYNC110 - nobody tells
-                        await asyncio.sleep(0.05)
+                await until(lambda: len(daemon._ledger.remembered()) == len(zones))
                 dns.add_queries(small, 70)
             with prometheus_running(tmp_path, scraping(address)) as server:
                 for zone in zones:

@@ -14,7 +14,7 @@ from tests.collectors.answering import AnsweringCaller
 from tests.collectors.polls import EXPOSITIONS, NOW, KnownNames, Ticking, exposed
 from tests.collectors.targets import TARGETS, collectors
 from tests.platform.payloads import GOOD
-from tests.real_parts import find_promtool
+from tests.real_parts import find
 
 DATABASES = {"database", "query"}
 
@@ -77,7 +77,7 @@ async def test_every_family_is_exposed_by_a_good_answer_of_each_operation() -> N
 
 @pytest.mark.real
 def test_promtool_finds_nothing_in_any_exposition() -> None:
-    promtool = find_promtool()
+    promtool = find("promtool")
     for file in sorted(EXPOSITIONS.glob("*.prom")):
         checked = subprocess.run(
             [promtool, "check", "metrics"], input=file.read_bytes(), capture_output=True, check=False

@@ -15,6 +15,7 @@ from exporter.sandbox.keys import API_KEY
 from exporter.sandbox.world import World
 from exporter.targets.target import Target
 from tests.rig import START, rig
+from tests.waiting import END_SECONDS, until
 
 DNS_ONLY = {"scripts": {"discover": False}, "shield_zones": {"discover": False}}
 SHIELD_ONLY = {"dns_zones": {"discover": False}, "scripts": {"discover": False}}
@@ -103,12 +104,10 @@ async def test_a_zone_that_was_shown_without_a_name_keeps_having_none_until_the_
 
 async def test_zones_do_not_wait_for_a_shield_zone_list_that_stalls_at_first_sight() -> None:
     stall = {"kind": "stall", "point": "start", "path": "/shield/shield-zones"}
-    account = {"timeout": 5.0, "shield_zones": {"ids": [1]}}
+    account = {"timeout": 600.0, "shield_zones": {"ids": [1]}}
     zones = [Target("main", "dns_zone", str(number)) for number in (101, 102, 103)]
     async with rig(account=account, world=world(), fault=stall) as rigged:
-        async with asyncio.timeout(4):
-            while not all(rigged.store.was_up("dns_statistics", zone) for zone in zones):  # noqa: ASYNC110 - no event
-                await asyncio.sleep(0.01)
+        await until(lambda: all(rigged.store.was_up("dns_statistics", zone) for zone in zones))
         # What the list would name waits for it.
         assert rigged.store.was_up("shield_bot_detection", Target("main", "shield_zone", "1")) is None
         assert not rigged.schedule.all_discovered()
@@ -180,9 +179,7 @@ async def test_a_new_zone_is_polled_while_rate_limits_are_still_being_listed() -
         rigged.clock.now += 901
         for name in rigged.schedule.plans:
             rigged.schedule.tick(name)
-        async with asyncio.timeout(10):
-            while rigged.store.was_up("dns_statistics", new) is None:  # noqa: ASYNC110 - no event tells of it
-                await asyncio.sleep(0)
+        await until(lambda: rigged.store.was_up("dns_statistics", new) is not None)
         assert "discovery" in {collector for collector, _ in rigged.schedule._lanes["main"].busy}
 
 
@@ -364,5 +361,5 @@ async def test_stopping_does_not_wait_for_polls_that_stall() -> None:
         rigged.clock.now += 400
         rigged.schedule.tick("dns_statistics")
         await asyncio.sleep(0)
-        async with asyncio.timeout(2):
+        async with asyncio.timeout(END_SECONDS):
             await rigged.schedule.stop()

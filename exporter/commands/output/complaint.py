@@ -3,7 +3,7 @@
 import sys
 from typing import NoReturn
 
-from exporter.commands.printing import echo
+from exporter.commands.output.printing import echo
 
 FAULT = 1
 MISUSE = 2

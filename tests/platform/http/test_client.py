@@ -12,6 +12,7 @@ from exporter.platform.errors import NotAvailable, NotFound, PlatformError, Rate
 from exporter.platform.http.body import BODY_LIMIT, ERROR_BODY_LIMIT
 from tests.platform.bare import Line, RawRequest, bare_server, json_reply, reply, saying
 from tests.platform.clients import client_of
+from tests.waiting import until
 
 GOOD = '{"TotalQueriesServed": 7, "QueriesServedChart": {"yesterday": 1, "2026-02-08": 7, "today": 2}}'
 
@@ -163,9 +164,7 @@ async def test_polls_that_are_told_to_wait_long_keep_half_of_the_workers_at_most
     async with bare_server(script) as server, client_of(server.url, attempts=2, max_in_flight=4) as kit:
         kit.client._timing = replace(kit.client._timing, sleep=rest)
         polls = [asyncio.create_task(poll(zone)) for zone in range(5)]
-        async with asyncio.timeout(5):
-            while ended + len(kit.heard.retries) < 5:  # noqa: ASYNC110 - no event tells of it
-                await asyncio.sleep(0)
+        await until(lambda: ended + len(kit.heard.retries) == 5)
         assert (ended, len(kit.heard.retries)) == (given_up, 5 - given_up)
         rested.set()
         await asyncio.gather(*polls)
