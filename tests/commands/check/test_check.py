@@ -242,7 +242,7 @@ def test_a_query_that_fails_fails_alone_with_the_database_s_own_words(platform: 
         ACCOUNT          COLLECTOR         TARGET                    NAME         RESULT  DETAIL
         database:orders  database          database/orders           orders       ok      N series
         database:orders  database_queries  query/orders/open_orders  open_orders  ok      N series
-        database:orders  database_queries  query/orders/nope         nope         failed  SQLite error: no such column: nope
+        database:orders  database_queries  query/orders/nope         nope         failed  SQL input error: no such column: nope
         database:orders  database_queries  query/orders/written      written      failed  the query must only read: it may not run here
 
         database:orders: the targets ask for 0.067 requests/s, the budget gives 10
