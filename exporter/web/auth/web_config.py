@@ -105,7 +105,7 @@ class TlsServerConfig(Section):
     def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
         """Clients' certificates are verified by somebody; the versions leave one."""
         auth_type, has_authorities = raw.get("client_auth_type", "NoClientCert"), raw.get("client_ca_file") is not None
-        if auth_type in _VERIFIED and not has_authorities:
+        if isinstance(auth_type, str) and auth_type in _VERIFIED and not has_authorities:
             yield at(("client_ca_file",), refused(f"missing; {auth_type} needs the authorities that it verifies by"))
         elif auth_type == "NoClientCert" and has_authorities:
             message = "is not used with NoClientCert; set client_auth_type: RequireAndVerifyClientCert"

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -45,3 +46,13 @@ def test_any_file_is_a_configuration_or_faults(tmp_path: Path, data: dict[str, o
     assert not any(words in told for words in ("Value error", "validation error", "Traceback"))
     # A name may be shown; what stands in the place of a hash may not.
     assert users != {"admin": SECRET} or SECRET not in told
+
+
+@pytest.mark.parametrize("key", ["client_auth_type", "min_version", "max_version", "key_file", "curve_preferences"])
+@pytest.mark.parametrize("value", ["[]", "[a]", "{a: b}"])
+def test_a_list_or_a_mapping_in_the_place_of_a_word_is_refused_by_its_line(
+    tmp_path: Path, key: str, value: str
+) -> None:
+    path = tmp_path / "web.yml"
+    path.write_text(f"tls_server_config:\n  cert_file: cert.pem\n  {key}: {value}\n")
+    assert f"{path}:3: tls_server_config.{key}" in outcome(path) or (key, value) == ("curve_preferences", "[]")
