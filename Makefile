@@ -59,6 +59,10 @@ pictures: $(VENV)/.test ## the dashboards as pictures, from what their queries f
 soak: $(VENV)/.test ## ten minutes of faults at random
 	$(BIN)/python -m tests.soak.run
 
+.PHONY: fuzz
+fuzz: $(VENV)/.test ## ten minutes of the property tests with ever new examples (MINUTES=0: for ever); .fuzz keeps what failed
+	$(BIN)/python -m tests.fuzz.run --minutes $(or $(MINUTES),10)
+
 .PHONY: scale
 scale: $(VENV)/.test ## 100,000 zones on one, two, four and eight processes
 	$(BIN)/python -m tests.scale.run

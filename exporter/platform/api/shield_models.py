@@ -23,6 +23,7 @@ EXECUTION_MODE: Mapping[int, str] = {0: "log", 1: "block"}
 DDOS_SENSITIVITY: Mapping[int, str] = {0: "off", 1: "low", 2: "medium", 3: "high", 4: "challenge"}
 BODY_LIMIT_ACTION: Mapping[int, str] = {0: "block", 1: "log", 2: "ignore"}
 BOT_SENSITIVITY: Mapping[int, str] = {0: "off", 1: "low", 2: "medium", 3: "high"}
+BOT_AGGRESSION: Mapping[int, str] = {0: "unknown", 1: "low", 2: "medium", 3: "high", 4: "custom"}
 BOT_EXECUTION_MODE: Mapping[int, str] = {0: "log_only", 1: "challenge"}
 BOT_CATEGORY: Mapping[int, str] = {
     0: "none", 1: "seo", 2: "ai_scraper", 3: "ai_tool", 4: "tool", 5: "ads", 6: "preview", 7: "social", 255: "system",
@@ -210,7 +211,7 @@ class ApiGuardian(CamelWire):
 class BotSignal(CamelWire):
     """One of the signals of bot detection."""
 
-    enums: ClassVar[Mapping[str, Mapping[int, str]]] = {"sensitivity": BOT_SENSITIVITY, "aggression": BOT_SENSITIVITY}
+    enums: ClassVar[Mapping[str, Mapping[int, str]]] = {"sensitivity": BOT_SENSITIVITY, "aggression": BOT_AGGRESSION}
 
     sensitivity: Integer = None
     aggression: Integer = None

@@ -53,7 +53,7 @@ def _parse_user(value: object) -> str:
 
 
 def _parse_version(value: object) -> object:
-    if value in _OLD_VERSIONS:
+    if isinstance(value, str) and value in _OLD_VERSIONS:
         raise refused(f"found '{value}', which is no longer safe and not served; expected TLS12 or TLS13")
     return value
 
@@ -65,7 +65,7 @@ def _parse_cipher(value: object) -> str:
 
 
 def _parse_client_auth(value: object) -> object:
-    if value in _UNVERIFIED:
+    if isinstance(value, str) and value in _UNVERIFIED:
         raise refused(
             f"found '{value}', which takes certificates without verifying them, and this server always verifies; "
             "expected NoClientCert, VerifyClientCertIfGiven or RequireAndVerifyClientCert"

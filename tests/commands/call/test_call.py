@@ -185,9 +185,9 @@ def test_sql_gives_columns_and_rows_and_each_statement_its_own_error(
     ended = invoke("call", "sql", "SELECT 1 AS one, 'x' AS two", "SELECT nope", "SELECT NULL", environ=environ)
     first, second, third = json.loads(ended.out)
     assert first == {"columns": ["one", "two"], "rows": [[1, "x"]]}
-    assert second["error"]["message"] == "SQLite error: no such column: nope"
+    assert second["error"]["message"] == "SQL input error: no such column: nope"
     assert third == {"columns": ["NULL"], "rows": [[None]]}
-    assert ended.err == f"statement 2: SQLite error: no such column: nope ({second['error']['code']})\n"
+    assert ended.err == f"statement 2: SQL input error: no such column: nope ({second['error']['code']})\n"
     assert ended.code == 1
     assert platform.requests == [("POST", "/v2/pipeline")]
 

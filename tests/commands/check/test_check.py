@@ -242,7 +242,7 @@ def test_a_query_that_fails_fails_alone_with_the_database_s_own_words(platform: 
         ACCOUNT          COLLECTOR         TARGET                    NAME         RESULT  DETAIL
         database:orders  database          database/orders           orders       ok      N series
         database:orders  database_queries  query/orders/open_orders  open_orders  ok      N series
-        database:orders  database_queries  query/orders/nope         nope         failed  SQLite error: no such column: nope
+        database:orders  database_queries  query/orders/nope         nope         failed  SQL input error: no such column: nope
         database:orders  database_queries  query/orders/written      written      failed  the query must only read: it may not run here
 
         database:orders: the targets ask for 0.067 requests/s, the budget gives 10
@@ -329,7 +329,7 @@ def test_the_key_is_in_nothing_that_is_printed(platform: Platform, configure: Co
 def test_what_the_platform_says_cannot_steer_the_terminal(platform: Platform, configure: Configure) -> None:
     platform.world.dns.zones.rename(104, "evil\x1b[2J\x9b31m.example")
     ended = invoke("check", "--config", configure(ACCOUNT, url=platform.url, key=keys.API_KEY))
-    assert "evil [2J 31m.example" in ended.out
+    assert r"evil\u001b[2J\u009b31m.example" in ended.out
     assert "\x1b" not in ended.out
     assert "\x9b" not in ended.out
 
