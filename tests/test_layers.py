@@ -14,6 +14,7 @@ PACKAGE = Path(exporter.__file__).parent
 
 # Low to high. What stands on one line may be imported by what stands below it, and not by its neighbours.
 LAYERS: tuple[frozenset[str], ...] = (
+    frozenset({"cooperative", "patterns", "files"}),
     frozenset({"metric", "shard", "log", "platform", "configuration", "interpreter"}),
     frozenset({"measure", "counting", "settings", "pace", "encoding", "chronicle"}),
     frozenset({"collector", "statefile", "history"}),

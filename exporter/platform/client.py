@@ -3,15 +3,16 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, TypeVar
 from urllib.parse import quote, urlsplit
 
 import httpx
 
+from exporter.cooperative import Turns
 from exporter.platform import answers
-from exporter.platform.body import read_body
+from exporter.platform.body import Content, read_body
 from exporter.platform.budget import Budget, Paused
 from exporter.platform.credential import Credential
 from exporter.platform.errors import (
@@ -40,11 +41,16 @@ SHORT_REST = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """The clocks that a client lives by, injected so that tests turn them."""
+    """The clocks that a client lives by, injected so that tests turn them.
+
+    Attributes:
+        turns: where long answers wait to be parsed; clients that run on one event loop share it.
+    """
 
     monotonic: Callable[[], float]
     sleep: Callable[[float], Awaitable[None]]
     now: Callable[[], datetime]
+    turns: Turns = field(default_factory=Turns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +59,7 @@ class Received:
 
     status: int
     headers: httpx.Headers
-    raw: bytes
+    content: Content
 
     @property
     def is_success(self) -> bool:
@@ -239,7 +245,7 @@ class Client:
             deadline = min(deadline, max(self._retry.shortest, ends - began))
         code = "none"
         try:
-            received = await self._send(request, deadline)
+            received = await self._send(operation, request, deadline)
             code = str(received.status)
             answer = self._understand(operation, received)
         except PlatformError as error:
@@ -251,22 +257,22 @@ class Client:
         self._observer.attempted(operation.name, code, self._timing.monotonic() - began, None)
         return answer
 
-    async def _send(self, request: httpx.Request, deadline: float) -> Received:
-        """Send a request and read its answer whole, within so many seconds."""
+    async def _send(self, operation: Operation[T], request: httpx.Request, deadline: float) -> Received:
+        """Send a request and read its answer, within so many seconds."""
         came: httpx.Response | None = None
-        raw = b""
+        content = Content(b"")
         try:
             async with asyncio.timeout(deadline):
                 came = await self._transport.handle_async_request(request)
                 try:
-                    raw = await read_body(came)
+                    content = await read_body(came, operation.items, self._timing.turns)
                 finally:
                     await came.aclose()
         except (TimeoutError, NotJson, *CAUGHT) as error:
             # A status that is no success says enough without its body.
             if came is None or came.is_success:
                 raise self._fault(error, came, deadline) from None
-        return Received(came.status_code, came.headers, raw)
+        return Received(came.status_code, came.headers, content)
 
     def _fault(self, error: Exception, came: httpx.Response | None, deadline: float) -> PlatformError:
         # Without its cause: aiohttp's errors hold the request, and with it the key.
@@ -279,16 +285,16 @@ class Client:
         return fault
 
     def _understand(self, operation: Operation[T], received: Received) -> Answer[Any]:
-        status, headers, raw = received.status, received.headers, received.raw
+        status, headers, raw = received.status, received.headers, received.content.raw
         date = http_date(headers.get("date"))
         if status in operation.absent:
             return Answer(None, date, raw)
         if not received.is_success:
             wait = retry_after_seconds(headers.get("retry-after"), date or self._timing.now())
             raise answers.status_error(status, raw, wait)
-        value: Any = answers.payload(operation, raw, status)
-        for field in unexpected_in(value):
-            self._observer.unexpected(operation.name, field)
+        value: Any = answers.payload(operation, raw, status, received.content.parsed)
+        for name in unexpected_in(value):
+            self._observer.unexpected(operation.name, name)
         return Answer(value, date, raw)
 
 

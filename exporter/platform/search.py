@@ -7,6 +7,7 @@ from typing import NamedTuple
 from pydantic import Field, TypeAdapter
 
 from exporter.platform.errors import PlatformError, Rejected
+from exporter.platform.long_json import Items
 from exporter.platform.operation import Answer, Caller, Operation, Parameter
 from exporter.platform.wire import Each, Int64, Integer, PascalWire, usable
 
@@ -39,6 +40,7 @@ SEARCH = Operation(
     path="/search",
     help="Finds the account's resources by text.",
     answer=TypeAdapter(SearchResponse),
+    items=Items(("SearchResults",), TypeAdapter(Each[SearchResult]).validate_python),
     parameters=(
         Parameter("search", "query", "string", "What to look for.", required=False),
         Parameter("from", "query", "integer", "How many results to skip.", required=False),

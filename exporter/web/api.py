@@ -6,8 +6,8 @@ Fields are only ever added. Times are unix seconds, stretches of time are second
 import json
 from collections.abc import AsyncIterator, Mapping
 
+from exporter.cooperative import unhurried
 from exporter.web.query import MOST_ROWS, SORTS, Query
-from exporter.web.unhurried import unhurried
 from exporter.web.view import View
 from exporter.web.views import State, status_as_json, target_as_json
 

@@ -5,12 +5,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from exporter.cooperative import unhurried
 from exporter.intervals import Account, Plan, account_of
 from exporter.metric import label_value
 from exporter.store import Store
 from exporter.targets import Registry
 from exporter.web.query import Known, Pair, Query, state_of
-from exporter.web.unhurried import unhurried
 from exporter.web.views import (
     AccountView,
     CollectorView,

@@ -3,12 +3,12 @@
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from exporter.cooperative import unhurried
 from exporter.web.page.links import PAGE_ROWS, to_targets
 from exporter.web.page.markup import foreign, framed, plain, text, when
 from exporter.web.page.sparkline import sparkline
 from exporter.web.page.wording import ago, compact, count, lapse, plural
 from exporter.web.query import LONGEST_SEARCH, MOST_ROWS, Known, Query
-from exporter.web.unhurried import unhurried
 from exporter.web.views import State, TargetCounts, TargetsView, TargetView
 
 _PAGE_SIZES = (PAGE_ROWS, 1000, MOST_ROWS)

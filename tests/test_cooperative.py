@@ -1,6 +1,6 @@
 import asyncio
 
-from exporter.web.unhurried import SLICE_SECONDS, unhurried
+from exporter.cooperative import SLICE_SECONDS, unhurried
 from tests.rig import TurnedClock
 
 

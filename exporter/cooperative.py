@@ -1,0 +1,36 @@
+"""Long work on the event loop in short pieces, so that scrapes and other polls never wait for it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+SLICE_SECONDS = 0.002
+
+
+class Turns:
+    """Pieces of long work, one at a time: however many answers are parsed at once, the loop waits for one piece."""
+
+    def __init__(self) -> None:
+        self._lock = asyncio.Lock()
+
+    async def take(self) -> None:
+        """Wait until the rest of the loop, and whoever asked before, has had a turn."""
+        async with self._lock:
+            await asyncio.sleep(0)
+
+
+async def unhurried(items: Iterable[T], monotonic: Callable[[], float]) -> AsyncIterator[T]:
+    """Yield the items, and let the rest of the loop run whenever the work on them has taken a slice of time.
+
+    Args:
+        items: what is to be worked on; a generator does a piece of its work for each item.
+        monotonic: a clock in seconds.
+    """
+    began = monotonic()
+    for item in items:
+        yield item
+        if monotonic() - began >= SLICE_SECONDS:
+            await asyncio.sleep(0)
+            began = monotonic()
