@@ -1,7 +1,8 @@
 """Long work on the event loop in short pieces, so that scrapes and other polls never wait for it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable
+import time
+from collections.abc import AsyncIterator, Callable, Generator, Iterable
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -21,7 +22,7 @@ class Turns:
             await asyncio.sleep(0)
 
 
-async def unhurried(items: Iterable[T], monotonic: Callable[[], float]) -> AsyncIterator[T]:
+async def unhurried(items: Iterable[T], monotonic: Callable[[], float] = time.monotonic) -> AsyncIterator[T]:
     """Yield the items, and let the rest of the loop run whenever the work on them has taken a slice of time.
 
     Args:
@@ -34,3 +35,35 @@ async def unhurried(items: Iterable[T], monotonic: Callable[[], float]) -> Async
         if monotonic() - began >= SLICE_SECONDS:
             await asyncio.sleep(0)
             began = monotonic()
+
+
+async def in_slices(work: Generator[None, None, T], monotonic: Callable[[], float] = time.monotonic) -> T:
+    """Do work that yields after each small piece, and let the rest of the loop run after each slice of time.
+
+    Args:
+        work: a generator; between two of its pieces anything else on the loop may run.
+        monotonic: a clock in seconds.
+
+    Returns:
+        What the generator returns.
+    """
+    began = monotonic()
+    while True:
+        try:
+            next(work)
+        except StopIteration as ended:
+            result: T = ended.value
+            return result
+        if monotonic() - began >= SLICE_SECONDS:
+            await asyncio.sleep(0)
+            began = monotonic()
+
+
+def at_once(work: Generator[None, None, T]) -> T:
+    """Do the same work without a pause."""
+    while True:
+        try:
+            next(work)
+        except StopIteration as ended:
+            result: T = ended.value
+            return result

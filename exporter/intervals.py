@@ -1,6 +1,6 @@
 """How often each target is polled, and for how long an answer is believed: as configured, and as the budgets allow."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass
 
 from exporter.collector import Collector, Target
@@ -65,16 +65,20 @@ class Intervals:
         # another thread may be reading it.
         self._polls: dict[str, dict[str, float]] = {}
 
-    def note(self, plan: Plan, targets: Iterable[Target]) -> None:
-        """Note which targets a collector has, all of them."""
+    def note(self, plan: Plan, targets: Iterable[Target]) -> Generator[None, None, None]:
+        """Note which targets a collector has, all of them, one at a time."""
         name = plan.collector.name
+        rates: dict[str, float] = {}
+        for target in targets:
+            account = account_of(target)
+            rates[account] = rates.get(account, 0.0) + 1 / self.configured(plan, target)
+            yield
         noted = {
             account: {other: rate for other, rate in polls.items() if other != name}
             for account, polls in self._polls.items()
         }
-        for target in targets:
-            polls = noted.setdefault(account_of(target), {})
-            polls[name] = polls.get(name, 0.0) + 1 / self.configured(plan, target)
+        for account, rate in rates.items():
+            noted.setdefault(account, {})[name] = rate
         self._polls = noted
 
     def configured(self, plan: Plan, target: Target) -> float:

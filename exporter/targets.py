@@ -1,10 +1,11 @@
 """Which targets there are: the configured ones and the discovered ones, their names, and whose they are."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from exporter.collector import Inventory, Resource, Roll, Target
+from exporter.cooperative import at_once
 from exporter.shard import Shard
 
 Identity = tuple[str, str, str]
@@ -113,24 +114,34 @@ class Registry:
             key: {target.id: target for target in selection.fixed} for key, selection in self._selections.items()
         }
         self._scouts = {}
-        return self._rebuild(set(self._selections) | set(self._targets))
+        return at_once(self._rebuild(set(self._selections) | set(self._targets)))
 
     def apply(self, account: str, inventory: Inventory) -> Change:
-        """Take over what a discovery found in an account.
+        """Take over what a discovery found in an account; see `applying`."""
+        return at_once(self.applying(account, inventory))
+
+    def applying(self, account: str, inventory: Inventory) -> Generator[None, None, Change]:
+        """Take over what a discovery found in an account, a resource at a time; returns what changed.
 
         A resource is removed when two complete listings in a row have not named it; an incomplete one removes nothing.
+        Until the end the former targets stand. One of these works on an account at a time, and no `configure` runs
+        before it has ended or was given up.
         """
-        changed = {(account, kind) for kind, roll in inventory.rolls.items() if self._apply_roll(account, kind, roll)}
-        change = self._rebuild(changed) if changed else Change()
+        changed: set[tuple[str, str]] = set()
+        for kind, roll in inventory.rolls.items():
+            if (yield from self._apply_roll(account, kind, roll)):
+                changed.add((account, kind))
+        change = (yield from self._rebuild(changed)) if changed else Change()
         settled = frozenset((account, kind) for kind, roll in inventory.rolls.items() if roll.complete)
         return replace(change, settled=settled)
 
-    def _apply_roll(self, account: str, kind: str, roll: Roll) -> bool:
+    def _apply_roll(self, account: str, kind: str, roll: Roll) -> Generator[None, None, bool]:
         """Take over a listing; returns whether it told anything new."""
         listed = self._listed.setdefault((account, kind), {})
         changed = False
         named: set[str] = set()
         for resource in roll.resources:
+            yield
             # Of what is another shard's nothing is kept. A pull zone is nobody's: it lends its name.
             if kind != "cdn" and not self.owns(account, kind, resource.id, resource.parent):
                 continue
@@ -160,12 +171,15 @@ class Registry:
         if self._shown.get(identity):
             self._shown[identity] = name
 
-    def _rebuild(self, keys: set[tuple[str, str]]) -> Change:
+    def _rebuild(self, keys: set[tuple[str, str]]) -> Generator[None, None, Change]:
         added: list[Target] = []
         removed: list[Target] = []
         for key in sorted(keys):
             before = self._targets.get(key, {})
-            after = {target.id: target for target in self._selected(key)}
+            after: dict[str, Target] = {}
+            for target in self._selected(key):
+                after[target.id] = target
+                yield
             added.extend(target for target_id, target in after.items() if target_id not in before)
             removed.extend(target for target_id, target in before.items() if target_id not in after)
             self._targets[key] = after

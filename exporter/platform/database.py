@@ -2,7 +2,6 @@
 
 import base64
 import math
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -212,7 +211,7 @@ async def _pipeline(
 async def _rows(result: Mapping[str, Any], most: int | None) -> Rows:
     try:
         parsed = _RESULT.validate_python(result)
-        rows = [read_row(row) async for row in unhurried(parsed.rows[:most], time.monotonic)]
+        rows = [read_row(row) async for row in unhurried(parsed.rows[:most])]
     except ValueError:
         raise WrongShape("a result of the pipeline has another shape than documented", status=200) from None
     columns = tuple(column.name or "" for column in parsed.cols)
