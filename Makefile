@@ -29,7 +29,7 @@ check: $(VENV)/.test ## lint, types, and that what is generated is up to date
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m exporter.dashboards --check
+	$(BIN)/python -m dashboards.generator --check
 
 .PHONY: coverage
 coverage: $(VENV)/.test ## the tests, with branch coverage
@@ -37,7 +37,7 @@ coverage: $(VENV)/.test ## the tests, with branch coverage
 
 .PHONY: generate
 generate: $(VENV)/.test ## write anew what is generated: dashboards, Kubernetes' rules and the metric reference
-	$(BIN)/python -m exporter.dashboards
+	$(BIN)/python -m dashboards.generator
 	$(BIN)/python deploy/kubernetes/generate_rules.py
 	$(BIN)/edge-exporter metrics > exporter/METRICS.md
 

@@ -8,7 +8,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from exporter import __version__
-from exporter.configuration.faults import suggestion
+from exporter.settings.faults import suggestion
 
 INTERRUPTED = 130
 
@@ -27,9 +27,13 @@ class Entry:
 COMMANDS = {
     "run": Entry("exporter.commands.run", "Run the daemon."),
     "demo": Entry("exporter.commands.demo", "Run the exporter on a local platform, with nothing to configure."),
-    "check": Entry("exporter.commands.check", "Validate the configuration, then try every credential and target once."),
+    "check": Entry(
+        "exporter.commands.check.command", "Validate the configuration, then try every credential and target once."
+    ),
     "backfill": Entry("exporter.commands.backfill", "Write history from the charts as OpenMetrics with timestamps."),
-    "call": Entry("exporter.commands.call", "Carry out one documented operation, and print what it answers as JSON."),
+    "call": Entry(
+        "exporter.commands.call.command", "Carry out one documented operation, and print what it answers as JSON."
+    ),
     "sandbox": Entry("exporter.commands.sandbox", "Serve the local platform alone."),
     "metrics": Entry("exporter.commands.reference", "Print the reference of every metric."),
     "completion": Entry("exporter.commands.completion", "Print the completion script of a shell."),

@@ -10,27 +10,27 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry
 
-from exporter import __version__, interpreter, wiring
-from exporter.collector import Target
+from exporter import __version__, runtime, wiring
 from exporter.collectors.catalogue import families
-from exporter.configuration.faults import ConfigurationError
-from exporter.exposition import Exposition
-from exporter.intervals import DATABASE_PREFIX, Account
-from exporter.ledger import Ledger, StateLockedError
+from exporter.counters.ledger import Ledger, StateLockedError
+from exporter.exposition.exposition import Exposition
+from exporter.exposition.renderer import Press
+from exporter.exposition.store import HEALTH, Store
 from exporter.log import configure, logger
 from exporter.metric import FamilyInfo
-from exporter.platform import database
-from exporter.press import Press
-from exporter.schedule import HandOver, Schedule
+from exporter.platform.api import database
+from exporter.polling.intervals import Account
+from exporter.polling.scheduler import HandOver, Schedule
 from exporter.settings import Settings
-from exporter.shard import Shard
-from exporter.store import HEALTH, Store
-from exporter.targets import Change, Registry
+from exporter.settings.faults import ConfigurationError
+from exporter.targets.registry import Change, Registry
+from exporter.targets.sharding import Shard
+from exporter.targets.target import DATABASE_PREFIX, Target
 from exporter.telemetry import AccountObserver, Telemetry
 from exporter.web.app import create_app
 from exporter.web.server import WebServer
-from exporter.web.view import View
-from exporter.web.views import LedgerView
+from exporter.web.status import View
+from exporter.web.status_models import LedgerView
 
 STOP_SECONDS = 4.5
 CLEANING_SECONDS = 3600.0
@@ -113,8 +113,8 @@ class Daemon:
 
         The process is this daemon's alone: its signals, and how its threads share the interpreter.
         """
-        interpreter.share()
-        self._grown = interpreter.settle
+        runtime.share()
+        self._grown = runtime.settle
         ended = asyncio.Event()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):

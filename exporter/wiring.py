@@ -7,20 +7,20 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from exporter.collector import Collector, Target
 from exporter.collectors import discovery
 from exporter.collectors.catalogue import with_queries
+from exporter.collectors.collector import Collector
 from exporter.collectors.database import Query
-from exporter.intervals import DATABASE_PREFIX, Account, Plan
-from exporter.pace import Pace
-from exporter.platform.budget import Budget
-from exporter.platform.client import Client, Timing
-from exporter.platform.credential import Credential
 from exporter.platform.errors import CredentialError
-from exporter.platform.observer import Observer
-from exporter.platform.retry import Retry
-from exporter.platform.transport import build_transport
-from exporter.schedule import Clocks
+from exporter.platform.http.client import Client, Timing
+from exporter.platform.http.credential import Credential
+from exporter.platform.http.observer import Observer
+from exporter.platform.http.rate_limiter import Budget
+from exporter.platform.http.retry import Retry
+from exporter.platform.http.transport import build_transport
+from exporter.polling.capacity import Pace
+from exporter.polling.intervals import Account, Plan
+from exporter.polling.scheduler import Clocks
 from exporter.settings import (
     AccountSettings,
     BudgetSettings,
@@ -31,7 +31,8 @@ from exporter.settings import (
     Settings,
     read_secret,
 )
-from exporter.targets import Selection
+from exporter.targets.registry import Selection
+from exporter.targets.target import DATABASE_PREFIX, Target
 
 
 def real_clocks() -> Clocks:

@@ -11,21 +11,21 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from exporter import wiring
 from exporter.collectors.catalogue import families
-from exporter.exposition import Exposition, Format
-from exporter.ledger import Entry, Ledger
-from exporter.platform.client import Timing
-from exporter.press import Press
+from exporter.counters.ledger import Entry, Ledger
+from exporter.exposition.exposition import Exposition, Format
+from exporter.exposition.renderer import Press
+from exporter.exposition.store import HEALTH, Store
+from exporter.platform.http.client import Timing
+from exporter.polling.scheduler import Clocks, Schedule
 from exporter.sandbox import keys
 from exporter.sandbox.app import create_app
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.faults import Faults
 from exporter.sandbox.server import SandboxServer
 from exporter.sandbox.world import World
-from exporter.schedule import Clocks, Schedule
 from exporter.settings import Settings
-from exporter.shard import Shard
-from exporter.store import HEALTH, Store
-from exporter.targets import Change, Registry
+from exporter.targets.registry import Change, Registry
+from exporter.targets.sharding import Shard
 from exporter.telemetry import AccountObserver, Telemetry
 
 START = datetime(2026, 2, 8, 12, 0, tzinfo=UTC).timestamp()

@@ -14,16 +14,16 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
 from structlog.testing import capture_logs
 
-from exporter import interpreter
+from exporter import runtime
+from exporter.counters.ledger import StateLockedError
 from exporter.daemon import Daemon
-from exporter.ledger import StateLockedError
 from exporter.metric import Family
+from exporter.polling.scheduler import PACE_SECONDS
 from exporter.sandbox import keys
 from exporter.sandbox.app import create_app
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.server import SandboxServer
 from exporter.sandbox.world import World
-from exporter.schedule import PACE_SECONDS
 from exporter.settings import Settings, SettingsError, load
 from tests.rig import START, flushed
 
@@ -396,7 +396,7 @@ async def test_a_press_that_broke_is_said_and_unhealthy(place: Place, monkeypatc
         assert [(line["work"], line["error"]) for line in logs if line["event"] == "background work broke"] == [
             ("press", "ZeroDivisionError('division by zero')")
         ]
-        monkeypatch.setattr("exporter.press.LONGEST_SILENCE", 0.0)
+        monkeypatch.setattr("exporter.exposition.renderer.LONGEST_SILENCE", 0.0)
         answer = await client.get("/-/healthy")
         assert (answer.status_code, answer.text) == (503, "the exposition has stalled\n")
 
@@ -439,8 +439,8 @@ async def test_a_daemon_that_has_the_process_to_itself_keeps_the_collector_from_
     running = asyncio.create_task(daemon.run())
     try:
         await until(gc.get_freeze_count)
-        assert sys.getswitchinterval() == pytest.approx(interpreter.TURN_SECONDS)
-        assert gc.get_threshold() == (*thresholds[:2], interpreter.OLDEST_ROUNDS)
+        assert sys.getswitchinterval() == pytest.approx(runtime.TURN_SECONDS)
+        assert gc.get_threshold() == (*thresholds[:2], runtime.OLDEST_ROUNDS)
         os.kill(os.getpid(), signal.SIGTERM)
         await running
     finally:

@@ -32,7 +32,7 @@ LAYERS: tuple[frozenset[str], ...] = (
 # Everyone else receives values.
 MAY_READ_SETTINGS = {"daemon", "wiring", "cli", "commands"}
 # A dry run shows the very request that the client would send.
-MAY_NAME_HTTPX = {"exporter.commands.calling"}
+MAY_NAME_HTTPX = {"exporter.commands.call.client"}
 MUTABLE = {"list", "dict", "set", "defaultdict", "deque", "Counter", "bytearray", "OrderedDict"}
 MUTATORS = {
     "append", "appendleft", "add", "update", "pop", "popleft", "popitem", "setdefault", "clear", "extend", "insert",
@@ -155,7 +155,7 @@ def handlers(kind: str) -> list[tuple[str, ast.ExceptHandler]]:
 
 
 def test_there_is_one_boundary_at_which_any_exception_ends() -> None:
-    assert [name for name, _ in handlers("Exception")] == ["exporter.schedule"]
+    assert [name for name, _ in handlers("Exception")] == ["exporter.polling.scheduler"]
 
 
 def test_whoever_catches_everything_passes_it_on() -> None:

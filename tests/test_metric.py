@@ -3,7 +3,7 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from exporter.measure import measure
+from exporter.collectors.measure import measure
 from exporter.metric import Count, DayBuckets, Family, FamilyInfo, Kind, Metric, MonthToDate, Sample, label_value
 from exporter.platform.errors import WrongShape
 

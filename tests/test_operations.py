@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 
 from exporter.collectors.catalogue import CATALOGUE
-from exporter.commands.operations import names as callable_names
-from exporter.platform.catalogue import OPERATIONS
+from exporter.commands.call.operations import names as callable_names
+from exporter.platform.api.catalogue import OPERATIONS
 from exporter.platform.operation import Operation
 from exporter.sandbox.app import OPERATIONS as SERVED
 from tests.interface import DOCUMENTED

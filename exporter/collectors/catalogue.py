@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 
-from exporter.collector import Collector
 from exporter.collectors import (
     container_tags,
     database,
@@ -18,6 +17,7 @@ from exporter.collectors import (
     shield_waf,
     shield_zones,
 )
+from exporter.collectors.collector import Collector
 from exporter.metric import FamilyInfo
 
 CATALOGUE: tuple[Collector, ...] = (

@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 
-from exporter.collector import ACCOUNT, Context, Label, Target, TargetCollector
+from exporter.collectors.collector import ACCOUNT, Context, Label, TargetCollector
 from exporter.metric import Metric
-from exporter.platform import containers
+from exporter.platform.api import containers
 from exporter.platform.operation import Answer
+from exporter.targets.target import Target
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from exporter.collector import Context, Outcome, Polled, Target
+from exporter.collectors.collector import Context, Outcome, Polled
 from exporter.cooperative import unhurried
 from exporter.metric import Family, FamilyInfo, Kind, LabelValues, Sample, label_value
-from exporter.platform import database
-from exporter.platform.database import Cell, Rows
+from exporter.platform.api import database
+from exporter.platform.api.database import Cell, Rows
 from exporter.platform.errors import (
     BadAnswer,
     Forbidden,
@@ -21,6 +21,7 @@ from exporter.platform.errors import (
     WrongShape,
 )
 from exporter.platform.operation import Operation
+from exporter.targets.target import Target
 
 QUERY_PREFIX = "edge_database_"
 

@@ -6,21 +6,13 @@ from collections.abc import Awaitable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from exporter.collector import (
-    ACCOUNT,
-    Context,
-    Inventory,
-    Outcome,
-    Polled,
-    Resource,
-    Roll,
-    Target,
-    describe,
-)
+from exporter.collectors.collector import ACCOUNT, Context, Outcome, Polled, describe
+from exporter.collectors.measure import measure
 from exporter.cooperative import unhurried
-from exporter.measure import measure
 from exporter.metric import FamilyInfo, Metric
-from exporter.platform import search, shield
+from exporter.platform.api import search, shield
+from exporter.platform.api.search import SearchListing
+from exporter.platform.api.shield_models import RateLimitMetrics
 from exporter.platform.errors import (
     CredentialError,
     EnvelopeError,
@@ -31,9 +23,8 @@ from exporter.platform.errors import (
     Unauthorized,
 )
 from exporter.platform.operation import Operation
-from exporter.platform.search import SearchListing
-from exporter.platform.shield_models import RateLimitMetrics
 from exporter.platform.wire import Unusable
+from exporter.targets.target import Inventory, Resource, Roll, Target
 
 T = TypeVar("T")
 

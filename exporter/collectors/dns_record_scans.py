@@ -3,20 +3,21 @@
 from collections import Counter
 from collections.abc import Mapping
 
-from exporter.collector import ACCOUNT, Context, Label, Target, TargetCollector
-from exporter.collectors.one_hot import one_hot
+from exporter.collectors.collector import ACCOUNT, Context, Label, TargetCollector
+from exporter.collectors.measure import enum_samples
 from exporter.metric import Metric
-from exporter.platform import dns
-from exporter.platform.dns import SCAN_RECORD_TYPE, SCAN_STATUS, DnsRecordScanJob
+from exporter.platform.api import dns
+from exporter.platform.api.dns import SCAN_RECORD_TYPE, SCAN_STATUS, DnsRecordScanJob
 from exporter.platform.operation import Answer
 from exporter.platform.wire import timestamp
+from exporter.targets.target import Target
 
 # None stands for a zone that was never scanned: a state, and not a failure.
 Scan = DnsRecordScanJob | None
 
 
 def _states(scan: Scan) -> dict[str, float] | None:
-    return one_hot(scan.status, SCAN_STATUS) if scan is not None else None
+    return enum_samples(scan.status, SCAN_STATUS) if scan is not None else None
 
 
 def _record_types(scan: Scan) -> Mapping[str, int] | None:

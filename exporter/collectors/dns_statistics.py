@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from exporter.collector import ACCOUNT, Context, Label, Target, TargetCollector
+from exporter.collectors.collector import ACCOUNT, Context, Label, TargetCollector
 from exporter.metric import DayBuckets, Metric
-from exporter.platform import dns
-from exporter.platform.charts import daily
+from exporter.platform.api import dns
+from exporter.platform.api.charts import daily
+from exporter.platform.api.rr_types import record_type
 from exporter.platform.operation import Answer
-from exporter.platform.rr_types import record_type
+from exporter.targets.target import Target
 
 Days = Mapping[int, float]
 

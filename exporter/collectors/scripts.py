@@ -3,12 +3,13 @@
 from collections import Counter
 from collections.abc import Mapping
 
-from exporter.collector import ACCOUNT, Context, Label, Target, TargetCollector
+from exporter.collectors.collector import ACCOUNT, Context, Label, TargetCollector
 from exporter.metric import Metric, MonthToDate
-from exporter.platform import scripting
+from exporter.platform.api import scripting
+from exporter.platform.api.scripting import SCRIPT_TYPE, EdgeScript
 from exporter.platform.operation import Answer
-from exporter.platform.scripting import SCRIPT_TYPE, EdgeScript
 from exporter.platform.wire import known, timestamp
+from exporter.targets.target import Target
 
 MILLISECONDS = 1000.0
 

@@ -1,9 +1,10 @@
 """Results of configured searches (interface document, SearchResponse)."""
 
-from exporter.collector import ACCOUNT, Context, Label, Target, TargetCollector
+from exporter.collectors.collector import ACCOUNT, Context, Label, TargetCollector
 from exporter.metric import Metric
-from exporter.platform import search
+from exporter.platform.api import search
 from exporter.platform.operation import Answer
+from exporter.targets.target import Target
 
 
 async def _fetch(context: Context, target: Target) -> Answer[int | None]:

@@ -1,11 +1,12 @@
 """Custom access lists (interface document, CustomAccessList)."""
 
-from exporter.collector import ACCOUNT, Context, Label, Target, TargetCollector
+from exporter.collectors.collector import ACCOUNT, Context, Label, TargetCollector
 from exporter.metric import Metric
-from exporter.platform import shield
+from exporter.platform.api import shield
+from exporter.platform.api.shield_models import CustomAccessList
 from exporter.platform.operation import Answer
-from exporter.platform.shield_models import CustomAccessList
 from exporter.platform.wire import timestamp
+from exporter.targets.target import Target
 
 
 async def _fetch(context: Context, target: Target) -> Answer[CustomAccessList]:

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Mapping
 
-from exporter.collector import ACCOUNT, Context, Label, Target, TargetCollector
+from exporter.collectors.collector import ACCOUNT, Context, Label, TargetCollector
 from exporter.metric import Metric
-from exporter.platform import shield
+from exporter.platform.api import shield
+from exporter.platform.api.shield_models import ApiGuardian, GuardianConfiguration, GuardianEndpoint
 from exporter.platform.operation import Answer
-from exporter.platform.shield_models import ApiGuardian, GuardianConfiguration, GuardianEndpoint
 from exporter.platform.wire import timestamp
+from exporter.targets.target import Target
 
 LIMITS: Mapping[str, Callable[[GuardianConfiguration], int | None]] = {
     "endpoints": lambda configuration: configuration.max_endpoints,

@@ -1,11 +1,12 @@
 """Bot detection of each shield zone (interface document, BotDetectionConfiguration)."""
 
-from exporter.collector import ACCOUNT, Context, Label, Target, TargetCollector
-from exporter.collectors.one_hot import one_hot
+from exporter.collectors.collector import ACCOUNT, Context, Label, TargetCollector
+from exporter.collectors.measure import enum_samples
 from exporter.metric import Metric
-from exporter.platform import shield
+from exporter.platform.api import shield
+from exporter.platform.api.shield_models import BOT_SENSITIVITY, BotDetectionConfiguration
 from exporter.platform.operation import Answer
-from exporter.platform.shield_models import BOT_SENSITIVITY, BotDetectionConfiguration
+from exporter.targets.target import Target
 
 
 def _sensitivity(bots: BotDetectionConfiguration) -> dict[tuple[str, ...], float]:
@@ -18,7 +19,7 @@ def _sensitivity(bots: BotDetectionConfiguration) -> dict[tuple[str, ...], float
         (name, level): share
         for name, signal in signals.items()
         if signal is not None
-        for level, share in one_hot(signal.sensitivity, BOT_SENSITIVITY).items()
+        for level, share in enum_samples(signal.sensitivity, BOT_SENSITIVITY).items()
     }
 
 

@@ -3,12 +3,13 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from exporter.collector import ACCOUNT, Context, Label, Target, TargetCollector
+from exporter.collectors.collector import ACCOUNT, Context, Label, TargetCollector
 from exporter.metric import DayBuckets, Metric
-from exporter.platform import shield
-from exporter.platform.charts import calendar_day
+from exporter.platform.api import shield
+from exporter.platform.api.charts import calendar_day
+from exporter.platform.api.shield_models import BreachCounts
 from exporter.platform.operation import Answer
-from exporter.platform.shield_models import BreachCounts
+from exporter.targets.target import Target
 
 ACTIONS: Mapping[str, Callable[[BreachCounts], int | None]] = {
     "logged": lambda counts: counts.logged_breaches,

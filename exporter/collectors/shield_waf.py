@@ -1,10 +1,11 @@
 """WAF rules: custom ones, and those that come with a plan (interface document, CustomWafRule, WafPlanSegmentation)."""
 
-from exporter.collector import ACCOUNT, Context, Label, Target, TargetCollector
+from exporter.collectors.collector import ACCOUNT, Context, Label, TargetCollector
 from exporter.metric import Metric
-from exporter.platform import shield
+from exporter.platform.api import shield
+from exporter.platform.api.shield_models import CustomWafRule, PlanSegment
 from exporter.platform.operation import Answer
-from exporter.platform.shield_models import CustomWafRule, PlanSegment
+from exporter.targets.target import Target
 
 
 async def _fetch_rule(context: Context, target: Target) -> Answer[CustomWafRule]:

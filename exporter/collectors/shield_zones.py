@@ -2,15 +2,16 @@
 
 from dataclasses import dataclass
 
-from exporter.collector import ACCOUNT, Context, Item, Label, ListCollector, Listing, Target
-from exporter.collectors.one_hot import one_hot
+from exporter.collectors.collector import ACCOUNT, Context, Item, Label, ListCollector, Listing
+from exporter.collectors.measure import enum_samples
 from exporter.metric import Metric
-from exporter.platform import shield
+from exporter.platform.api import shield
+from exporter.platform.api.shield import ZoneListing
+from exporter.platform.api.shield_models import DDOS_SENSITIVITY, EXECUTION_MODE, PLAN, ShieldZone
 from exporter.platform.errors import WrongShape
 from exporter.platform.operation import Answer
-from exporter.platform.shield import ZoneListing
-from exporter.platform.shield_models import DDOS_SENSITIVITY, EXECUTION_MODE, PLAN, ShieldZone
 from exporter.platform.wire import known, timestamp
+from exporter.targets.target import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ def _modes(named: NamedZone) -> dict[tuple[str, ...], float]:
     return {
         (engine, mode): share
         for engine, value in engines.items()
-        for mode, share in one_hot(value, EXECUTION_MODE).items()
+        for mode, share in enum_samples(value, EXECUTION_MODE).items()
     }
 
 
@@ -121,7 +122,7 @@ COLLECTOR: ListCollector[ZoneListing, NamedZone] = ListCollector(
             "Sensitivity of the DDoS shield (dDoSShieldSensitivity), polled: 1 for the level it is at, 0 for the "
             "others.",
             labels=("level",),
-            value=lambda named: one_hot(named.zone.ddos_shield_sensitivity, DDOS_SENSITIVITY),
+            value=lambda named: enum_samples(named.zone.ddos_shield_sensitivity, DDOS_SENSITIVITY),
         ),
         Metric(
             "edge_shield_zone_waf_rules",

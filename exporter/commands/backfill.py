@@ -17,19 +17,19 @@ from typing import Any
 import click
 
 from exporter import wiring
-from exporter.backfill import FAMILIES, Backfill, Failure, Report, Selected, SpanError
-from exporter.baselines import BaselineError, NoBaselines, RecordedBaselines, open_baselines
-from exporter.commands import interruptible
-from exporter.commands.complaint import FAULT, MISUSE, complain
+from exporter.backfill.baselines import BaselineError, NoBaselines, RecordedBaselines, open_baselines
+from exporter.backfill.job import FAMILIES, Backfill, Failure, Report, Selected, SpanError
+from exporter.backfill.output import Spool, SpoolError, parts_of
+from exporter.backfill.samples import Span
 from exporter.commands.configuration import read_configuration
 from exporter.commands.options import flag_values, settings_options
-from exporter.configuration.faults import ConfigurationError, suggestion
-from exporter.history import Span
-from exporter.platform.observer import Deaf
+from exporter.commands.output import interruptible
+from exporter.commands.output.complaint import FAULT, MISUSE, complain
+from exporter.platform.http.observer import Deaf
 from exporter.settings import Settings, flags
-from exporter.shard import Shard
-from exporter.spool import Spool, SpoolError, parts_of
-from exporter.targets import Registry
+from exporter.settings.faults import ConfigurationError, suggestion
+from exporter.targets.registry import Registry
+from exporter.targets.sharding import Shard
 
 FLAGS = flags()
 INTERRUPTED = 130

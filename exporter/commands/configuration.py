@@ -4,10 +4,10 @@ import ssl
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from exporter.configuration.faults import ConfigurationError, Fault
-from exporter.configuration.yaml_marks import MarkedFile, file_names_resolved, unreadable
 from exporter.settings import Settings, SettingsError, load_over, read_file
-from exporter.web.access import WebConfigError, load_web_config
+from exporter.settings.faults import ConfigurationError, Fault
+from exporter.settings.yaml_file import MarkedFile, file_names_resolved, unreadable
+from exporter.web.auth.access import WebConfigError, load_web_config
 
 _WEB_CONFIG_VARIABLE = "EDGE_EXPORTER_WEB__CONFIG_FILE"
 _WEB_CONFIG_FLAG = "--web.config-file"

@@ -5,9 +5,9 @@ from contextlib import AsyncExitStack
 import click
 
 from exporter.commands import prometheus
-from exporter.commands.complaint import complain
+from exporter.commands.output.complaint import complain
+from exporter.commands.output.serving import ListenError, serve
 from exporter.commands.sandbox import FAST
-from exporter.commands.serving import ListenError, serve
 from exporter.daemon import Daemon
 from exporter.log import Level, configure
 from exporter.sandbox import keys
@@ -16,7 +16,7 @@ from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.server import SandboxServer
 from exporter.sandbox.world import World
 from exporter.settings import Settings
-from exporter.settings.values import parse_listen
+from exporter.settings.types import parse_listen
 
 HOST = "127.0.0.1"
 # Polled far more often than a platform would like, so that something moves while one looks.

@@ -8,12 +8,12 @@ import click
 from prometheus_client import CollectorRegistry
 
 from exporter import __version__
-from exporter.collector import Collector
 from exporter.collectors.catalogue import CATALOGUE
+from exporter.collectors.collector import Collector
 from exporter.collectors.database import QUERY_PREFIX
+from exporter.exposition.store import HEALTH
 from exporter.metric import FamilyInfo
 from exporter.settings import CollectorsSettings, format_duration
-from exporter.store import HEALTH
 from exporter.telemetry import Telemetry
 
 # A user's queries have an interval each; unless it is set it is that of the databases.

@@ -7,14 +7,14 @@ from typing import Any
 import click
 
 from exporter import __version__
-from exporter.commands.complaint import complain
 from exporter.commands.configuration import read_configuration
 from exporter.commands.options import flag_values, settings_options
-from exporter.commands.serving import ListenError, serve
-from exporter.configuration.faults import ConfigurationError
+from exporter.commands.output.complaint import complain
+from exporter.commands.output.serving import ListenError, serve
 from exporter.daemon import Daemon
 from exporter.log import configure, logger
 from exporter.settings import Settings, configuration_file, flags
+from exporter.settings.faults import ConfigurationError
 
 FLAGS = flags()
 

@@ -5,7 +5,7 @@ import signal
 
 import click
 
-from exporter.commands.serving import ListenError, serve
+from exporter.commands.output.serving import ListenError, serve
 from exporter.log import configure
 from exporter.sandbox import keys
 from exporter.sandbox.app import create_app

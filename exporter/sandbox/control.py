@@ -10,10 +10,10 @@ from starlette.routing import Route
 
 from exporter.sandbox import index
 from exporter.sandbox.answers import payload
-from exporter.sandbox.events import EventError, Events
 from exporter.sandbox.faults import Faults, FaultSpecError
-from exporter.sandbox.intake import BadBodyError, BodyTooLargeError, body_bytes, int64, parse_object
-from exporter.sandbox.roster import Roster
+from exporter.sandbox.request_parsing import BadBodyError, BodyTooLargeError, body_bytes, int64, parse_object
+from exporter.sandbox.resource_ids import Roster
+from exporter.sandbox.scenarios import EventError, Events
 from exporter.sandbox.tokens import DatabaseTokens
 from exporter.sandbox.world import DATABASES, World
 

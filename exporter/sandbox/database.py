@@ -16,7 +16,7 @@ from typing import Any, Final
 from exporter.sandbox import hrana
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.noise import Noise
-from exporter.sandbox.orders import Orders
+from exporter.sandbox.sample_orders import Orders
 from exporter.sandbox.sql import Statement
 from exporter.sandbox.stream import SqlError, Stream, connect
 from exporter.sandbox.tokens import TokenKind

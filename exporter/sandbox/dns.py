@@ -9,7 +9,7 @@ from typing import Final
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.names import zone_name
 from exporter.sandbox.noise import Noise
-from exporter.sandbox.roster import Roster
+from exporter.sandbox.resource_ids import Roster
 from exporter.sandbox.timestamps import DAY, date_of, day_number, number_of
 from exporter.sandbox.traffic import Habits, Traffic, by_record_type, served, smart_part
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
 
-from exporter.sandbox.intake import int64
+from exporter.sandbox.request_parsing import int64
 
 SqlValue: TypeAlias = int | float | str | bytes | None
 

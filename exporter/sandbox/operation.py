@@ -11,7 +11,7 @@ from starlette.routing import Route
 
 from exporter.sandbox.answers import empty, problem, status_only
 from exporter.sandbox.auth import Access, is_allowed
-from exporter.sandbox.intake import BadBodyError, BadQueryError, BodyTooLargeError, UnsupportedMediaTypeError
+from exporter.sandbox.request_parsing import BadBodyError, BadQueryError, BodyTooLargeError, UnsupportedMediaTypeError
 from exporter.sandbox.world import World
 
 Handler: TypeAlias = Callable[[World, Request], Awaitable[Response]]

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.noise import Noise
-from exporter.sandbox.roster import Roster
+from exporter.sandbox.resource_ids import Roster
 from exporter.sandbox.timestamps import iso_long, iso_naive
 
 _PERIOD, _OFFSET, _PENDING, _WORKING, _FAILS, _COUNT, _TYPE, _VALUE = range(1, 9)

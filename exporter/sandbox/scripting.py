@@ -8,7 +8,7 @@ from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.keys import DEFAULT_VALUE_PREFIX, DEPLOYMENT_KEY_PREFIX
 from exporter.sandbox.names import script_name
 from exporter.sandbox.noise import Noise
-from exporter.sandbox.roster import Roster
+from exporter.sandbox.resource_ids import Roster
 from exporter.sandbox.timestamps import iso_long, iso_naive, month_start
 
 FIRST_SCRIPT_ID: Final = 7

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from exporter.sandbox.roster import Roster
+from exporter.sandbox.resource_ids import Roster
 
 DEFAULT_SIZE: Final = 20
 DEEPEST: Final = 10_000

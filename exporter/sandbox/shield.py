@@ -6,7 +6,7 @@ from typing import Any, Final
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.names import pull_zone_name
 from exporter.sandbox.noise import Noise
-from exporter.sandbox.roster import Roster
+from exporter.sandbox.resource_ids import Roster
 from exporter.sandbox.timestamps import DAY, day_number, iso_long
 
 FIRST_SHIELD_ZONE_ID: Final = 1

@@ -3,17 +3,17 @@
 from typing import Final
 
 from exporter.sandbox.access_lists import AccessLists
+from exporter.sandbox.api_guardian import ApiGuardian
 from exporter.sandbox.bots import Bots
 from exporter.sandbox.breaches import RateLimits
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.containers import Images
 from exporter.sandbox.database import Database
 from exporter.sandbox.dns import DnsZones
-from exporter.sandbox.guardian import ApiGuardian
 from exporter.sandbox.keys import sandbox_keys
 from exporter.sandbox.names import container_name, storage_name, stream_name
 from exporter.sandbox.noise import Noise
-from exporter.sandbox.roster import Roster
+from exporter.sandbox.resource_ids import Roster
 from exporter.sandbox.scans import RecordScans
 from exporter.sandbox.scripting import Scripts
 from exporter.sandbox.search import Search

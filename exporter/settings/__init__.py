@@ -1,6 +1,5 @@
 """The settings: flags, environment variables and a YAML file as one model."""
 
-from exporter.configuration.faults import Fault
 from exporter.settings.account import (
     AccessListSettings,
     AccountSettings,
@@ -14,10 +13,11 @@ from exporter.settings.account import (
     WafCustomRuleSettings,
 )
 from exporter.settings.database import DatabaseSettings, QuerySettings
-from exporter.settings.leaves import Flag, flags
+from exporter.settings.faults import Fault
+from exporter.settings.flags import Flag, flags
 from exporter.settings.loading import SettingsError, configuration_file, load, load_over, read_file
 from exporter.settings.model import Settings
-from exporter.settings.secret import SecretFileError, read_secret
+from exporter.settings.secrets import SecretFileError, read_secret
 from exporter.settings.service import (
     CollectorSettings,
     CollectorsSettings,
@@ -28,7 +28,7 @@ from exporter.settings.service import (
     StateSettings,
     WebSettings,
 )
-from exporter.settings.values import ListenAddress, format_duration, parse_duration
+from exporter.settings.types import ListenAddress, format_duration, parse_duration
 
 __all__ = [
     "AccessListSettings",

@@ -8,10 +8,9 @@ from typing import Annotated, Literal
 from pydantic import Field, PlainSerializer, PlainValidator, SecretStr, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from exporter.configuration.section import Section, at, elsewhere, items, peek, refused
-from exporter.configuration.yaml_marks import unreadable
-from exporter.settings.secret import Secret, SecretFile, read_secret
-from exporter.settings.values import (
+from exporter.settings.secrets import Secret, SecretFile, read_secret
+from exporter.settings.section import Section, at, elsewhere, items, peek, refused
+from exporter.settings.types import (
     LARGEST_ID,
     BaseUrl,
     FilePath,
@@ -22,6 +21,7 @@ from exporter.settings.values import (
     Timeout,
     parse_path,
 )
+from exporter.settings.yaml_file import unreadable
 
 _MOST_FAULTS_TOLD = 20
 _MOST_DIGITS = 20

@@ -8,10 +8,10 @@ from urllib.parse import unquote, urlunsplit
 from pydantic import BeforeValidator, Field, SecretStr, model_validator
 from pydantic_core import InitErrorDetails
 
-from exporter.configuration.section import Section, at, expected, items, peek, refused
 from exporter.settings.account import BudgetSettings, one_of, stored_secret
-from exporter.settings.secret import Secret, SecretFile
-from exporter.settings.values import OptionalInterval, Text, Timeout, split_url
+from exporter.settings.secrets import Secret, SecretFile
+from exporter.settings.section import Section, at, expected, items, peek, refused
+from exporter.settings.types import OptionalInterval, Text, Timeout, split_url
 
 TOKEN_PARAMETER = "authToken"  # noqa: S105 - the parameter's name, no token
 _SCHEMES = {"libsql": "https", "https": "https", "http": "http"}

@@ -8,14 +8,14 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_settings import InitSettingsSource
 
-from exporter.configuration.faults import ConfigurationError, Fault, KeyPath
-from exporter.configuration.wording import faults_of
-from exporter.configuration.yaml_marks import MarkedFile, file_names_resolved, read_marked
-from exporter.settings.layers import CONFIG_VARIABLE, Layer, environment_layer, flag_layer
-from exporter.settings.leaves import FIRST_ACCOUNT, FIRST_DATABASE, account_variables, database_variables
-from exporter.settings.leaves import flags as every_flag
+from exporter.settings.faults import ConfigurationError, Fault, KeyPath
+from exporter.settings.flags import FIRST_ACCOUNT, FIRST_DATABASE, account_variables, database_variables
+from exporter.settings.flags import flags as every_flag
+from exporter.settings.messages import faults_of
 from exporter.settings.model import Settings
 from exporter.settings.service import ShardOrdinalError
+from exporter.settings.sources import CONFIG_VARIABLE, Layer, environment_layer, flag_layer
+from exporter.settings.yaml_file import MarkedFile, file_names_resolved, read_marked
 
 
 class SettingsError(ConfigurationError):

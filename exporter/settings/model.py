@@ -7,9 +7,9 @@ from pydantic import model_validator
 from pydantic_core import InitErrorDetails
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from exporter.configuration.section import Section, refused
 from exporter.settings.account import AccountSettings, distinct
 from exporter.settings.database import DatabaseSettings, distinct_queries
+from exporter.settings.section import Section, refused
 from exporter.settings.service import (
     CollectorsSettings,
     LogSettings,

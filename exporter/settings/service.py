@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 from pydantic import Field, PlainValidator, model_validator
 from pydantic_core import InitErrorDetails
 
-from exporter.configuration.section import Section, at, expected, refused
-from exporter.settings.values import (
+from exporter.settings.section import Section, at, expected, refused
+from exporter.settings.types import (
     FilePath,
     Interval,
     Listen,

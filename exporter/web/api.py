@@ -7,9 +7,9 @@ import json
 from collections.abc import AsyncIterator, Mapping
 
 from exporter.cooperative import unhurried
-from exporter.web.query import MOST_ROWS, SORTS, Query
-from exporter.web.view import View
-from exporter.web.views import State, status_as_json, target_as_json
+from exporter.web.status import View
+from exporter.web.status_models import State, status_as_json, target_as_json
+from exporter.web.target_query import MOST_ROWS, SORTS, Query
 
 DEFAULT_ROWS = 1000
 

@@ -11,16 +11,16 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route, Router
 from starlette.types import ASGIApp
 
-from exporter.press import Press
+from exporter.exposition.renderer import Press
 from exporter.web import api
-from exporter.web.headers import PAGE_POLICY, SecurityHeaders
+from exporter.web.auth.headers import PAGE_POLICY, SecurityHeaders
 from exporter.web.metrics import MetricsEndpoint, Straight
 from exporter.web.negotiation import accepts_gzip
 from exporter.web.page.assets import Asset, load_assets
 from exporter.web.page.links import PAGE_ROWS
-from exporter.web.query import Query, QueryError, parse_query
-from exporter.web.status_page import render_page
-from exporter.web.view import View
+from exporter.web.page.page import render_page
+from exporter.web.status import View
+from exporter.web.target_query import Query, QueryError, parse_query
 
 # Gives the faults of the configuration file, or none where it is in force now.
 Reload = Callable[[], Awaitable[tuple[str, ...]]]

@@ -8,9 +8,9 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from exporter.exposition import Filter, Format
-from exporter.press import Press
-from exporter.web.headers import ALWAYS, SecurityHeaders
+from exporter.exposition.exposition import Filter, Format
+from exporter.exposition.renderer import Press
+from exporter.web.auth.headers import ALWAYS, SecurityHeaders
 from exporter.web.negotiation import accepts_gzip, choose_format
 
 PARAMETERS = ("name[]", "collect[]", "target")

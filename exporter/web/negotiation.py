@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from exporter.exposition import Format
+from exporter.exposition.exposition import Format
 
 _OPENMETRICS = "application/openmetrics-text"
 # What names our text, the most specific first: it alone decides.

@@ -11,9 +11,9 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from exporter.log import logger
-from exporter.web.access import AccessControl, WebConfig, load_web_config
-from exporter.web.patience import LARGEST_HEAD, ImpatientProtocol
-from exporter.web.tls import ServerTls, TlsFileError
+from exporter.web.auth.access import AccessControl, WebConfig, load_web_config
+from exporter.web.auth.tls import ServerTls, TlsFileError
+from exporter.web.request_timeout import LARGEST_HEAD, ImpatientProtocol
 
 BACKLOG = 128
 MOST_CONNECTIONS = 512

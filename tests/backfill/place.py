@@ -11,23 +11,23 @@ from pathlib import Path
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from exporter import wiring
-from exporter.backfill import FAMILIES, Backfill, Report, Selected
-from exporter.baselines import open_baselines
-from exporter.collector import Context
+from exporter.backfill.baselines import open_baselines
+from exporter.backfill.job import FAMILIES, Backfill, Report, Selected
+from exporter.backfill.output import Spool
 from exporter.collectors import discovery, dns_statistics, shield_rate_limits
-from exporter.ledger import Entry, Ledger
+from exporter.collectors.collector import Context
+from exporter.counters.ledger import Entry, Ledger
 from exporter.metric import Family
-from exporter.platform.client import Client, Timing
-from exporter.platform.observer import Deaf
+from exporter.platform.http.client import Client, Timing
+from exporter.platform.http.observer import Deaf
 from exporter.sandbox.app import create_app
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.faults import Faults
 from exporter.sandbox.server import SandboxServer
 from exporter.sandbox.world import World
-from exporter.shard import Shard
-from exporter.spool import Spool
-from exporter.targets import Registry
-from tests.ledger.book import Heard
+from exporter.targets.registry import Registry
+from exporter.targets.sharding import Shard
+from tests.counters.book import Heard
 from tests.rig import START, at_once, configuration
 
 TODAY = date(2026, 2, 8)

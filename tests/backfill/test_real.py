@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from exporter.counting import DaySeries
+from exporter.counters.series import DaySeries
+from exporter.counters.state_file import Families, unpack
 from exporter.daemon import Daemon
 from exporter.sandbox import keys
 from exporter.settings import Settings
-from exporter.statefile import Families, unpack
 from tests.backfill.place import Place, Samples, grown, place
 from tests.real_parts import Prometheus, create_blocks, prometheus_running, scraping
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.backfill import Selected, SpanError
+from exporter.backfill.job import Selected, SpanError
 from exporter.sandbox.dns import Chart, Shape
 from tests.backfill.place import DAY, TODAY, Place, Raw, ago, grown, parsed, place
 from tests.rig import START

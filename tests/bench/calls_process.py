@@ -15,8 +15,8 @@ import httpx
 from prometheus_client import CollectorRegistry
 
 from exporter import wiring
-from exporter.platform import dns
-from exporter.platform.dns import DnsZoneStatistics
+from exporter.platform.api import dns
+from exporter.platform.api.dns import DnsZoneStatistics
 from exporter.settings import Settings
 from exporter.telemetry import AccountObserver, Telemetry
 

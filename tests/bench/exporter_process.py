@@ -14,9 +14,9 @@ from prometheus_client import CollectorRegistry
 from starlette.applications import Starlette
 
 from exporter.collectors.dns_statistics import COLLECTOR
-from exporter.exposition import Exposition
-from exporter.press import Press
-from exporter.store import Store
+from exporter.exposition.exposition import Exposition
+from exporter.exposition.renderer import Press
+from exporter.exposition.store import Store
 from exporter.telemetry import Telemetry
 from exporter.web.metrics import MetricsEndpoint, Straight
 from exporter.web.server import WebServer

@@ -4,10 +4,11 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from exporter.collector import Outcome, Target
+from exporter.collectors.collector import Outcome
 from exporter.collectors.dns_statistics import COLLECTOR
+from exporter.exposition.store import HEALTH, Store
 from exporter.metric import Family, FamilyInfo, Kind, Sample
-from exporter.store import HEALTH, Store
+from exporter.targets.target import Target
 
 SERIES_A_ZONE = 20
 FIRST_ZONE = 1001

@@ -5,9 +5,9 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.async_api import expect
 
-from exporter.collector import Outcome
+from exporter.collectors.collector import Outcome
+from exporter.exposition.store import TARGET_UP
 from exporter.metric import Family, Sample
-from exporter.store import TARGET_UP
 from tests.browser.window import window
 from tests.web.rendered import HOSTILE
 from tests.web.stage import SCANS, STATISTICS, Stage, stage, zone

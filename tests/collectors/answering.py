@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from exporter.platform.answers import payload
+from exporter.platform.http.responses import payload
 from exporter.platform.operation import Answer, Operation, Scalar
 from tests.platform.callers import DATE
 

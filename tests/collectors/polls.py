@@ -7,12 +7,13 @@ from datetime import UTC, datetime
 from difflib import unified_diff
 from pathlib import Path
 
-from exporter import counting
-from exporter.collector import Collector, Context, Polled, Target
-from exporter.counting import Series
-from exporter.encoding import Format, header, render
+from exporter.collectors.collector import Collector, Context, Polled
+from exporter.counters import series
+from exporter.counters.series import Series
+from exporter.exposition.encoding import Format, header, render
 from exporter.metric import Count, Family, LabelValues, Sample
 from exporter.platform.errors import PlatformError
+from exporter.targets.target import Target
 from tests.platform.callers import ScriptedCaller
 
 NOW = datetime(2026, 2, 8, 12, 0, tzinfo=UTC)
@@ -83,7 +84,7 @@ def _counted(count: Count, counters: dict[tuple[str, LabelValues], Series], now:
     samples: list[Sample] = []
     for values, source in count.sources:
         key = (count.info.name, (*count.labels, *values))
-        counters[key], _ = counting.advance(counters.get(key), source, now)
+        counters[key], _ = series.advance(counters.get(key), source, now)
         samples.append(Sample(key[1], counters[key].value))
     return Family(count.info, tuple(samples))
 

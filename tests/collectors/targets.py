@@ -1,9 +1,10 @@
 """A target for every collector of the catalogue."""
 
-from exporter.collector import Collector, Target
 from exporter.collectors.catalogue import with_queries
+from exporter.collectors.collector import Collector
 from exporter.collectors.database import Query
 from exporter.collectors.discovery import RATE_LIMITS, SEARCH, SHIELD_ZONES
+from exporter.targets.target import Target
 
 QUERY = Query("orders", "orders_open", "Orders not yet shipped.", "SELECT 1", "value", ("region",), 60.0, 1000)
 IMAGE = {"registry_id": "dockerhub", "namespace": "library", "name": "nginx"}

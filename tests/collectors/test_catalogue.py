@@ -5,11 +5,11 @@ import subprocess
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from exporter.collector import Context
 from exporter.collectors.catalogue import CATALOGUE, families
-from exporter.exposition import Format
+from exporter.collectors.collector import Context
+from exporter.exposition.exposition import Format
 from exporter.metric import FamilyInfo, Kind
-from exporter.platform.catalogue import OPERATIONS
+from exporter.platform.api.catalogue import OPERATIONS
 from tests.collectors.answering import AnsweringCaller
 from tests.collectors.polls import EXPOSITIONS, NOW, KnownNames, Ticking, exposed
 from tests.collectors.targets import TARGETS, collectors

@@ -2,9 +2,9 @@
 
 import pytest
 
-from exporter.collector import Target
 from exporter.collectors import container_tags, search
 from exporter.platform.errors import Rejected
+from exporter.targets.target import Target
 from tests.collectors.polls import assert_as_in_file, exposed, poll
 
 IMAGE = Target(

@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
-from exporter.collector import Collector, Context, Polled
-from exporter.exposition import Format
+from exporter.collectors.collector import Collector, Context, Polled
+from exporter.exposition.exposition import Format
 from exporter.platform.errors import PlatformError
 from tests.collectors.answering import AnsweringCaller
 from tests.collectors.polls import NOW, KnownNames, Ticking, exposed

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from exporter.collector import Polled, Target
+from exporter.collectors.collector import Polled
 from exporter.collectors.database import COLLECTOR, Query, QueryCollector, is_single, leads_with_reading
 from exporter.platform.errors import (
     Forbidden,
@@ -20,6 +20,7 @@ from exporter.platform.errors import (
     Unauthorized,
     WrongShape,
 )
+from exporter.targets.target import Target
 from tests.collectors.polls import assert_as_in_file, context_of, exposed, poll
 from tests.platform.callers import ScriptedCaller
 

@@ -3,7 +3,7 @@ import json
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from exporter.collector import Inventory, Polled, Resource, Roll, Target
+from exporter.collectors.collector import Polled
 from exporter.collectors.discovery import AT_ONCE, COLLECTOR, RATE_LIMITS, SEARCH, SHIELD_ZONES
 from exporter.platform.errors import (
     EnvelopeError,
@@ -16,6 +16,7 @@ from exporter.platform.errors import (
     Unauthorized,
 )
 from exporter.platform.operation import Answer, Operation
+from exporter.targets.target import Inventory, Resource, Roll, Target
 from tests.collectors.polls import assert_as_in_file, context_of, exposed, poll
 from tests.platform.callers import ScriptedCaller
 

@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from exporter.collector import Target
 from exporter.collectors.dns_record_scans import COLLECTOR
+from exporter.targets.target import Target
 from tests.collectors.polls import assert_as_in_file, exposed, poll, samples
 
 ZONE = Target("main", "dns_zone", "102", "example.com")

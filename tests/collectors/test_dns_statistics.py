@@ -2,10 +2,10 @@ import json
 
 import pytest
 
-from exporter.collector import Target
 from exporter.collectors.dns_statistics import COLLECTOR
 from exporter.metric import DayBuckets
 from exporter.platform.errors import NotFound, WrongShape
+from exporter.targets.target import Target
 from tests.collectors.polls import assert_as_in_file, exposed, poll, samples
 
 ZONE = Target("main", "dns_zone", "102", "example.com")

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as read_openmetrics
 from prometheus_client.parser import text_string_to_metric_families as read_text
 
-from exporter.collector import Target
 from exporter.collectors import discovery, dns_statistics, scripts
 from exporter.collectors.dns_record_scans import COLLECTOR
-from exporter.exposition import Format
+from exporter.exposition.exposition import Format
 from exporter.metric import label_value
+from exporter.targets.target import Target
 from tests.collectors.polls import exposed, poll, samples
 
 NAMES = {

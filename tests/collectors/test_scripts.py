@@ -1,8 +1,8 @@
 import json
 
-from exporter.collector import Target
 from exporter.collectors.scripts import COLLECTOR
-from exporter.platform.catalogue import OPERATIONS
+from exporter.platform.api.catalogue import OPERATIONS
+from exporter.targets.target import Target
 from tests.collectors.polls import KnownNames, assert_as_in_file, context_of, exposed, poll, samples
 from tests.platform.callers import ScriptedCaller
 

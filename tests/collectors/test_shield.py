@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from exporter.collector import Collector, Target
 from exporter.collectors import shield_access_lists, shield_api_guardian, shield_bot_detection, shield_waf
+from exporter.collectors.collector import Collector
 from exporter.platform.errors import EnvelopeError, NotAvailable
+from exporter.targets.target import Target
 from tests.collectors.polls import assert_as_in_file, exposed, poll, samples
 
 ZONE = Target("main", "shield_zone", "3", "shop")

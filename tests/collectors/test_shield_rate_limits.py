@@ -3,10 +3,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from exporter.collector import Target
 from exporter.collectors.shield_rate_limits import COLLECTOR
 from exporter.metric import DayBuckets
 from exporter.platform.errors import EnvelopeError
+from exporter.targets.target import Target
 from tests.collectors.polls import assert_as_in_file, exposed, poll, samples
 
 LIMIT = Target("main", "rate_limit", "55", "login", attributes={"shield_zone_id": "3"})

@@ -1,8 +1,8 @@
 import json
 
-from exporter.collector import Target
 from exporter.collectors.shield_zones import COLLECTOR
 from exporter.platform.errors import WrongShape
+from exporter.targets.target import Target
 from tests.collectors.polls import assert_as_in_file, exposed, poll, samples
 
 ACCOUNT = Target("main", "account", "main", "main", watched=("shield_zone",))
@@ -48,10 +48,10 @@ async def test_enum_values_that_are_not_known_are_unknown() -> None:
         'edge_shield_zone_execution_mode{account="main",engine="ddos",mode="unknown",shield_zone_id="3"} 1.0',
         'edge_shield_zone_ddos_sensitivity{account="main",level="unknown",shield_zone_id="3"} 1.0',
     ]
-    one_hot = [
+    enum_samples = [
         line for line in exposition.splitlines() if line.startswith(("edge_shield_zone_exec", "edge_shield_zone_ddos"))
     ]
-    assert sum(float(line.rpartition(" ")[2]) for line in one_hot) == 3.0
+    assert sum(float(line.rpartition(" ")[2]) for line in enum_samples) == 3.0
 
 
 async def test_a_zone_that_cannot_be_read_fails_alone() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import exporter
 from exporter.collectors.catalogue import CATALOGUE, families
 from exporter.commands.reference import as_markdown, own_families
-from exporter.store import HEALTH
+from exporter.exposition.store import HEALTH
 from tests.commands.shell import invoke
 
 COMMITTED = Path(exporter.__file__).parent / "METRICS.md"

@@ -18,7 +18,7 @@ from promql_parser import (
     VectorSelector,
 )
 
-from exporter.dashboards.inventory import Use, filled_in
+from dashboards.generator.inventory import Use, filled_in
 
 # Lengths that no query would use by itself, by which Grafana's are known again.
 RATE_INTERVAL = timedelta(minutes=17)

@@ -7,8 +7,8 @@ from types import MappingProxyType
 from prometheus_client import CollectorRegistry
 
 from exporter.collectors.catalogue import CATALOGUE
+from exporter.exposition.store import HEALTH as OF_TARGETS
 from exporter.metric import Kind
-from exporter.store import HEALTH as OF_TARGETS
 from exporter.telemetry import Telemetry
 
 # Put on by the scrape.

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from exporter.dashboards import links
-from exporter.dashboards.__main__ import main
-from exporter.dashboards.grafana import GRID, generate
-from exporter.dashboards.inventory import PAGES
-from exporter.dashboards.page import Colour, Page, Panel, Table
-from exporter.dashboards.sdk import JSONEncoder, dashboard
+from dashboards.generator import links
+from dashboards.generator.__main__ import main
+from dashboards.generator.grafana import GRID, generate
+from dashboards.generator.inventory import PAGES
+from dashboards.generator.page import Colour, Page, Panel, Table
+from dashboards.generator.sdk import JSONEncoder, dashboard
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from exporter.dashboards.inventory import PAGES, Kind, Use, filled_in, queries
-from exporter.dashboards.page import Page, Panel, Table
+from dashboards.generator.inventory import PAGES, Kind, Use, filled_in, queries
+from dashboards.generator.page import Page, Panel, Table
 from tests.dashboards import world
 from tests.real_parts import Prometheus, create_blocks, prometheus_running
 

@@ -8,7 +8,7 @@ import promql_parser
 import pytest
 from promql_parser import AggModifierType, AggregateExpr, MatchOp
 
-from exporter.dashboards.inventory import PAGES, Kind, Use, filled_in, queries
+from dashboards.generator.inventory import PAGES, Kind, Use, filled_in, queries
 from exporter.platform import errors
 from tests.dashboards.expressions import RANGE, RATE_INTERVAL, labels_kept, parse, selected, walk
 from tests.dashboards.families import (
@@ -173,14 +173,14 @@ def test_every_platform_family_stands_on_a_dashboard() -> None:
         family_of(found.name) for use in USES for found in selected(use) if use.kind is not Kind.VARIABLE and found.name
     }
 
-    assert platform_families().keys() - shown == set(), "no query in exporter/dashboards/queries/ shows these"
+    assert platform_families().keys() - shown == set(), "no query in dashboards/generator/queries/ shows these"
 
 
 def test_every_family_of_the_programs_own_stands_on_a_dashboard() -> None:
     """Nothing that the program says of itself is without a panel."""
     shown = {family_of(found.name) for use in USES for found in selected(use) if found.name}
 
-    assert KNOWN.keys() - OTHERS.keys() - shown == set(), "no query in exporter/dashboards/queries/ shows these"
+    assert KNOWN.keys() - OTHERS.keys() - shown == set(), "no query in dashboards/generator/queries/ shows these"
 
 
 def test_users_families_stand_on_a_dashboard() -> None:
@@ -217,6 +217,6 @@ def test_reasons_in_the_words_are_those_of_the_errors() -> None:
 
 def test_can_be_listed_without_the_sdk() -> None:
     """Who runs the queries needs nothing that only draws them."""
-    code = "import sys; import exporter.dashboards.inventory; print('grafana_foundation_sdk' in sys.modules)"
+    code = "import sys; import dashboards.generator.inventory; print('grafana_foundation_sdk' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

@@ -8,7 +8,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 
 from exporter.collectors.catalogue import families
-from exporter.store import HEALTH
+from exporter.exposition.store import HEALTH
 from tests.demo.stage import Served, until
 from tests.real_parts import Prometheus, find_promtool
 

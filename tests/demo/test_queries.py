@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.dashboards.inventory import Use, filled_in, queries
+from dashboards.generator.inventory import Use, filled_in, queries
 from tests.demo.conftest import AT_ONCE
 from tests.demo.stage import Demo, demo_running, prometheus_beside, until
 from tests.real_parts import Prometheus

@@ -8,8 +8,8 @@ from typing import Any, Final
 import yaml
 
 from exporter.settings import Settings, flags, load
-from exporter.settings.layers import CONFIG_VARIABLE
-from exporter.settings.leaves import account_variables
+from exporter.settings.flags import account_variables
+from exporter.settings.sources import CONFIG_VARIABLE
 
 REPOSITORY: Final = Path(__file__).parents[2]
 DEPLOY: Final = REPOSITORY / "deploy"

@@ -16,9 +16,9 @@ from typing import Any
 from playwright.sync_api import Error, Route, sync_playwright
 from playwright.sync_api import Page as Window
 
-from exporter.dashboards.grafana import generate
-from exporter.dashboards.inventory import PAGES, Kind, Use, filled_in
-from exporter.dashboards.page import Page, Panel
+from dashboards.generator.grafana import generate
+from dashboards.generator.inventory import PAGES, Kind, Use, filled_in
+from dashboards.generator.page import Page, Panel
 from tests.dashboards.test_on_prometheus import USES, Month, month_served
 from tests.pictures.life import scene
 from tests.pictures.standing import MOMENT

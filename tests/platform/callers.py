@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from exporter.platform.answers import payload
 from exporter.platform.errors import PlatformError
+from exporter.platform.http.responses import payload
 from exporter.platform.operation import Answer, Operation, Scalar
 
 T = TypeVar("T")

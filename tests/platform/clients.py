@@ -6,11 +6,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from exporter.platform.budget import Budget
-from exporter.platform.client import Client, Timing
-from exporter.platform.credential import Credential
-from exporter.platform.retry import Retry
-from exporter.platform.transport import build_transport
+from exporter.platform.http.client import Client, Timing
+from exporter.platform.http.credential import Credential
+from exporter.platform.http.rate_limiter import Budget
+from exporter.platform.http.retry import Retry
+from exporter.platform.http.transport import build_transport
 
 KEY = "0f3c1a52-not-a-key-91d4"
 NOW = datetime(2026, 2, 8, 12, 0, tzinfo=UTC)

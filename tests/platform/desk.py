@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from exporter.platform.budget import Budget, Paused, Permit
+from exporter.platform.http.rate_limiter import Budget, Paused, Permit
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from exporter.platform.answers import payload
+from exporter.platform.http.responses import payload
 from exporter.platform.operation import Operation
 
 

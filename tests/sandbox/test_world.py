@@ -1,7 +1,7 @@
 import pytest
 
 from exporter.sandbox.clock import WorldClock
-from exporter.sandbox.roster import Roster
+from exporter.sandbox.resource_ids import Roster
 from exporter.sandbox.timestamps import iso_long, iso_naive, parse_date_time
 from exporter.sandbox.world import World
 

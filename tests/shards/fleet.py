@@ -9,15 +9,15 @@ from typing import Any
 
 import httpx
 
+from exporter.counters.ledger import RowKey
+from exporter.counters.state_file import StateFile
 from exporter.daemon import Daemon
-from exporter.ledger import RowKey
 from exporter.sandbox import keys
 from exporter.sandbox.app import create_app
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.server import SandboxServer
 from exporter.sandbox.world import World
 from exporter.settings import Settings
-from exporter.statefile import StateFile
 from tests.rig import START, flushed
 
 # Each process tells these of itself.

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.shard import Shard
+from exporter.targets.sharding import Shard
 from tests.shards.fleet import Fleet, Pod, fleet
 
 COUNTERS = ("edge_dns_queries_total", "edge_shield_rate_limit_breaches_total")

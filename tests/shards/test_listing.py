@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.collector import Target
+from exporter.targets.target import Target
 from tests.shards.fleet import fleet
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.schedule import Schedule
+from exporter.polling.scheduler import Schedule
 from tests.shards.fleet import fleet
 
 

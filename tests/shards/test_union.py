@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from exporter import wiring
-from exporter.collector import Inventory, Resource, Roll, Target
 from exporter.collectors import discovery
 from exporter.settings import Settings
-from exporter.shard import Shard
-from exporter.targets import Registry
+from exporter.targets.registry import Registry
+from exporter.targets.sharding import Shard
+from exporter.targets.target import Inventory, Resource, Roll, Target
 from tests.shards.fleet import MEANWHILE, fleet
 
 KINDS = (

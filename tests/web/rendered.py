@@ -5,8 +5,8 @@ from html.parser import HTMLParser
 
 from exporter.web.page.assets import load_assets
 from exporter.web.page.links import PAGE_ROWS
-from exporter.web.query import Query
-from exporter.web.status_page import render_page
+from exporter.web.page.page import render_page
+from exporter.web.target_query import Query
 from tests.web.stage import Stage
 
 HOSTILE = {

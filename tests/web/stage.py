@@ -8,20 +8,21 @@ from datetime import UTC, datetime
 from prometheus_client import CollectorRegistry
 
 from exporter import wiring
-from exporter.collector import Outcome, Target
 from exporter.collectors.catalogue import CATALOGUE, families
-from exporter.exposition import Exposition
-from exporter.intervals import Account, Plan
-from exporter.platform.client import Timing
-from exporter.press import Press
+from exporter.collectors.collector import Outcome
+from exporter.exposition.exposition import Exposition
+from exporter.exposition.renderer import Press
+from exporter.exposition.store import HEALTH, Store
+from exporter.platform.http.client import Timing
+from exporter.polling.intervals import Account, Plan
 from exporter.settings import Settings
-from exporter.shard import Shard
-from exporter.store import HEALTH, Store
-from exporter.targets import Registry, Selection
+from exporter.targets.registry import Registry, Selection
+from exporter.targets.sharding import Shard
+from exporter.targets.target import Target
 from exporter.telemetry import AccountObserver, Telemetry
-from exporter.web.query import Query
-from exporter.web.view import View
-from exporter.web.views import LedgerView, TargetView
+from exporter.web.status import View
+from exporter.web.status_models import LedgerView, TargetView
+from exporter.web.target_query import Query
 from tests.rig import START, TurnedClock, at_once
 
 STATISTICS = "dns_statistics"

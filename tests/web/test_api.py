@@ -1,4 +1,4 @@
-from exporter.web.views import LedgerView
+from exporter.web.status_models import LedgerView
 from tests.rig import START
 from tests.web.asked import asking
 from tests.web.stage import SCANS, STATISTICS, stage, zone

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from exporter.store import Key, Status, Store
+from exporter.exposition.store import Key, Status, Store
 from exporter.web.app import create_app
 from exporter.web.page.assets import load_assets
 from tests.web.asked import asking

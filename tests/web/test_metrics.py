@@ -18,11 +18,12 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.types import Message
 
-from exporter.collector import Outcome, Target
-from exporter.exposition import Exposition, Format
+from exporter.collectors.collector import Outcome
+from exporter.exposition.exposition import Exposition, Format
+from exporter.exposition.renderer import Press
+from exporter.exposition.store import HEALTH, Store
 from exporter.metric import Family, FamilyInfo, Kind, Sample
-from exporter.press import Press
-from exporter.store import HEALTH, Store
+from exporter.targets.target import Target
 from exporter.telemetry import Telemetry
 from exporter.web.metrics import MOST_VALUES, MetricsEndpoint
 from exporter.web.server import WebServer

@@ -2,7 +2,7 @@
 
 import pytest
 
-from exporter.exposition import Format
+from exporter.exposition.exposition import Format
 from exporter.web.negotiation import accepts_gzip, choose_format
 
 PROMETHEUS_2 = (

@@ -8,8 +8,8 @@ from starlette.responses import Response
 from exporter.sandbox.answers import field_errors, payload, problem
 from exporter.sandbox.auth import Access
 from exporter.sandbox.containers import RegistryUnreachableError, is_registry_id
-from exporter.sandbox.intake import json_object
 from exporter.sandbox.operation import PROBLEM, Operation
+from exporter.sandbox.request_parsing import json_object
 from exporter.sandbox.world import World
 
 _FIELDS: Final = ("registryId", "imageName", "imageNamespace")

@@ -11,7 +11,7 @@ from starlette.routing import Route
 from exporter.sandbox import hrana
 from exporter.sandbox.answers import payload
 from exporter.sandbox.database import BatonError, Database, ForbiddenError
-from exporter.sandbox.intake import BodyTooLargeError, body_bytes
+from exporter.sandbox.request_parsing import BodyTooLargeError, body_bytes
 from exporter.sandbox.tokens import TokenKind
 from exporter.sandbox.world import World
 

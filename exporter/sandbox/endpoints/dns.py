@@ -7,8 +7,8 @@ from starlette.responses import Response
 
 from exporter.sandbox.answers import empty, payload, raw_payload
 from exporter.sandbox.auth import Access
-from exporter.sandbox.intake import BadQueryError, path_id, query_date_time
 from exporter.sandbox.operation import EMPTY, Operation, Parameter
+from exporter.sandbox.request_parsing import BadQueryError, path_id, query_date_time
 from exporter.sandbox.world import World
 
 _ID: Final = {"type": "integer", "format": "int64"}

@@ -8,8 +8,8 @@ from starlette.responses import Response
 from exporter.sandbox.answers import enveloped, problem, refused
 from exporter.sandbox.auth import Access
 from exporter.sandbox.bots import BotAction
-from exporter.sandbox.intake import BadBodyError, int64, json_object
 from exporter.sandbox.operation import PROTECTION, Operation, Parameter
+from exporter.sandbox.request_parsing import BadBodyError, int64, json_object
 from exporter.sandbox.world import World
 
 _ID: Final = {"type": "integer", "format": "int64"}

@@ -7,8 +7,8 @@ from starlette.responses import Response
 
 from exporter.sandbox.answers import empty, payload, script_error
 from exporter.sandbox.auth import Access
-from exporter.sandbox.intake import json_object, path_id, query_number
 from exporter.sandbox.operation import ErrorStyle, Operation, Parameter
+from exporter.sandbox.request_parsing import json_object, path_id, query_number
 from exporter.sandbox.world import World
 
 _LONGEST_NAME: Final = 256

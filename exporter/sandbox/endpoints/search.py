@@ -7,8 +7,8 @@ from starlette.responses import Response
 
 from exporter.sandbox.answers import raw_payload
 from exporter.sandbox.auth import Access
-from exporter.sandbox.intake import BadQueryError, query_number
 from exporter.sandbox.operation import EMPTY, Operation, Parameter
+from exporter.sandbox.request_parsing import BadQueryError, query_number
 from exporter.sandbox.search import DEFAULT_SIZE
 from exporter.sandbox.world import World
 

@@ -7,8 +7,8 @@ from starlette.responses import Response
 
 from exporter.sandbox.answers import enveloped, payload, refused, status_only
 from exporter.sandbox.auth import Access
-from exporter.sandbox.intake import BadQueryError, path_id, query_number
 from exporter.sandbox.operation import STATUS_ONLY, Operation, Parameter
+from exporter.sandbox.request_parsing import BadQueryError, path_id, query_number
 from exporter.sandbox.shield import DEFAULT_PAGE_SIZE, LARGEST_PAGE_SIZE
 from exporter.sandbox.world import World
 

@@ -7,8 +7,8 @@ from starlette.responses import Response
 
 from exporter.sandbox.answers import enveloped, payload, status_only
 from exporter.sandbox.auth import Access
-from exporter.sandbox.intake import path_id
 from exporter.sandbox.operation import STATUS_ONLY, Operation, Parameter
+from exporter.sandbox.request_parsing import path_id
 from exporter.sandbox.waf import plan_segmentation
 from exporter.sandbox.world import World
 

@@ -2,7 +2,7 @@
 
 from html import escape
 
-from exporter.web.query import Query
+from exporter.web.target_query import Query
 
 PAGE_ROWS = 100
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from exporter.web.page.links import asking, to_targets
 from exporter.web.page.markup import NOTHING, Column, foreign, plain, table, text, when
 from exporter.web.page.wording import ago, ahead, count, interval, lapse, moment, plural, rate
-from exporter.web.query import Query
-from exporter.web.views import AccountView, CollectorView, FailureView, State, StatusView, credential_of
+from exporter.web.status_models import AccountView, CollectorView, FailureView, State, StatusView, credential_of
+from exporter.web.target_query import Query
 
 _BAR = 96
 _FULL = 1.0

@@ -8,8 +8,8 @@ from exporter.web.page.links import PAGE_ROWS, to_targets
 from exporter.web.page.markup import foreign, framed, plain, text, when
 from exporter.web.page.sparkline import sparkline
 from exporter.web.page.wording import ago, compact, count, lapse, plural
-from exporter.web.query import LONGEST_SEARCH, MOST_ROWS, Known, Query
-from exporter.web.views import State, TargetCounts, TargetsView, TargetView
+from exporter.web.status_models import State, TargetCounts, TargetsView, TargetView
+from exporter.web.target_query import LONGEST_SEARCH, MOST_ROWS, Known, Query
 
 _PAGE_SIZES = (PAGE_ROWS, 1000, MOST_ROWS)
 

@@ -1,0 +1,84 @@
+"""All pages, and every query in them as a list."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from dashboards.generator.page import Page, Query
+from dashboards.generator.pages import database, dns, exporter, overview, scripts, shield
+
+PAGES: tuple[Page, ...] = (
+    overview.PAGE,
+    dns.PAGE,
+    scripts.PAGE,
+    shield.PAGE,
+    database.PAGE,
+    exporter.PAGE,
+)
+
+
+class Kind(StrEnum):
+    """What a query is for."""
+
+    PANEL = "panel"
+    VARIABLE = "variable"
+    MARKS = "marks"
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A query where it is used.
+
+    Attributes:
+        page: the uid of the dashboard.
+        kind: what it is for.
+        place: the panel's title, or the name of the variable or of the marks.
+        expr: the expression, with Grafana's variables in it.
+        step: the least distance of two points.
+        instant: whether only the newest value is asked for.
+        quiet: for a query that rightly finds nothing where all is well: the event after which it finds something.
+    """
+
+    page: str
+    kind: Kind
+    place: str
+    expr: str
+    step: str
+    instant: bool
+    quiet: str
+
+
+def queries(pages: tuple[Page, ...] = PAGES) -> tuple[Use, ...]:
+    """List every query of every panel, variable and mark, in reading order."""
+    return tuple(use for page in pages for use in _of_page(page))
+
+
+def _of_page(page: Page) -> Iterator[Use]:
+    for variable in page.variables:
+        yield Use(page.uid, Kind.VARIABLE, variable.name, variable.expr, "1m", instant=True, quiet="")
+    for mark in page.marks:
+        yield _use(page, Kind.MARKS, mark.name, mark.query, instant=False)
+    for panel in page.panels:
+        for query in panel.queries:
+            yield _use(page, Kind.PANEL, panel.title, query, instant=panel.instant)
+
+
+def _use(page: Page, kind: Kind, place: str, query: Query, *, instant: bool) -> Use:
+    return Use(page.uid, kind, place, query.expr, query.step, instant=instant, quiet=query.quiet)
+
+
+def filled_in(use: Use, *, span: str = "1h", chosen: str = ".*", limit: int = 10) -> str:
+    """Put values for Grafana's variables, as Grafana would where every choice is All.
+
+    Args:
+        use: the query.
+        span: the time range of the page.
+        chosen: what each choice at the top of the page stands for.
+        limit: how many series a ranking shows.
+    """
+    # Grafana's own rule: four of the query's least steps, where the graph's step is not longer.
+    number, unit = int(use.step[:-1]), use.step[-1]
+    expr = use.expr.replace("$__rate_interval", f"{4 * number}{unit}").replace("$__range", span)
+    expr = re.sub(r"\$top\b", str(limit), expr)
+    return re.sub(r"\$[a-z_]+", chosen, expr)

@@ -1,0 +1,249 @@
+"""DNS: queries of zones, and scans of their records."""
+
+from dashboards.generator import columns, links, variables
+from dashboards.generator.page import (
+    NEUTRAL,
+    PLAIN,
+    Bars,
+    Colour,
+    Column,
+    Lines,
+    Numbers,
+    Page,
+    Panel,
+    Row,
+    Steps,
+    Table,
+    red_from,
+)
+from dashboards.generator.pages import dns_scans
+from dashboards.generator.queries import dns as queries
+
+# A day is out of line when it runs at less than half or more than double of the usual.
+_OUT_OF_LINE = Steps(Colour.BAD, ((0.5, Colour.WARN), (0.7, Colour.GOOD), (1.5, Colour.WARN), (2.0, Colour.BAD)))
+
+_NOW = Row(
+    "Now",
+    (
+        Panel(
+            title="Queries a second",
+            shows="DNS queries a second of the zones chosen, over the last four polls.",
+            act="Compare with the same time a day and a week before, below.",
+            queries=(queries.RATE,),
+            view=Numbers(trend=True),
+            unit="reqps",
+            width=4,
+            height=4,
+            steps=NEUTRAL,
+        ),
+        Panel(
+            title="Today so far",
+            shows="Queries of the UTC day that has begun.",
+            act="Compare with the band of the last 30 days, below.",
+            queries=(queries.TODAY,),
+            view=Numbers(),
+            width=4,
+            height=4,
+            steps=NEUTRAL,
+        ),
+        Panel(
+            title="Last 30 days",
+            shows="TotalQueriesServed of the platform's sliding window: it falls as old days leave.",
+            act="It moves slowly; a step is a zone that was added or removed.",
+            queries=(queries.WINDOW,),
+            view=Numbers(),
+            width=4,
+            height=4,
+            steps=NEUTRAL,
+        ),
+        Panel(
+            title="Zones polled",
+            shows="Zones whose statistics are at hand.",
+            act="Fewer than there are: look for failing targets of dns_statistics on the Overview page.",
+            queries=(queries.ZONES,),
+            view=Numbers(),
+            width=3,
+            height=4,
+            steps=NEUTRAL,
+        ),
+        Panel(
+            title="Silent today",
+            shows="Zones with no query since the UTC day began. Parked domains are silent by nature.",
+            act="Worth a look where a zone used to be busy: the table of unusual zones ranks those first.",
+            queries=(queries.SILENT_ZONES,),
+            view=Numbers(trend=True),
+            width=3,
+            height=4,
+            steps=PLAIN,
+        ),
+        Panel(
+            title="Charts behind",
+            shows="Zones whose newest day in the platform's chart is older than yesterday.",
+            act="The platform's statistics have stopped for these zones; their counters stand until it resumes. Report"
+            " it to the platform if it lasts past a day.",
+            queries=(queries.OLD_CHARTS,),
+            view=Numbers(),
+            width=3,
+            height=4,
+            steps=red_from(1),
+        ),
+        Panel(
+            title="Scans failed",
+            shows="Zones whose latest scan of records ended as Failed.",
+            act="The table of scans that need a look names them; start the scan again at the platform.",
+            queries=(queries.SCANS_FAILED,),
+            view=Numbers(),
+            width=3,
+            height=4,
+            steps=red_from(1),
+        ),
+    ),
+)
+
+_QUERIES = Row(
+    "Queries",
+    (
+        Panel(
+            title="Queries against the same time before",
+            shows="Queries a second now, a day before and a week before. The comparisons need that much of history in"
+            " Prometheus; `edge-exporter backfill` brings it from the platform's charts.",
+            act="A drop of all zones at once is most often upstream: a registrar, an expired delegation, a resolver."
+            " A rise of one record type is most often a client gone wrong.",
+            queries=(queries.RATE, queries.RATE_YESTERDAY, queries.RATE_LAST_WEEK),
+            view=Lines(dashed=("a day before", "a week before")),
+            unit="reqps",
+            width=12,
+            least=0,
+        ),
+        Panel(
+            title="Today against the last 30 days",
+            shows="Queries of the UTC day so far, the lowest and highest closed day of the last 30, their mean, and"
+            " what was there by this time yesterday and a week ago. The band is as wide as Prometheus's history;"
+            " without any it is the mean that the platform gives.",
+            act="Far below what is usual by this time: compare zones in the table below. Above the band: look for the"
+            " zone that surges, and whether its answers are cached with a TTL that is too short.",
+            queries=(
+                queries.TODAY,
+                queries.USUAL_BY_NOW,
+                queries.LOWEST_DAY,
+                queries.HIGHEST_DAY,
+                queries.MEAN_DAY,
+            ),
+            view=Lines(
+                dashed=("usual by this time", "lowest of 30 days", "highest of 30 days", "mean of 30 days"),
+                band=("lowest of 30 days", "highest of 30 days"),
+            ),
+            width=12,
+            least=0,
+        ),
+        Panel(
+            title="Top zones",
+            shows="Queries a second of the zones with the most queries today; how many is chosen at the top.",
+            act="Click a zone in the table below to see it alone.",
+            queries=(queries.RATE_OF_TOP_ZONES,),
+            view=Lines(),
+            unit="reqps",
+            width=12,
+            least=0,
+        ),
+        Panel(
+            title="Queries by routing",
+            shows="Queries a second, by whether they were routed normally or smart.",
+            act="Smart routing is charged for. A share that grows without a change of yours is a record that someone"
+            " made smart.",
+            queries=(queries.RATE_BY_ROUTING,),
+            view=Lines(stack=True),
+            unit="reqps",
+            width=6,
+            least=0,
+        ),
+        Panel(
+            title="Routing today",
+            shows="Queries of the UTC day so far, by routing.",
+            act="Compare with the 30 days beside it.",
+            queries=(queries.ROUTING_TODAY,),
+            view=Bars(),
+            width=3,
+            steps=PLAIN,
+        ),
+        Panel(
+            title="Routing, 30 days",
+            shows="Queries of the platform's window, by routing.",
+            act="Compare with today beside it.",
+            queries=(queries.ROUTING_WINDOW,),
+            view=Bars(),
+            width=3,
+            steps=PLAIN,
+        ),
+        Panel(
+            title="Queries a day",
+            shows="The total of each closed UTC day of the last 30, whatever the time range.",
+            act="A missing day is a day on which Prometheus or the exporter did not run: backfill fills it.",
+            queries=(queries.CLOSED_DAYS,),
+            view=Lines(bars=True),
+            width=12,
+            least=0,
+            since="30d",
+        ),
+        Panel(
+            title="Record types, 30 days",
+            shows="Queries of the platform's window by record type, the 15 most asked for.",
+            act="Much ANY, TXT or unassigned types (TYPE and a number) is most often a scan or an amplification try.",
+            queries=(queries.RECORD_TYPES,),
+            view=Bars(),
+            width=6,
+            steps=PLAIN,
+        ),
+        Panel(
+            title="Zones furthest from usual",
+            shows="Today's queries against those by the same time yesterday and a week ago, for zones of more than 100"
+            " queries a day; the furthest off, up or down.",
+            act="Below half: check the zone's delegation and its name servers at the registrar. Above double: look at"
+            " its record types, and who asks.",
+            queries=(queries.UNUSUAL_ZONES,),
+            view=Bars(),
+            unit="percentunit",
+            decimals=0,
+            width=6,
+            steps=_OUT_OF_LINE,
+        ),
+        Panel(
+            title="Zones",
+            shows="Zones with the most queries today; at most 100. The usual day is the mean of the platform's window"
+            " without today; the pace is today against the same time of yesterday and of a week ago or, where"
+            " Prometheus holds neither, against the share of the day that is over.",
+            act="A pace far from 100 % on a busy zone is worth a look; early in the UTC day it is rough.",
+            queries=(
+                queries.ZONE_TODAY,
+                queries.ZONE_USUAL,
+                queries.ZONE_AGAINST_USUAL,
+                queries.ZONE_WINDOW,
+                queries.ZONE_RATE,
+            ),
+            view=Table(
+                columns=(
+                    columns.ACCOUNT,
+                    columns.ZONE_ID,
+                    columns.DOMAIN,
+                    Column("Today"),
+                    Column("Usual day"),
+                    Column("Pace", unit="percentunit", decimals=0, steps=_OUT_OF_LINE),
+                    Column("30 days"),
+                    Column("Now", unit="reqps"),
+                ),
+                sort="Today",
+            ),
+            width=24,
+            height=10,
+        ),
+    ),
+)
+
+PAGE = Page(
+    uid=links.DNS,
+    title="Edge platform / DNS",
+    about="Queries by zone, record type and routing, today against the last 30 days, and the scans of records.",
+    variables=(variables.JOB, variables.ACCOUNTS, variables.ZONES),
+    rows=(_NOW, _QUERIES, dns_scans.SCANS),
+    ranked=True,
+)

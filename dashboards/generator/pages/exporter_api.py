@@ -1,0 +1,139 @@
+"""The Exporter page's row of calls to the platform."""
+
+from dashboards.generator.page import Column, Heatmap, Lines, Panel, Row, Table, red_from, warn_from
+from dashboards.generator.queries import exporter as queries
+
+BUDGET = Row(
+    "Platform API",
+    (
+        Panel(
+            title="API budget",
+            shows="Calls a second by account: what the budget allows, what targets and intervals ask for, and what is"
+            " made. The accounts that ask for most of their budget.",
+            act="Asked for above allowed: polls come late by as much. Raise requests_per_second if the platform bears"
+            " it, lengthen intervals, or narrow the targets.",
+            queries=(queries.REQUESTS, queries.DEMAND, queries.BUDGET),
+            view=Lines(dashed=(".+: asked for", ".+: allowed")),
+            unit="reqps",
+            width=12,
+            least=0,
+        ),
+        Panel(
+            title="Waiting for the budget",
+            shows="Seconds a second that calls waited for the budget or for the platform's Retry-After, by"
+            " account; those that ask for most of their budget.",
+            act="Above 1 on average a call is always waiting: the budget is too small for what is asked.",
+            queries=(queries.THROTTLED,),
+            view=Lines(),
+            unit="s",
+            width=6,
+            least=0,
+        ),
+        Panel(
+            title="Retries",
+            shows="Calls a second that were repeats of failed ones, by endpoint.",
+            act="Retries without failures are hiccups that were healed; with failures, see the reasons below.",
+            queries=(queries.RETRIES,),
+            view=Lines(stack=True),
+            unit="reqps",
+            width=6,
+            least=0,
+            none="No call was retried.",
+        ),
+        Panel(
+            title="Failures by reason",
+            shows="Failed calls a second, by reason. A scan's 404 of a zone that was never scanned is none.",
+            act="The reason is the cause: `unauthorized`, `forbidden` and `credential` are the key, `rate_limited` the"
+            " budget, `timeout`, `refused` and `name` the network, `not_json` and `wrong_shape` an answer that could"
+            " not be read.",
+            queries=(queries.FAILURES_BY_REASON,),
+            view=Lines(stack=True),
+            unit="reqps",
+            width=8,
+            least=0,
+            none="No call failed.",
+        ),
+        Panel(
+            title="Failures now",
+            shows="Failed calls a second by account, endpoint and reason; at most 100.",
+            act="One endpoint with 403 is a permission that the key lacks; all endpoints of an account are its key.",
+            queries=(queries.FAILURES_BY_ENDPOINT,),
+            view=Table(
+                columns=(
+                    Column("Account", label="account", width=90),
+                    Column("Endpoint", label="endpoint"),
+                    Column("Reason", label="reason", width=120),
+                    Column("Failures", unit="reqps", steps=red_from(0.001), width=110),
+                ),
+                sort="Failures",
+            ),
+            width=10,
+            none="No call failed.",
+        ),
+        Panel(
+            title="Calls by status",
+            shows="Calls a second by HTTP status.",
+            act="429 is the platform's own limit: lower the budget below it. 5xx is the platform's trouble.",
+            queries=(queries.REQUESTS_BY_CODE,),
+            view=Lines(stack=True),
+            unit="reqps",
+            width=6,
+            least=0,
+        ),
+        Panel(
+            title="Latency",
+            shows="Calls a second by how long they took: each column is a moment, each cell a bucket.",
+            act="A band that moves up for all is the platform or the network; a second band is one slow endpoint.",
+            queries=(queries.LATENCY_BUCKETS,),
+            view=Heatmap(),
+            unit="s",
+            width=8,
+        ),
+        Panel(
+            title="Latency by share",
+            shows="The time within which a half, 90 % and 99 % of the calls were answered.",
+            act="99 % near the timeout of the configuration: raise the timeout, or expect failures.",
+            queries=(queries.LATENCY_HALF, queries.LATENCY_NINE_TENTHS, queries.LATENCY_MOST),
+            view=Lines(),
+            unit="s",
+            width=8,
+            least=0,
+        ),
+        Panel(
+            title="Latency by endpoint",
+            shows="The mean duration of a call, by endpoint; the 20 slowest.",
+            act="The slowest endpoint sets how many calls must be in flight: max_in_flight is rate times latency.",
+            queries=(queries.LATENCY_BY_ENDPOINT,),
+            view=Lines(),
+            unit="s",
+            width=8,
+            least=0,
+        ),
+        Panel(
+            title="Calls by endpoint",
+            shows="Calls a second by endpoint, the 20 most called.",
+            act="The endpoint with the most calls is the collector whose interval saves most.",
+            queries=(queries.REQUESTS_BY_ENDPOINT,),
+            view=Lines(stack=True),
+            unit="reqps",
+            width=12,
+            least=0,
+        ),
+        Panel(
+            title="Unexpected values",
+            shows="Values within the time range that the exporter does not know, by endpoint and field; the 50 most.",
+            act="They are served as unknown. Update the exporter; if it is the newest, report the field.",
+            queries=(queries.UNEXPECTED,),
+            view=Table(
+                columns=(
+                    Column("Endpoint", label="endpoint"),
+                    Column("Field", label="field"),
+                    Column("Values", decimals=0, steps=warn_from(1), width=110),
+                ),
+                sort="Values",
+            ),
+            width=12,
+            none="Every value was known.",
+        ),
+    ),
+)

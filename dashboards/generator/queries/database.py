@@ -1,0 +1,59 @@
+"""Databases, container images, searches and what the accounts hold."""
+
+from dashboards.generator.intervals import DATABASE_QUERIES, DATABASES, DISCOVERY, IMAGES, SEARCHES
+from dashboards.generator.page import Query
+from dashboards.generator.promql import (
+    ACCOUNT,
+    AT_END,
+    DATABASE,
+    JOB,
+    TOP,
+    among,
+    bottom,
+    count,
+    gauge,
+    highest,
+    lowest,
+    top,
+    total,
+)
+
+_UP = gauge("edge_database_up", DATABASE)
+_DURATION = gauge("edge_database_query_duration_seconds", DATABASE)
+_ROWS = gauge("edge_database_query_rows", DATABASE)
+_SLOWEST = top(gauge("edge_database_query_duration_seconds", DATABASE, at=AT_END))
+
+# A user's own query named N is the gauge edge_database_N: its name is put into a label before the maximum drops it.
+_OWN_NAMES = '__name__=~"edge_database_.+", __name__!~"edge_database_(up|query_duration_seconds|query_rows)"'
+_OWN = (
+    "max without (instance, pod) (label_replace("
+    f'{{{_OWN_NAMES}, {JOB}, {DATABASE}}}, "measured", "$1", "__name__", "edge_database_(.+)"))'
+)
+
+DATABASES_DOWN = Query(total(f"{_UP} == bool 0"), DATABASES, "databases")
+DATABASES_POLLED = Query(count(_UP), DATABASES, "databases")
+UP = Query(lowest(_UP, "database"), DATABASES, "{{database}}")
+SLOWEST = Query(highest(_DURATION), DATABASE_QUERIES, "slowest query")
+DURATIONS = Query(
+    among(highest(_DURATION, "database", "query"), _SLOWEST, "database", "query"),
+    DATABASE_QUERIES,
+    "{{database}}: {{query}}",
+)
+ROWS = Query(top(highest(_ROWS, "database", "query")), DATABASE_QUERIES, "{{database}}: {{query}}")
+OWN = Query(top(_OWN), DATABASE_QUERIES)
+OWN_NOW = Query(top(_OWN, 200), DATABASE_QUERIES)
+QUERY_DURATION = Query(highest(top(_DURATION, 200), "database", "query"), DATABASE_QUERIES)
+QUERY_ROWS = Query(
+    highest(among(_ROWS, top(_DURATION, 200), "database", "query"), "database", "query"), DATABASE_QUERIES
+)
+
+_IMAGE = ("account", "registry_id", "namespace", "image")
+_PRESENT = gauge("edge_container_image_tag_present", ACCOUNT)
+TAGS_MISSING = Query(total(f"{_PRESENT} == bool 0"), IMAGES, "tags")
+TAGS = Query(top(highest(gauge("edge_container_image_tags", ACCOUNT), *_IMAGE), TOP), IMAGES, "{{namespace}}/{{image}}")
+TAG_PRESENT = Query(highest(bottom(_PRESENT, 200), *_IMAGE, "tag"), IMAGES)
+
+SEARCH_RESULTS = Query(
+    top(highest(gauge("edge_search_results", ACCOUNT), "account", "query"), TOP), SEARCHES, "{{query}} ({{account}})"
+)
+RESOURCES = Query(total(gauge("edge_resources", ACCOUNT), "resource_type"), DISCOVERY, "{{resource_type}}")

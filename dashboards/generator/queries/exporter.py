@@ -1,0 +1,188 @@
+"""The exporter itself: its budget, its failures, its latency, its staleness, what it costs, and its shards.
+
+What a process counts of its own work adds up over processes, so these are not reduced to one of them.
+"""
+
+from dashboards.generator.intervals import TELEMETRY
+from dashboards.generator.page import Query
+from dashboards.generator.promql import (
+    ACCOUNT,
+    AT_END,
+    INSTANCE,
+    age,
+    among,
+    count,
+    highest,
+    lowest,
+    milliseconds,
+    or_zero,
+    own_rate,
+    series,
+    top,
+    total,
+)
+
+API = (ACCOUNT, INSTANCE)
+TABLE_ROWS = 100
+
+# These counters begin at 0 with the process: what never happened is left out.
+_HAPPENED = " > 0"
+_A_FAILURE = "a platform call fails"
+_FAILURES = total(own_rate("edge_api_request_failures_total", *API), "account", "endpoint", "reason")
+
+_BUILD = series("edge_exporter_build_info", INSTANCE)
+_LATELY = f"last_over_time({_BUILD}[1d])"
+_LATENCY = total(own_rate("edge_api_request_duration_seconds_bucket", *API), "le")
+_INTERVAL = highest(series("edge_exporter_collector_interval_seconds", INSTANCE), "collector")
+
+
+def _of_exporters(expr: str) -> str:
+    # A job may scrape other programs too, and All stands for every job: an exporter is what says so of itself.
+    return among(expr, _BUILD, "job", "instance")
+
+
+# One that is down says nothing of itself now, but it did within the day.
+INSTANCES_DOWN = Query(
+    total(f"({among(series('up', INSTANCE), _LATELY, 'job', 'instance')}) == bool 0"), TELEMETRY, "instances"
+)
+INSTANCES = Query(count(_BUILD), TELEMETRY, "instances")
+RELOAD_OK = Query(lowest(series("edge_exporter_config_last_reload_successful", INSTANCE)), TELEMETRY, "reload")
+LEDGER_UP = Query(lowest(series("edge_exporter_ledger_up", INSTANCE)), TELEMETRY, "ledger")
+SERIES_TOTAL = Query(total(series("edge_exporter_series", INSTANCE)), TELEMETRY, "series")
+SERIES_DROPPED = Query(or_zero(total(series("edge_exporter_series_dropped", INSTANCE)), _BUILD), TELEMETRY, "series")
+
+# With many accounts, those that ask for most of their budget.
+_TIGHTEST = top(
+    f"({total(series('edge_api_demand_requests_per_second', *API, at=AT_END), 'account')}"
+    f" / {total(series('edge_api_budget_requests_per_second', *API, at=AT_END), 'account')})"
+)
+BUDGET = Query(
+    among(total(series("edge_api_budget_requests_per_second", *API), "account"), _TIGHTEST, "account"),
+    TELEMETRY,
+    "{{account}}: allowed",
+)
+DEMAND = Query(
+    among(total(series("edge_api_demand_requests_per_second", *API), "account"), _TIGHTEST, "account"),
+    TELEMETRY,
+    "{{account}}: asked for",
+)
+REQUESTS = Query(
+    among(total(own_rate("edge_api_requests_total", *API), "account"), _TIGHTEST, "account"),
+    TELEMETRY,
+    "{{account}}: made",
+)
+THROTTLED = Query(
+    among(total(own_rate("edge_api_throttled_seconds_total", *API), "account"), _TIGHTEST, "account"),
+    TELEMETRY,
+    "{{account}}",
+)
+REQUESTS_BY_CODE = Query(total(own_rate("edge_api_requests_total", *API), "code"), TELEMETRY, "{{code}}")
+REQUESTS_BY_ENDPOINT = Query(
+    top(total(own_rate("edge_api_requests_total", *API), "endpoint"), 20), TELEMETRY, "{{endpoint}}"
+)
+FAILURES_BY_REASON = Query(
+    total(own_rate("edge_api_request_failures_total", *API), "reason") + _HAPPENED,
+    TELEMETRY,
+    "{{reason}}",
+    quiet=_A_FAILURE,
+)
+FAILURES_BY_ENDPOINT = Query(
+    top(f"({_FAILURES}{_HAPPENED})", TABLE_ROWS),
+    TELEMETRY,
+    quiet=_A_FAILURE,
+)
+RETRIES = Query(
+    total(own_rate("edge_api_retries_total", *API), "endpoint") + _HAPPENED,
+    TELEMETRY,
+    "{{endpoint}}",
+    quiet="a call is retried",
+)
+UNEXPECTED = Query(
+    top(total(f"increase({series('edge_api_unexpected_values_total', *API)}[$__range])", "endpoint", "field"), 50),
+    TELEMETRY,
+    quiet="the platform sends a value that the interface document does not list",
+)
+
+LATENCY_BUCKETS = Query(_LATENCY, TELEMETRY, "{{le}}")
+LATENCY_HALF = Query(f"histogram_quantile(0.5, {_LATENCY})", TELEMETRY, "half of the calls")
+LATENCY_NINE_TENTHS = Query(f"histogram_quantile(0.9, {_LATENCY})", TELEMETRY, "90 %")
+LATENCY_MOST = Query(f"histogram_quantile(0.99, {_LATENCY})", TELEMETRY, "99 %")
+LATENCY_BY_ENDPOINT = Query(
+    top(
+        f"{total(own_rate('edge_api_request_duration_seconds_sum', *API), 'endpoint')}"
+        f" / {total(own_rate('edge_api_request_duration_seconds_count', *API), 'endpoint')}",
+        20,
+    ),
+    TELEMETRY,
+    "{{endpoint}}",
+)
+
+STALENESS = Query(
+    f"{highest(age('edge_target_last_success_timestamp_seconds', ACCOUNT), 'collector')} / on (collector) {_INTERVAL}",
+    TELEMETRY,
+    "{{collector}}",
+)
+INTERVALS = Query(_INTERVAL, TELEMETRY)
+DURATIONS = Query(
+    highest(series("edge_exporter_collector_duration_seconds", INSTANCE), "collector"), TELEMETRY, "{{collector}}"
+)
+MISSED_RUNS = Query(
+    total(own_rate("edge_exporter_collector_missed_runs_total", INSTANCE), "collector") + _HAPPENED,
+    TELEMETRY,
+    "{{collector}}",
+    quiet="a collector's run is skipped because the last one has not ended",
+)
+
+SCRAPE_DURATION = Query(_of_exporters(series("scrape_duration_seconds", INSTANCE)), TELEMETRY, "{{instance}}")
+SCRAPE_SAMPLES = Query(_of_exporters(series("scrape_samples_scraped", INSTANCE)), TELEMETRY, "{{instance}}")
+RENDER_DURATION = Query(series("edge_exporter_render_duration_seconds", INSTANCE), TELEMETRY, "{{instance}}")
+SERIES = Query(series("edge_exporter_series", INSTANCE), TELEMETRY, "{{instance}}")
+DROPPED_BY_FAMILY = Query(
+    top(total(f"{series('edge_exporter_series_dropped', INSTANCE)} > 0", "family"), 20),
+    TELEMETRY,
+    "{{family}}",
+    quiet="a family exceeds series.max_per_family, or is denied",
+)
+
+SHARDS = Query(highest(series("edge_exporter_shard_info", INSTANCE), "instance", "shard", "shards"), TELEMETRY)
+SHARDS_PRESENT = Query(
+    count(count(series("edge_exporter_shard_info"), "shards", "shard"), "shards"), TELEMETRY, "of {{shards}}"
+)
+SHARD_TARGETS = Query(count(series("edge_target_up", ACCOUNT, INSTANCE), "instance"), TELEMETRY, "{{instance}}")
+SHARD_VERSION = Query(highest(_BUILD, "instance", "version"), TELEMETRY)
+RELOADED = Query(
+    milliseconds(highest(series("edge_exporter_config_last_reload_success_timestamp_seconds", INSTANCE), "instance")),
+    TELEMETRY,
+)
+STARTED = Query(
+    milliseconds(highest(_of_exporters(series("process_start_time_seconds", INSTANCE)), "instance")), TELEMETRY
+)
+SET_ASIDE = Query(
+    milliseconds(highest(f"{series('edge_exporter_ledger_set_aside_timestamp_seconds', INSTANCE)} > 0", "instance")),
+    TELEMETRY,
+    quiet="the ledger's file was corrupt and was put aside",
+)
+CORRECTIONS = Query(
+    total(own_rate("edge_exporter_ledger_corrections_total", INSTANCE), "family") + _HAPPENED,
+    TELEMETRY,
+    "{{family}}",
+    quiet="the platform takes back what it had counted",
+)
+
+MEMORY = Query(_of_exporters(series("process_resident_memory_bytes", INSTANCE)), TELEMETRY, "{{instance}}")
+CPU = Query(_of_exporters(own_rate("process_cpu_seconds_total", INSTANCE)), TELEMETRY, "{{instance}}")
+FILES = Query(
+    _of_exporters(f"{series('process_open_fds', INSTANCE)} / {series('process_max_fds', INSTANCE)}"),
+    TELEMETRY,
+    "{{instance}}",
+)
+COLLECTIONS = Query(
+    total(_of_exporters(own_rate("python_gc_collections_total", INSTANCE)), "instance", "generation"),
+    TELEMETRY,
+    "{{instance}}: generation {{generation}}",
+)
+RESTARTS = Query(
+    _of_exporters(f"(time() - {series('process_start_time_seconds', INSTANCE)}) < 60"),
+    TELEMETRY,
+    quiet="the exporter is started",
+)

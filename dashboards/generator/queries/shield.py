@@ -1,0 +1,223 @@
+"""Shield: breaches of rate limits, the modes of zones, and how near rules are to their limits."""
+
+from dashboards.generator.intervals import RATE_LIMITS, SHIELD_DETAILS, SHIELD_PLANS, SHIELD_ZONES
+from dashboards.generator.page import Query
+from dashboards.generator.promql import (
+    ACCOUNT,
+    AT_END,
+    SHIELD_ZONE,
+    among,
+    bottom,
+    count,
+    gauge,
+    highest,
+    increase,
+    milliseconds,
+    or_zero,
+    rate,
+    ratio,
+    top,
+    total,
+)
+
+SCOPE = (ACCOUNT, SHIELD_ZONE)
+ONE_ZONE = ("account", "shield_zone_id")
+ONE_LIMIT = ("account", "shield_zone_id", "rate_limit_id")
+NAMED_LIMIT = (*ONE_LIMIT, "rate_limit")
+TABLE_ROWS = 100
+
+_BREACH_RATE = rate("edge_shield_rate_limit_breaches_total", *SCOPE)
+_TODAY = gauge("edge_shield_rate_limit_day_breaches", *SCOPE)
+_OVERALL = gauge("edge_shield_rate_limit_window_breaches_overall", *SCOPE)
+_LIMIT_TODAY = total(_TODAY, *NAMED_LIMIT)
+_USUAL_DAY = f"{highest(_OVERALL, *ONE_LIMIT)} / 28"
+_AGAINST_USUAL = ratio(_LIMIT_TODAY, _USUAL_DAY, *ONE_LIMIT)
+_MOST_AGAINST_USUAL = top(_AGAINST_USUAL, 50)
+_MOST_BREACHED = top(highest(gauge("edge_shield_rate_limit_window_breaches_overall", *SCOPE, at=AT_END), *ONE_LIMIT))
+_LAST_HOUR = increase("edge_shield_rate_limit_breaches_total", *SCOPE, over="1h")
+
+# Breaches are rare enough to be read by the minute.
+BREACHES = Query(f"60 * {total(_BREACH_RATE)}", RATE_LIMITS, "breaches a minute")
+BREACHES_BY_ACTION = Query(f"60 * {total(_BREACH_RATE, 'action')}", RATE_LIMITS, "{{action}}")
+BREACHES_OF_ALL_ZONES = Query(
+    f"60 * {total(rate('edge_shield_rate_limit_breaches_total', ACCOUNT), 'action')}", RATE_LIMITS, "{{action}}"
+)
+BREACHES_OF_TOP_LIMITS = Query(
+    among(f"60 * {total(_BREACH_RATE, *NAMED_LIMIT)}", _MOST_BREACHED, *ONE_LIMIT),
+    RATE_LIMITS,
+    "{{rate_limit}} (zone {{shield_zone_id}})",
+)
+BLOCKED_TODAY = Query(
+    total(gauge("edge_shield_rate_limit_day_breaches", *SCOPE, 'action="blocked"')), RATE_LIMITS, "blocked"
+)
+BREACHES_TODAY = Query(total(_TODAY, "action"), RATE_LIMITS, "{{action}}")
+BREACHES_OF_WINDOW = Query(
+    total(gauge("edge_shield_rate_limit_window_breaches", *SCOPE), "action"), RATE_LIMITS, "{{action}}"
+)
+LIMITS_OVER = Query(or_zero(total(f"{_AGAINST_USUAL} > bool 1"), _OVERALL), RATE_LIMITS, "rate limits")
+LIMIT_AGAINST_USUAL = Query(_MOST_AGAINST_USUAL, RATE_LIMITS)
+LIMIT_TODAY = Query(among(_LIMIT_TODAY, _MOST_AGAINST_USUAL, *ONE_LIMIT), RATE_LIMITS)
+LIMIT_USUAL_DAY = Query(among(f"{highest(_OVERALL, *NAMED_LIMIT)} / 28", _MOST_AGAINST_USUAL, *ONE_LIMIT), RATE_LIMITS)
+LIMIT_LAST_HOUR = Query(among(total(_LAST_HOUR, *NAMED_LIMIT), _MOST_AGAINST_USUAL, *ONE_LIMIT), RATE_LIMITS)
+LIMIT_BLOCKED = Query(
+    among(
+        total(gauge("edge_shield_rate_limit_day_breaches", *SCOPE, 'action="blocked"'), *NAMED_LIMIT),
+        _MOST_AGAINST_USUAL,
+        *ONE_LIMIT,
+    ),
+    RATE_LIMITS,
+)
+
+_WAF = gauge("edge_shield_zone_waf_enabled", *SCOPE)
+_LEARNING = gauge("edge_shield_zone_learning_mode", *SCOPE)
+_LEARNING_UNTIL = gauge("edge_shield_zone_learning_mode_until_timestamp_seconds", *SCOPE)
+_INFO = gauge("edge_shield_zone_info", *SCOPE)
+_ZONE_SHOWN = top(_INFO, TABLE_ROWS)
+_LEARNING_LEFT = f"(({_LEARNING_UNTIL} - time()) and on (account, shield_zone_id) ({_LEARNING} == 1))"
+
+
+def _mode(engine: str, label: str) -> str:
+    chosen = gauge("edge_shield_zone_execution_mode", *SCOPE, f'engine="{engine}"')
+    renamed = f'label_replace({chosen} == 1, "{label}", "$1", "mode", "(.+)")'
+    return highest(among(renamed, _ZONE_SHOWN, *ONE_ZONE), *ONE_ZONE, label)
+
+
+def _rules(state: str) -> str:
+    return gauge("edge_shield_zone_waf_rules", *SCOPE, f'state="{state}"')
+
+
+ZONES = Query(total(highest(gauge("edge_shield_zones", ACCOUNT), "account")), SHIELD_ZONES, "zones")
+WAF_OFF = Query(total(f"{_WAF} == bool 0"), SHIELD_ZONES, "zones")
+LEARNING = Query(total(_LEARNING), SHIELD_ZONES, "zones")
+MODES = Query(
+    total(gauge("edge_shield_zone_execution_mode", *SCOPE), "engine", "mode"), SHIELD_ZONES, "{{engine}}: {{mode}}"
+)
+SENSITIVITIES = Query(total(gauge("edge_shield_zone_ddos_sensitivity", *SCOPE), "level"), SHIELD_ZONES, "{{level}}")
+FEATURES = Query(f"avg by (feature) ({gauge('edge_shield_zone_feature_enabled', *SCOPE)})", SHIELD_ZONES, "{{feature}}")
+LEARNING_LEFT = Query(highest(bottom(_LEARNING_LEFT, 50), *ONE_ZONE), SHIELD_ZONES)
+LEARNING_NAMES = Query(
+    highest(among(_INFO, bottom(_LEARNING_LEFT, 50), *ONE_ZONE), *ONE_ZONE, "pull_zone"),
+    SHIELD_ZONES,
+)
+ZONE_INFO = Query(highest(_ZONE_SHOWN, *ONE_ZONE, "pull_zone_id", "pull_zone", "plan"), SHIELD_ZONES)
+ZONE_WAF = Query(highest(among(_WAF, _ZONE_SHOWN, *ONE_ZONE), *ONE_ZONE), SHIELD_ZONES)
+ZONE_WAF_MODE = Query(_mode("waf", "waf_mode"), SHIELD_ZONES)
+ZONE_DDOS_MODE = Query(_mode("ddos", "ddos_mode"), SHIELD_ZONES)
+ZONE_LEARNING = Query(highest(among(_LEARNING, _ZONE_SHOWN, *ONE_ZONE), *ONE_ZONE), SHIELD_ZONES)
+ZONE_DISABLED_RULES = Query(highest(among(_rules("disabled"), _ZONE_SHOWN, *ONE_ZONE), *ONE_ZONE), SHIELD_ZONES)
+ZONE_LOG_ONLY_RULES = Query(highest(among(_rules("log_only"), _ZONE_SHOWN, *ONE_ZONE), *ONE_ZONE), SHIELD_ZONES)
+ZONE_CUSTOM_RULES = Query(highest(among(_rules("custom"), _ZONE_SHOWN, *ONE_ZONE), *ONE_ZONE), SHIELD_ZONES)
+
+CUSTOM_RULES_USED = Query(
+    top(
+        ratio(
+            highest(_rules("custom"), *ONE_ZONE),
+            highest(gauge("edge_shield_zone_rules_limit", *SCOPE, 'rule_kind="custom_waf"'), *ONE_ZONE),
+            *ONE_ZONE,
+        )
+    ),
+    SHIELD_ZONES,
+    "zone {{shield_zone_id}}",
+)
+RATE_LIMITS_USED = Query(
+    top(
+        ratio(
+            count(_OVERALL, *ONE_ZONE),
+            highest(gauge("edge_shield_zone_rules_limit", *SCOPE, 'rule_kind="rate_limit"'), *ONE_ZONE),
+            *ONE_ZONE,
+        )
+    ),
+    SHIELD_ZONES,
+    "zone {{shield_zone_id}}",
+)
+WAF_RULES = Query(total(gauge("edge_shield_zone_waf_rules", *SCOPE), "state"), SHIELD_ZONES, "{{state}}")
+
+_GUARDIAN_SHOWN = top(gauge("edge_shield_api_guardian_info", *SCOPE), TABLE_ROWS)
+_ENDPOINTS = total(gauge("edge_shield_api_guardian_endpoints", *SCOPE), *ONE_ZONE)
+_ENDPOINTS_ON = gauge("edge_shield_api_guardian_endpoints", *SCOPE, 'enabled="true"')
+
+
+def _guardian_limit(limit: str) -> str:
+    return highest(gauge("edge_shield_api_guardian_limit", *SCOPE, f'limit="{limit}"'), *ONE_ZONE)
+
+
+_GUARDIAN_USED = ratio(_ENDPOINTS, _guardian_limit("endpoints"), *ONE_ZONE)
+
+GUARDIAN_FULLEST = Query(or_zero(highest(_GUARDIAN_USED), _INFO), SHIELD_DETAILS, "fullest")
+GUARDIAN_USED = Query(top(_GUARDIAN_USED), SHIELD_DETAILS, "zone {{shield_zone_id}}")
+GUARDIAN_CHECKS = Query(
+    f"{total(gauge('edge_shield_api_guardian_endpoint_checks', *SCOPE), 'check')}"
+    f" / on () group_left () (sum({_ENDPOINTS_ON}) > 0)",
+    SHIELD_DETAILS,
+    "{{check}}",
+)
+GUARDIANS_OFF = Query(total(f"{gauge('edge_shield_api_guardian_enabled', *SCOPE)} == bool 0"), SHIELD_DETAILS, "zones")
+GUARDIAN_INFO = Query(highest(_GUARDIAN_SHOWN, *ONE_ZONE, "title", "version"), SHIELD_DETAILS)
+GUARDIAN_ENABLED = Query(
+    highest(among(gauge("edge_shield_api_guardian_enabled", *SCOPE), _GUARDIAN_SHOWN, *ONE_ZONE), *ONE_ZONE),
+    SHIELD_DETAILS,
+)
+GUARDIAN_ENDPOINTS = Query(among(_ENDPOINTS, _GUARDIAN_SHOWN, *ONE_ZONE), SHIELD_DETAILS)
+GUARDIAN_ENDPOINTS_ON = Query(among(total(_ENDPOINTS_ON, *ONE_ZONE), _GUARDIAN_SHOWN, *ONE_ZONE), SHIELD_DETAILS)
+GUARDIAN_LIMIT_ENDPOINTS = Query(among(_guardian_limit("endpoints"), _GUARDIAN_SHOWN, *ONE_ZONE), SHIELD_DETAILS)
+GUARDIAN_LIMIT_FIELDS = Query(among(_guardian_limit("fields_per_type"), _GUARDIAN_SHOWN, *ONE_ZONE), SHIELD_DETAILS)
+GUARDIAN_LIMIT_DEPTH = Query(among(_guardian_limit("nesting_depth"), _GUARDIAN_SHOWN, *ONE_ZONE), SHIELD_DETAILS)
+GUARDIAN_LIMIT_NODES = Query(among(_guardian_limit("schema_nodes"), _GUARDIAN_SHOWN, *ONE_ZONE), SHIELD_DETAILS)
+GUARDIAN_LIMIT_REGEX = Query(among(_guardian_limit("regex_length"), _GUARDIAN_SHOWN, *ONE_ZONE), SHIELD_DETAILS)
+GUARDIAN_UPDATED = Query(
+    milliseconds(
+        highest(
+            among(gauge("edge_shield_api_guardian_updated_timestamp_seconds", *SCOPE), _GUARDIAN_SHOWN, *ONE_ZONE),
+            *ONE_ZONE,
+        )
+    ),
+    SHIELD_DETAILS,
+)
+
+BOT_SENSITIVITIES = Query(
+    total(gauge("edge_shield_bot_detection_sensitivity", *SCOPE), "signal", "level"),
+    SHIELD_DETAILS,
+    "{{signal}}: {{level}}",
+)
+COMPLEX_FINGERPRINTS = Query(
+    total(gauge("edge_shield_bot_detection_complex_fingerprint_enabled", *SCOPE)), SHIELD_DETAILS, "zones"
+)
+
+_LIST = ("account", "shield_zone_id", "access_list_id", "access_list")
+_ONE_LIST = ("account", "shield_zone_id", "access_list_id")
+_LISTS_SHOWN = top(gauge("edge_shield_access_list_entries", *SCOPE), TABLE_ROWS)
+LIST_ENTRIES = Query(highest(_LISTS_SHOWN, *_LIST), SHIELD_DETAILS)
+LIST_MODIFIED = Query(
+    milliseconds(
+        highest(
+            among(gauge("edge_shield_access_list_last_modified_timestamp_seconds", *SCOPE), _LISTS_SHOWN, *_ONE_LIST),
+            *_LIST,
+        )
+    ),
+    SHIELD_DETAILS,
+)
+LIST_CHECKSUM = Query(
+    highest(among(gauge("edge_shield_access_list_info", *SCOPE), _LISTS_SHOWN, *_ONE_LIST), *_LIST, "checksum"),
+    SHIELD_DETAILS,
+)
+LIST_CHANGES = Query(
+    f"{highest(gauge('edge_shield_access_list_info', *SCOPE), *_LIST, 'checksum')}"
+    " unless on (account, shield_zone_id, access_list_id, checksum)"
+    f" {gauge('edge_shield_access_list_info', *SCOPE, at=' offset 15m')}"
+    f" and on (account, shield_zone_id, access_list_id)"
+    f" {gauge('edge_shield_access_list_info', *SCOPE, at=' offset 15m')}",
+    SHIELD_DETAILS,
+    quiet="an access list's content changes",
+)
+RULE_CONDITIONS = Query(
+    highest(top(gauge("edge_shield_waf_custom_rule_conditions", *SCOPE), TABLE_ROWS), *ONE_ZONE, "rule_id", "rule"),
+    SHIELD_DETAILS,
+)
+RULES_WATCHED = Query(
+    or_zero(count(gauge("edge_shield_waf_custom_rule_info", *SCOPE)), _INFO), SHIELD_DETAILS, "custom rules"
+)
+PLAN_RULES = Query(
+    total(highest(gauge("edge_shield_waf_plan_rules", ACCOUNT), "plan", "ruleset"), "plan", "ruleset"),
+    SHIELD_PLANS,
+    "{{plan}}: {{ruleset}}",
+)

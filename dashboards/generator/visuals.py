@@ -1,0 +1,292 @@
+"""Panels as Grafana's models: one function a view, and what they share."""
+
+from string import ascii_uppercase
+
+from dashboards.generator.page import Bars, Colour, Column, Heatmap, Lines, Numbers, Panel, Steps, Table, Timeline, Word
+from dashboards.generator.sdk import (
+    bargauge,
+    common,
+    dashboard,
+    heatmap,
+    prometheus,
+    stat,
+    statetimeline,
+    table,
+    timeseries,
+)
+
+SOURCE = common.DataSourceRef(type_val="prometheus", uid="${datasource}")
+
+# From this width on there is room for a legend of figures beside the graph.
+_WIDE = 12
+
+Properties = dict[str, object]
+
+
+def panel(declared: Panel) -> dashboard.Panel:
+    """Build a panel, all but its place on the page."""
+    match declared.view:
+        case Lines():
+            built = _lines(declared, declared.view)
+        case Numbers():
+            built = _numbers(declared, declared.view)
+        case Bars():
+            built = _bars(declared, declared.view)
+        case Timeline():
+            built = _timeline(declared)
+        case Heatmap():
+            built = _heatmap(declared)
+        case Table():
+            built = _table(declared, declared.view)
+    built.title = declared.title
+    built.description = declared.description
+    built.datasource = SOURCE
+    built.targets = [*_targets(declared)]
+    built.time_from = declared.since or None
+    return built
+
+
+def _targets(declared: Panel) -> list[prometheus.Dataquery]:
+    shape = prometheus.PromQueryFormat.TIME_SERIES
+    if isinstance(declared.view, Table):
+        shape = prometheus.PromQueryFormat.TABLE
+    elif isinstance(declared.view, Heatmap):
+        shape = prometheus.PromQueryFormat.HEATMAP
+    return [
+        prometheus.Dataquery(
+            datasource=SOURCE,
+            editor_mode=prometheus.QueryEditorMode.CODE,
+            expr=query.expr,
+            format_val=shape,
+            instant=declared.instant,
+            range_val=not declared.instant,
+            interval=query.step,
+            legend_format=query.legend or None,
+            ref_id=letter,
+        )
+        for letter, query in zip(ascii_uppercase, declared.queries, strict=False)
+    ]
+
+
+def _lines(declared: Panel, view: Lines) -> dashboard.Panel:
+    wide = declared.width >= _WIDE and len(declared.queries) != 1
+    custom = common.GraphFieldConfig(
+        draw_style=common.GraphDrawStyle.BARS if view.bars else common.GraphDrawStyle.LINE,
+        fill_opacity=60 if view.bars else 25 if view.stack else 8,
+        line_width=1,
+        show_points=common.VisibilityMode.NEVER,
+        stacking=common.StackingConfig(mode=common.StackingMode.NORMAL, group="A") if view.stack else None,
+        thresholds_style=(
+            common.GraphThresholdsStyleConfig(mode=common.GraphThresholdsStyleMode.DASHED) if declared.steps else None
+        ),
+    )
+    overrides = _painted(view.painted)
+    if view.dashed:
+        dash = {"custom.lineStyle": {"fill": "dash", "dash": [6, 6]}, "custom.fillOpacity": 0}
+        overrides.append(_override("byRegexp", f"/^(?:{'|'.join(view.dashed)})$/", dash))
+    if view.band:
+        lower, upper = view.band
+        overrides.append(_override("byName", upper, {"custom.fillBelowTo": lower, "custom.fillOpacity": 12}))
+    return dashboard.Panel(
+        type_val="timeseries",
+        options=timeseries.Options(
+            legend=common.VizLegendOptions(
+                display_mode=common.LegendDisplayMode.TABLE if wide else common.LegendDisplayMode.LIST,
+                placement=common.LegendPlacement.RIGHT if wide else common.LegendPlacement.BOTTOM,
+                show_legend=True,
+                calcs=["lastNotNull", "max"] if wide else [],
+            ),
+            tooltip=common.VizTooltipOptions(
+                mode=common.TooltipDisplayMode.MULTI, sort=common.SortOrder.DESCENDING, hide_zeros=view.stack
+            ),
+        ),
+        field_config=_fields(declared, custom, dashboard.FieldColorModeId.PALETTE_CLASSIC_BY_NAME, overrides),
+    )
+
+
+def _numbers(declared: Panel, view: Numbers) -> dashboard.Panel:
+    alarming = declared.colours & {Colour.BAD, Colour.WARN}
+    # Left to itself Grafana fills the panel with the figure, and several figures share one panel.
+    single = not any("{{" in query.legend for query in declared.queries)
+    return dashboard.Panel(
+        type_val="stat",
+        options=stat.Options(
+            graph_mode=common.BigValueGraphMode.AREA if view.trend else common.BigValueGraphMode.NONE,
+            text=common.VizTextDisplayOptions(title_size=13, value_size=34 if single else 24),
+            color_mode=common.BigValueColorMode.BACKGROUND if alarming else common.BigValueColorMode.VALUE,
+            reduce_options=common.ReduceDataOptions(values=False, calcs=["lastNotNull"], fields=""),
+        ),
+        field_config=_fields(declared, None, dashboard.FieldColorModeId.THRESHOLDS),
+    )
+
+
+def _bars(declared: Panel, view: Bars) -> dashboard.Panel:
+    alarming = declared.colours & {Colour.BAD, Colour.WARN}
+    return dashboard.Panel(
+        type_val="bargauge",
+        options=bargauge.Options(
+            display_mode=common.BarGaugeDisplayMode.BASIC,
+            value_mode=common.BarGaugeValueMode.TEXT,
+            orientation=common.VizOrientation.HORIZONTAL,
+            text=common.VizTextDisplayOptions(title_size=12, value_size=16),
+            reduce_options=common.ReduceDataOptions(values=False, calcs=["lastNotNull"], fields=""),
+        ),
+        field_config=_fields(
+            declared,
+            None,
+            # Bars that only compare are told apart by the colours of their names.
+            dashboard.FieldColorModeId.THRESHOLDS if alarming else dashboard.FieldColorModeId.PALETTE_CLASSIC_BY_NAME,
+            _painted(view.painted),
+            # Or the bar of the least value would have no length.
+            least=0,
+        ),
+    )
+
+
+def _timeline(declared: Panel) -> dashboard.Panel:
+    return dashboard.Panel(
+        type_val="state-timeline",
+        options=statetimeline.Options(
+            show_value=common.VisibilityMode.NEVER,
+            legend=common.VizLegendOptions(show_legend=False),
+        ),
+        field_config=_fields(
+            declared, statetimeline.FieldConfig(fill_opacity=80), dashboard.FieldColorModeId.THRESHOLDS
+        ),
+    )
+
+
+def _heatmap(declared: Panel) -> dashboard.Panel:
+    return dashboard.Panel(
+        type_val="heatmap",
+        options=heatmap.Options(
+            calculate=False,
+            color=heatmap.HeatmapColorOptions(
+                mode=heatmap.HeatmapColorMode.SCHEME, scheme="Oranges", fill="dark-orange", exponent=0.5, steps=64
+            ),
+            filter_values=heatmap.FilterValueRange(le=1e-9),
+            cell_values=heatmap.CellValues(unit="reqps"),
+            y_axis=heatmap.YAxisConfig(unit=declared.unit),
+            tooltip=heatmap.HeatmapTooltip(mode=common.TooltipDisplayMode.SINGLE),
+        ),
+        field_config=_fields(declared, heatmap.FieldConfig(), dashboard.FieldColorModeId.PALETTE_CLASSIC),
+    )
+
+
+def _table(declared: Panel, view: Table) -> dashboard.Panel:
+    return dashboard.Panel(
+        type_val="table",
+        options=table.Options(
+            sort_by=[common.TableSortByFieldState(display_name=view.sort, desc=not view.ascending)],
+            cell_height=common.TableCellHeight.SM,
+        ),
+        field_config=_fields(
+            declared,
+            # Grafana's own least width would push the last columns out of sight.
+            common.TableFieldOptions(filterable=True, min_width=60),
+            dashboard.FieldColorModeId.THRESHOLDS,
+            [_override("byName", column.title, _column(column, declared)) for column in view.columns],
+        ),
+        transformations=_rows(declared, view),
+    )
+
+
+def _rows(declared: Panel, view: Table) -> list[dashboard.DataTransformerConfig]:
+    """Keep what is shown, join the answers on the labels that they share, order it and give it its headings."""
+    if not view.columns:
+        return [dashboard.DataTransformerConfig(id_val="organize", options={"excludeByName": {"Time": True}})]
+    join = dashboard.DataTransformerConfig(id_val="merge", options={})
+    # A single answer's value is named Value, those of several Value #A, Value #B and so on. Where all but the first
+    # of several are empty, Grafana counts one.
+    values = iter(["Value"] if len(declared.queries) == 1 else [f"Value #{letter}" for letter in ascii_uppercase])
+    names = {column.label or next(values): column.title for column in view.columns}
+    if "Value #A" in names:
+        names["Value"] = names["Value #A"]
+    return [
+        # Before the join, which would else take the time for one of the labels to join on.
+        dashboard.DataTransformerConfig(id_val="filterFieldsByName", options={"include": {"names": [*names]}}),
+        join,
+        dashboard.DataTransformerConfig(
+            id_val="organize",
+            options={
+                "indexByName": {name: position for position, name in enumerate(names)},
+                "renameByName": names,
+            },
+        ),
+    ]
+
+
+def _column(column: Column, declared: Panel) -> Properties:
+    properties: Properties = {"unit": "string" if column.label else column.unit}
+    if declared.none:
+        # What is said in place of an empty table would stand in every empty cell too.
+        properties["noValue"] = "-"
+    if column.decimals is not None:
+        properties["decimals"] = column.decimals
+    if column.steps is not None:
+        properties["thresholds"] = _thresholds(column.steps)
+    if column.words:
+        properties["mappings"] = [_words(column.words)]
+    if column.steps is not None or column.words:
+        properties["custom.cellOptions"] = {"type": "color-text"}
+    if column.width is not None:
+        properties["custom.width"] = column.width
+    if column.link:
+        properties["links"] = [{"title": f"Open this {column.title.lower()}", "url": column.link}]
+    return properties
+
+
+def _fields(
+    declared: Panel,
+    custom: object,
+    colour: dashboard.FieldColorModeId,
+    overrides: list[dashboard.DashboardFieldConfigSourceOverrides] | None = None,
+    least: float | None = None,
+) -> dashboard.FieldConfigSource:
+    return dashboard.FieldConfigSource(
+        defaults=dashboard.FieldConfig(
+            unit=declared.unit,
+            decimals=declared.decimals,
+            min_val=least if declared.least is None else declared.least,
+            max_val=declared.most,
+            mappings=[_words(declared.words)] if declared.words else None,
+            thresholds=_thresholds(declared.steps or Steps(Colour.QUIET)),
+            color=dashboard.FieldColor(mode=colour),
+            no_value=declared.none or None,
+            custom=custom,
+        ),
+        overrides=overrides or [],
+    )
+
+
+def _painted(painted: tuple[tuple[str, Colour], ...]) -> list[dashboard.DashboardFieldConfigSourceOverrides]:
+    return [
+        _override("byName", name, {"color": dashboard.FieldColor(dashboard.FieldColorModeId.FIXED, colour.value)})
+        for name, colour in painted
+    ]
+
+
+def _thresholds(steps: Steps) -> dashboard.ThresholdsConfig:
+    return dashboard.ThresholdsConfig(
+        mode=dashboard.ThresholdsMode.ABSOLUTE,
+        steps=[
+            dashboard.Threshold(value=None, color=steps.base.value),
+            *(dashboard.Threshold(value=value, color=colour.value) for value, colour in steps.steps),
+        ],
+    )
+
+
+def _words(words: tuple[Word, ...]) -> dashboard.ValueMap:
+    return dashboard.ValueMap(
+        options={
+            word.value: dashboard.ValueMappingResult(text=word.text, color=word.colour.value, index=index)
+            for index, word in enumerate(words)
+        }
+    )
+
+
+def _override(matcher: str, subject: str, properties: Properties) -> dashboard.DashboardFieldConfigSourceOverrides:
+    return dashboard.DashboardFieldConfigSourceOverrides(
+        matcher=dashboard.MatcherConfig(id_val=matcher, options=subject),
+        properties=[dashboard.DynamicConfigValue(id_val=name, value=value) for name, value in properties.items()],
+    )

@@ -1,0 +1,191 @@
+"""Where the live counters of a target begin: what the ledger has recorded, or records now where no daemon runs."""
+
+import asyncio
+import sqlite3
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import quote
+
+from exporter.backfill.charts import SeriesKey
+from exporter.collectors.collector import Polled
+from exporter.counters.ledger import Entry, Ledger, StateLockedError
+from exporter.counters.series import DaySeries
+from exporter.counters.state_file import BUSY_SECONDS, RowKey, Stored, unpack
+from exporter.metric import Family
+from exporter.targets.target import Target
+
+Poll = Callable[[], Awaitable[Polled]]
+
+
+class BaselineError(Exception):
+    """Where a target's live counters begin cannot be told; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """The live counters of a target.
+
+    Attributes:
+        name: the name under which they are served.
+        series: family and values of its own labels → the counter over days.
+    """
+
+    name: str
+    series: dict[SeriesKey, DaySeries]
+
+
+class Baselines(Protocol):
+    """Tells where live counters begin."""
+
+    async def of(self, collector: str, target: Target, poll: Poll) -> Beginning | None:
+        """The live counters of a target; None where there will be none that this history could meet.
+
+        Args:
+            collector: the collector that counts.
+            target: what is polled.
+            poll: polls it now.
+
+        Raises:
+            BaselineError: it cannot be told.
+            PlatformError: the poll failed.
+        """
+        ...
+
+    def close(self) -> None:
+        """Let go of the state file."""
+
+
+class NoBaselines:
+    """There is no state file: counters start anew with each process, wherever that is."""
+
+    async def of(self, _collector: str, _target: Target, _poll: Poll) -> Beginning | None:
+        """See `Baselines.of`."""
+        return None
+
+    def close(self) -> None:
+        """See `Baselines.close`."""
+
+
+class RecordedBaselines:
+    """A daemon runs: its state file is read beside it, and nothing is written.
+
+    Args:
+        path: the state file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._database = sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=ro", uri=True, timeout=BUSY_SECONDS)
+
+    async def of(self, collector: str, target: Target, _poll: Poll) -> Beginning | None:
+        """See `Baselines.of`."""
+        key = (collector, target.account, target.kind, target.id)
+        try:
+            row = self._database.execute(_ROW, key).fetchone()
+        except sqlite3.Error as error:
+            raise BaselineError(f"the state file cannot be read: {error}") from error
+        if row is None:
+            raise BaselineError("the running exporter has not counted it yet; run this again once it has")
+        return _beginning(Stored(*row))
+
+    def close(self) -> None:
+        """See `Baselines.close`."""
+        self._database.close()
+
+
+_ROW = "SELECT name, success, data FROM row WHERE collector = ? AND account = ? AND kind = ? AND id = ?"
+
+
+class OwnBaselines:
+    """No daemon runs: what was not seen yet is seen now, by the daemon's own rules, and it will continue from there.
+
+    Args:
+        path: the state file, which is made where there is none.
+        clock: unix seconds.
+
+    Raises:
+        StateLockedError: a daemon runs.
+    """
+
+    def __init__(self, path: Path, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._ledger = Ledger(path, _Deaf(), clock=clock)
+        self._ledger.open()
+
+    async def of(self, collector: str, target: Target, poll: Poll) -> Beginning | None:
+        """See `Baselines.of`."""
+        key = (collector, target.account, target.kind, target.id)
+        stored = self._ledger.remembered().get(key)
+        if stored is None:
+            stored = await self._first_sight(key, target, await poll())
+        return _beginning(stored)
+
+    async def _first_sight(self, key: RowKey, target: Target, polled: Polled) -> Stored:
+        outcome = polled.outcomes[0]
+        loop = asyncio.get_running_loop()
+        committed = loop.create_future()
+
+        def publish(_families: tuple[Family, ...]) -> None:
+            loop.call_soon_threadsafe(committed.set_result, None)
+
+        now = polled.date or datetime.fromtimestamp(self._clock(), UTC)
+        entry = Entry(key, target.name, self._clock(), outcome.counts, now)
+        self._ledger.record(entry, publish)
+        await committed
+        stored = self._ledger.remembered().get(key)
+        if stored is None:
+            raise BaselineError("the state file cannot be written, and without it the live counters would not continue")
+        return stored
+
+    def close(self) -> None:
+        """See `Baselines.close`."""
+        self._ledger.close()
+
+
+def open_baselines(path: Path | None, clock: Callable[[], float]) -> Baselines:
+    """What there is for a state file: none, a daemon's, or one that is ours for the time being.
+
+    Raises:
+        BaselineError: the state file cannot be used.
+    """
+    if path is None:
+        return NoBaselines()
+    try:
+        return OwnBaselines(path, clock)
+    except StateLockedError:
+        try:
+            return RecordedBaselines(path)
+        except sqlite3.Error as error:
+            raise BaselineError(f"{path} cannot be read: {error}") from error
+
+
+def _beginning(stored: Stored) -> Beginning:
+    try:
+        families = unpack(stored.data)
+    except ValueError as error:
+        raise BaselineError(str(error)) from error
+    series = {
+        (family, labels): state
+        for family, states in families.items()
+        for labels, state in states.items()
+        if isinstance(state, DaySeries)
+    }
+    return Beginning(stored.name, series)
+
+
+class _Deaf:
+    """Hears of the ledger's doings (see `exporter.ledger.LedgerObserver`), which matter to a daemon alone."""
+
+    def corrected(self, _family: str, _times: int) -> None:
+        """A day fell; the counter stands."""
+
+    def committed(self) -> None:
+        """All is well."""
+
+    def commit_failed(self) -> None:
+        """The target's row is missing afterwards, which says enough."""
+
+    def set_aside(self, _at: float) -> None:
+        """The ledger's log tells."""

@@ -1,0 +1,312 @@
+"""History of the day counters: what the platform shows of days that the live counters do not count."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime
+from typing import Any, TypeVar
+
+from exporter.backfill import charts
+from exporter.backfill.baselines import BaselineError, Baselines, Beginning
+from exporter.backfill.output import Spool
+from exporter.backfill.samples import Point, Span, day_of, lines, points
+from exporter.collectors import discovery, dns_statistics, shield_rate_limits
+from exporter.collectors.collector import Context, Polled, TargetCollector
+from exporter.metric import FamilyInfo, Kind, label_value
+from exporter.platform.errors import CredentialError, NotAvailable, PlatformError, Unauthorized
+from exporter.platform.http.client import Client
+from exporter.targets.registry import Registry
+from exporter.targets.target import Target
+
+# How long a call may wait for its turn in the budget, and for its retries.
+CALL_SECONDS = 600.0
+ATTEMPTS = 3
+FIRST_WAIT = 5.0
+LONGEST_WAIT = 300.0
+DEFAULT_DAYS = 30
+
+COLLECTORS: tuple[TargetCollector[Any], ...] = (dns_statistics.COLLECTOR, shield_rate_limits.COLLECTOR)
+FAMILIES: tuple[FamilyInfo, ...] = tuple(
+    info for collector in COLLECTORS for info in collector.families if info.kind is Kind.COUNTER
+)
+_INFOS: Mapping[str, FamilyInfo] = {info.name: info for info in FAMILIES}
+
+T = TypeVar("T")
+Work = tuple[TargetCollector[Any], Target]
+
+
+class SpanError(Exception):
+    """The days are refused; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Something that could not be read."""
+
+    account: str
+    target: str
+    name: str
+    reason: str
+
+
+@dataclass(slots=True)
+class Report:
+    """What came of it.
+
+    Attributes:
+        span: which days.
+        targets: how many there were.
+        done: how many of them have ended, well or not, in this run or an earlier one.
+        resumed: how many an earlier run had ended.
+        live: how many were counted live before the span began, so that there is nothing to add.
+        failures: what could not be read.
+    """
+
+    span: Span
+    targets: int = 0
+    done: int = 0
+    resumed: int = 0
+    live: int = 0
+    failures: list[Failure] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """Which targets are wanted.
+
+    Attributes:
+        accounts: names of accounts; none for all.
+        zones: ids or domains of DNS zones; where there are any, nothing but these zones.
+    """
+
+    accounts: frozenset[str] = frozenset()
+    zones: frozenset[str] = frozenset()
+
+    def wants(self, target: Target) -> bool:
+        """Whether a target is wanted."""
+        if self.accounts and target.account not in self.accounts:
+            return False
+        return not self.zones or (target.kind == "dns_zone" and bool({target.id, target.name} & self.zones))
+
+
+class Backfill:
+    """Writes history.
+
+    Args:
+        registry: which targets there are; discovery fills it.
+        clients: each account's client.
+        baselines: where the live counters begin.
+        labels: labels that every series gets.
+        selected: which targets are wanted.
+        clock: unix seconds.
+        monotonic: seconds that never jump.
+        sleep: waits that many seconds.
+        progressed: told after each target.
+    """
+
+    def __init__(
+        self,
+        registry: Registry,
+        clients: Mapping[str, Client],
+        baselines: Baselines,
+        *,
+        labels: Mapping[str, str],
+        selected: Selected,
+        clock: Callable[[], float],
+        monotonic: Callable[[], float],
+        sleep: Callable[[float], Awaitable[None]],
+        progressed: Callable[[Report], None],
+    ) -> None:
+        self._registry = registry
+        self._clients = {
+            name: client for name, client in clients.items() if not selected.accounts or name in selected.accounts
+        }
+        self._baselines = baselines
+        self._labels = labels
+        self._selected = selected
+        self._clock = clock
+        self._monotonic = monotonic
+        self._sleep = sleep
+        self._progressed = progressed
+        # By account and collector: a key may open one part of the platform and not another.
+        self._barred: dict[tuple[str, str], PlatformError] = {}
+        self._failures: list[Failure] = []
+        self._today: dict[str, int] = {}
+
+    async def survey(self, first: int | None, last: int | None) -> Span:
+        """Discover the targets, and see which days are asked for by the platform's clock.
+
+        Args:
+            first: the first day; None for 30 days in all.
+            last: the last day; None for today.
+
+        Raises:
+            SpanError: such a day has not come yet, or there is none.
+        """
+        await asyncio.gather(*(self._discover(name) for name in self._clients))
+        today = max(self._today.values(), default=day_of(self._utc()))
+        end = today if last is None else last
+        span = Span(end - DEFAULT_DAYS + 1 if first is None else first, end)
+        if end > today or span.first > today:
+            raise SpanError(f"{span} reaches into the future: the platform has {date.fromordinal(today)}")
+        if span.first > end:
+            raise SpanError(f"{span} holds no day")
+        return span
+
+    async def _discover(self, account: str) -> None:
+        """Learn which targets an account has, and what day it is there."""
+        targets = [target for target in self._registry.targets("account") if target.account == account]
+        for target in filter(discovery.COLLECTOR.wants, targets):
+            polled = await self._polled(discovery.COLLECTOR.poll, target)
+            if polled is None:
+                continue
+            if polled.found is not None:
+                self._registry.apply(account, polled.found)
+            if polled.date is not None:
+                self._today[account] = day_of(polled.date)
+            error = polled.outcomes[0].error
+            if error is not None:
+                self._fail(self._failures, target, f"not all that is there could be listed: {error}")
+        probe = next((work for work in self._chosen() if work[1].account == account), None)
+        if account not in self._today and probe is not None:
+            # What is wrong with it will be told when its turn comes.
+            polled = await self._polled(probe[0].poll, probe[1], quietly=True)
+            if polled is not None and polled.date is not None:
+                self._today[account] = day_of(polled.date)
+
+    async def _polled(self, poll: charts.Polls, target: Target, *, quietly: bool = False) -> Polled | None:
+        try:
+            return await self._tried(target.account, lambda context: poll(context, target))
+        except PlatformError as error:
+            if not quietly:
+                self._fail(self._failures, target, str(error))
+            return None
+
+    async def run(self, span: Span, spool: Spool) -> Report:
+        """Write what can be had of every target, whatever becomes of the others.
+
+        Raises:
+            OSError: the output cannot be written.
+        """
+        report = Report(span, failures=list(self._failures))
+        chosen = list(self._chosen())
+        report.targets = len(chosen)
+        report.failures.extend(self._unknown(chosen))
+        open_work = [work for work in chosen if _mark(*work) not in spool.done]
+        report.resumed = report.done = len(chosen) - len(open_work)
+        tasks = []
+        for account, client in self._clients.items():
+            own = iter([work for work in open_work if work[1].account == account])
+            tasks += [asyncio.create_task(self._work(own, spool, report)) for _ in range(client.budget.max_in_flight)]
+        try:
+            await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        for (account, name), error in self._barred.items():
+            report.failures.append(Failure(account, f"account/{account}", account, f"{name}: {error}"))
+        return report
+
+    def _chosen(self) -> Iterator[Work]:
+        for collector in COLLECTORS:
+            for target in self._registry.targets(collector.polls):
+                if self._selected.wants(target):
+                    yield collector, target
+
+    def _unknown(self, chosen: Iterable[Work]) -> Iterator[Failure]:
+        """Zones that were asked for and are not there."""
+        known = {name for _, target in chosen for name in (target.id, target.name)}
+        for zone in sorted(self._selected.zones - known):
+            yield Failure("", f"dns_zone/{zone}", "", "no account that was asked has such a zone")
+
+    async def _work(self, works: Iterator[Work], spool: Spool, report: Report) -> None:
+        for collector, target in works:
+            try:
+                if (target.account, collector.name) not in self._barred:
+                    await self._write(collector, target, spool, report)
+            except (Unauthorized, CredentialError) as error:
+                self._barred[target.account, collector.name] = error
+            except (PlatformError, BaselineError) as error:
+                self._fail(report.failures, target, str(error))
+            report.done += 1
+            self._progressed(report)
+
+    async def _write(self, collector: TargetCollector[Any], target: Target, spool: Spool, report: Report) -> None:
+        try:
+            beginning, shown = await self._read(collector, target, report.span)
+        except NotAvailable:
+            # The zone has not got this resource: that is an answer, and there is no history of it.
+            spool.add(_mark(collector, target), {}, 0)
+            return
+        span = report.span
+        if beginning is None:
+            # Nothing says where today's part ends that a live counter will count.
+            span = Span(span.first, min(span.last, self._day_of(target.account) - 1))
+        elif _is_live_before(beginning, span):
+            report.live += 1
+        named = target if beginning is None else replace(target, name=beginning.name)
+        own = tuple(label_value(label.value(named, None)) for label in collector.labels)
+        parts: dict[str, str] = {}
+        samples = 0
+        known = shown.keys() if beginning is None else beginning.series.keys()
+        for family, labels in sorted(known):
+            series = None if beginning is None else beginning.series[family, labels]
+            past: list[Point] = points(series, shown.get((family, labels), {}), span)
+            samples += len(past)
+            parts[family] = parts.get(family, "") + "".join(lines(_INFOS[family], self._labels, own + labels, past))
+        spool.add(_mark(collector, target), parts, samples)
+
+    async def _read(
+        self, collector: TargetCollector[Any], target: Target, span: Span
+    ) -> tuple[Beginning | None, charts.Shown]:
+        """Where the live counters begin, and what the platform shows of the days before that the ledger does not."""
+        account = target.account
+        beginning = await self._baselines.of(
+            collector.name,
+            target,
+            lambda: self._tried(account, lambda context: collector.poll(context, target)),
+        )
+        if beginning is None:
+            wanted = set(range(span.first, min(span.last, self._day_of(account) - 1) + 1))
+        else:
+            wanted = {
+                day
+                for series in beginning.series.values()
+                for day in range(span.first, min(span.last, series.first_day - 1) + 1)
+                if series.uncounted(day) is None
+            }
+        shown = await self._tried(account, lambda context: charts.days(collector, context, target, wanted))
+        return beginning, {key: {day: held[day] for day in held if day in wanted} for key, held in shown.items()}
+
+    async def _tried(self, account: str, ask: Callable[[Context], Awaitable[T]]) -> T:
+        """Ask patiently: nobody waits for this but the one who wants all of it."""
+        wait = FIRST_WAIT
+        for attempt in range(1, ATTEMPTS + 1):
+            caller = self._clients[account].until(self._monotonic() + CALL_SECONDS)
+            try:
+                return await ask(Context(caller, self._registry, self._utc(), self._monotonic))
+            except PlatformError as error:
+                if attempt == ATTEMPTS or not error.retryable:
+                    raise
+                await self._sleep(min(LONGEST_WAIT, max(wait, error.retry_after or 0.0)))
+                wait *= 2
+        raise AssertionError("the last attempt returns or raises")
+
+    @staticmethod
+    def _fail(failures: list[Failure], target: Target, reason: str) -> None:
+        failures.append(Failure(target.account, target.key, target.name, reason))
+
+    def _day_of(self, account: str) -> int:
+        return self._today.get(account, day_of(self._utc()))
+
+    def _utc(self) -> datetime:
+        return datetime.fromtimestamp(self._clock(), UTC)
+
+
+def _mark(collector: TargetCollector[Any], target: Target) -> str:
+    return f"{collector.name}|{target.account}|{target.key}"
+
+
+def _is_live_before(beginning: Beginning, span: Span) -> bool:
+    return bool(beginning.series) and all(series.first_day < span.first for series in beginning.series.values())

@@ -1,0 +1,236 @@
+"""What a collector is: an endpoint call, the labels of its target, and the metrics that its payload yields."""
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Generic, Protocol, TypeVar
+
+from exporter.collectors.measure import measure
+from exporter.metric import Count, Family, FamilyInfo, Metric, label_value
+from exporter.platform.errors import PlatformError, WrongShape
+from exporter.platform.operation import Answer, Caller, Operation
+from exporter.targets.target import Inventory, Names, Target
+
+T = TypeVar("T")
+P = TypeVar("P")
+T_contra = TypeVar("T_contra", contravariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a fetch may use: the account's client, bound to the poll's deadline, and known names."""
+
+    caller: Caller
+    names: Names
+    now: datetime
+    monotonic: Callable[[], float]
+    # Whether a resource, by account, kind and id, is this shard's: what is not need not be asked for more of it.
+    owns: Callable[[str, str, str], bool] = lambda _account, _kind, _id: True
+    # Takes what a discovery has learnt before it has learnt all: what it tells here it does not tell again at its end.
+    tell: "Callable[[Inventory], Awaitable[None]] | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Label(Generic[T_contra]):
+    """A label that all of a collector's families carry; its value comes from the target or its payload."""
+
+    name: str
+    value: Callable[[Target, T_contra], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a poll tells of one target: all of its families and counts, or what went wrong.
+
+    Attributes:
+        error: the failure. Families that come beside it are exposed all the same; as a rule there are none.
+    """
+
+    target: Target
+    families: tuple[Family, ...] = ()
+    counts: tuple[Count, ...] = ()
+    error: PlatformError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Polled:
+    """The outcomes of one poll.
+
+    Attributes:
+        outcomes: the polled target's own first, then those of the targets that its answer told of.
+        date: the platform's clock, where its answer carried it.
+        found: what a discovery learnt of which resources there are.
+    """
+
+    outcomes: tuple[Outcome, ...]
+    date: datetime | None = None
+    found: Inventory | None = None
+
+
+class Collector(Protocol):
+    """A row of the catalogue."""
+
+    @property
+    def name(self) -> str:
+        """The `collector` label, and the key under `collectors:` in the configuration."""
+        ...
+
+    @property
+    def polls(self) -> str:
+        """The kind of target that it polls."""
+        ...
+
+    @property
+    def interval(self) -> float:
+        """Seconds between two polls of a target, unless the configuration says otherwise."""
+        ...
+
+    @property
+    def operations(self) -> tuple[Operation[Any], ...]:
+        """What a poll asks of the platform."""
+        ...
+
+    @property
+    def owns_target(self) -> bool:
+        """Whether a 404 on its call means that the target itself is gone, for all collectors that poll it."""
+        ...
+
+    @property
+    def families(self) -> tuple[FamilyInfo, ...]:
+        """Every family that it can yield, in the order in which they are exposed."""
+        ...
+
+    def wants(self, target: Target) -> bool:
+        """Whether a target of its kind has anything for it."""
+        ...
+
+    async def poll(self, context: Context, target: Target) -> Polled:
+        """Poll a target once.
+
+        Raises:
+            PlatformError: nothing came of it, for this target or for any that its answer would have told of.
+        """
+        ...
+
+
+def describe(labels: Sequence[Label[Any]], metrics: Iterable[Metric[Any]]) -> tuple[FamilyInfo, ...]:
+    """The families of a collector: its target's labels before each metric's own."""
+    names = tuple(label.name for label in labels)
+    return tuple(
+        FamilyInfo(metric.name, metric.help, metric.kind, metric.unit, names + metric.labels) for metric in metrics
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class TargetCollector(Generic[P]):
+    """A collector whose call answers for the target that it polls.
+
+    Attributes:
+        fetch: makes the calls of one poll; the value is None where the platform has nothing to tell, which is no
+            failure and yields no samples.
+        labels: the labels of its target.
+        metrics: what the payload yields.
+        tells_name: the target's name, where the payload tells it.
+    """
+
+    name: str
+    polls: str
+    interval: float
+    operations: tuple[Operation[Any], ...]
+    fetch: Callable[[Context, Target], Awaitable[Answer[P]]]
+    labels: tuple[Label[P], ...]
+    metrics: tuple[Metric[P], ...]
+    tells_name: Callable[[P], str | None] | None = None
+    owns_target: bool = False
+    families: tuple[FamilyInfo, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "families", describe(self.labels, self.metrics))
+
+    def wants(self, target: Target) -> bool:
+        """See `Collector.wants`: its answers tell of no other target."""
+        return not target.scouted
+
+    async def poll(self, context: Context, target: Target) -> Polled:
+        """See `Collector.poll`."""
+        answer = await self.fetch(context, target)
+        if self.tells_name is not None:
+            target = context.names.learn(target, self.tells_name(answer.value) or "")
+        values = tuple(label_value(label.value(target, answer.value)) for label in self.labels)
+        families, counts = measure(values, self.families, self.metrics, answer.value)
+        return Polled((Outcome(target, families, counts),), answer.date)
+
+
+@dataclass(frozen=True, slots=True)
+class Item(Generic[T]):
+    """One thing that a listing told of: its payload, or what is wrong with it."""
+
+    id: str
+    payload: T | None = None
+    error: PlatformError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Listing(Generic[P, T]):
+    """What a list call gave: the whole, and its items."""
+
+    whole: P
+    items: tuple[Item[T], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ListCollector(Generic[P, T]):
+    """A collector whose one call answers for many targets: an account's list.
+
+    Attributes:
+        metrics: what the whole list yields, for the polled target (the account).
+        item_kind: the kind of target that an item is.
+        item_metrics: what an item yields.
+    """
+
+    name: str
+    polls: str
+    interval: float
+    operations: tuple[Operation[Any], ...]
+    fetch: Callable[[Context, Target], Awaitable[Answer[Listing[P, T]]]]
+    labels: tuple[Label[P], ...]
+    metrics: tuple[Metric[P], ...]
+    item_kind: str
+    item_labels: tuple[Label[T], ...]
+    item_metrics: tuple[Metric[T], ...]
+    owns_target: bool = False
+    families: tuple[FamilyInfo, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        both = (*describe(self.labels, self.metrics), *describe(self.item_labels, self.item_metrics))
+        object.__setattr__(self, "families", both)
+
+    def wants(self, target: Target) -> bool:
+        """See `Collector.wants`: an account none of whose items is polled needs no list of them."""
+        return self.item_kind in target.watched
+
+    async def poll(self, context: Context, target: Target) -> Polled:
+        """See `Collector.poll`; an item that is wrong fails alone."""
+        answer = await self.fetch(context, target)
+        listing = answer.value
+        values = tuple(label_value(label.value(target, listing.whole)) for label in self.labels)
+        own = len(self.metrics)
+        families, counts = measure(values, self.families[:own], self.metrics, listing.whole)
+        outcomes = [Outcome(target, families, counts)]
+        for item in listing.items:
+            name = context.names.name_of(target.account, self.item_kind, item.id)
+            outcomes.append(self._item(Target(target.account, self.item_kind, item.id, name), item))
+        return Polled(tuple(outcomes), answer.date)
+
+    def _item(self, target: Target, item: Item[T]) -> Outcome:
+        if item.payload is None:
+            return Outcome(target, error=item.error or WrongShape("the item holds nothing"))
+        values = tuple(label_value(label.value(target, item.payload)) for label in self.item_labels)
+        try:
+            families, counts = measure(values, self.families[len(self.metrics) :], self.item_metrics, item.payload)
+        except PlatformError as error:
+            return Outcome(target, error=error)
+        return Outcome(target, families, counts)
+
+
+ACCOUNT: Label[object] = Label("account", lambda target, _: target.account)

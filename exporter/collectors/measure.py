@@ -1,0 +1,77 @@
+"""Turns a payload into the families and counts that the declared metrics make of it."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
+
+from exporter.metric import Count, Family, FamilyInfo, LabelValues, Metric, Sample, label_value
+from exporter.platform.errors import WrongShape
+from exporter.platform.wire import UNKNOWN, known
+
+P = TypeVar("P")
+
+
+def measure(
+    labels: LabelValues, infos: Sequence[FamilyInfo], metrics: Sequence[Metric[P]], payload: P
+) -> tuple[tuple[Family, ...], tuple[Count, ...]]:
+    """Turn a payload into the families and counts of one target: all of them, or an error.
+
+    Args:
+        labels: the values of the target's labels.
+        infos: what is fixed of each metric's family, in the same order.
+        metrics: the declarations.
+        payload: what the platform answered.
+
+    Raises:
+        WrongShape: a value is not to be had from this payload.
+    """
+    families: list[Family] = []
+    counts: list[Count] = []
+    for info, metric in zip(infos, metrics, strict=True):
+        try:
+            if metric.counted is not None:
+                counted = metric.counted(payload)
+                if counted is not None:
+                    sources = counted.items() if isinstance(counted, Mapping) else [((), counted)]
+                    counts.append(Count(info, labels, tuple((_values(key), source) for key, source in sources)))
+                continue
+            samples = tuple(_samples(labels, metric, payload))
+        except (ValueError, OverflowError) as error:
+            raise WrongShape(f"{metric.name} cannot be read from the answer: {error}") from error
+        if samples:
+            families.append(Family(info, samples))
+    return tuple(families), tuple(counts)
+
+
+def _values(key: str | LabelValues) -> LabelValues:
+    return (label_value(key),) if isinstance(key, str) else tuple(label_value(part) for part in key)
+
+
+def _samples(labels: LabelValues, metric: Metric[P], payload: P) -> Iterable[Sample]:
+    value = metric.value(payload) if metric.value is not None else None
+    if value is None:
+        return
+    if not isinstance(value, Mapping):
+        yield Sample(labels, _finite(value))
+        return
+    seen: set[LabelValues] = set()
+    for key, number in value.items():
+        values = _values(key)
+        # Two keys may meet in one label value after cutting; a series stands once.
+        if number is None or values in seen:
+            continue
+        seen.add(values)
+        yield Sample(labels + values, _finite(number))
+
+
+def _finite(number: float) -> float:
+    value = float(number)
+    if not math.isfinite(value):
+        raise ValueError("its parts add up to more than a number can hold")
+    return value
+
+
+def enum_samples(value: int | None, names: Mapping[int, str]) -> dict[str, float]:
+    """1 for the name of an enum value and 0 for the others; nothing where there is no value."""
+    current = known(value, names)
+    return {} if current is None else {name: float(name == current) for name in (*names.values(), UNKNOWN)}

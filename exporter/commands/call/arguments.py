@@ -1,0 +1,198 @@
+"""An operation's parameters as people write them, `name=value`, checked before anything is sent."""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+from exporter.platform.operation import Operation, Parameter, Scalar
+from exporter.settings.faults import suggestion
+
+_SHOWN = 60
+_INTEGER = re.compile(r"[+-]?[0-9]{1,20}", re.ASCII)
+_INT64 = range(-(2**63), 2**63)
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_DATE_TIME = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?", re.ASCII)
+_BOOLEANS = {"true": True, "false": False}
+
+
+class Source(Protocol):
+    """Gives the text that `-` (standard input) or `@FILE` stands for."""
+
+    def __call__(self, text: str, *, secret: bool) -> str:
+        """The text.
+
+        Raises:
+            SourceError: it cannot be read.
+        """
+        ...
+
+
+class SourceError(Exception):
+    """What `-` or `@FILE` stands for cannot be read; the message says why."""
+
+
+class ArgumentsError(Exception):
+    """The arguments are wrong; the message has a line for each fault."""
+
+    def __init__(self, faults: Sequence[str]) -> None:
+        super().__init__("\n".join(faults))
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """An operation's parameters by their places.
+
+    Attributes:
+        body: None where the operation has no body.
+        secrets: values that nothing may show.
+    """
+
+    path: Mapping[str, Scalar] = field(default_factory=dict)
+    query: Mapping[str, Scalar] = field(default_factory=dict)
+    body: Mapping[str, Any] | None = None
+    secrets: tuple[str, ...] = ()
+
+
+def parse(operation: Operation[Any], words: Sequence[str], read: Source) -> Arguments:
+    """Take in arguments.
+
+    Args:
+        operation: what they are for.
+        words: `name=value` each.
+        read: reads what `-` and `@FILE` stand for.
+
+    Raises:
+        ArgumentsError: it names every fault.
+    """
+    known = {parameter.name: parameter for parameter in operation.parameters}
+    given, faults = _sorted_out(operation, words)
+    values: dict[str, dict[str, Any]] = {"path": {}, "query": {}, "body": {}}
+    secrets: list[str] = []
+    for name, parameter in known.items():
+        if name not in given:
+            if parameter.required:
+                faults.append(f"{name}: missing; expected {expectation(parameter)}: {parameter.help}")
+            continue
+        try:
+            value = _value(parameter, given[name], read)
+        except (_WrongError, SourceError) as error:
+            faults.append(f"{name}: {error}")
+            continue
+        values[parameter.place][name] = value
+        if parameter.secret:
+            secrets.append(value)
+    if faults:
+        raise ArgumentsError(faults)
+    has_body = operation.method != "GET"
+    return Arguments(values["path"], values["query"], values["body"] if has_body else None, tuple(secrets))
+
+
+def _sorted_out(operation: Operation[Any], words: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+    """What is given for each parameter, and what is wrong with the rest."""
+    known = [parameter.name for parameter in operation.parameters]
+    given: dict[str, str] = {}
+    faults: list[str] = []
+    for word in words:
+        name, equals, text = word.partition("=")
+        if not equals:
+            # It may be the secret itself.
+            found = "an argument without '='" if _has_secret(operation) else _shown(word)
+            faults.append(f"found {found}, expected NAME=VALUE")
+        elif name not in known:
+            has = f"; it has {', '.join(known)}" if known else "; it has none"
+            faults.append(f"{operation.name} has no parameter {_shown(name)}{suggestion(name, known) or has}")
+        elif name in given:
+            faults.append(f"{name}: given twice")
+        else:
+            given[name] = text
+    return given, faults
+
+
+def _has_secret(operation: Operation[Any]) -> bool:
+    return any(parameter.secret for parameter in operation.parameters)
+
+
+class _WrongError(Exception):
+    """A value is not what its parameter takes."""
+
+
+def _value(parameter: Parameter, text: str, read: Source) -> Any:  # noqa: ANN401 - whatever JSON can say
+    if parameter.secret:
+        if not stands_for_something(text):
+            raise _WrongError("a secret is taken from standard input (-) or a file (@FILE), never from an argument")
+        secret = read(text, secret=True)
+        if not secret:
+            raise _WrongError("is empty")
+        return secret
+    if parameter.type == "json":
+        return _array(read(text, secret=False) if stands_for_something(text) else text)
+    if any("\ud800" <= char <= "\udfff" for char in text):
+        raise _WrongError("is not UTF-8 text")
+    value = _PARSERS[parameter.type](text)
+    if value is None or (parameter.allowed is not None and value not in parameter.allowed):
+        raise _WrongError(f"found {_shown(text)}, expected {expectation(parameter)}")
+    return value
+
+
+def stands_for_something(text: str) -> bool:
+    """Whether a text is `-` (standard input) or `@FILE`."""
+    return text == "-" or (text.startswith("@") and len(text) > 1)
+
+
+def _array(text: str) -> list[Any]:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        place = f" (line {error.lineno}, column {error.colno})" if isinstance(error, json.JSONDecodeError) else ""
+        raise _WrongError(f"is no JSON{place}; expected a JSON array") from None
+    if not isinstance(value, list):
+        raise _WrongError(f"found {_shown(text)}, expected a JSON array")
+    return value
+
+
+def _integer(text: str) -> int | None:
+    return int(text) if _INTEGER.fullmatch(text) and int(text) in _INT64 else None
+
+
+def _date_time(text: str) -> str | None:
+    """The moment as it is sent: a day as it stands, a time in UTC; one without a zone is UTC."""
+    if not _DATE.fullmatch(text) and not _DATE_TIME.fullmatch(text):
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+        if _DATE.fullmatch(text):
+            return text
+        aware = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+    return aware.isoformat().replace("+00:00", "Z")
+
+
+_PARSERS: Mapping[str, Callable[[str], Scalar | None]] = {
+    "integer": _integer,
+    "boolean": _BOOLEANS.get,
+    "date-time": _date_time,
+    "string": str,
+}
+
+
+def expectation(parameter: Parameter) -> str:
+    """What a parameter takes, as people say it."""
+    if parameter.secret:
+        return "- (standard input) or @FILE"
+    if parameter.allowed is not None:
+        return f"a whole number from {parameter.allowed[0]} to {parameter.allowed[-1]}"
+    return {
+        "integer": "a whole number of 64 bits",
+        "boolean": "true or false",
+        "date-time": "a date or a time such as 2026-02-06 or 2026-02-06T12:00:00Z",
+        "json": "a JSON array, - (standard input) or @FILE",
+        "string": "text",
+    }[parameter.type]
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "…")

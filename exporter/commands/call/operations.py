@@ -1,0 +1,141 @@
+"""The operations as the command line knows them: which there are, how they are listed, explained and completed."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from exporter.commands.call.arguments import expectation
+from exporter.commands.output.table import lay_out, natural_width
+from exporter.platform.api import database, scripting
+from exporter.platform.api.catalogue import OPERATIONS
+from exporter.platform.operation import Operation, Parameter
+from exporter.settings.faults import suggestion
+
+SQL = "sql"
+SQL_HELP = "Executes SQL statements on a database, and gives their rows."
+_COLUMNS = ("OPERATION", "REQUEST", "PARAMETERS", "DOES")
+
+# The update with an empty body is `script_update` without a name: for people it is no operation of its own.
+_CALLABLE: Mapping[str, Operation[Any]] = {
+    operation.name: operation for operation in OPERATIONS if operation is not scripting.READ_BY_UPDATE
+}
+
+
+class UnknownOperationError(Exception):
+    """There is no operation of this name."""
+
+    def __init__(self, name: str) -> None:
+        near = suggestion(name, names()) or "; 'edge-exporter call --list' lists them"
+        super().__init__(f"there is no operation {name[:60]!r}{near}")
+
+
+def names() -> list[str]:
+    """The names of all operations, `sql` among them."""
+    return [*_CALLABLE, SQL]
+
+
+def find(name: str) -> Operation[Any]:
+    """An operation.
+
+    Raises:
+        UnknownOperationError: there is none of this name.
+    """
+    if name not in _CALLABLE:
+        raise UnknownOperationError(name)
+    return _CALLABLE[name]
+
+
+def help_of(name: str) -> str:
+    """What an operation does, in a sentence."""
+    return SQL_HELP if name == SQL else _CALLABLE[name].help
+
+
+def _does(operation: Operation[Any]) -> str:
+    marks = ["writes"] if operation.writes else []
+    if operation is database.PIPELINE:
+        marks.append("may write")
+    if not operation.documented:
+        marks.append("not in every deployment")
+    return operation.help + (f" ({', '.join(marks)})" if marks else "")
+
+
+def _written(parameter: Parameter) -> str:
+    return parameter.name if parameter.required else f"[{parameter.name}]"
+
+
+def listing(width: int | None) -> str:
+    """Every operation, as a table for a terminal of this width, or, without one, for a program."""
+    rows = [
+        (
+            operation.name,
+            f"{operation.method} {operation.path}",
+            " ".join(_written(parameter) for parameter in operation.parameters),
+            _does(operation),
+        )
+        for operation in _CALLABLE.values()
+    ]
+    rows.append((SQL, f"{database.PIPELINE.method} {database.PIPELINE.path}", "STATEMENT…", SQL_HELP))
+    if width is None or natural_width(_COLUMNS, rows) <= width:
+        return lay_out(_COLUMNS, rows, None)
+    narrow = [(name, f"{does}\n{request}\n{parameters}".rstrip()) for name, request, parameters, does in rows]
+    return lay_out((_COLUMNS[0], "DOES, REQUEST, PARAMETERS"), narrow, width, folded=("DOES, REQUEST, PARAMETERS",))
+
+
+def explanation(name: str) -> str:
+    """An operation's help: what it does, what it asks for, what its parameters take."""
+    if name == SQL:
+        return (
+            f"Usage: edge-exporter call sql [OPTIONS] STATEMENT...\n\n  {SQL_HELP}\n\n"
+            "  A statement is SQL, - (standard input) or @FILE. All of them go in one request, and each gives its\n"
+            "  columns and rows, or its own error. What does not surely read asks before it is sent.\n"
+        )
+    operation = _CALLABLE[name]
+    lines = [
+        f"Usage: edge-exporter call {name} [OPTIONS] {' '.join(_usage(one) for one in operation.parameters)}".rstrip(),
+        "",
+        f"  {_does(operation)}",
+        f"  {operation.method} {operation.path}",
+    ]
+    if operation.parameters:
+        lines.append("")
+        rows = [(f"  {parameter.name}", expectation(parameter), parameter.help) for parameter in operation.parameters]
+        lines.append(lay_out(("  PARAMETER", "TAKES", "MEANING"), rows, None))
+    return "\n".join([*lines, "", "  Options and exit codes: edge-exporter call --help", ""])
+
+
+def _usage(parameter: Parameter) -> str:
+    text = f"{parameter.name}={'-|@FILE' if parameter.secret else parameter.type.upper()}"
+    return text if parameter.required else f"[{text}]"
+
+
+def completions(name: str, words: Sequence[str], incomplete: str) -> Iterator[tuple[str, str]]:
+    """How an operation's next argument may go on: a text, and what it means.
+
+    Args:
+        name: the operation's.
+        words: the arguments before. A shell that breaks words at `=` gives `name`, `=` and the value one by one, and
+            no `=` where nothing is typed behind it.
+        incomplete: what is typed of this one.
+    """
+    parameters = {one.name: one for one in _CALLABLE[name].parameters} if name in _CALLABLE else {}
+    broken = [word for word in words if word != "="]
+    is_value = bool(words) and (words[-1] == "=" or not incomplete)
+    if broken and is_value and broken[-1] in parameters:
+        yield from ((value, "") for value in _values(parameters[broken[-1]]) if value.startswith(incomplete))
+        return
+    known, equals, typed = incomplete.partition("=")
+    if equals and known in parameters:
+        found = (value for value in _values(parameters[known]) if value.startswith(typed))
+        yield from ((f"{known}={value}", "") for value in found)
+        return
+    used = {word.partition("=")[0] for word in words}
+    for parameter in parameters.values():
+        if parameter.name not in used and parameter.name.startswith(incomplete):
+            yield f"{parameter.name}=", parameter.help
+
+
+def _values(parameter: Parameter) -> list[str]:
+    if parameter.secret:
+        return ["-"]
+    if parameter.allowed is not None:
+        return [str(value) for value in parameter.allowed]
+    return ["true", "false"] if parameter.type == "boolean" else []

@@ -1,0 +1,196 @@
+"""Polls one account's targets: first what it discovers, then one target of each collector, then the rest."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from exporter.collectors.collector import Context, Outcome
+from exporter.platform.errors import (
+    ConnectTimeout,
+    CredentialError,
+    Forbidden,
+    NameFault,
+    PlatformError,
+    ProxyFault,
+    Redirected,
+    Refused,
+    TlsFault,
+    TransportError,
+    Unauthorized,
+)
+from exporter.platform.http.client import Client
+from exporter.polling.intervals import Plan
+from exporter.polling.scheduler import Clocks
+from exporter.targets.registry import Registry
+from exporter.targets.target import Roll, Target, account_of
+
+# These say all there is to say about an account: no other call would get further.
+_FINAL = (CredentialError, NameFault, Refused, ConnectTimeout, TlsFault, ProxyFault)
+# These may be about one resource alone; where every collector meets the same one, they are about the account.
+_SWEEPING = (Unauthorized, Forbidden, Redirected, TransportError)
+# So many collectors that fail in one and the same way tell of the account, whatever the way is.
+_MANY_COLLECTORS = 3
+# A query is described once, before it runs for the first time; what it asks for from then on is what counts.
+_ONCE = {"database_queries": 1}
+_SCAN_FOUND = "edge_dns_record_scan_found"
+# How long a call may be tried again: what fails at once is, what takes its whole time is not.
+_RETRY_TIMEOUTS = 2
+
+Progress = Callable[[str, int, int], None]
+Poll = tuple[Plan, Target]
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What came of one target of one collector.
+
+    Attributes:
+        error: why nothing did.
+        series: how many series it would have.
+        is_never_scanned: whether it is a zone of whose record scans the platform knows none.
+        found: what a discovery found, by kind.
+    """
+
+    collector: str
+    target: Target
+    error: PlatformError | None = None
+    series: int = 0
+    is_never_scanned: bool = False
+    found: Mapping[str, int] = field(default_factory=dict)
+
+
+def pairs(plans: Iterable[Plan], registry: Registry, name: str) -> Iterator[Poll]:
+    """Every poll of an account or a database."""
+    for plan in plans:
+        for target in list(registry.targets(plan.collector.polls)):
+            if account_of(target) == name and plan.collector.wants(target):
+                yield plan, target
+
+
+class Visit:
+    """One round over an account's targets.
+
+    Args:
+        name: the account's.
+        client: the account's.
+        timeout: the deadline of one of its attempts, in seconds.
+        registry: which targets there are.
+        clocks: the clocks.
+        progressed: told the name, how many polls have ended, and how many there are.
+
+    Attributes:
+        tried: what came of each target.
+        untried: polls by collector that were left out, because they would fail as others did.
+        calls: collector → calls that one of its polls makes.
+        rolls: kind → what discovery listed of it, wanted or not.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        client: Client,
+        *,
+        timeout: float,
+        registry: Registry,
+        clocks: Clocks,
+        progressed: Progress,
+    ) -> None:
+        self.tried: list[Tried] = []
+        self.untried: dict[str, int] = {}
+        self.calls: dict[str, float] = {}
+        self.rolls: dict[str, Roll] = {}
+        self._name = name
+        self._client = client
+        self._timeout = timeout
+        self._registry = registry
+        self._clocks = clocks
+        self._progressed = progressed
+        # The first error of each collector that was asked, None where it was answered.
+        self._first: dict[str, PlatformError | None] = {}
+        self._done = 0
+        self._all = 0
+
+    async def make(self, plans: list[Plan]) -> PlatformError | None:
+        """Poll all that makes sense; returns what keeps all targets of the account from being polled."""
+        lists = [poll for poll in pairs(plans, self._registry, self._name) if _discovers(poll)]
+        await self._poll_all(lists)
+        others = [poll for poll in pairs(plans, self._registry, self._name) if not _discovers(poll)]
+        probes: dict[str, Poll] = {}
+        rest = [poll for poll in others if probes.setdefault(poll[0].collector.name, poll) is not poll]
+        self._all = len(lists) + len(probes) + len(rest)
+        barrier = self._final()
+        if barrier is None:
+            await self._poll_all(list(probes.values()))
+            barrier = self._final() or self._sweeping()
+        else:
+            rest.extend(probes.values())
+        refused = {name for name, error in self._first.items() if isinstance(error, Unauthorized)}
+        hopeful: list[Poll] = []
+        for poll in rest:
+            name = poll[0].collector.name
+            if barrier is None and name not in refused:
+                hopeful.append(poll)
+            else:
+                self.untried[name] = self.untried.get(name, 0) + 1
+        await self._poll_all(hopeful)
+        return barrier
+
+    def _final(self) -> PlatformError | None:
+        return next((error for error in self._first.values() if isinstance(error, _FINAL)), None)
+
+    def _sweeping(self) -> PlatformError | None:
+        errors = [error for error in self._first.values() if error is not None]
+        if not errors or len(errors) < len(self._first) or len({error.reason for error in errors}) > 1:
+            return None
+        is_the_account_s = isinstance(errors[0], _SWEEPING) or len(errors) >= _MANY_COLLECTORS
+        return errors[0] if is_the_account_s else None
+
+    async def _poll_all(self, polls: list[Poll]) -> None:
+        waiting = iter(polls)
+
+        async def work() -> None:
+            for plan, target in waiting:
+                await self._poll(plan, target)
+
+        workers = min(len(polls), self._client.budget.max_in_flight)
+        await asyncio.gather(*(work() for _ in range(workers)))
+
+    async def _poll(self, plan: Plan, target: Target) -> None:
+        name = plan.collector.name
+        caller = self._client.until(self._clocks.monotonic() + _RETRY_TIMEOUTS * self._timeout)
+        utc, monotonic = self._clocks.utc(), self._clocks.monotonic
+        context = Context(caller, self._registry, utc, monotonic, owns=self._registry.owns)
+        found: dict[str, int] = {}
+        try:
+            polled = await plan.collector.poll(context, target)
+        except PlatformError as error:
+            outcomes: tuple[Outcome, ...] = (Outcome(target, error=error),)
+        else:
+            outcomes = polled.outcomes
+            if polled.found is not None:
+                self._registry.apply(self._name, polled.found)
+                self.rolls.update(polled.found.rolls)
+                found = {kind: len(roll.resources) for kind, roll in polled.found.rolls.items()}
+        self._first.setdefault(name, outcomes[0].error)
+        self.calls[name] = max(self.calls.get(name, 1.0), float(caller.calls - _ONCE.get(name, 0)))
+        self.tried.extend(
+            _tried(name, outcome, found)
+            for outcome in outcomes
+            if outcome.target == target or self._registry.admits(outcome.target)
+        )
+        self._done += 1
+        self._progressed(self._name, self._done, max(self._all, self._done))
+
+
+def _tried(collector: str, outcome: Outcome, found: Mapping[str, int]) -> Tried:
+    samples = sum(len(family.samples) for family in outcome.families)
+    counts = sum(len(count.sources) for count in outcome.counts)
+    is_never_scanned = any(
+        family.info.name == _SCAN_FOUND and not any(sample.value for sample in family.samples)
+        for family in outcome.families
+    )
+    return Tried(collector, outcome.target, outcome.error, samples + counts, is_never_scanned, found)
+
+
+def _discovers(poll: Poll) -> bool:
+    return poll[0].collector.name == "discovery"

@@ -1,0 +1,128 @@
+"""`check`: is the configuration right, and does the platform give what it names."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from exporter.commands.check import report
+from exporter.commands.check.check_run import Trial, Verdict
+from exporter.commands.check.report import COLUMNS, Row
+from exporter.commands.check.unmatched import idle
+from exporter.commands.configuration import read_with_lines
+from exporter.commands.options import flag_values, settings_options
+from exporter.commands.output import interruptible
+from exporter.commands.output.complaint import FAULT, complain
+from exporter.commands.output.table import lay_out, natural_width, terminal_width
+from exporter.platform.errors import one_line
+from exporter.settings import Settings, flags
+from exporter.settings.faults import ConfigurationError
+from exporter.settings.yaml_file import MarkedFile
+from exporter.wiring import real_clocks
+
+FLAGS = flags()
+_COLOURS = {report.OK: "green", report.FAILED: "red"}
+
+
+@click.command("check")
+@click.option("--offline", is_flag=True, help="Validate the configuration alone: nothing is contacted.")
+@settings_options(FLAGS)
+def command(config: Path | None, *, offline: bool, **given: Any) -> None:  # noqa: ANN401 - the flags' texts
+    """Validate the configuration, then try every credential and every target once.
+
+    It polls as the daemon would, within the budget of each account: ten thousand targets at ten requests a second
+    take a quarter of an hour. A zone that was never scanned, or that has not got a resource, is no fault. Nor is a
+    budget that is smaller than what the intervals ask for: the daemon then polls less often, and the last lines say
+    by how much. They warn of what selects nothing, too, and is likely misspelt: a script's budget, an include pattern,
+    a family of the series lists.
+
+    Exit codes: 0 all is well; 1 something is wrong: a target or a credential, and the table says which, or the
+    configuration, and standard error says where; 2 a flag does not exist.
+    """
+    try:
+        settings, file = read_with_lines(config, flag_values(given, FLAGS), os.environ)
+    except ConfigurationError as error:
+        complain(str(error))
+    if offline:
+        _print_offline(settings, file)
+        return
+    with _progress() as progressed:
+        verdicts = interruptible.run(Trial(settings, real_clocks(), progressed).run())
+    warnings = _warnings(settings, verdicts, file)
+    count = report.faults(verdicts)
+    told = [_counted(report.polls(verdicts), "poll"), _counted(count, "fault")]
+    if warnings:
+        told.append(_counted(len(warnings), "warning"))
+    table = render(report.rows(verdicts), terminal_width())
+    # In one piece: a reader that takes the first line alone (`| head -1`) does not change the exit code.
+    click.echo("\n".join([table, "", *report.appetites(verdicts), *warnings, f"{', '.join(told)}."]))
+    if count:
+        raise SystemExit(FAULT)
+
+
+def _warnings(settings: Settings, verdicts: Sequence[Verdict], file: MarkedFile) -> list[str]:
+    """What selects nothing, a line each."""
+    return [f"warning: {one_line(str(warning))}" for warning in idle(settings, verdicts, file)]
+
+
+def _print_offline(settings: Settings, file: MarkedFile) -> None:
+    queries = sum(len(database.queries) for database in settings.databases)
+    counts = [
+        _counted(len(settings.accounts), "account"),
+        _counted(len(settings.databases), "database"),
+        _counted(queries, "query", "queries"),
+    ]
+    click.echo(f"The configuration is valid: {', '.join(counts)}.")
+    click.echo("Nothing was contacted; of the targets, those that discovery would find are not counted:")
+    verdicts = Trial(settings, real_clocks(), lambda _name, _done, _all: None).foresee()
+    for line in [*report.appetites(verdicts), *_warnings(settings, verdicts, file)]:
+        click.echo(line)
+
+
+def _counted(number: int, one: str, many: str = "") -> str:
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def render(rows: Sequence[Row], width: int | None) -> str:
+    """The table for a terminal of this width, or, without one, for a program.
+
+    On a narrow terminal each account has a table of its own, in which a target's name stands below the target.
+    """
+    cells = [row.cells() for row in rows]
+    colours = None if width is None else _COLOURS
+    if width is None or natural_width(COLUMNS, cells) <= width:
+        return lay_out(COLUMNS, cells, None, colours=colours)
+    columns, folded = ("COLLECTOR", "TARGET", "RESULT", "DETAIL"), ("TARGET", "DETAIL")
+    parts = []
+    for account in dict.fromkeys(row.account for row in rows):
+        narrow = [
+            (collector, f"{target}\n{name}" if name and name not in target else target, result, detail)
+            for owner, collector, target, name, result, detail in cells
+            if owner == account
+        ]
+        parts.append(f"account {account}\n{lay_out(columns, narrow, width, folded=folded, colours=colours)}")
+    return "\n\n".join(parts)
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str, int, int], None]]:
+    """A bar an account on a terminal; nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda _name, _done, _all: None
+        return
+    from rich.console import Console  # noqa: PLC0415 - loaded where there is a bar to draw
+    from rich.progress import Progress, TaskID  # noqa: PLC0415
+
+    with Progress(console=Console(stderr=True), transient=True) as bars:
+        tasks: dict[str, TaskID] = {}
+
+        def progressed(name: str, done: int, total: int) -> None:
+            if name not in tasks:
+                tasks[name] = bars.add_task(name)
+            bars.update(tasks[name], completed=done, total=total)
+
+        yield progressed

@@ -1,0 +1,213 @@
+"""What a trial found, in words: a row for what a person should look at, a summary of what is well."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from exporter.collectors.catalogue import CATALOGUE
+from exporter.commands.check.check_account import Tried
+from exporter.commands.check.check_run import Verdict
+from exporter.platform.errors import (
+    CredentialError,
+    Forbidden,
+    NotAvailable,
+    NotFound,
+    PlatformError,
+    TransportError,
+    Unauthorized,
+    one_line,
+)
+from exporter.polling.capacity import SHARE
+from exporter.targets.target import DATABASE_PREFIX, Target
+
+OK, NEVER_SCANNED, NOT_AVAILABLE, NOT_TRIED, FAILED = "ok", "never scanned", "not available", "not tried", "failed"
+# So many targets of a collector are listed where they are well, or where they fail alike; more are summarised.
+MOST_WELL = 5
+MOST_ALIKE = 10
+_ORDER = (OK, NEVER_SCANNED, NOT_AVAILABLE, FAILED)
+_WORDS = {"dns": "DNS", "waf": "WAF"}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of the table."""
+
+    account: str
+    collector: str
+    target: str
+    name: str
+    result: str
+    detail: str
+
+    def cells(self) -> tuple[str, ...]:
+        """The row's cells in the order of the table's columns; what the platform said cannot steer a terminal."""
+        cells = (self.account, self.collector, self.target, self.name, self.result, self.detail)
+        return tuple(one_line(cell) for cell in cells)
+
+
+COLUMNS = ("ACCOUNT", "COLLECTOR", "TARGET", "NAME", "RESULT", "DETAIL")
+
+
+def rows(verdicts: Iterable[Verdict]) -> list[Row]:
+    """The table: account by account, collector by collector, what is well before what is not."""
+    return [row for verdict in verdicts for row in _of_account(verdict)]
+
+
+def faults(verdicts: Iterable[Verdict]) -> int:
+    """How many things are wrong: targets that fail, and accounts of which nothing can be polled."""
+    count = 0
+    for verdict in verdicts:
+        failing = sum(_result(one) == FAILED for one in _telling(verdict.tried))
+        count += 1 if verdict.barrier is not None else failing
+    return count
+
+
+def polls(verdicts: Iterable[Verdict]) -> int:
+    """How many targets were tried, a target of two collectors twice."""
+    return sum(len(verdict.tried) for verdict in verdicts)
+
+
+def _of_account(verdict: Verdict) -> Iterator[Row]:
+    if verdict.barrier is not None:
+        yield _barrier_row(verdict, verdict.barrier)
+        return
+    # What discovery found comes before what became of it.
+    order = {collector.name: place for place, collector in enumerate(CATALOGUE)} | {"discovery": -1}
+    tried = sorted(_telling(verdict.tried), key=lambda one: (order[one.collector], _place(one.target)))
+    for collector, group in groupby(tried, key=lambda one: one.collector):
+        yield from _of_collector(verdict.name, collector, list(group))
+        left = verdict.untried.get(collector, 0)
+        if left:
+            yield Row(verdict.name, collector, _targets(left), "", NOT_TRIED, "they would fail like the first")
+    if not verdict.tried:
+        yield Row(
+            verdict.name, "", "", "", NOT_TRIED, "nothing is polled: no target is configured, and none discovered"
+        )
+
+
+def _place(target: Target) -> tuple[str, int, str]:
+    """By kind, and by the id's number where it is one; a list's items come after the list."""
+    return target.kind, int(target.id) if target.id.isdecimal() else -1, target.id
+
+
+def _telling(tried: Sequence[Tried]) -> list[Tried]:
+    """All but what collectors tell of targets that do not exist: that such a zone was never scanned says nothing."""
+    owners = {collector.name for collector in CATALOGUE if collector.owns_target}
+    gone = {one.target for one in tried if one.collector in owners and isinstance(one.error, NotFound)}
+    return [one for one in tried if one.target not in gone or one.collector in owners]
+
+
+def _of_collector(account: str, collector: str, tried: list[Tried]) -> Iterator[Row]:
+    by_result: dict[tuple[str, str], list[Tried]] = {}
+    for one in tried:
+        result = _result(one)
+        key = (result, "" if result in (OK, NEVER_SCANNED) else str(one.error))
+        by_result.setdefault(key, []).append(one)
+    for (result, _), alike in sorted(by_result.items(), key=lambda item: _ORDER.index(item[0][0])):
+        most, kept = (MOST_ALIKE, MOST_WELL) if result == FAILED else (MOST_WELL, 0)
+        shown = alike if len(alike) <= most else alike[:kept]
+        for one in shown:
+            target = one.target
+            yield Row(account, collector, target.key, target.name, result, _detail(one))
+        left = alike[len(shown) :]
+        if left:
+            more = " more" if shown else ""
+            yield Row(account, collector, f"{_targets(len(left))}{more}", "", result, _summary(left))
+
+
+def _result(one: Tried) -> str:
+    error = one.error
+    if error is None:
+        return NEVER_SCANNED if one.is_never_scanned else OK
+    return NOT_AVAILABLE if isinstance(error, NotAvailable) else FAILED
+
+
+def _detail(one: Tried) -> str:
+    error = one.error
+    if isinstance(error, NotFound):
+        return f"there is no such {_kind(one.target)}: {error}"
+    if isinstance(error, Unauthorized):
+        return f"the key is not accepted for this: {error}"
+    if error is not None:
+        return str(error)
+    if one.is_never_scanned:
+        return ""
+    return _found(one.found) if one.found else _series(one.series)
+
+
+def _summary(alike: list[Tried]) -> str:
+    if alike[0].error is not None:
+        return "the same" if _result(alike[0]) == FAILED else _detail(alike[0])
+    if alike[0].is_never_scanned:
+        return ""
+    return _series(sum(one.series for one in alike))
+
+
+def _series(number: int) -> str:
+    return f"{number} series"
+
+
+def _targets(number: int) -> str:
+    return f"{number} target{'' if number == 1 else 's'}"
+
+
+def _kind(target: Target) -> str:
+    return " ".join(_WORDS.get(word, word) for word in target.kind.split("_"))
+
+
+def _found(found: Mapping[str, int]) -> str:
+    kinds = Counter({kind: number for kind, number in found.items() if kind != "cdn"})
+    words = (f"{number} {_kind(Target('', kind, ''))}{'' if number == 1 else 's'}" for kind, number in kinds.items())
+    return "found " + ", ".join(words)
+
+
+def _barrier_row(verdict: Verdict, barrier: PlatformError) -> Row:
+    is_database = verdict.name.startswith(DATABASE_PREFIX)
+    credential = "token" if is_database else "key"
+    match barrier:
+        case Unauthorized():
+            words = f"the {credential} is not accepted: {barrier}"
+        case Forbidden():
+            words = f"the {credential} may do nothing of what is polled: {barrier}"
+        case CredentialError():
+            words = str(barrier)
+        case TransportError():
+            words = f"the {'database' if is_database else 'platform'} is not reached: {barrier}"
+        case NotFound():
+            setting = "url" if is_database else "base_url"
+            words = f"all that was tried fails: {barrier}; see whether the path of {setting} is right"
+        case _:
+            words = f"all that was tried fails: {barrier}"
+    untried = sum(verdict.untried.values())
+    rest = f"; {untried} more poll{'s were' if untried > 1 else ' was'} not tried" if untried else ""
+    target = verdict.name.replace(":", "/", 1) if is_database else f"account/{verdict.name}"
+    return Row(verdict.name, "", target, "", FAILED, words + rest)
+
+
+def appetites(verdicts: Iterable[Verdict]) -> Iterator[str]:
+    """What each account's targets ask for, against what they are given."""
+    for verdict in verdicts:
+        if verdict.barrier is None:
+            yield f"{verdict.name}: {_appetite(verdict)}"
+
+
+def _appetite(verdict: Verdict) -> str:
+    needs = verdict.appetite
+    by_time = needs.in_flight / needs.seconds if needs.seconds else needs.rate
+    asks = f"the targets ask for {_number(needs.demand)} requests/s, the budget gives {_number(needs.rate)}"
+    if needs.stretch <= 1:
+        return asks
+    longer = f"polls would come {needs.stretch:.1f} times as far apart as configured"
+    if by_time < needs.rate:
+        return (
+            f"{asks}, but with {needs.in_flight} in flight and answers that take {needs.seconds:.1f} s no more than "
+            f"{_number(by_time)} are made ({longer}): raise max_in_flight or lengthen intervals"
+        )
+    enough = math.ceil(needs.demand / SHARE * 10) / 10
+    return f"{asks} ({longer}): raise requests_per_second to {_number(enough)} or lengthen intervals"
+
+
+def _number(value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0") if value >= 1 else f"{value:.2g}"

@@ -1,0 +1,107 @@
+"""Finds what in a configuration selects nothing: a name or a pattern that is likely misspelt, though it is valid."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from prometheus_client import CollectorRegistry
+
+from exporter import __version__, wiring
+from exporter.collectors import scripts
+from exporter.collectors.catalogue import families, with_queries
+from exporter.commands.check.check_run import Verdict
+from exporter.exposition.encoding import exposed_name
+from exporter.exposition.store import HEALTH
+from exporter.settings import AccountSettings, Settings
+from exporter.settings.faults import Fault, KeyPath, suggestion, written
+from exporter.settings.yaml_file import MarkedFile
+from exporter.targets.target import Roll
+from exporter.telemetry import Telemetry
+
+Finding = tuple[KeyPath, str]
+
+_PREFIX = "edge_"
+
+
+def idle(settings: Settings, verdicts: Iterable[Verdict], file: MarkedFile) -> list[Fault]:
+    """Every selection that selects nothing, in the order of the configuration.
+
+    Args:
+        settings: what the configuration says.
+        verdicts: what a trial of it found; of an account whose resources are not known nothing is said.
+        file: where it says so, for selections stand in the file alone.
+    """
+    by_name = {verdict.name: verdict for verdict in verdicts}
+    found: list[Finding] = []
+    for number, account in enumerate(settings.accounts):
+        verdict = by_name.get(account.name)
+        if verdict is not None:
+            found += ((("accounts", number, *path), message) for path, message in _of_account(account, verdict))
+    found += _of_series(settings)
+    return [Fault(file.source, file.line(path), written(path), message) for path, message in found]
+
+
+def _of_account(account: AccountSettings, verdict: Verdict) -> Iterator[Finding]:
+    zones = verdict.rolls.get("dns_zone")
+    if account.dns_zones.discover and zones is not None and zones.complete and zones.resources:
+        number = len(zones.resources)
+        told = f"discovery found {number} DNS zone{'' if number == 1 else 's'}, and the domain of none matches"
+        for place, pattern in enumerate(account.dns_zones.include):
+            if not any(pattern.search(zone.name) for zone in zones.resources):
+                yield ("dns_zones", "include", place), told
+    known = _script_names(account, verdict)
+    if known is None:
+        return
+    for name in account.scripts.monthly_budget_dollars:
+        if name not in known:
+            near = suggestion(name, sorted(known))
+            yield ("scripts", "monthly_budget_dollars", name), _NO_SCRIPT[account.scripts.discover] + near
+
+
+_NO_SCRIPT = {
+    True: "no script of the account has this name or id",
+    False: "no script of `ids` has this name or id, and discovery is off",
+}
+
+
+def _script_names(account: AccountSettings, verdict: Verdict) -> set[str] | None:
+    """Names and ids of the scripts that are polled, of other shards, too; None where not all of them are known."""
+    listed = verdict.rolls.get("script", Roll((), complete=False))
+    if account.scripts.discover and not listed.complete:
+        return None
+    names = {script.id: script.name for script in listed.resources}
+    names |= {
+        one.target.id: one.target.name
+        for one in verdict.tried
+        if one.collector == scripts.COLLECTOR.name and one.target.name
+    }
+    fixed = {str(script_id) for script_id in account.scripts.ids}
+    if not all(names.get(script_id) for script_id in fixed):
+        return None
+    polled = names.keys() if account.scripts.discover else fixed
+    return {word for script_id in polled for word in (script_id, names[script_id]) if word}
+
+
+def _of_series(settings: Settings) -> Iterator[Finding]:
+    if not settings.series.allow and not settings.series.deny:
+        return
+    known = sorted(_families(settings))
+    for key, patterns in (("deny", settings.series.deny), ("allow", settings.series.allow)):
+        for place, pattern in enumerate(patterns):
+            if not any(pattern.fullmatch(name) for name in known):
+                near = _nearest(pattern.pattern, known)
+                yield ("series", key, place), f"matches the whole name of no family{near}"
+
+
+def _families(settings: Settings) -> set[str]:
+    """Every family that there can be, the program's own and those of the users' queries among them."""
+    polled = families(with_queries(wiring.queries(settings.databases, 0.0)))
+    own = Telemetry(CollectorRegistry(), __version__).exposed().collect()
+    return {info.name for info in (*polled, *HEALTH)} | {exposed_name(metric) for metric in own}
+
+
+def _nearest(pattern: str, known: Sequence[str]) -> str:
+    """A family that the pattern is the beginning of, or one that is spelt alike."""
+    longer = [name for name in known if name.startswith(pattern)]
+    # What all names have in common makes none of them alike.
+    rest = pattern.removeprefix(_PREFIX)
+    alike = [name for name in known if suggestion(rest, [name.removeprefix(_PREFIX)])]
+    return suggestion(pattern, [min(longer, key=len)] if longer else alike)

@@ -1,0 +1,26 @@
+"""Runs what serves until it is told to stop."""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+from exporter.commands.output.complaint import complain
+from exporter.counters.ledger import StateLockedError
+from exporter.platform.errors import PlatformError
+from exporter.settings.faults import ConfigurationError
+
+
+class ListenError(Exception):
+    """An address to listen on cannot be had; the message names it, and the flag that chooses another."""
+
+    def __init__(self, address: str, error: OSError, flag: str) -> None:
+        reason = error.strerror or str(error)
+        super().__init__(f"cannot listen on {address}: {reason} ({flag} chooses another address)")
+
+
+def serve(coroutine: Coroutine[Any, Any, None]) -> None:
+    """Run to the end; what cannot start ends the command."""
+    try:
+        asyncio.run(coroutine)
+    except (ConfigurationError, StateLockedError, ListenError, PlatformError) as error:
+        complain(str(error))

@@ -1,0 +1,319 @@
+"""The state file: packed rows in SQLite, one a target of a collector."""
+
+import fcntl
+import os
+import sqlite3
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from sys import intern
+from typing import NamedTuple, TextIO
+
+import msgpack
+
+from exporter.counters.series import Series, from_plain, to_plain
+from exporter.metric import LabelValues
+
+SCHEMA_VERSION = 1
+# "edge" in ASCII: whose database it is, as SQLite's header tells.
+APPLICATION_ID = 0x65646765
+BUSY_SECONDS = 2.0
+LARGEST_JOURNAL = 16 * 1024 * 1024
+# What SQLite keeps beside the file: the journal, and its index.
+_JOURNAL = ("-wal", "-shm")
+
+# collector, account, kind, id
+RowKey = tuple[str, str, str, str]
+Column = str | float | bytes
+
+
+class StateLockedError(Exception):
+    """Another process has the state file."""
+
+
+class Stored(NamedTuple):
+    """A packed row: what is remembered of one target of one collector.
+
+    Attributes:
+        name: the target's name.
+        success: unix seconds of its last successful poll.
+        data: its series, packed.
+    """
+
+    name: str
+    success: float
+    data: bytes
+
+
+# family → values of the labels beyond the target's own → the series' state
+Families = dict[str, dict[LabelValues, Series]]
+
+
+def pack(families: Families) -> bytes:
+    """Series as they are stored."""
+    plain = {
+        family: [[labels, to_plain(state)] for labels, state in states.items()] for family, states in families.items()
+    }
+    packed: bytes = msgpack.packb(plain)
+    return packed
+
+
+def unpack(packed: bytes) -> Families:
+    """The series that were stored.
+
+    Raises:
+        ValueError: they are not as this version writes them.
+    """
+    try:
+        return {
+            str(family): {tuple(map(str, labels)): from_plain(plain) for labels, plain in states}
+            for family, states in msgpack.unpackb(packed).items()
+        }
+    except (TypeError, AttributeError, KeyError, msgpack.UnpackException) as error:
+        raise ValueError("a row of the state file is not as this version writes it") from error
+
+
+class StateFile:
+    """A connection to the state file; used by one thread at a time.
+
+    Args:
+        path: the file.
+
+    Raises:
+        sqlite3.Error: the file cannot be used; see `is_passing`.
+        ValueError: the file is not one that this version reads.
+        OSError: the file is gone again.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._database = sqlite3.connect(path, timeout=BUSY_SECONDS, check_same_thread=False, isolation_level=None)
+        try:
+            self._prepare()
+            self._identities = {path: _identity(path.stat())}
+            self._note_journal()
+        except BaseException:
+            self._database.close()
+            raise
+
+    def _prepare(self) -> None:
+        version = int(self._pragma("user_version"))
+        if version > SCHEMA_VERSION:
+            raise ValueError(f"it has schema {version} of a newer version; this one knows {SCHEMA_VERSION}")
+        if self._pragma("quick_check(1)") != "ok":
+            raise ValueError("its pages are damaged")
+        if int(self._pragma("application_id")) != APPLICATION_ID and int(self._pragma("schema_version")):
+            raise ValueError("it is another program's database")
+        with suppress(sqlite3.OperationalError):
+            # A read-only file cannot change its journal, and can still be read.
+            self._pragma("journal_mode=WAL")
+        self._pragma("synchronous=FULL")
+        self._pragma(f"journal_size_limit={LARGEST_JOURNAL}")
+        for step in range(version, SCHEMA_VERSION):
+            self._database.executescript(f"BEGIN; {_MIGRATIONS[step]} PRAGMA user_version = {step + 1}; COMMIT;")
+
+    def _pragma(self, text: str) -> str:
+        """What a pragma answers, empty where it answers nothing."""
+        row = self._database.execute(f"PRAGMA {text}").fetchone()
+        return "" if row is None else str(row[0])
+
+    def close(self) -> None:
+        """Close the file."""
+        self._database.close()
+
+    def is_lost(self) -> bool:
+        """Whether the file, or the journal, was deleted, moved or replaced: what is written will not be found again."""
+        try:
+            return any(_identity(piece.stat()) != known for piece, known in self._identities.items())
+        except OSError:
+            return True
+
+    def _note_journal(self) -> None:
+        """Remember which journal is ours; SQLite makes it when it first needs one, and keeps it until the end."""
+        for suffix in _JOURNAL:
+            piece = self._path.with_name(self._path.name + suffix)
+            if piece not in self._identities:
+                with suppress(OSError):
+                    self._identities[piece] = _identity(piece.stat())
+
+    def rows(self) -> Iterator[tuple[RowKey, Stored]]:
+        """Every row.
+
+        Raises:
+            sqlite3.Error: the file is damaged.
+            ValueError: a row is not what was written.
+        """
+        rows = self._database.execute("SELECT collector, account, kind, id, name, success, data, checksum FROM row")
+        for *values, checksum in rows:
+            if _checksum(values) != checksum:
+                raise ValueError("a row is damaged")
+            collector, account, kind, target_id, name, success, data = values
+            # Thousands of rows share these three.
+            yield (intern(collector), intern(account), intern(kind), target_id), Stored(name, success, data)
+
+    def commit(self, rows: Mapping[RowKey, Stored | None]) -> None:
+        """Write rows, and delete those that are None, all or nothing.
+
+        Raises:
+            sqlite3.Error: nothing was written.
+        """
+        written: list[list[Column]] = []
+        deleted: list[list[Column]] = []
+        for key, row in rows.items():
+            texts = map(_text, key)
+            if row is None:
+                deleted.append([*texts])
+            else:
+                values: list[Column] = [*texts, _text(row.name), row.success, row.data]
+                written.append([*values, _checksum(values)])
+        self._database.execute("BEGIN IMMEDIATE")
+        try:
+            self._database.executemany(_WRITE, written)
+            self._database.executemany(_DELETE, deleted)
+            self._database.execute("COMMIT")
+        except BaseException:
+            if self._database.in_transaction:
+                self._database.execute("ROLLBACK")
+            raise
+        if len(self._identities) <= len(_JOURNAL):
+            self._note_journal()
+
+
+_WRITE = """
+    INSERT INTO row VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
+    SET name = excluded.name, success = excluded.success, data = excluded.data, checksum = excluded.checksum
+"""
+_DELETE = "DELETE FROM row WHERE collector = ? AND account = ? AND kind = ? AND id = ?"
+
+# The n-th entry leads from schema n to n + 1. SQLite keeps no checksum of what it stores, so each row has one.
+_MIGRATIONS = (
+    f"""
+    CREATE TABLE row (
+        collector TEXT NOT NULL, account TEXT NOT NULL, kind TEXT NOT NULL, id TEXT NOT NULL,
+        name TEXT NOT NULL, success REAL NOT NULL, data BLOB NOT NULL, checksum INTEGER NOT NULL,
+        PRIMARY KEY (collector, account, kind, id)
+    );
+    PRAGMA application_id = {APPLICATION_ID};
+    """,
+)
+
+
+def _checksum(values: list[Column]) -> int:
+    return zlib.crc32(msgpack.packb(values))
+
+
+def _text(text: str) -> str:
+    # Half a character, from an odd environment or file, fits into no file.
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _identity(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino
+
+
+class StateLock:
+    """Makes this process the only one that uses a state file, until it is released.
+
+    Args:
+        path: the state file; the lock stands beside it.
+
+    Raises:
+        StateLockedError: another process has it.
+        OSError: the folder cannot be written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._path = path.with_name(path.name + ".lock")
+        self._handle: TextIO = self._path.open("a+")
+        try:
+            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            self._handle.seek(0)
+            holder = self._handle.read(32).strip()
+            self._handle.close()
+            who = f" (process {holder})" if holder else ""
+            raise StateLockedError(f"{path}: another exporter{who} is using this state file") from error
+        except OSError:
+            self._handle.close()
+            raise
+        # Who holds it is a courtesy to people; a full disk does not take the lock away.
+        with suppress(OSError):
+            self._handle.truncate(0)
+            self._handle.write(f"{os.getpid()}\n")
+            self._handle.flush()
+
+    def holds(self) -> bool:
+        """Whether it still keeps others out: a lock file that was deleted does not."""
+        try:
+            return _identity(self._path.stat()) == _identity(os.fstat(self._handle.fileno()))
+        except OSError:
+            return False
+
+    def release(self) -> None:
+        """Let others use the state file."""
+        with suppress(OSError):
+            self._handle.close()
+
+
+def put_aside(path: Path, now: float) -> Path:
+    """Rename a state file that cannot be read, with its journal; returns the new name.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    stamp = datetime.fromtimestamp(now, UTC).strftime("%Y%m%dT%H%M%SZ")
+    aside = path.with_name(f"{path.name}.corrupt-{stamp}")
+    count = 1
+    while os.path.lexists(aside):
+        count += 1
+        aside = path.with_name(f"{path.name}.corrupt-{stamp}-{count}")
+    # The file itself goes last: SQLite would delete a journal that is left without one.
+    for suffix in (*_JOURNAL, ""):
+        piece = path.with_name(path.name + suffix)
+        with suppress(FileNotFoundError):
+            piece.rename(aside.with_name(aside.name + suffix))
+    return aside
+
+
+# The file itself may be well: it is locked or read-only, there is no space or no memory, or the disk does not answer.
+_PASSING = frozenset(
+    {
+        sqlite3.SQLITE_PERM,
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_LOCKED,
+        sqlite3.SQLITE_NOMEM,
+        sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_PROTOCOL,
+        sqlite3.SQLITE_AUTH,
+    }
+)
+# After these a connection is as good as before.
+_HARMLESS = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL})
+# What a wrong statement or value of ours would raise: no fault of the file's, but it does not pass either.
+_OURS = (sqlite3.DataError, sqlite3.IntegrityError, sqlite3.InterfaceError, sqlite3.ProgrammingError)
+
+
+def _code(error: Exception) -> int:
+    # The low byte is the error, the others say more of it.
+    return int(getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)) & 0xFF
+
+
+def is_passing(error: Exception) -> bool:
+    """Whether waiting may help: the file is locked or read-only, or the disk is full."""
+    return _code(error) in _PASSING
+
+
+def spoils_connection(error: sqlite3.Error) -> bool:
+    """Whether the file must be opened afresh: one that was opened read-only stays so, and damage must be seen to."""
+    return _code(error) not in _HARMLESS and not isinstance(error, _OURS)
+
+
+def is_damage(error: sqlite3.Error) -> bool:
+    """Whether the error tells that the file itself is damaged."""
+    return not is_passing(error) and not isinstance(error, _OURS)

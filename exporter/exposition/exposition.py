@@ -1,0 +1,247 @@
+"""The bytes of `/metrics`: rendered when a target changes, joined into generations, never made for a scrape.
+
+Each (family, target) is a chunk of sample lines, the same bytes in both formats. Chunks stand in segments of many
+targets, and a segment that did not change keeps its joined bytes and its deflated ones. A generation is all segments of
+one moment in both formats, which differ in their headers only.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from exporter.exposition.encoding import EOF_LINE, Format, Named, Registry, encode_own, header, render
+from exporter.exposition.segments import Body, Part, Shelf, join
+from exporter.exposition.store import Key, Update
+from exporter.log import logger
+from exporter.metric import Family, FamilyInfo, Kind
+
+__all__ = ["Exposition", "Filter", "Format", "Generation"]
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """All series of one moment.
+
+    Attributes:
+        series: how many series of targets there are, the program's own metrics not counted.
+        dropped: family → series that its cap keeps out.
+    """
+
+    bodies: Mapping[Format, Body]
+    series: int
+    dropped: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """What of an exposition is wanted; an empty set wants all.
+
+    Attributes:
+        names: family names, or names of samples of the program's own families.
+        collectors: names of collectors.
+        targets: keys such as `dns_zone/102`.
+    """
+
+    names: frozenset[str] = frozenset()
+    collectors: frozenset[str] = frozenset()
+    targets: frozenset[str] = frozenset()
+
+    def wants_family(self, info: FamilyInfo) -> bool:
+        """Whether a family is wanted, by its name in either format: OpenMetrics calls a counter by its stem."""
+        stem = info.name.removesuffix("_total") if info.kind is Kind.COUNTER else info.name
+        return not self.names or info.name in self.names or stem in self.names
+
+    def wants_key(self, key: Key) -> bool:
+        """Whether a target's chunks are wanted."""
+        return (not self.collectors or key.collector in self.collectors) and (
+            not self.targets or key.target_key in self.targets
+        )
+
+    @property
+    def wants_own(self) -> bool:
+        """Whether the program's own metrics are wanted, which belong to no collector and no target."""
+        return not self.collectors and not self.targets
+
+
+@dataclass(slots=True)
+class _Block:
+    """A family: its headers, its chunks, and the series of those targets that its cap keeps out."""
+
+    info: FamilyInfo
+    headers: Mapping[Format, Part]
+    shelf: Shelf = field(default_factory=Shelf)
+    # Where counters carry `_created`, their OpenMetrics lines differ and stand apart.
+    created: Shelf | None = None
+    dropped: dict[Key, int] = field(default_factory=dict)
+
+    def shelf_of(self, form: Format) -> Shelf:
+        return self.created if form is Format.OPENMETRICS and self.created is not None else self.shelf
+
+    def carry(self, *, created: bool) -> None:
+        """Keep lines with `_created` apart, or do so no longer; a target has none before it is rendered anew."""
+        if not created:
+            self.created = None
+        elif self.created is None:
+            self.created = self.shelf.copy()
+
+    def drop(self, key: Key) -> None:
+        self.dropped.pop(key, None)
+        self.shelf.remove(key)
+        if self.created is not None:
+            self.created.remove(key)
+
+
+def _hurry() -> None:
+    """Give way to nobody."""
+
+
+class Exposition:
+    """Holds the chunks of all families; used by one thread at a time.
+
+    Args:
+        own: the program's own metrics, without `_created` samples.
+        cap: the most series that a family may have. A target whose series would pass it is left out of the family, and
+            comes back with its next poll once there is room.
+        admits: whether a family is exposed at all (the configuration's allow and deny lists).
+        created: whether counters of targets carry `_created` in OpenMetrics.
+    """
+
+    def __init__(
+        self,
+        own: Registry,
+        *,
+        cap: int = 1_000_000,
+        admits: Callable[[str], bool] = lambda _: True,
+        created: bool = False,
+    ) -> None:
+        self._own = own
+        self._cap = cap
+        self._admits = admits
+        self._created = created
+        self._blocks: dict[str, _Block] = {}
+        # Which families a target has; targets of a kind have the same ones, so they share the sets.
+        self._of_key: dict[Key, frozenset[str]] = {}
+        self._sets: dict[frozenset[str], frozenset[str]] = {}
+        self._own_parts: Mapping[Format, Part] = {form: Part.of(b"") for form in Format}
+        self._ends = {Format.TEXT: Part.of(b""), Format.OPENMETRICS: Part.of(EOF_LINE)}
+
+    def govern(self, cap: int, admits: Callable[[str], bool], *, created: bool) -> None:
+        """Expose other families, more or fewer series of each, with `_created` or without.
+
+        What is not admitted any more is gone with the next `declare`; all else comes with its targets' next polls.
+        """
+        self._cap, self._admits, self._created = cap, admits, created
+
+    def declare(self, families: Iterable[FamilyInfo]) -> None:
+        """Fix the order of the families, and their headers; families that are not named any more are gone."""
+        blocks: dict[str, _Block] = {}
+        for info in families:
+            if not self._admits(info.name):
+                continue
+            block = self._blocks.get(info.name)
+            if block is None or block.info != info:
+                block = _Block(info, {form: Part.of(header(info, form)) for form in Format})
+            block.carry(created=self._created and info.kind is Kind.COUNTER)
+            blocks[info.name] = block
+        self._blocks = blocks
+
+    def take(self, changes: Mapping[Key, Update], give_way: Callable[[], None] = _hurry) -> None:
+        """Render what changed.
+
+        Args:
+            changes: target → what changed of it.
+            give_way: called between targets, to let other threads have the interpreter.
+        """
+        for key, update in changes.items():
+            self._take(key, update)
+            give_way()
+
+    def _take(self, key: Key, update: Update) -> None:
+        held = self._of_key.get(key, frozenset())
+        told = {family.info.name: self._put(key, family) for family in update.families}
+        present = {name for name, is_there in told.items() if is_there}
+        gone = held - present if update.whole else held.intersection(told) - present
+        for name in gone:
+            if name in self._blocks:
+                self._blocks[name].drop(key)
+        names = frozenset(present | (held - gone))
+        if names:
+            self._of_key[key] = self._sets.setdefault(names, names)
+        else:
+            self._of_key.pop(key, None)
+
+    def _put(self, key: Key, family: Family) -> bool:
+        """Place a target's family; returns whether the target has anything in it now."""
+        block, count = self._blocks.get(family.info.name), len(family.samples)
+        if block is None or not count:
+            return False
+        try:
+            lines = render(family)
+            created = render(family, Format.OPENMETRICS, created=True) if block.created is not None else b""
+        except (ValueError, TypeError, AttributeError) as error:
+            # A fault of ours in one family must not hold up what all others tell.
+            logger().error(
+                "family cannot be rendered", family=family.info.name, target=key.target_key, error=str(error)
+            )
+            return False
+        if block.shelf.total - block.shelf.series(key) + count > self._cap:
+            block.drop(key)
+            block.dropped[key] = count
+            return True
+        block.dropped.pop(key, None)
+        block.shelf.put(key, lines, count)
+        if block.created is not None:
+            block.created.put(key, created, count)
+        return True
+
+    def build(self, give_way: Callable[[], None] = _hurry, *, own: bool = True) -> Generation:
+        """Join what there is into a generation; only segments that changed cost anything.
+
+        Args:
+            give_way: called between segments, to let other threads have the interpreter.
+            own: whether the program's own metrics are encoded anew, or stand as they were last.
+        """
+        if own:
+            self._own_parts = self._encode_own(give_way)
+        bodies = {}
+        for form in Format:
+            parts = []
+            for part in self._parts(form):
+                parts.append(part)
+                give_way()
+            bodies[form] = join(parts)
+            give_way()
+        dropped = {name: sum(block.dropped.values()) for name, block in self._blocks.items() if block.dropped}
+        return Generation(bodies, sum(block.shelf.total for block in self._blocks.values()), dropped)
+
+    def _encode_own(self, give_way: Callable[[], None]) -> dict[Format, Part]:
+        lines: dict[Format, list[bytes]] = {form: [] for form in Format}
+        for family in encode_own(self._own, self._admits):
+            for form in Format:
+                lines[form] += (family.headers[form], family.lines)
+            give_way()
+        return {form: Part.of(b"".join(lines[form])) for form in Format}
+
+    def _parts(self, form: Format) -> Iterator[Part]:
+        for block in self._blocks.values():
+            if block.shelf.total:
+                yield block.headers[form]
+                yield from block.shelf_of(form).parts()
+        yield self._own_parts[form]
+        yield self._ends[form]
+
+    def select(self, wanted: Filter, form: Format) -> bytes:
+        """The part of the exposition that a filter wants, from the same chunks."""
+        pieces: list[bytes] = []
+        for block in self._blocks.values():
+            if not wanted.wants_family(block.info):
+                continue
+            chunks = list(block.shelf_of(form).chunks(wanted.wants_key))
+            if chunks:
+                pieces.append(block.headers[form].plain)
+                pieces.extend(chunks)
+        if wanted.wants_own:
+            registry = Named(self._own, wanted.names) if wanted.names else self._own
+            for family in encode_own(registry, self._admits):
+                pieces += (family.headers[form], family.lines)
+        pieces.append(self._ends[form].plain)
+        return b"".join(pieces)

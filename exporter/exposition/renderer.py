@@ -1,0 +1,150 @@
+"""Prints generations: once a second at most, on a thread of its own, from what changed in the store."""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import ParamSpec, TypeVar
+
+from isal import igzip
+
+from exporter.exposition.exposition import Exposition, Filter, Format, Generation
+from exporter.exposition.store import Store
+from exporter.metric import FamilyInfo
+from exporter.runtime import Courtesy
+from exporter.telemetry import Telemetry
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+SHORTEST_PAUSE = 1.0
+# The program's own metrics change by themselves; so often they are printed, whether or not a target changed.
+LONGEST_PAUSE = 5.0
+# So long after the start, and after a reload, they are printed with each generation: they change much then.
+EAGER_SECONDS = 30.0
+# Without a generation for so long, what is served is frozen.
+LONGEST_SILENCE = 60.0
+STEP = 0.1
+DEFLATE_LEVEL = 1
+
+
+class Press:
+    """Keeps the current generation, and swaps in the next when it is whole.
+
+    Args:
+        exposition: used on the press's thread only.
+        store: where changes are taken from, on the event loop.
+        telemetry: where the press's own metrics are kept.
+        monotonic: a clock in seconds.
+        grown: called when the series have doubled since it was called last.
+        sleep: lets the press's thread sleep for a number of seconds.
+
+    Attributes:
+        current: what is scraped.
+    """
+
+    def __init__(
+        self,
+        exposition: Exposition,
+        store: Store,
+        telemetry: Telemetry,
+        monotonic: Callable[[], float],
+        *,
+        grown: Callable[[], None] = lambda: None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._exposition = exposition
+        self._store = store
+        self._telemetry = telemetry
+        self._monotonic = monotonic
+        self._grown = grown
+        self._give_way = Courtesy(monotonic, sleep)
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="press")
+        self._printed = self._printed_own = 0.0
+        self._eager_until = monotonic() + EAGER_SECONDS
+        self._rendering = 0.0
+        self._is_behind = False
+        self._series = 0
+        self.current = exposition.build()
+
+    async def run(self) -> None:
+        """Print for ever."""
+        while True:
+            await asyncio.sleep(STEP)
+            await self.step()
+
+    async def step(self) -> None:
+        """Render what has changed, and print if it is time."""
+        # Taken soon and in small numbers: what is rendered need not be kept as objects any longer.
+        await self._take()
+        now = self._monotonic()
+        pause = SHORTEST_PAUSE if now < self._eager_until else LONGEST_PAUSE
+        is_own_due = now - self._printed_own >= pause
+        if is_own_due or (self._is_behind and now - self._printed >= SHORTEST_PAUSE):
+            self._store.expire()
+            await self.print(own=is_own_due)
+
+    async def _take(self) -> None:
+        if self._store.has_changes():
+            changes = self._store.changes()
+            self._is_behind = True
+            began = self._monotonic()
+            await self._on_thread(self._exposition.take, changes, self._give_way)
+            self._rendering += self._monotonic() - began
+
+    async def print(self, *, own: bool = True) -> Generation:
+        """Make the next generation, of all that has changed, the current one.
+
+        Args:
+            own: whether the program's own metrics are told anew too: by themselves they are most of the work.
+        """
+        await self._take()
+        began = self._monotonic()
+        self._is_behind = False
+        self.current = await self._on_thread(self._exposition.build, self._give_way, own=own)
+        self._printed = self._monotonic()
+        if own:
+            self._printed_own = self._printed
+        self._telemetry.render.set(self._rendering + self._printed - began)
+        self._rendering = 0.0
+        self._telemetry.series.set(self.current.series)
+        self._telemetry.dropped.clear()
+        for family, count in self.current.dropped.items():
+            self._telemetry.dropped.labels(family).set(count)
+        if self.current.series > 2 * self._series:
+            self._series = self.current.series
+            self._grown()
+        return self.current
+
+    def be_eager(self) -> None:
+        """Print the program's own metrics more often for a while: something has happened that they tell of."""
+        self._eager_until = self._monotonic() + EAGER_SECONDS
+
+    def is_alive(self) -> bool:
+        """Whether generations are still being printed."""
+        return self._monotonic() - self._printed < LONGEST_SILENCE
+
+    async def select(self, wanted: Filter, form: Format, *, gzip: bool = False) -> bytes:
+        """The part of the exposition that a filter wants, as it is or as a gzip member."""
+
+        def make() -> bytes:
+            selected = self._exposition.select(wanted, form)
+            return igzip.compress(selected, compresslevel=DEFLATE_LEVEL) if gzip else selected
+
+        return await self._on_thread(make)
+
+    async def declare(self, families: Iterable[FamilyInfo]) -> None:
+        """Change which families there are."""
+        await self._on_thread(self._exposition.declare, list(families))
+
+    async def govern(self, cap: int, admits: Callable[[str], bool], *, created: bool) -> None:
+        """See `Exposition.govern`."""
+        await self._on_thread(self._exposition.govern, cap, admits, created=created)
+
+    def close(self) -> None:
+        """Stop the thread."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    async def _on_thread(self, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, partial(work, *args, **kwargs))

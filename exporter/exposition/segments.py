@@ -1,0 +1,246 @@
+"""The chunks of a family, joined and deflated by segments of neighbouring targets, so that a change costs a segment.
+
+Each segment is deflated by itself and ended by a full flush; such pieces make one gzip member when they stand after one
+another, and its checksum is combined from theirs (RFC 1951, RFC 1952).
+"""
+
+import struct
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from isal import isal_zlib
+
+from exporter.exposition.store import Key
+
+# Large enough to be sent as they are and to be deflated well, small enough to be made anew for one target.
+SEGMENT_BYTES = 256 * 1024
+SMALL_BYTES = 128 * 1024
+DEFLATE_LEVEL = 1
+_GZIP_HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x04\xff"
+_FINAL_BLOCK = b"\x03\x00"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Bytes of an exposition, plain and deflated up to a full flush."""
+
+    plain: bytes
+    packed: bytes
+    crc: int
+
+    @classmethod
+    def of(cls, plain: bytes) -> "Part":
+        """Deflate some bytes."""
+        deflate = isal_zlib.compressobj(DEFLATE_LEVEL, isal_zlib.DEFLATED, -15)
+        packed = deflate.compress(plain) + deflate.flush(isal_zlib.Z_FULL_FLUSH)
+        return cls(plain, packed, isal_zlib.crc32(plain))
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A whole exposition in one format, ready to be sent piece by piece.
+
+    Attributes:
+        pieces: the plain bytes, most of which share memory with the other format and with other generations.
+        size: plain bytes in all.
+        packed: the same as one gzip member.
+        packed_size: bytes of the gzip member.
+    """
+
+    pieces: tuple[bytes, ...]
+    size: int
+    packed: tuple[bytes, ...]
+    packed_size: int
+
+    @property
+    def gzip(self) -> bytes:
+        """The gzip member as a whole."""
+        return b"".join(self.packed)
+
+
+def join(parts: Sequence[Part]) -> Body:
+    """Make one body, and one gzip member, out of parts."""
+    crc = size = 0
+    for part in parts:
+        crc = isal_zlib.crc32_combine(crc, part.crc, len(part.plain)) if size else part.crc
+        size += len(part.plain)
+    trailer = _FINAL_BLOCK + struct.pack("<II", crc, size & 0xFFFFFFFF)
+    packed = tuple(gather((_GZIP_HEADER, *(part.packed for part in parts), trailer), SEGMENT_BYTES))
+    return Body(tuple(gather((part.plain for part in parts), SMALL_BYTES)), size, packed, sum(map(len, packed)))
+
+
+def gather(pieces: Iterable[bytes], size: int) -> Iterator[bytes]:
+    """The same bytes in fewer pieces: those below a size are joined with their neighbours, others are left alone."""
+    small: list[bytes] = []
+    room = size
+    for piece in pieces:
+        if len(piece) < size:
+            small.append(piece)
+            room -= len(piece)
+        if small and (room <= 0 or len(piece) >= size):
+            yield b"".join(small)
+            small, room = [], size
+        if len(piece) >= size:
+            yield piece
+    if small:
+        yield b"".join(small)
+
+
+class Segment:
+    """Chunks of neighbouring targets. What did not change stands in the joined bytes and nowhere else.
+
+    Attributes:
+        keys: the targets, in order.
+        series: how many series each of them has, in the same order.
+        size: bytes in all.
+    """
+
+    __slots__ = ("_ends", "_fresh", "_part", "_plain", "_starts", "keys", "series", "size")
+
+    def __init__(self, keys: list[Key], chunks: list[bytes], series: list[int]) -> None:
+        self._hold(keys, chunks, series)
+
+    def _hold(self, keys: list[Key], chunks: list[bytes], series: list[int]) -> None:
+        self.keys = keys
+        self.series = series
+        self.size = sum(map(len, chunks))
+        self._part: Part | None = None
+        self._plain = b""
+        self._fresh = dict(zip(keys, chunks, strict=True))
+        # Where each chunk stands in the joined bytes, unless it is fresh.
+        self._starts = array("L", [0]) * len(keys)
+        self._ends = array("L", [0]) * len(keys)
+
+    def find(self, key: Key) -> int | None:
+        """The place of a target, if it is here."""
+        place = bisect_left(self.keys, key)
+        return place if place < len(self.keys) and self.keys[place] == key else None
+
+    def put(self, key: Key, chunk: bytes, series: int) -> None:
+        """Replace or add the chunk of a target."""
+        place = bisect_left(self.keys, key)
+        if place == len(self.keys) or self.keys[place] != key:
+            self.keys.insert(place, key)
+            self.series.insert(place, series)
+            self._starts.insert(place, 0)
+            self._ends.insert(place, 0)
+        else:
+            before = self.chunk(place)
+            if before == chunk:
+                return
+            self.size -= len(before)
+        self.size += len(chunk)
+        self.series[place] = series
+        self._fresh[self.keys[place]] = chunk
+        self._part = None
+
+    def remove(self, place: int) -> None:
+        """Take away the chunk at a place."""
+        self.size -= len(self.chunk(place))
+        self._fresh.pop(self.keys[place], None)
+        del self.keys[place], self.series[place], self._starts[place], self._ends[place]
+        self._part = None
+
+    def chunk(self, place: int) -> bytes:
+        """The chunk at a place."""
+        fresh = self._fresh.get(self.keys[place])
+        return self._plain[self._starts[place] : self._ends[place]] if fresh is None else fresh
+
+    def _chunks(self) -> list[bytes]:
+        return [self.chunk(place) for place in range(len(self.keys))]
+
+    def part(self) -> Part:
+        """The chunks joined, in order."""
+        if self._part is None:
+            chunks = self._chunks()
+            self._ends = array("L", accumulate(map(len, chunks)))
+            self._starts = array("L", [0]) + self._ends[:-1]
+            self._part = Part.of(b"".join(chunks))
+            self._plain, self._fresh = self._part.plain, {}
+        return self._part
+
+    def split(self) -> "Segment":
+        """Hand the upper half over to a new segment."""
+        half = len(self.keys) // 2
+        keys, chunks, series = self.keys, self._chunks(), self.series
+        self._hold(keys[:half], chunks[:half], series[:half])
+        return Segment(keys[half:], chunks[half:], series[half:])
+
+
+class Shelf:
+    """All chunks of one family, in segments ordered by target.
+
+    Attributes:
+        total: how many series there are.
+    """
+
+    __slots__ = ("_firsts", "_segments", "total")
+
+    def __init__(self) -> None:
+        self._segments: list[Segment] = []
+        self._firsts: list[Key] = []
+        self.total = 0
+
+    def _place(self, key: Key) -> int:
+        return max(0, bisect_right(self._firsts, key) - 1)
+
+    def series(self, key: Key) -> int:
+        """How many series a target has here."""
+        if not self._segments:
+            return 0
+        segment = self._segments[self._place(key)]
+        place = segment.find(key)
+        return 0 if place is None else segment.series[place]
+
+    def put(self, key: Key, chunk: bytes, series: int) -> None:
+        """Replace or add the chunk of a target, which holds so many series."""
+        self.total += series - self.series(key)
+        if not self._segments:
+            self._segments, self._firsts = [Segment([key], [chunk], [series])], [key]
+            return
+        place = self._place(key)
+        segment = self._segments[place]
+        segment.put(key, chunk, series)
+        self._firsts[place] = segment.keys[0]
+        if segment.size > SEGMENT_BYTES and len(segment.keys) > 1:
+            upper = segment.split()
+            self._segments.insert(place + 1, upper)
+            self._firsts.insert(place + 1, upper.keys[0])
+
+    def remove(self, key: Key) -> None:
+        """Take away the chunk of a target, if it is here."""
+        if not self._segments:
+            return
+        index = self._place(key)
+        segment = self._segments[index]
+        place = segment.find(key)
+        if place is None:
+            return
+        self.total -= segment.series[place]
+        segment.remove(place)
+        if segment.keys:
+            self._firsts[index] = segment.keys[0]
+        else:
+            del self._segments[index], self._firsts[index]
+
+    def copy(self) -> "Shelf":
+        """Another shelf with the same chunks."""
+        copied = Shelf()
+        for segment in self._segments:
+            for place, key in enumerate(segment.keys):
+                copied.put(key, segment.chunk(place), segment.series[place])
+        return copied
+
+    def parts(self) -> Iterator[Part]:
+        """The segments' bytes, in order."""
+        return (segment.part() for segment in self._segments)
+
+    def chunks(self, wanted: Callable[[Key], bool]) -> Iterator[bytes]:
+        """The chunks of wanted targets, in order."""
+        for segment in self._segments:
+            for place, key in enumerate(segment.keys):
+                if wanted(key):
+                    yield segment.chunk(place)

@@ -1,0 +1,28 @@
+"""Every operation that the client knows, in the order of the interface document's endpoint table."""
+
+from typing import Any
+
+from exporter.platform.api import containers, database, dns, scripting, search, shield
+from exporter.platform.operation import Operation
+
+OPERATIONS: tuple[Operation[Any], ...] = (
+    dns.STATISTICS,
+    dns.RECORD_SCAN,
+    scripting.UPDATE,
+    scripting.ADD_SECRET,
+    containers.TAGS,
+    shield.SET_BOT_ACTION,
+    shield.SWITCH_ACCESS_LIST,
+    shield.ACCESS_LIST,
+    shield.API_GUARDIAN,
+    shield.BOT_DETECTION,
+    shield.ZONES,
+    shield.RATE_LIMIT,
+    shield.CUSTOM_RULE,
+    shield.PLAN_SEGMENTATION,
+    search.SEARCH,
+    scripting.READ,
+    scripting.READ_BY_UPDATE,
+    shield.ZONE_RATE_LIMITS,
+    database.PIPELINE,
+)

@@ -1,0 +1,144 @@
+"""DNS zones: query statistics and record scans (interface document, DnsZoneStatistics and DnsRecordScanJob)."""
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import ClassVar
+
+from pydantic import TypeAdapter
+
+from exporter.platform.api.charts import bucket_time
+from exporter.platform.long_json import Items
+from exporter.platform.operation import Answer, Caller, Operation, Parameter, Scalar
+from exporter.platform.wire import Integer, Moment, PascalWire
+
+SCAN_STATUS: Mapping[int, str] = {0: "pending", 1: "in_progress", 2: "completed", 3: "failed"}
+
+# The record types of a scan: another enum than the RR codes of the statistics.
+SCAN_RECORD_TYPE: Mapping[int, str] = dict(
+    enumerate(
+        (
+            *("A", "AAAA", "CNAME", "TXT", "MX", "Redirect", "Flatten", "PullZone", "SRV"),
+            *("CAA", "PTR", "Script", "NS", "SVCB", "HTTPS", "TLSA", "SOA"),
+        )
+    )
+)
+
+Chart = dict[str, float | None] | None
+
+
+class DnsZoneStatistics(PascalWire):
+    """The answer of `GET /dnszone/{id}/statistics`; the charts' keys are left as they came."""
+
+    total_queries_served: Integer = None
+    queries_served_chart: Chart = None
+    normal_queries_served_chart: Chart = None
+    smart_queries_served_chart: Chart = None
+    queries_by_type_chart: Chart = None
+
+    def unexpected(self) -> Iterator[str]:
+        """A bucket whose key is no date is skipped, and counted."""
+        for field in ("queries_served_chart", "normal_queries_served_chart", "smart_queries_served_chart"):
+            for key in getattr(self, field) or ():
+                if bucket_time(key) is None:
+                    yield type(self).model_fields[field].alias or field
+
+
+class ScanRecord(PascalWire):
+    """A record that a scan found."""
+
+    enums: ClassVar[Mapping[str, Mapping[int, str]]] = {"type": SCAN_RECORD_TYPE}
+
+    name: str | None = None
+    type: Integer = None
+    ttl: Integer = None
+    value: str | None = None
+    priority: Integer = None
+    weight: Integer = None
+    port: Integer = None
+    is_proxied: bool | None = None
+
+
+class DnsRecordScanJob(PascalWire):
+    """The answer of `GET /dnszone/{zoneId}/records/scan`: the latest scan."""
+
+    enums: ClassVar[Mapping[str, Mapping[int, str]]] = {"status": SCAN_STATUS}
+
+    job_id: str | None = None
+    zone_id: Integer = None
+    domain: str | None = None
+    account_id: str | None = None
+    status: Integer = None
+    created_at: Moment = None
+    completed_at: Moment = None
+    records: list[ScanRecord] | None = None
+    error: str | None = None
+
+    def unexpected(self) -> Iterator[str]:
+        """See `Wire.unexpected`; of the job and of its records."""
+        yield from super().unexpected()
+        for record in self.records or ():
+            for field in record.unexpected():
+                yield f"Records.{field}"
+
+
+STATISTICS = Operation(
+    name="dns_statistics",
+    method="GET",
+    path="/dnszone/{id}/statistics",
+    help="Query statistics of a DNS zone, of the last 30 days unless told otherwise.",
+    answer=TypeAdapter(DnsZoneStatistics),
+    parameters=(
+        Parameter("id", "path", "integer", "DNS zone id (int64)."),
+        Parameter(
+            "dateFrom", "query", "date-time", "First moment of the window; counts with dateTo only.", required=False
+        ),
+        Parameter("dateTo", "query", "date-time", "Last moment of the window.", required=False),
+    ),
+)
+
+RECORD_SCAN = Operation(
+    name="dns_record_scan",
+    method="GET",
+    path="/dnszone/{zoneId}/records/scan",
+    help="The latest record scan of a DNS zone.",
+    answer=TypeAdapter(DnsRecordScanJob),
+    items=Items(("Records",), TypeAdapter(ScanRecord).validate_python),
+    parameters=(Parameter("zoneId", "path", "integer", "DNS zone id."),),
+    # Never scanned, or no such zone: the statistics tell which.
+    absent=frozenset({404}),
+)
+
+
+async def statistics(
+    caller: Caller, zone_id: int, date_from: datetime | None = None, date_to: datetime | None = None
+) -> Answer[DnsZoneStatistics]:
+    """Query statistics of a zone.
+
+    Args:
+        caller: carries out the call.
+        zone_id: DNS zone id.
+        date_from: first moment of the window; the platform's default is 30 days ago.
+        date_to: last moment of the window; the platform's default is now.
+
+    Raises:
+        PlatformError: there is no usable answer; NotFound where the zone does not exist.
+    """
+    query: dict[str, Scalar] = {}
+    if date_from is not None:
+        query["dateFrom"] = _wire_time(date_from)
+    if date_to is not None:
+        query["dateTo"] = _wire_time(date_to)
+    return await caller.call(STATISTICS, path={"id": zone_id}, query=query)
+
+
+async def record_scan(caller: Caller, zone_id: int) -> Answer[DnsRecordScanJob | None]:
+    """The latest record scan of a zone, or None where the platform knows of none.
+
+    Raises:
+        PlatformError: there is no usable answer.
+    """
+    return await caller.find(RECORD_SCAN, path={"zoneId": zone_id})
+
+
+def _wire_time(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

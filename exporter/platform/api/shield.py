@@ -1,0 +1,260 @@
+"""Shield zones: protection settings, rate limits, access lists, guardian, bots and WAF rules."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from pydantic import TypeAdapter
+
+from exporter.platform.api.shield_models import (
+    AccessListConfiguration,
+    ApiGuardian,
+    BotCategoryAction,
+    BotDetectionConfiguration,
+    CustomAccessList,
+    CustomWafRule,
+    GuardianEndpoint,
+    PlanSegment,
+    RateLimitMetrics,
+    ShieldZone,
+    ShieldZonePage,
+)
+from exporter.platform.long_json import Items
+from exporter.platform.operation import Answer, Caller, Operation, Parameter
+from exporter.platform.wire import Each, Envelope, Unusable
+
+T = TypeVar("T")
+
+LARGEST_PAGE = 1000
+MOST_PAGES = 10_000
+
+_ZONE = Parameter("shieldZoneId", "path", "integer", "Shield zone id.")
+
+ZONES = Operation(
+    name="shield_zones",
+    method="GET",
+    path="/shield/shield-zones",
+    help="The account's shield zones, a page at a time.",
+    answer=TypeAdapter(ShieldZonePage),
+    items=Items(("data",), TypeAdapter(Each[ShieldZone]).validate_python),
+    parameters=(
+        Parameter("page", "query", "integer", "Page, from 1.", required=False),
+        Parameter("perPage", "query", "integer", "Zones a page, 1 to 1,000.", required=False),
+    ),
+    enveloped=True,
+)
+
+RATE_LIMIT = Operation(
+    name="shield_rate_limit_metrics",
+    method="GET",
+    path="/shield/metrics/rate-limit/{id}",
+    help="Breaches of a rate limit over the last 28 days.",
+    answer=TypeAdapter(Envelope[RateLimitMetrics]),
+    parameters=(Parameter("id", "path", "integer", "Rate limit id."),),
+    enveloped=True,
+)
+
+ZONE_RATE_LIMITS = Operation(
+    name="shield_zone_rate_limits",
+    method="GET",
+    path="/shield/metrics/rate-limits/{shieldZoneId}",
+    help="Breaches of every rate limit of a shield zone.",
+    answer=TypeAdapter(Envelope[list[Each[RateLimitMetrics]]]),
+    items=Items(("data",), TypeAdapter(Each[RateLimitMetrics]).validate_python),
+    parameters=(_ZONE,),
+    enveloped=True,
+    absent=frozenset({404}),
+    documented=False,
+)
+
+ACCESS_LIST = Operation(
+    name="shield_access_list",
+    method="GET",
+    path="/shield/shield-zone/{shieldZoneId}/access-lists/{id}",
+    help="A custom access list.",
+    answer=TypeAdapter(Envelope[CustomAccessList]),
+    parameters=(_ZONE, Parameter("id", "path", "integer", "Custom access list id.")),
+    enveloped=True,
+)
+
+API_GUARDIAN = Operation(
+    name="shield_api_guardian",
+    method="GET",
+    path="/shield/shield-zone/{shieldZoneId}/api-guardian",
+    help="The API guardian's configuration and endpoints.",
+    answer=TypeAdapter(Envelope[ApiGuardian]),
+    items=Items(("data", "endpoints"), TypeAdapter(GuardianEndpoint).validate_python),
+    parameters=(_ZONE,),
+    enveloped=True,
+)
+
+BOT_DETECTION = Operation(
+    name="shield_bot_detection",
+    method="GET",
+    path="/shield/shield-zone/{shieldZoneId}/bot-detection",
+    help="The bot-detection configuration.",
+    answer=TypeAdapter(Envelope[BotDetectionConfiguration]),
+    parameters=(_ZONE,),
+    enveloped=True,
+)
+
+CUSTOM_RULE = Operation(
+    name="shield_waf_custom_rule",
+    method="GET",
+    path="/shield/waf/custom-rule/{id}",
+    help="A custom WAF rule.",
+    answer=TypeAdapter(CustomWafRule),
+    parameters=(Parameter("id", "path", "integer", "Custom WAF rule id."),),
+)
+
+PLAN_SEGMENTATION = Operation(
+    name="shield_waf_plan_segmentation",
+    method="GET",
+    path="/shield/waf/rules/plan-segmentation",
+    help="WAF rules by the plan that includes them.",
+    answer=TypeAdapter(Envelope[list[PlanSegment]]),
+    items=Items(("data",), TypeAdapter(PlanSegment).validate_python),
+    enveloped=True,
+)
+
+SET_BOT_ACTION = Operation(
+    name="shield_bot_category_action",
+    method="PUT",
+    path="/shield/shield-zone/{shieldZoneId}/bot-categorization/categories/{category}",
+    help="Sets what is done with a category of bots.",
+    answer=TypeAdapter(Envelope[BotCategoryAction]),
+    parameters=(
+        _ZONE,
+        Parameter("category", "path", "integer", "Bot category, 0 to 7.", allowed=range(8)),
+        Parameter("action", "body", "integer", "0 None, 1 Block, 2 Allow.", allowed=range(3)),
+    ),
+    enveloped=True,
+    writes=True,
+)
+
+SWITCH_ACCESS_LIST = Operation(
+    name="shield_access_list_switch",
+    method="PATCH",
+    path="/shield/shield-zone/{shieldZoneId}/access-lists/configurations/{id}",
+    help="Switches an access-list configuration on or off.",
+    answer=TypeAdapter(Envelope[AccessListConfiguration]),
+    parameters=(
+        _ZONE,
+        Parameter("id", "path", "integer", "Access-list configuration id."),
+        Parameter("isEnabled", "body", "boolean", "Whether it is on."),
+    ),
+    enveloped=True,
+    writes=True,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ZoneListing:
+    """All pages of the shield-zone list together.
+
+    Attributes:
+        zones: by id, in the platform's order.
+        unusable: zones whose item did not validate: id → what is wrong with it.
+        total: the platform's own count, where it sent one.
+        complete: whether as many distinct zones came as the platform counts.
+    """
+
+    zones: Mapping[int, ShieldZone]
+    unusable: Mapping[int, str] = field(default_factory=dict)
+    total: int | None = None
+    complete: bool = False
+
+
+async def zones(caller: Caller) -> Answer[ZoneListing]:
+    """List the account's shield zones to the end, whatever page size comes back.
+
+    Raises:
+        PlatformError: a page gave no usable answer.
+    """
+    found: dict[int, ShieldZone] = {}
+    unusable: dict[int, str] = {}
+    nameless = 0
+    number = 1
+    while True:
+        answer = await caller.call(ZONES, query={"page": number, "perPage": LARGEST_PAGE})
+        page = answer.value.page
+        before = len(found) + len(unusable) + nameless
+        for item in answer.value.data or ():
+            if not isinstance(item, Unusable):
+                found[item.shield_zone_id] = item
+                continue
+            zone_id = item.integer("shieldZoneId")
+            if zone_id is None:
+                nameless += 1
+            else:
+                unusable[zone_id] = item.fault
+        seen = len(found) + len(unusable) + nameless
+        following = _next_page(number, seen, answer.value)
+        # A page that brings nothing new would be asked for for ever.
+        if following is None or seen == before or number >= MOST_PAGES:
+            break
+        number = following
+    total = page.total_count if page is not None else None
+    known = {zone_id: fault for zone_id, fault in unusable.items() if zone_id not in found}
+    listing = ZoneListing(found, known, total, complete=total is not None and len(found) + len(known) == total)
+    return Answer(listing, answer.date, answer.raw)
+
+
+def _next_page(number: int, seen: int, answer: ShieldZonePage) -> int | None:
+    page = answer.page
+    if page is None:
+        return None
+    if page.next_page is not None and page.next_page > number:
+        return page.next_page
+    if page.total_count is not None and seen < page.total_count and answer.data:
+        return number + 1
+    if page.total_pages is not None and number < page.total_pages:
+        return number + 1
+    return None
+
+
+def _open(answer: Answer[Envelope[T]]) -> Answer[T]:
+    return Answer(answer.value.opened(), answer.date, answer.raw)
+
+
+async def rate_limit(caller: Caller, rate_limit_id: int) -> Answer[RateLimitMetrics]:
+    """Breaches of a rate limit. Raises PlatformError where there is no usable answer."""
+    return _open(await caller.call(RATE_LIMIT, path={"id": rate_limit_id}))
+
+
+async def zone_rate_limits(caller: Caller, shield_zone_id: int) -> Answer[list[RateLimitMetrics] | None]:
+    """Breaches of every rate limit of a zone, `Unusable` for one that did not validate.
+
+    Returns:
+        None where the platform has no such listing.
+
+    Raises:
+        PlatformError: there is no usable answer.
+    """
+    answer = await caller.find(ZONE_RATE_LIMITS, path={"shieldZoneId": shield_zone_id})
+    return Answer(None if answer.value is None else answer.value.opened(), answer.date, answer.raw)
+
+
+async def access_list(caller: Caller, shield_zone_id: int, list_id: int) -> Answer[CustomAccessList]:
+    """A custom access list. Raises PlatformError where there is no usable answer."""
+    return _open(await caller.call(ACCESS_LIST, path={"shieldZoneId": shield_zone_id, "id": list_id}))
+
+
+async def api_guardian(caller: Caller, shield_zone_id: int) -> Answer[ApiGuardian]:
+    """The API guardian of a zone. Raises PlatformError where there is no usable answer."""
+    return _open(await caller.call(API_GUARDIAN, path={"shieldZoneId": shield_zone_id}))
+
+
+async def bot_detection(caller: Caller, shield_zone_id: int) -> Answer[BotDetectionConfiguration]:
+    """Bot detection of a zone. Raises PlatformError where there is no usable answer."""
+    return _open(await caller.call(BOT_DETECTION, path={"shieldZoneId": shield_zone_id}))
+
+
+async def custom_rule(caller: Caller, rule_id: int) -> Answer[CustomWafRule]:
+    """A custom WAF rule. Raises PlatformError where there is no usable answer."""
+    return await caller.call(CUSTOM_RULE, path={"id": rule_id})
+
+
+async def plan_segmentation(caller: Caller) -> Answer[list[PlanSegment]]:
+    """WAF rules by plan. Raises PlatformError where there is no usable answer."""
+    return _open(await caller.call(PLAN_SEGMENTATION))

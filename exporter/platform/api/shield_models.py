@@ -1,0 +1,313 @@
+"""Shield resources as they come over the wire (interface document, Resources and their fields)."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from exporter.platform.api.charts import calendar_day
+from exporter.platform.wire import CamelWire, Each, EnvelopeFault, Int64, Integer, Moment, Wire, unexpected_in
+
+PLAN: Mapping[int, str] = {0: "basic", 1: "advanced", 2: "business", 3: "enterprise"}
+EXECUTION_MODE: Mapping[int, str] = {0: "log", 1: "block"}
+DDOS_SENSITIVITY: Mapping[int, str] = {0: "off", 1: "low", 2: "medium", 3: "high", 4: "challenge"}
+BODY_LIMIT_ACTION: Mapping[int, str] = {0: "block", 1: "log", 2: "ignore"}
+BOT_SENSITIVITY: Mapping[int, str] = {0: "off", 1: "low", 2: "medium", 3: "high"}
+BOT_EXECUTION_MODE: Mapping[int, str] = {0: "log_only", 1: "challenge"}
+BOT_CATEGORY: Mapping[int, str] = {
+    0: "none", 1: "seo", 2: "ai_scraper", 3: "ai_tool", 4: "tool", 5: "ads", 6: "preview", 7: "social", 255: "system",
+}  # fmt: skip
+BOT_ACTION: Mapping[int, str] = {0: "none", 1: "block", 2: "allow"}
+
+
+class WafEngineSetting(CamelWire):
+    """One setting of the WAF engine."""
+
+    name: str | None = None
+    value_encoded: str | None = None
+
+
+class ShieldZone(CamelWire):
+    """An item of the shield-zone list."""
+
+    enums: ClassVar[Mapping[str, Mapping[int, str]]] = {
+        "plan_type": PLAN,
+        "waf_execution_mode": EXECUTION_MODE,
+        "ddos_execution_mode": EXECUTION_MODE,
+        "ddos_shield_sensitivity": DDOS_SENSITIVITY,
+        "waf_request_body_limit_action": BODY_LIMIT_ACTION,
+        "waf_response_body_limit_action": BODY_LIMIT_ACTION,
+    }
+
+    shield_zone_id: Int64
+    pull_zone_id: Integer = None
+    learning_mode: bool | None = None
+    learning_mode_until: Moment = None
+    waf_enabled: bool | None = None
+    waf_execution_mode: Integer = None
+    waf_disabled_rules: list[str] | None = None
+    waf_log_only_rules: list[str] | None = None
+    waf_custom_rule_order: list[int] | None = None
+    waf_request_header_logging_enabled: bool | None = None
+    request_body_logging_enabled: bool | None = None
+    waf_request_ignored_headers: list[str] | None = None
+    waf_realtime_threat_intelligence_enabled: bool | None = None
+    waf_profile_id: Integer = None
+    waf_engine_config: list[WafEngineSetting] | None = None
+    waf_request_body_limit_action: Integer = None
+    waf_response_body_limit_action: Integer = None
+    rate_limit_rules_limit: Integer = None
+    custom_waf_rules_limit: Integer = None
+    plan_type: Integer = None
+    ddos_shield_sensitivity: Integer = Field(None, alias="dDoSShieldSensitivity")
+    ddos_execution_mode: Integer = Field(None, alias="dDoSExecutionMode")
+    ddos_challenge_window: Integer = Field(None, alias="dDoSChallengeWindow")
+    whitelabel_response_pages: bool | None = None
+
+
+class Page(CamelWire):
+    """Where a page stands in the shield-zone list."""
+
+    total_count: Integer = None
+    total_pages: Integer = None
+    current_page: Integer = None
+    next_page: Integer = None
+    page_size: Integer = None
+
+
+class ShieldZonePage(CamelWire):
+    """One page of the shield-zone list; its items stand or fall one by one."""
+
+    data: list[Each[ShieldZone]] | None = None
+    page: Page | None = None
+    error: EnvelopeFault | None = None
+    status_code: Integer = None
+
+    def is_empty(self) -> bool:
+        """Whether a page without a list says that there is nothing to be listed."""
+        return self.page is not None and self.page.total_count == 0
+
+    def unexpected(self) -> Iterator[str]:
+        """See `Wire.unexpected`; of each zone."""
+        return unexpected_in(self.data)
+
+
+class BreachCounts(CamelWire):
+    """Breaches by what was done about them."""
+
+    total_breaches: Integer = None
+    logged_breaches: Integer = None
+    challenged_breaches: Integer = None
+    blocked_breaches: Integer = None
+
+
+class RateLimitMetrics(CamelWire):
+    """Breaches of one rate limit: a rolling 28-day overview, and the days that it is made of."""
+
+    ratelimit_id: Integer = None
+    overview: BreachCounts | None = None
+    days: dict[str, BreachCounts | float | None] | None = Field(None, alias="ratelimitOverviewPastTwentyEightDays")
+
+    def unexpected(self) -> Iterator[str]:
+        """A day whose key is no date is skipped, and counted."""
+        for key in self.days or ():
+            if calendar_day(key) is None:
+                yield "ratelimitOverviewPastTwentyEightDays"
+
+
+class AccessListConfiguration(CamelWire):
+    """What the access-list switch returns."""
+
+    is_enabled: bool | None = None
+
+
+class CustomAccessList(CamelWire):
+    """A custom access list."""
+
+    id: Integer = None
+    name: str | None = None
+    description: str | None = None
+    content: str | None = None
+    checksum: str | None = None
+    entry_count: Integer = None
+    last_modified: Moment = None
+
+
+class GuardianConfiguration(CamelWire):
+    """The API guardian's configuration and limits."""
+
+    shield_zone_id: Integer = None
+    is_enabled: bool | None = None
+    title: str | None = None
+    version: str | None = None
+    max_endpoints: Integer = None
+    max_fields_per_type: Integer = None
+    max_nesting_depth: Integer = None
+    max_total_schema_nodes: Integer = None
+    max_total_regex_length: Integer = None
+    created_at: Moment = None
+    updated_at: Moment = None
+
+
+class AuthScheme(CamelWire):
+    """How a guarded endpoint is authenticated."""
+
+    scheme_name: str | None = None
+    credential_name: str | None = None
+    http_scheme: str | None = None
+
+
+class ParameterNames(Wire):
+    """Parameter names by where they stand in a request."""
+
+    path: list[str] | None = Field(None, alias="Path")
+    query: list[str] | None = Field(None, alias="Query")
+    header: list[str] | None = Field(None, alias="Header")
+    cookie: list[str] | None = Field(None, alias="Cookie")
+
+
+class GuardianEndpoint(CamelWire):
+    """An endpoint that the API guardian knows."""
+
+    api_guardian_endpoint_id: Integer = None
+    shield_zone_id: Integer = None
+    request_method: str | None = None
+    request_path: str | None = None
+    validate_request_body_schema: bool | None = None
+    validate_response_body_schema: bool | None = None
+    validate_authorization: bool | None = None
+    is_enabled: bool | None = None
+    auth_schemes: list[AuthScheme] | None = None
+    request_body_schema_yaml: str | None = None
+    response_body_schemas_yaml: dict[str, Any] | None = None
+    available_parameters: ParameterNames | None = None
+    injection_detection_parameters: ParameterNames | None = None
+    detect_parameter_xss: bool | None = None
+    detect_parameter_sqli: bool | None = None
+    rate_limiting_enabled: bool | None = None
+    rate_limiting_request_count: Integer = None
+    created_at: Moment = None
+    updated_at: Moment = None
+
+
+class ApiGuardian(CamelWire):
+    """The API guardian of a shield zone."""
+
+    configuration: GuardianConfiguration | None = None
+    endpoints: list[GuardianEndpoint] | None = None
+
+
+class BotSignal(CamelWire):
+    """One of the signals of bot detection."""
+
+    enums: ClassVar[Mapping[str, Mapping[int, str]]] = {"sensitivity": BOT_SENSITIVITY, "aggression": BOT_SENSITIVITY}
+
+    sensitivity: Integer = None
+    aggression: Integer = None
+    complex_enabled: bool | None = None
+
+
+class BotDetectionConfiguration(CamelWire):
+    """Bot detection of a shield zone."""
+
+    enums: ClassVar[Mapping[str, Mapping[int, str]]] = {"execution_mode": BOT_EXECUTION_MODE}
+
+    request_integrity: BotSignal | None = None
+    ip_address: BotSignal | None = None
+    browser_fingerprint: BotSignal | None = None
+    execution_mode: Integer = None
+    shield_zone_id: Integer = None
+
+    def unexpected(self) -> Iterator[str]:
+        """See `Wire.unexpected`; of the configuration and of its signals."""
+        yield from super().unexpected()
+        for name in ("request_integrity", "ip_address", "browser_fingerprint"):
+            signal: BotSignal | None = getattr(self, name)
+            for field in signal.unexpected() if signal is not None else ():
+                yield f"{type(self).model_fields[name].alias}.{field}"
+
+
+class BotCategoryAction(CamelWire):
+    """What is done with a category of bots."""
+
+    enums: ClassVar[Mapping[str, Mapping[int, str]]] = {"category": BOT_CATEGORY, "action": BOT_ACTION}
+
+    category: Integer = None
+    action: Integer = None
+
+
+# The documented keys of `variableTypes`.
+VariableTypes = dict[str, str | None]
+
+
+class ChainedCondition(CamelWire):
+    """A condition chained to a custom WAF rule's first one."""
+
+    variable_types: VariableTypes | None = None
+    value: str | None = None
+    is_negated: bool | None = None
+    is_regex_variable: bool | None = None
+
+
+class RuleConfiguration(CamelWire):
+    """What a custom WAF rule looks at."""
+
+    variable_types: VariableTypes | None = None
+    transformation_types: list[Any] | None = None
+    value: str | None = None
+    is_negated: bool | None = None
+    is_regex_variable: bool | None = None
+    chained_rule_conditions: list[ChainedCondition] | None = None
+
+
+class CustomWafRule(CamelWire):
+    """A custom WAF rule, which the platform returns unwrapped."""
+
+    id: Integer = None
+    shield_zone_id: Integer = None
+    user_id: str | None = None
+    rule_name: str | None = None
+    rule_description: str | None = None
+    rule_json: str | None = None
+    rule_configuration: RuleConfiguration | None = None
+    error_response: EnvelopeFault | None = None
+
+    def failure(self) -> EnvelopeFault | None:
+        """See `Wire.failure`."""
+        return self.error_response if self.error_response is not None and self.error_response.is_failure() else None
+
+
+class GroupedRule(CamelWire):
+    """A rule of a rule group."""
+
+    rule_id: str | None = None
+    description: str | None = None
+
+
+class RuleGroup(CamelWire):
+    """A group of rules of a rule set."""
+
+    id: Integer = None
+    name: str | None = None
+    code: str | None = None
+    file_name: str | None = None
+    main_group: str | None = None
+    ruleset: str | None = None
+    description: str | None = None
+    rules: list[GroupedRule] | None = None
+
+
+class RuleSet(CamelWire):
+    """A rule set of a plan."""
+
+    name: str | None = None
+    ruleset: str | None = None
+    rule_groups: list[RuleGroup] | None = None
+
+
+class PlanSegment(CamelWire):
+    """The rules that come with a plan."""
+
+    plan_value: Integer = None
+    plan_name: str | None = None
+    rules: list[RuleSet] | None = None

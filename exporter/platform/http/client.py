@@ -1,0 +1,354 @@
+"""The client of one account: every call to its platform goes through here, and only through here."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, TypeVar
+from urllib.parse import quote, urlsplit
+
+import httpx
+
+from exporter.cooperative import Turns
+from exporter.platform.errors import (
+    Deadline,
+    NotAvailable,
+    NotJson,
+    PlatformError,
+    RateLimited,
+    ServerError,
+    TransportError,
+    Unauthorized,
+)
+from exporter.platform.http import responses
+from exporter.platform.http.body import Content, read_body
+from exporter.platform.http.credential import Credential
+from exporter.platform.http.observer import Observer
+from exporter.platform.http.rate_limiter import Budget, Paused
+from exporter.platform.http.retry import Retry, http_date, retry_after_seconds
+from exporter.platform.http.transport import CAUGHT, translate
+from exporter.platform.operation import Answer, Operation, Scalar
+from exporter.platform.wire import Wire, unexpected_in
+
+T = TypeVar("T")
+
+CONNECT_SHARE = 0.5
+# What a poll sits out, seconds, however many others do. Longer ones, asked for by Retry-After, may keep only half of an
+# account's workers: where many targets are told to wait, the others must still be polled.
+SHORT_REST = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """The clocks that a client lives by, injected so that tests turn them.
+
+    Attributes:
+        turns: where long answers wait to be parsed; clients that run on one event loop share it.
+    """
+
+    monotonic: Callable[[], float]
+    sleep: Callable[[float], Awaitable[None]]
+    now: Callable[[], datetime]
+    turns: Turns = field(default_factory=Turns)
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """An answer as it came, with its body decoded."""
+
+    status: int
+    headers: httpx.Headers
+    content: Content
+
+    @property
+    def is_success(self) -> bool:
+        """Whether the status says that all went well."""
+        return httpx.codes.is_success(self.status)
+
+
+class Client:
+    """Carries out operations for one account, within its budget.
+
+    Args:
+        base_url: the management API, or a database's endpoint.
+        credential: how calls are authenticated.
+        transport: see `exporter.platform.transport.build_transport`.
+        budget: what the account may be asked for.
+        retry: when a read is tried again.
+        timeout: the deadline of a whole attempt, in seconds; a retry's is shorter where its call is of no use after a
+            moment that comes before.
+        observer: hears of every attempt.
+        timing: the clocks.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        credential: Credential,
+        *,
+        transport: httpx.AsyncBaseTransport,
+        budget: Budget,
+        retry: Retry,
+        timeout: float,
+        observer: Observer,
+        timing: Timing,
+    ) -> None:
+        self.budget = budget
+        self._base = base_url.rstrip("/")
+        self._host = urlsplit(base_url).netloc.rpartition("@")[2]
+        self.credential = credential
+        self._transport = transport
+        self._retry = retry
+        self._timeout = timeout
+        self._observer = observer
+        self._timing = timing
+        # Calls that sit out a wait before they are tried again.
+        self._resting = 0
+        self._timeouts = {"connect": timeout * CONNECT_SHARE, "read": None, "write": None, "pool": None}
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._transport.aclose()
+
+    def until(self, moment: float) -> "BoundClient":
+        """The same client for calls that are of no use after `moment` on the monotonic clock."""
+        return BoundClient(self, moment)
+
+    async def call(
+        self,
+        operation: Operation[T],
+        *,
+        path: Mapping[str, Scalar] | None = None,
+        query: Mapping[str, Scalar] | None = None,
+        body: Mapping[str, Any] | None = None,
+    ) -> Answer[T]:
+        """See `exporter.platform.operation.Caller`."""
+        return await self.carry_out(operation, path, query, body, None)
+
+    async def find(
+        self,
+        operation: Operation[T],
+        *,
+        path: Mapping[str, Scalar] | None = None,
+        query: Mapping[str, Scalar] | None = None,
+        body: Mapping[str, Any] | None = None,
+    ) -> Answer[T | None]:
+        """See `exporter.platform.operation.Caller`."""
+        return await self.carry_out(operation, path, query, body, None)
+
+    def request(
+        self,
+        operation: Operation[T],
+        path: Mapping[str, Scalar] | None = None,
+        query: Mapping[str, Scalar] | None = None,
+        body: Mapping[str, Any] | None = None,
+    ) -> httpx.Request:
+        """The request of an operation, without its credential.
+
+        Raises:
+            KeyError: a parameter of the path is missing.
+        """
+        # Whatever is no GET takes a JSON object.
+        if body is None and operation.method != "GET":
+            body = {}
+        filled = operation.path
+        if path or "{" in filled:
+            filled = filled.format_map({name: quote(_text(value), safe="") for name, value in (path or {}).items()})
+        return httpx.Request(
+            operation.method,
+            self._base + filled,
+            params={name: _text(value) for name, value in query.items()} if query else None,
+            headers={"Accept": "application/json", "Accept-Encoding": "gzip", "User-Agent": "edge-exporter"}
+            | ({"Content-Type": "application/json"} if body is not None else {}),
+            content=json.dumps(body, separators=(",", ":")).encode() if body is not None else None,
+            extensions={"timeout": self._timeouts},
+        )
+
+    async def carry_out(
+        self,
+        operation: Operation[T],
+        path: Mapping[str, Scalar] | None,
+        query: Mapping[str, Scalar] | None,
+        body: Mapping[str, Any] | None,
+        until: float | None,
+    ) -> Answer[Any]:
+        """Carry out an operation, retrying a read, until the moment `until` on the monotonic clock.
+
+        Raises:
+            PlatformError: there is no usable answer.
+        """
+        request = self.request(operation, path, query, body)
+        secret = self.credential.read()
+        name, value = self.credential.header(secret)
+        request.headers[name] = value
+        attempt = 1
+        while True:
+            # A first attempt has its time, whenever it begins; a retry ends before the next poll is due.
+            ends = until if attempt > 1 else None
+            try:
+                answer = _without(await self._attempt(operation, request, until, ends), secret)
+                self.credential.accept()
+                return answer
+            except PlatformError as error:
+                if isinstance(error, Unauthorized):
+                    self.credential.refuse(secret)
+                for text in (secret, *_secrets(operation, body)):
+                    error.redact(text)
+                if not error.retryable or operation.writes or attempt >= self._retry.attempts:
+                    raise
+                wait = self._retry.wait(attempt, error.retry_after)
+                if wait > self._retry.patience or (until is not None and not self._can_rest(wait, until)):
+                    raise
+            self._observer.retried(operation.name)
+            attempt += 1
+            self._resting += 1
+            try:
+                await self._timing.sleep(wait)
+            finally:
+                self._resting -= 1
+
+    def _can_rest(self, wait: float, until: float) -> bool:
+        """Whether a poll may sit out a wait: a retry must have time left, and polls of other targets their workers."""
+        if self._timing.monotonic() + wait + self._retry.shortest > until:
+            return False
+        return wait <= SHORT_REST or self._resting < self.budget.max_in_flight // 2
+
+    async def _attempt(
+        self, operation: Operation[T], request: httpx.Request, until: float | None, ends: float | None
+    ) -> Answer[Any]:
+        resource = request.url.path
+        try:
+            permit = await self.budget.acquire(resource, until)
+        except Paused as paused:
+            raise RateLimited(str(paused), status=429, retry_after=paused.seconds) from None
+        limited = answered = False
+        wait: float | None = None
+        try:
+            answer = await self._exchange(operation, request, ends)
+            answered = True
+            return answer
+        except RateLimited as error:
+            limited, wait = True, error.retry_after
+            raise
+        except PlatformError as error:
+            # A refusal, or an answer that cannot be used, tells as well as a good one that there is no limit.
+            answered = not isinstance(error, TransportError | ServerError)
+            raise
+        finally:
+            self.budget.release(permit, limited=limited, answered=answered, wait=wait)
+
+    async def _exchange(self, operation: Operation[T], request: httpx.Request, ends: float | None) -> Answer[Any]:
+        began = self._timing.monotonic()
+        deadline = self._timeout
+        if ends is not None:
+            deadline = min(deadline, max(self._retry.shortest, ends - began))
+        code = "none"
+        try:
+            received = await self._send(operation, request, deadline)
+            code = str(received.status)
+            answer = self._understand(operation, received)
+        except PlatformError as error:
+            # That a zone has not got a resource is an answer, and no failure.
+            reason = None if isinstance(error, NotAvailable) else error.reason
+            code = str(error.status) if code == "none" and error.status else code
+            self._observer.attempted(operation.name, code, self._timing.monotonic() - began, reason)
+            raise
+        self._observer.attempted(operation.name, code, self._timing.monotonic() - began, None)
+        return answer
+
+    async def _send(self, operation: Operation[T], request: httpx.Request, deadline: float) -> Received:
+        """Send a request and read its answer, within so many seconds."""
+        came: httpx.Response | None = None
+        content = Content(b"")
+        try:
+            async with asyncio.timeout(deadline):
+                came = await self._transport.handle_async_request(request)
+                try:
+                    content = await read_body(came, operation.items, self._timing.turns)
+                finally:
+                    await came.aclose()
+        except (TimeoutError, NotJson, *CAUGHT) as error:
+            # A status that is no success says enough without its body.
+            if came is None or came.is_success:
+                raise self._fault(error, came, deadline) from None
+        return Received(came.status_code, came.headers, content)
+
+    def _fault(self, error: Exception, came: httpx.Response | None, deadline: float) -> PlatformError:
+        # Without its cause: aiohttp's errors hold the request, and with it the key.
+        if isinstance(error, TimeoutError):
+            late = "no answer" if came is None else "the body did not end"
+            fault: PlatformError = Deadline(f"{late} within {deadline:.3g} s ({self._host})")
+        else:
+            fault = error if isinstance(error, PlatformError) else translate(error, self._host)
+        fault.status = came.status_code if came is not None else 0
+        return fault
+
+    def _understand(self, operation: Operation[T], received: Received) -> Answer[Any]:
+        status, headers, raw = received.status, received.headers, received.content.raw
+        date = http_date(headers.get("date"))
+        if status in operation.absent:
+            return Answer(None, date, raw)
+        if not received.is_success:
+            wait = retry_after_seconds(headers.get("retry-after"), date or self._timing.now())
+            raise responses.status_error(status, raw, wait)
+        value: Any = responses.payload(operation, raw, status, received.content.parsed)
+        for name in unexpected_in(value):
+            self._observer.unexpected(operation.name, name)
+        return Answer(value, date, raw)
+
+
+class BoundClient:
+    """A client whose calls are of no use after a moment; see `Client.until`.
+
+    Attributes:
+        calls: how many calls were made through it, retries not counted.
+    """
+
+    __slots__ = ("_client", "_moment", "calls")
+
+    def __init__(self, client: Client, moment: float) -> None:
+        self._client = client
+        self._moment = moment
+        self.calls = 0
+
+    async def call(
+        self,
+        operation: Operation[T],
+        *,
+        path: Mapping[str, Scalar] | None = None,
+        query: Mapping[str, Scalar] | None = None,
+        body: Mapping[str, Any] | None = None,
+    ) -> Answer[T]:
+        """See `exporter.platform.operation.Caller`."""
+        self.calls += 1
+        return await self._client.carry_out(operation, path, query, body, self._moment)
+
+    async def find(
+        self,
+        operation: Operation[T],
+        *,
+        path: Mapping[str, Scalar] | None = None,
+        query: Mapping[str, Scalar] | None = None,
+        body: Mapping[str, Any] | None = None,
+    ) -> Answer[T | None]:
+        """See `exporter.platform.operation.Caller`."""
+        self.calls += 1
+        return await self._client.carry_out(operation, path, query, body, self._moment)
+
+
+def _text(value: Scalar) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def _without(answer: Answer[Any], secret: str) -> Answer[Any]:
+    """A good answer without the secret in what it tells of failures, as the database's answers do."""
+    clean = answer.value.without(secret) if isinstance(answer.value, Wire) else answer.value
+    return answer if clean is answer.value else replace(answer, value=clean)
+
+
+def _secrets(operation: Operation[Any], body: Mapping[str, Any] | None) -> list[str]:
+    """The secrets in a request's body."""
+    return [str(body[it.name]) for it in operation.parameters if it.secret and body is not None and it.name in body]

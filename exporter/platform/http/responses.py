@@ -1,0 +1,201 @@
+"""Reading what came back: the payload of a success, or the failure that a body tells of."""
+
+import json
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from exporter.platform.errors import (
+    EnvelopeError,
+    NotAvailable,
+    NotJson,
+    PlatformError,
+    StatusError,
+    WrongShape,
+    error_for_status,
+    one_line,
+)
+from exporter.platform.http.body import Content
+from exporter.platform.long_json import LongJson, without_surrogates
+from exporter.platform.operation import Operation
+from exporter.platform.wire import EnvelopeFault, Wire, describe
+
+T = TypeVar("T")
+
+# Error keys of a resource that this zone has not got: the plan lacks it, or nobody set it up.
+_PLAN_KEY = "invalid_plan_type"
+_UNCONFIGURED_KEY = "no_configuration"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What an error body says, whichever of the documented shapes it has (interface document, Errors)."""
+
+    message: str = ""
+    key: str = ""
+    fields: tuple[tuple[str, str], ...] = ()
+
+
+def failure_in(raw: bytes) -> Failure:
+    """Read an error body: problem details, a script error, an envelope, status only, text, or nothing."""
+    try:
+        body = json.loads(raw)
+    except (ValueError, RecursionError):
+        return Failure(message=_plain_text(raw))
+    return _failure_of(body)
+
+
+def _failure_of(body: object) -> Failure:
+    """What a parsed body says of a failure."""
+    if not isinstance(body, dict):
+        return Failure()
+    inner = body.get("error")
+    if isinstance(inner, dict):
+        body = {**body, **inner}
+    listed = body.get("errors")
+    fields = tuple(
+        (one_line(_string(item, "field")), one_line(_string(item, "message")))
+        for item in (listed[:20] if isinstance(listed, list) else [])
+        if isinstance(item, dict)
+    )
+    script_field = _string(body, "Field")
+    if script_field:
+        fields = ((one_line(script_field), one_line(_string(body, "Message"))), *fields)
+    parts = [_string(body, name) for name in ("message", "Message", "title", "detail")]
+    if isinstance(inner, str):
+        parts.append(inner)
+    parts.extend(f"{field}: {message}" for field, message in fields if field and message not in parts)
+    return Failure(
+        message=one_line(". ".join(dict.fromkeys(part for part in parts if part)).replace(".. ", ". ")),
+        key=_string(body, "errorKey") or _string(body, "ErrorKey"),
+        fields=fields,
+    )
+
+
+def _string(body: dict[str, Any], name: str) -> str:
+    value = body.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _plain_text(raw: bytes) -> str:
+    text = raw[:1000].decode("utf-8", "replace").strip()
+    return "" if text.startswith("<") else one_line(text)
+
+
+def status_error(status: int, raw: bytes, retry_after: float | None) -> StatusError:
+    """The error that stands for a status which is no success, with what its body says."""
+    failure = failure_in(raw)
+    said = f": {failure.message}" if failure.message else ""
+    return error_for_status(status)(
+        f"the platform answered {status}{said}",
+        status=status,
+        error_key=failure.key,
+        retry_after=retry_after,
+        fields=failure.fields,
+    )
+
+
+def payload(operation: Operation[T], raw: bytes, status: int, parsed: LongJson | None = None) -> T:
+    """The payload of a success status.
+
+    Args:
+        operation: what was asked for.
+        raw: the body.
+        status: the HTTP status.
+        parsed: the document, where the body was parsed while it arrived.
+
+    Raises:
+        NotJson, WrongShape: the body cannot be used.
+        EnvelopeError, NotAvailable, StatusError: the body tells of a failure.
+    """
+    content = Content(raw, parsed)
+    if parsed is None and not raw.strip():
+        raise NotJson(f"the platform answered {status} with an empty body", status=status)
+    try:
+        value = _parse(operation.answer, content)
+    except ValidationError as error:
+        raise _why_unparsed(error, content, status) from None
+    if operation.enveloped:
+        _check_envelope(value, status)
+    elif isinstance(value, Wire):
+        if not value.model_fields_set:
+            fault = WrongShape("the body has none of the documented fields", status=status)
+            raise _told_failure(content, status) or fault
+        fault_object = value.failure()
+        if fault_object is not None:
+            raise _refusal(
+                fault_object.status_code or 0, fault_object.message or "", fault_object.error_key or "", status
+            )
+    return value
+
+
+def _parse(adapter: TypeAdapter[T], content: Content) -> T:
+    if content.parsed is not None:
+        return adapter.validate_python(content.document)
+    raw = content.raw
+    try:
+        return adapter.validate_json(raw)
+    except ValidationError as error:
+        if not _is_no_json(error):
+            raise
+        # Text that is not UTF-8, and escapes that name half a character, spoil one name and not the whole answer.
+        try:
+            mended = json.dumps(without_surrogates(json.loads(raw.decode("utf-8-sig", "replace"))))
+        except (ValueError, RecursionError):
+            raise error from None
+        return adapter.validate_json(mended)
+
+
+def _is_no_json(error: ValidationError) -> bool:
+    # It is the only fault then; the list of all of them is long where each of many items is wrong.
+    return error.error_count() == 1 and error.errors(include_input=False)[0]["type"] == "json_invalid"
+
+
+def _why_unparsed(error: ValidationError, content: Content, status: int) -> PlatformError:
+    if _is_no_json(error):
+        looks = "HTML" if content.raw.lstrip()[:1] == b"<" else "not whole JSON"
+        return NotJson(f"the platform answered {status} with a body that is {looks}", status=status)
+    told = _told_failure(content, status)
+    return told or WrongShape(f"the body has another shape than documented: {describe(error)}", status=status)
+
+
+def _told_failure(content: Content, status: int) -> PlatformError | None:
+    """The failure in a body that has not the payload's shape: an envelope, or a status of its own."""
+    body = content.document
+    if content.parsed is None:
+        try:
+            body = json.loads(content.raw)
+        except (ValueError, RecursionError):
+            return None
+    failure = _failure_of(body)
+    told = body.get("statusCode") if isinstance(body, dict) else None
+    if isinstance(told, int) and told >= 400:  # noqa: PLR2004
+        return _refusal(told, failure.message, failure.key, status)
+    if failure.key or (isinstance(body, dict) and body.get("success") is False and failure.message):
+        return _refusal(0, failure.message, failure.key, status)
+    return None
+
+
+def _check_envelope(envelope: Any, status: int) -> None:  # noqa: ANN401
+    fault: EnvelopeFault | None = envelope.error
+    if fault is not None and fault.is_failure():
+        raise _refusal(fault.status_code or 0, fault.message or "", fault.error_key or "", status)
+    if envelope.data is None:
+        told = envelope.status_code or (fault.status_code if fault is not None else 0) or 0
+        if told >= 400:  # noqa: PLR2004
+            raise _refusal(told, "", "", status)
+        if envelope.is_empty():
+            return
+        raise WrongShape(f"the platform answered {status} with neither data nor an error", status=status)
+
+
+def _refusal(told: int, message: str, key: str, status: int) -> PlatformError:
+    words = f"the platform answered {status} with a failure: {message or key or f'status {told}'}"
+    if told in (401, 403, 429):
+        return error_for_status(told)(words, status=told, error_key=key)
+    # A 404 of its own is how the platform says that a target is gone; one in an envelope is no such word.
+    if not key and not message and told and told != 404:  # noqa: PLR2004
+        return error_for_status(told)(words, status=told)
+    unavailable = key.startswith(_PLAN_KEY) or key.endswith(_UNCONFIGURED_KEY)
+    return (NotAvailable if unavailable else EnvelopeError)(words, status=told or status, error_key=key)

@@ -1,0 +1,154 @@
+"""What becomes of a poll's outcome: counted, published, or noted as a failure; said once when it begins and ends."""
+
+from collections.abc import Callable, Collection, Iterable
+from datetime import datetime
+
+from exporter.collectors.collector import Collector, Outcome
+from exporter.counters.ledger import Entry, Ledger
+from exporter.exposition.store import Store
+from exporter.log import logger
+from exporter.metric import DayBuckets, Family
+from exporter.platform.errors import NotAvailable, NotFound, PlatformError
+from exporter.polling.failure_log import Chronicle
+from exporter.targets.registry import Registry
+from exporter.targets.target import Target
+
+# The platform's window spans a day or two more, of which the oldest may be cut off within the day.
+CHART_DAYS = 30
+
+
+class Settlement:
+    """Hands outcomes on to the ledger and the store.
+
+    Args:
+        registry: which targets there are, at the moment of publishing too.
+        store: where outcomes are published.
+        ledger: where counters are counted before that.
+        wall: unix seconds.
+        monotonic: seconds that never jump.
+        call_soon: hands a call over to the event loop, from any thread.
+
+    Attributes:
+        running: the collectors that are run.
+    """
+
+    def __init__(
+        self,
+        registry: Registry,
+        store: Store,
+        ledger: Ledger,
+        *,
+        wall: Callable[[], float],
+        monotonic: Callable[[], float],
+        call_soon: Callable[..., object],
+    ) -> None:
+        self._registry = registry
+        self._store = store
+        self._ledger = ledger
+        self._wall = wall
+        self._call_soon = call_soon
+        self._log = logger()
+        self.chronicle = Chronicle(monotonic)
+        self.running: Collection[str] = ()
+        self._unavailable: set[tuple[str, Target]] = set()
+        self._gone: set[Target] = set()
+
+    def succeeded(
+        self, collector: Collector, outcome: Outcome, now: datetime, *, lifetime: float, duration: float
+    ) -> None:
+        """Count an outcome, and publish it when what was counted is on disk.
+
+        Args:
+            collector: whose poll it was.
+            outcome: what the poll told of a target.
+            now: the platform's clock.
+            lifetime: seconds for which it may be believed.
+            duration: seconds that the poll took.
+        """
+        name, target = collector.name, outcome.target
+        if collector.owns_target:
+            self._gone.discard(target)
+        elif target in self._gone:
+            # The platform says by another call that there is no such resource: nothing is told of it.
+            outcome = Outcome(target)
+        chart = _chart(outcome)
+
+        def publish(counters: tuple[Family, ...]) -> None:
+            if not self._is_current(collector, target):
+                return
+            # Both may have come while the ledger wrote: that nobody polls it any more, and that it is gone.
+            told = Outcome(target) if target in self._gone and not collector.owns_target else outcome
+            if self._store.was_up(name, target) is False:
+                self.chronicle.recovers(_facts(name, target))
+            self._unavailable.discard((name, target))
+            self._store.succeed(name, told, counters, lifetime=lifetime, duration=duration, chart=chart)
+
+        def hand_back(counters: tuple[Family, ...]) -> None:
+            self._call_soon(publish, counters)
+
+        key = (name, target.account, target.kind, target.id)
+        # Served only when it is on disk; the ledger's thread hands it back to the loop.
+        self._ledger.record(Entry(key, target.name, self._wall(), outcome.counts, now), hand_back)
+
+    def forget_removed(self) -> None:
+        """Forget what was noted of targets that are polled no more: one that comes back is a new one."""
+        self._gone = {target for target in self._gone if self._registry.holds(target)}
+        self._unavailable = {noted for noted in self._unavailable if self._registry.holds(noted[1])}
+
+    def _is_current(self, collector: Collector, target: Target) -> bool:
+        """Whether a target is still polled: it, or its collector, may have been removed while the ledger wrote."""
+        return collector.name in self.running and (
+            self._registry.holds(target) or (target.kind != collector.polls and self._registry.admits(target))
+        )
+
+    def failed(
+        self,
+        collector: Collector,
+        outcome: Outcome,
+        error: PlatformError,
+        others: Iterable[Collector],
+        *,
+        lifetime: float,
+        duration: float,
+    ) -> None:
+        """Note a failure; what the target told before stays until it expires.
+
+        Args:
+            collector: whose poll it was.
+            outcome: the target, with the families that are to be shown all the same.
+            error: what went wrong.
+            others: the collectors that poll the same target, should the platform say that it is gone.
+            lifetime: seconds for which families that came with the failure may be believed.
+            duration: seconds that the poll took.
+        """
+        name, target = collector.name, outcome.target
+        facts = _facts(name, target)
+        if isinstance(error, NotAvailable):
+            # The zone has not got this resource: an answer like any other, said once, and without samples.
+            if (name, target) not in self._unavailable:
+                self._unavailable.add((name, target))
+                self._log.info("not available", **facts, error_key=error.error_key)
+            nothing = Outcome(target)
+            self._store.succeed(name, nothing, (), lifetime=lifetime, duration=duration, note="not available")
+            return
+        if self._store.fail(name, outcome, error.reason, str(error), lifetime=lifetime, duration=duration):
+            self.chronicle.fails(facts, error.reason, str(error))
+        if isinstance(error, NotFound):
+            self._store.clear(name, target)
+            if collector.owns_target:
+                self._gone.add(target)
+                for other in others:
+                    self._store.clear(other.name, target)
+
+
+def _facts(collector: str, target: Target) -> dict[str, str]:
+    return {"collector": collector, "account": target.account, "target": target.key, "name": target.name}
+
+
+def _chart(outcome: Outcome) -> list[float]:
+    """The counts of the last days, for a person's eyes, where the target has one plain chart of days."""
+    for count in outcome.counts:
+        for labels, source in count.sources:
+            if not labels and isinstance(source, DayBuckets):
+                return [source.days[day] for day in sorted(source.days)[-CHART_DAYS:]]
+    return []

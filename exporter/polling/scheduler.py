@@ -1,0 +1,413 @@
+"""When each target is polled, and the one boundary at which a poll's failure ends."""
+
+import asyncio
+import itertools
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+
+from apscheduler.events import EVENT_JOB_MAX_INSTANCES, EVENT_JOB_MISSED, JobExecutionEvent
+from apscheduler.schedulers.asyncio import AsyncIOScheduler
+
+from exporter.collectors.collector import Context, Outcome, Polled
+from exporter.cooperative import at_once, in_slices, unhurried
+from exporter.counters.ledger import Ledger
+from exporter.exposition.store import Store
+from exporter.log import logger
+from exporter.platform.errors import (
+    PlatformError,
+    RateLimited,
+    ServerError,
+)
+from exporter.platform.http.rate_limiter import LONGEST_HONOURED_PAUSE
+from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, Firsts, waits_for_names
+from exporter.polling.intervals import Account, Intervals, Plan
+from exporter.polling.results import Settlement
+from exporter.polling.timetable import Due, next_slot, phase
+from exporter.polling.worker_pool import Lane, Run
+from exporter.targets.registry import Change, Registry
+from exporter.targets.target import DATABASE_PREFIX, Inventory, Target, account_of
+from exporter.telemetry import Telemetry
+
+TICKS_AN_INTERVAL = 60
+SHORTEST_TICK = 0.5
+LONGEST_TICK = 5.0
+PACE_SECONDS = 1.0
+# A slot is at most so many intervals away.
+LATEST_SLOT = 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class Clocks:
+    """The clocks of the scheduler, injected so that tests turn them."""
+
+    wall: Callable[[], float]
+    monotonic: Callable[[], float]
+    utc: Callable[[], datetime]
+
+
+@dataclass(frozen=True, slots=True)
+class HandOver:
+    """What a schedule leaves to the one that takes its place on a reload.
+
+    Attributes:
+        settlement: goes on as it is.
+        discovered: accounts whose first discovery has ended. Those whose key was refused are not among them: whoever
+            reloads has mended it.
+        durations: collector → seconds of its last poll.
+        due: collector → its interval, and when each target is due; what was cut off is not among them.
+        deferred: collector and target, where the platform asked to be left alone until then.
+    """
+
+    settlement: Settlement
+    discovered: frozenset[str]
+    durations: Mapping[str, float]
+    due: Mapping[str, tuple[float, Mapping[Target, tuple[float, int]]]]
+    deferred: frozenset[tuple[str, Target]]
+
+
+class Schedule:
+    """Enqueues what is due, and polls it.
+
+    Args:
+        plans: the collectors that are run.
+        accounts: by the name that `account_of` gives.
+        registry: which targets there are.
+        store: where polls are published.
+        ledger: where counters are counted.
+        telemetry: where the program's own metrics are kept.
+        clocks: the clocks.
+        call_soon: hands a call over to the event loop, from any thread.
+        changed: told when the targets have changed.
+        left: what the schedule before this one left: a reload polls nothing before its time but what it cut off.
+    """
+
+    def __init__(
+        self,
+        plans: Iterable[Plan],
+        accounts: Mapping[str, Account],
+        *,
+        registry: Registry,
+        store: Store,
+        ledger: Ledger,
+        telemetry: Telemetry,
+        clocks: Clocks,
+        call_soon: Callable[..., object],
+        changed: Callable[[Change], None],
+        left: "HandOver | None" = None,
+    ) -> None:
+        self.plans = {plan.collector.name: plan for plan in plans}
+        self.last_tick = clocks.monotonic()
+        self.next_due: dict[str, float] = {}
+        self.durations: dict[str, float] = {}
+        self._accounts = dict(accounts)
+        self._registry = registry
+        self._telemetry = telemetry
+        self._clocks = clocks
+        self._changed = changed
+        self._log = logger()
+        self._sequence = itertools.count()
+        self._due = {name: Due() for name in self.plans}
+        self._paced = self.last_tick
+        self._settlement = (
+            Settlement(registry, store, ledger, wall=clocks.wall, monotonic=clocks.monotonic, call_soon=call_soon)
+            if left is None
+            else left.settlement
+        )
+        self._unfinished: set[tuple[str, Target]] = set()
+        # What the platform asked to be left alone, until its next poll.
+        self._deferred: set[tuple[str, Target]] = set()
+        # Collector and account → the longest stretch of the interval since it last was far shorter.
+        self._stretched: dict[tuple[str, str], float] = {}
+        self._firsts = Firsts(self._discovered_accounts, () if left is None else left.discovered)
+        self.intervals = Intervals(self.plans, self._accounts, registry.shard)
+        starts = asyncio.Lock()
+        self._lanes = {
+            name: Lane(account.pace.max_in_flight, self._run, starts) for name, account in self._accounts.items()
+        }
+        if left is not None:
+            self._inherit(left)
+        self._settlement.running = self.plans.keys()
+        self._scheduler = AsyncIOScheduler(job_defaults={"misfire_grace_time": None, "coalesce": True})
+        self._scheduler.add_listener(self._tick_lost, EVENT_JOB_MISSED | EVENT_JOB_MAX_INSTANCES)
+
+    @property
+    def accounts(self) -> Mapping[str, Account]:
+        """The accounts and databases that are polled."""
+        return self._accounts
+
+    def hand_over(self) -> "HandOver":
+        """What is left to the schedule that takes this one's place; this one has stopped."""
+        refused = {name for name, account in self._accounts.items() if account.client.credential.is_refused()}
+        due = {
+            name: (
+                self.plans[name].interval,
+                {
+                    target: when
+                    for target, when in due.known.items()
+                    if account_of(target) not in refused and (name, target) not in self._unfinished
+                },
+            )
+            for name, due in self._due.items()
+        }
+        discovered = frozenset(self._firsts.over - refused)
+        return HandOver(self._settlement, discovered, dict(self.durations), due, frozenset(self._deferred))
+
+    def _inherit(self, left: "HandOver") -> None:
+        self._settlement.forget_removed()
+        self._deferred = set(left.deferred)
+        self.durations = {name: seconds for name, seconds in left.durations.items() if name in self.plans}
+        for name, plan in self.plans.items():
+            interval, known = left.due.get(name, (0.0, {}))
+            if interval == plan.interval:
+                # Turns are counted anew, and of two entries for one moment the turn decides.
+                self._due[name].known = {target: (at, next(self._sequence)) for target, (at, _) in known.items()}
+
+    def start(self) -> None:
+        """Poll everything at once, limited by the budgets only, and go on by the intervals."""
+        for plan in self.plans.values():
+            seconds = min(LONGEST_TICK, max(SHORTEST_TICK, plan.interval / TICKS_AN_INTERVAL))
+            name = plan.collector.name
+            self._scheduler.add_job(self._tick_on_loop, "interval", seconds=seconds, args=(name,), id=name)
+        self._scheduler.start()
+        self.open()
+
+    def open(self) -> None:
+        """Set the workers to work, and enqueue the first round."""
+        self._telemetry.declare_collectors(self.plans)
+        for lane in self._lanes.values():
+            lane.start()
+        for name in self.plans:
+            self.tick(name)
+
+    async def drained(self) -> None:
+        """Wait until nothing is queued or under way."""
+        for lane in self._lanes.values():
+            await lane.drained()
+
+    async def stop(self) -> None:
+        """Stop ticking, and stop the polls that are under way."""
+        if self._scheduler.running:
+            self._scheduler.shutdown(wait=False)
+        for lane in self._lanes.values():
+            self._unfinished |= await lane.stop()
+        self._settlement.chronicle.sum_up(end=True)
+
+    def _tick_lost(self, event: JobExecutionEvent) -> None:
+        self._telemetry.missed.labels(event.job_id).inc()
+
+    async def _tick_on_loop(self, name: str) -> None:
+        """Tick. APScheduler runs a job that is no coroutine on a thread, and nothing here is made for that."""
+        await in_slices(self._ticking(name), self._clocks.monotonic)
+
+    def tick(self, name: str) -> None:
+        """Enqueue the targets of a collector that are due."""
+        at_once(self._ticking(name))
+
+    def _ticking(self, name: str) -> Generator[None, None, None]:
+        """The same, a target at a time; several of these may be under way at once."""
+        now = self._clocks.monotonic()
+        self.last_tick = now
+        plan, due = self.plans[name], self._due[name]
+        if due.version != self._registry.version:
+            yield from self._take_targets(plan, due, now)
+        undiscovered = self._firsts.missing() if name != "discovery" else set[str]()
+        waiting: list[tuple[float, int, Target]] = []
+        try:
+            for at, turn, target in due.pop(now):
+                # Its labels carry names that the account's first discovery will tell.
+                if target.account in undiscovered and waits_for_names(target):
+                    waiting.append((at, turn, target))
+                else:
+                    self._enqueue(plan, due, target, at, now)
+                yield
+        finally:
+            due.put_back(waiting)
+        earliest = due.earliest()
+        self.next_due[name] = now + plan.interval if earliest is None else earliest
+        if now - self._paced >= PACE_SECONDS:
+            self._show_pace(now)
+            yield from self._catch_up(now)
+            yield from self._greet_renewed(now)
+            self._settlement.chronicle.sum_up()
+
+    def _catch_up(self, now: float) -> Generator[None, None, None]:
+        """Bring forward what was put off by long intervals that are short again, as after a pause of the account."""
+        for plan, account in itertools.product(self.plans.values(), self._accounts):
+            mark = (plan.collector.name, account)
+            stretch, longest = self.intervals.stretch(account, plan.collector.name), self._stretched.get(mark, 1.0)
+            self._stretched[mark] = max(stretch, longest)
+            if stretch <= longest / 2:
+                self._stretched[mark] = stretch
+                yield from self._bring_forward(plan, account, now)
+
+    def _bring_forward(self, plan: Plan, account: str, now: float) -> Generator[None, None, None]:
+        name, due = plan.collector.name, self._due[plan.collector.name]
+        for target, when in list(due.known.items()):
+            yield
+            if due.known.get(target) != when:
+                continue
+            at, _ = when
+            interval = self.intervals.effective(plan, target)
+            is_late = at - now > LATEST_SLOT * interval
+            if is_late and account_of(target) == account and (name, target) not in self._deferred:
+                due.put(target, self._next_slot(plan, target, interval, now), next(self._sequence))
+
+    def _greet_renewed(self, now: float) -> Generator[None, None, None]:
+        """Poll what an account has at once where its key was refused and is another one now."""
+        for name, account in self._accounts.items():
+            if account.client.credential.is_renewed():
+                self._log.info("key has changed, polling at once", account=name)
+                self._firsts.forget(name)
+                for due in self._due.values():
+                    for target in [target for target in due.known if account_of(target) == name]:
+                        if target in due.known:
+                            due.put(target, now, next(self._sequence))
+                        yield
+
+    def _discovered_accounts(self) -> set[str]:
+        plan = self.plans.get("discovery")
+        targets = self._registry.targets("account") if plan is not None else ()
+        return {target.account for target in targets if plan is not None and plan.collector.wants(target)}
+
+    def all_discovered(self, silent: Collection[str] = ()) -> bool:
+        """Whether each account's first discovery has ended, well or not; see `Firsts.are_over`."""
+        return self._firsts.are_over(silent)
+
+    def _take_targets(self, plan: Plan, due: Due, now: float) -> Generator[None, None, None]:
+        version = self._registry.version
+        targets: dict[Target, Target] = {}
+        for target in tuple(self._registry.targets(plan.collector.polls)):
+            if plan.collector.wants(target):
+                targets[target] = target
+            yield
+        # The targets have changed meanwhile: the tick that follows each change takes them.
+        if self._registry.version != version:
+            return
+        due.version = version
+        for target in due.replace(targets):
+            if due.version != version:
+                return
+            # Another tick of the same collector may have put it meanwhile.
+            if target not in due.known:
+                due.put(target, now, next(self._sequence))
+            yield
+        yield from self.intervals.note(plan, targets)
+        self._show_pace(now)
+
+    def _enqueue(self, plan: Plan, due: Due, target: Target, at: float, now: float) -> None:
+        interval = self.intervals.effective(plan, target)
+        self._deferred.discard((plan.collector.name, target))
+        following = self._next_slot(plan, target, interval, now)
+        due.put(target, following, next(self._sequence))
+        missed = int((now - at) // interval)
+        if not self._lanes[account_of(target)].offer(Run(plan.collector, target, following)):
+            missed += 1
+        if missed:
+            self._telemetry.missed.labels(plan.collector.name).inc(missed)
+
+    def _next_slot(self, plan: Plan, target: Target, interval: float, now: float) -> float:
+        """The first of the target's own slots that is at least half an interval away."""
+        offset = phase(plan.collector.name, target, interval)
+        if target.scouted:
+            # Not all shards at once.
+            offset = (offset + self._registry.shard.index / self._registry.shard.total * interval) % interval
+        return next_slot(offset, interval, now)
+
+    def _show_pace(self, now: float) -> None:
+        self._paced = now
+        for name, account in self._accounts.items():
+            account.pace.rate = account.client.budget.effective_rate
+            if not name.startswith(DATABASE_PREFIX):
+                self._telemetry.demand.labels(name).set(self.intervals.demand(name))
+                self._telemetry.budget.labels(name).set(account.client.budget.effective_rate)
+        for name in self.plans:
+            self._telemetry.interval.labels(name).set(self.intervals.slowest(name))
+
+    async def _run(self, run: Run) -> None:
+        """Poll a target once; whatever happens stays here."""
+        began = self._clocks.monotonic()
+        try:
+            polled = await self._poll(run)
+            await self._settle(run, polled, self._clocks.monotonic() - began)
+        except Exception as error:  # noqa: BLE001 - the one boundary: a fault of ours in one poll ends with that poll
+            name, target = run.collector.name, run.target
+            self._log.error("poll broke", collector=name, target=target.key, error=repr(error), exc_info=True)
+            fault = PlatformError(f"internal error: {type(error).__name__}")
+            await self._settle(run, Polled((Outcome(target, error=fault),)), self._clocks.monotonic() - began)
+
+    async def _poll(self, run: Run) -> Polled:
+        began = self._clocks.monotonic()
+        account = self._accounts[account_of(run.target)]
+        caller = account.client.until(run.until)
+        context = Context(
+            caller,
+            self._registry,
+            self._clocks.utc(),
+            self._clocks.monotonic,
+            owns=self._registry.owns,
+            tell=partial(self._found, run.target.account),
+        )
+        try:
+            polled = await run.collector.poll(context, run.target)
+        except PlatformError as error:
+            polled = Polled((Outcome(run.target, error=error),))
+        account.pace.note(run.collector.name, caller.calls, self._clocks.monotonic() - began)
+        return polled
+
+    async def _settle(self, run: Run, polled: Polled, seconds: float) -> None:
+        self.durations[run.collector.name] = seconds
+        self._telemetry.duration.labels(run.collector.name).set(seconds)
+        plan = self.plans[run.collector.name]
+        if plan.collector.name == "discovery" and self._firsts.ended(run.target.account, polled.outcomes[0].error):
+            self._due["discovery"].put(run.target, self._clocks.monotonic() + FIRST_RETRY_SECONDS, next(self._sequence))
+        if polled.found is not None:
+            await self._found(run.target.account, polled.found)
+        now = polled.date or self._clocks.utc()
+        if run.target.scouted:
+            error = polled.outcomes[0].error
+            told = (error.reason, str(error)) if error is not None else None
+            self._settlement.chronicle.lists(run.collector.name, run.target.account, told)
+        async for outcome in unhurried(polled.outcomes, self._clocks.monotonic):
+            is_own = outcome.target == run.target
+            # Targets may have been removed while they were polled, and listings tell of some that are not ours.
+            if not (self._registry.holds(run.target) if is_own else self._registry.admits(outcome.target)):
+                continue
+            self._registry.show(outcome.target)
+            self._settle_one(plan, outcome, now, seconds)
+
+    async def _found(self, account: str, found: Inventory) -> None:
+        """Take over which resources an account has, and poll what is new."""
+        self._firsts.told(account, found)
+        change = await in_slices(self._registry.applying(account, found), self._clocks.monotonic)
+        for target in change.removed:
+            self._log.info("target removed", account=target.account, target=target.key, name=target.name)
+        if change.removed:
+            self._settlement.forget_removed()
+        self._changed(change)
+        for name in self.plans:
+            await in_slices(self._ticking(name), self._clocks.monotonic)
+
+    def _settle_one(self, plan: Plan, outcome: Outcome, now: datetime, seconds: float) -> None:
+        target, error = outcome.target, outcome.error
+        lifetime = self.intervals.lifetime(plan, target)
+        if error is None:
+            self._settlement.succeeded(plan.collector, outcome, now, lifetime=lifetime, duration=seconds)
+            return
+        others = [other.collector for other in self.plans.values() if other.collector.polls == target.kind]
+        self._settlement.failed(plan.collector, outcome, error, others, lifetime=lifetime, duration=seconds)
+        if isinstance(error, RateLimited | ServerError) and error.retry_after is not None:
+            self._defer(plan, target, min(error.retry_after, LONGEST_HONOURED_PAUSE))
+
+    def _defer(self, plan: Plan, target: Target, seconds: float) -> None:
+        """Leave a target alone for as long as the platform asked."""
+        due = self._due[plan.collector.name]
+        until = self._clocks.monotonic() + seconds
+        if target in due.known and due.known[target][0] < until:
+            due.put(target, until, next(self._sequence))
+            self._deferred.add((plan.collector.name, target))
+
+    def polls(self, collector: str, target: Target) -> bool:
+        """Whether a collector polls a target."""
+        return collector in self._due and target in self._due[collector].known

@@ -1,0 +1,87 @@
+"""The queue of one account's polls, and the fixed number of workers that drain it."""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from exporter.collectors.collector import Collector
+from exporter.targets.target import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A poll that is due.
+
+    Attributes:
+        until: when the next poll of the same target is due, on the monotonic clock.
+    """
+
+    collector: Collector
+    target: Target
+    until: float
+
+
+@dataclass(slots=True, eq=False)
+class Lane:
+    """One account's queue. Accounts share nothing, so a slow one holds up only itself.
+
+    Attributes:
+        starts: shared by the lanes of a process, whose workers begin one after another.
+        busy: what is queued or being polled: (collector, target), which is never there twice.
+    """
+
+    workers: int
+    run: Callable[[Run], Awaitable[None]]
+    starts: asyncio.Lock = field(default_factory=asyncio.Lock)
+    busy: set[tuple[str, Target]] = field(default_factory=set)
+    _queue: deque[Run] = field(default_factory=deque)
+    _filled: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(0))
+    _tasks: list[asyncio.Task[None]] = field(default_factory=list)
+    _idle: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def start(self) -> None:
+        """Set the workers to work."""
+        self._tasks = [asyncio.create_task(self._work(), name="poll") for _ in range(self.workers)]
+
+    async def stop(self) -> set[tuple[str, Target]]:
+        """Stop the workers, whatever they are at; returns what was queued or being polled."""
+        unfinished = set(self.busy)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._tasks = []
+        self._queue.clear()
+        self.busy.clear()
+        self._idle.set()
+        return unfinished
+
+    async def drained(self) -> None:
+        """Wait until nothing is queued or under way."""
+        while self.busy:
+            self._idle.clear()
+            await self._idle.wait()
+
+    def offer(self, run: Run) -> bool:
+        """Queue a poll, unless one of the same target by the same collector has not ended; returns whether it is."""
+        mark = (run.collector.name, run.target)
+        if mark in self.busy:
+            return False
+        self.busy.add(mark)
+        self._queue.append(run)
+        self._filled.release()
+        return True
+
+    async def _work(self) -> None:
+        while True:
+            await self._filled.acquire()
+            # What comes due with one tick would otherwise begin at once, and a scrape would wait for all of it.
+            async with self.starts:
+                await asyncio.sleep(0)
+            run = self._queue.popleft()
+            try:
+                await self.run(run)
+            finally:
+                self.busy.discard((run.collector.name, run.target))
+                if not self.busy:
+                    self._idle.set()

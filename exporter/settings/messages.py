@@ -1,0 +1,179 @@
+"""Validation errors in our own words: what was found, what was expected, and never a secret."""
+
+from collections.abc import Callable, Iterator, Mapping
+from types import UnionType
+from typing import Annotated, TypeGuard, Union, get_args, get_origin
+
+from pydantic import BaseModel, SecretStr, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
+
+from exporter.settings.faults import Fault, KeyPath, suggestion, written
+from exporter.settings.section import ELSEWHERE, EXPECTED, REFUSED
+
+Locate = Callable[[KeyPath], tuple[str, int | None]]
+Model = type[BaseModel]
+
+_LONGEST_SHOWN = 60
+_KIND_EXPECTED = {
+    "string_type": "text",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "dict_type": "a mapping",
+    "mapping_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+}
+_VALUE_EXPECTED = {
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_parsing_size": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "finite_number": "a number",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+}
+_BOUNDS = {
+    "greater_than": ("gt", "more than"),
+    "greater_than_equal": ("ge", "at least"),
+    "less_than": ("lt", "less than"),
+    "less_than_equal": ("le", "at most"),
+}
+
+
+def faults_of(error: ValidationError, model: Model, locate: Locate) -> Iterator[Fault]:
+    """Every fault that validating against `model` found, placed by `locate`."""
+    for details in error.errors(include_url=False):
+        path: KeyPath = tuple(step for step in details["loc"] if step != "[key]")
+        source, line = locate(path)
+        if details["type"] == ELSEWHERE:
+            context = details["ctx"]
+            source, line = context["source"], context["line"]
+        yield Fault(source, line, written(path), _message(details, path, model))
+
+
+def shown(value: object) -> str:
+    """A value as a message shows it: scalars themselves, shortened; anything larger by its kind."""
+    if isinstance(value, str):
+        return repr(value if len(value) <= _LONGEST_SHOWN else value[:_LONGEST_SHOWN] + "…")
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, int | float) else kind_of(value)
+
+
+def kind_of(value: object) -> str:
+    """What kind of thing a value is, for where the value itself may be a secret."""
+    match value:
+        case None:
+            return "nothing"
+        case Mapping():
+            return "a mapping"
+        case list() | tuple():
+            return "a list"
+        case bool() | int() | float():
+            return "a number"
+        case _:
+            return "text"
+
+
+def _message(details: ErrorDetails, path: KeyPath, model: Model) -> str:
+    kind, context, value = details["type"], details.get("ctx", {}), details["input"]
+    found = f"found {shown(value)}, " if not _is_secret(model, path) else ""
+    message = details["msg"]
+    if kind in (REFUSED, ELSEWHERE):
+        message = str(context["message"])
+    elif kind == EXPECTED:
+        message = f"{found}expected {context['message']}"
+    elif kind == "missing":
+        field = _field_at(model, path)
+        message = "missing" + (f"; expected {_lower(field.description)}" if field and field.description else "")
+    elif kind == "extra_forbidden":
+        message = _unknown(path, model)
+    elif kind in _KIND_EXPECTED:
+        message = f"found {kind_of(value)}, expected {_KIND_EXPECTED[kind]}"
+    elif kind in _VALUE_EXPECTED:
+        message = f"{found}expected {_VALUE_EXPECTED[kind]}"
+    elif kind in _BOUNDS:
+        name, words = _BOUNDS[kind]
+        message = f"{found}expected {words} {_number(context[name])}"
+    elif kind == "too_long":
+        message = f"found {context['actual_length']} items, expected at most {context['max_length']}"
+    elif kind == "literal_error":
+        choices = str(context["expected"]).replace(" or ", ", ").replace("'", "")
+        message = f"{found}expected one of {choices}"
+    return message
+
+
+def _number(limit: float) -> str:
+    return str(int(limit)) if limit == int(limit) else str(limit)
+
+
+def _lower(description: str) -> str:
+    sentence = description.rstrip(".")
+    return sentence[0].lower() + sentence[1:]
+
+
+def _unknown(path: KeyPath, model: Model) -> str:
+    """A key that nobody knows: perhaps misspelt, perhaps written one level too high."""
+    section = _annotation_at(model, path[:-1])
+    name = str(path[-1])
+    near = suggestion(name, section.model_fields) if _is_model(section) else ""
+    if not near:
+        moved = next((p for p in _paths(model) if p[-1] == name), None)
+        near = f"; did you mean '{'.'.join(moved)}'?" if moved else ""
+    return f"unknown key{near}"
+
+
+def _paths(model: Model) -> Iterator[tuple[str, ...]]:
+    for name, field in model.model_fields.items():
+        yield (name,)
+        inner = _bare(field.annotation)
+        if _is_model(inner):
+            yield from ((name, *rest) for rest in _paths(inner))
+
+
+def _is_secret(model: Model, path: KeyPath) -> bool:
+    field = _field_at(model, path)
+    if field is None:
+        return False
+    extra = field.json_schema_extra
+    return _bare(field.annotation) is SecretStr or (isinstance(extra, dict) and bool(extra.get("secret")))
+
+
+def _field_at(model: Model, path: KeyPath) -> FieldInfo | None:
+    if not path:
+        return None
+    section = _annotation_at(model, path[:-1])
+    return section.model_fields.get(str(path[-1])) if _is_model(section) else None
+
+
+def _is_model(annotation: object) -> TypeGuard[Model]:
+    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
+
+
+def _annotation_at(model: Model, path: KeyPath) -> object:
+    """The declared type of what stands at a path."""
+    annotation: object = model
+    for step in path:
+        annotation = _bare(annotation)
+        if _is_model(annotation):
+            field = annotation.model_fields.get(str(step))
+            annotation = None if field is None else field.annotation
+        else:
+            arguments = get_args(annotation)
+            annotation = arguments[0 if isinstance(step, int) else -1] if arguments else None
+    return _bare(annotation)
+
+
+def _bare(annotation: object) -> object:
+    """A declared type without its metadata, and without `| None`."""
+    while True:
+        origin = get_origin(annotation)
+        if origin is Annotated:
+            annotation = get_args(annotation)[0]
+        elif origin in (Union, UnionType):
+            annotation = next(part for part in get_args(annotation) if part is not type(None))
+        else:
+            return annotation

@@ -1,0 +1,90 @@
+"""Secrets, and the files that hold them: read when they are needed, so that a key that is renewed is found."""
+
+import re
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BeforeValidator, SecretStr
+
+from exporter.settings.section import refused
+from exporter.settings.types import Metavar, parse_path
+from exporter.settings.yaml_file import unreadable
+
+_LARGEST_FILE = 65_536
+_SHORTEST_KEY = 24
+_NO_HEADER_VALUE = re.compile(r"[^\x20-\x7e]")
+# Left over from a shell or an environment file; no platform gives out such a key.
+_QUOTED = re.compile(r"""(["']).*\1""")
+_NO_HEADER = "a line break or another character that an HTTP header cannot carry"
+
+
+class SecretFileError(Exception):
+    """A secret's file cannot be used; the message names the file, never what is in it."""
+
+    def __init__(self, path: Path, problem: str) -> None:
+        self.path = path
+        self.problem = problem
+        super().__init__(f"{path} {problem}")
+
+
+def read_secret(path: Path) -> SecretStr:
+    """The secret that a file holds, without the blanks and line breaks around it.
+
+    Raises:
+        SecretFileError: The file cannot be read, is empty, or holds what an HTTP header cannot carry or what stands in
+            quotes.
+    """
+    try:
+        with path.open("rb") as file:
+            raw = file.read(_LARGEST_FILE + 1)
+    except OSError as error:
+        raise SecretFileError(path, unreadable(error)) from None
+    if len(raw) > _LARGEST_FILE:
+        raise SecretFileError(path, "is too large to be a secret")
+    try:
+        text = raw.decode("utf-8-sig").strip()
+    except UnicodeDecodeError:
+        raise SecretFileError(path, "is not UTF-8 text") from None
+    if problem := _problem(text):
+        raise SecretFileError(path, problem)
+    return SecretStr(text)
+
+
+def _problem(text: str) -> str:
+    """Why a text cannot be sent as a secret; empty where it can."""
+    if not text:
+        return "is empty"
+    if _NO_HEADER_VALUE.search(text):
+        return f"holds {_NO_HEADER}"
+    return "holds quotes around the secret, which would be sent with it" if _QUOTED.fullmatch(text) else ""
+
+
+def parse_secret(value: object) -> SecretStr | None:
+    """A secret that is written in the configuration itself."""
+    if value is None:
+        return None
+    text = value.get_secret_value() if isinstance(value, SecretStr) else value
+    if not isinstance(text, str):
+        raise refused("expected text")
+    text = text.strip()
+    if problem := _problem(text):
+        raise refused(problem)
+    return SecretStr(text)
+
+
+def parse_secret_file(value: object) -> Path | None:
+    """The name of a file that holds a secret now."""
+    if value is None:
+        return None
+    path = parse_path(value)
+    try:
+        read_secret(path)
+    except SecretFileError as error:
+        if error.problem == "does not exist" and len(path.name) >= _SHORTEST_KEY and not path.suffix:
+            raise refused("names no file, and may be the secret itself, so it is not shown") from None
+        raise refused(str(error)) from None
+    return path
+
+
+Secret = Annotated[SecretStr | None, BeforeValidator(parse_secret)]
+SecretFile = Annotated[Path | None, BeforeValidator(parse_secret_file), Metavar("FILE")]

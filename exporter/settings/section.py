@@ -1,0 +1,91 @@
+"""The model of one part of a configuration: strict, frozen, and telling all of its faults at once."""
+
+from collections.abc import Iterator, Mapping
+from types import NoneType
+from typing import Self, get_args
+
+from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, ValidationError, model_validator
+from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
+
+from exporter.settings.faults import KeyPath
+
+EXPECTED = "expected"
+REFUSED = "refused"
+ELSEWHERE = "elsewhere"
+_OURS = frozenset({EXPECTED, REFUSED, ELSEWHERE})
+
+
+def expected(what: str) -> PydanticCustomError:
+    """The value is wrong, and is shown beside what was expected."""
+    return PydanticCustomError(EXPECTED, "expected {message}", {"message": what})
+
+
+def refused(message: str) -> PydanticCustomError:
+    """The value is wrong, and the message says all of it: the value is secret, or would not help."""
+    return PydanticCustomError(REFUSED, "{message}", {"message": message})
+
+
+def elsewhere(source: str, line: int, message: str) -> PydanticCustomError:
+    """What is wrong stands in another file, which the value names."""
+    return PydanticCustomError(ELSEWHERE, "{message}", {"message": message, "source": source, "line": line})
+
+
+def at(path: KeyPath, error: PydanticCustomError) -> InitErrorDetails:
+    """An error at a path below the section that reports it."""
+    return InitErrorDetails(type=error, loc=path, input=None)
+
+
+def peek(item: object, key: str) -> object:
+    """A value of something that may be raw data or a finished section."""
+    return item.get(key) if isinstance(item, Mapping) else getattr(item, key, None)
+
+
+def items(value: object) -> list[object]:
+    """A raw list's items; none where it is no list, which is a fault of its own."""
+    return list(value) if isinstance(value, list | tuple) else []
+
+
+class Section(BaseModel):
+    """A part of a configuration.
+
+    A key that is written without a value counts as not written, unless the key may be null. `cross_check` looks at the
+    data before it is validated, so that what is wrong between keys is told together with what is wrong in one of them.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    @classmethod
+    def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:  # noqa: ARG003 - for those who override it
+        """What is wrong between this section's keys."""
+        return iter(())
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _tell_every_fault(cls, data: object, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        if not isinstance(data, Mapping):
+            return handler(data)
+        given = {key: value for key, value in data.items() if value is not None or cls._may_be_null(key)}
+        errors: list[InitErrorDetails] = []
+        section: Self | None = None
+        try:
+            section = handler(given)
+        except ValidationError as error:
+            errors.extend(map(_again, error.errors(include_url=False)))
+        told = {error.get("loc", ()) for error in errors}
+        errors.extend(error for error in cls.cross_check(given) if error.get("loc", ()) not in told)
+        if errors or section is None:
+            raise ValidationError.from_exception_data(cls.__name__, errors, hide_input=True)
+        return section
+
+    @classmethod
+    def _may_be_null(cls, key: str) -> bool:
+        field = cls.model_fields.get(key)
+        return field is None or NoneType in get_args(field.annotation)
+
+
+def _again(error: ErrorDetails) -> InitErrorDetails:
+    """An error of an inner section, as one that can be raised together with ours."""
+    context = error.get("ctx", {})
+    kind = error["type"]
+    made = PydanticCustomError(kind, "{message}", context) if kind in _OURS else kind
+    return InitErrorDetails(type=made, loc=error["loc"], input=error["input"], ctx=context)

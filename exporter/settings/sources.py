@@ -1,0 +1,170 @@
+"""What each source sets, laid over what lies below it, with the name of the flag or variable that said so."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from exporter.settings.faults import Fault, KeyPath, suggestion, written
+from exporter.settings.flags import (
+    FIRST_ACCOUNT,
+    FIRST_DATABASE,
+    PREFIX,
+    Flag,
+    account_variables,
+    database_variables,
+    list_variables,
+)
+
+CONFIG_VARIABLE = PREFIX + "CONFIG"
+_NULL = "null"
+# What Kubernetes puts into every container for a Service called edge-exporter, or edge-exporter-something.
+_SERVICE_LINK = re.compile(
+    PREFIX + r"(?:\w+_)?(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)?)"
+)
+_PAIRS = {
+    "api_key": "api_key_file",
+    "api_key_file": "api_key",
+    "auth_token": "auth_token_file",
+    "auth_token_file": "auth_token",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """The values of one source.
+
+    Attributes:
+        data: What it sets, nested as the model is.
+        origins: For each path that it sets, the flag or variable that did.
+        faults: What is wrong with the source itself.
+    """
+
+    data: Mapping[str, object] = field(default_factory=dict)
+    origins: Mapping[KeyPath, str] = field(default_factory=dict)
+    faults: tuple[Fault, ...] = ()
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A layer while it is put together."""
+
+    data: dict[str, object] = field(default_factory=dict)
+    origins: dict[KeyPath, str] = field(default_factory=dict)
+    faults: list[Fault] = field(default_factory=list)
+
+    def put(self, path: KeyPath, value: object, origin: str) -> None:
+        """Set a value below mappings that are made as needed."""
+        inner = self.data
+        for step in path[:-1]:
+            below = inner.setdefault(str(step), {})
+            assert isinstance(below, dict)  # noqa: S101 - only leaves of the model are put, and none is below another
+            inner = below
+        inner[str(path[-1])] = value
+        self.origins[path] = origin
+
+    def finished(self) -> Layer:
+        return Layer(self.data, self.origins, tuple(self.faults))
+
+
+def flag_layer(values: Mapping[str, str], known: tuple[Flag, ...], below: Mapping[str, object]) -> Layer:
+    """What the command line sets, over the layers `below`."""
+    draft = _Draft()
+    by_name = {flag.name: flag for flag in known}
+    account: dict[str, tuple[str, str]] = {}
+    for name, text in values.items():
+        flag = by_name.get(name)
+        if flag is None:
+            draft.faults.append(Fault(name, None, "", f"unknown flag{suggestion(name, by_name)}"))
+        elif flag.path[:2] == FIRST_ACCOUNT:
+            account[str(flag.path[2])] = (text, name)
+        else:
+            draft.put(flag.path, _value(flag, text), name)
+    _lay_over_the_one(draft, below, FIRST_ACCOUNT, account, {"name": "main"})
+    return draft.finished()
+
+
+def environment_layer(environ: Mapping[str, str], known: tuple[Flag, ...], below: Mapping[str, object]) -> Layer:
+    """What the environment sets, over the layers `below`; an empty variable counts as not set."""
+    draft = _Draft()
+    by_variable = {flag.variable: flag for flag in known if flag.path[:2] != FIRST_ACCOUNT}
+    of_the_account = account_variables()
+    account: dict[str, tuple[str, str]] = {}
+    for variable, text in environ.items():
+        if not variable.startswith(PREFIX) or not text.strip() or variable == CONFIG_VARIABLE:
+            continue
+        if variable in of_the_account:
+            account[of_the_account[variable]] = (text, variable)
+        elif variable in by_variable:
+            flag = by_variable[variable]
+            draft.put(flag.path, _value(flag, text), variable)
+        elif not _SERVICE_LINK.fullmatch(variable):
+            names = (*by_variable, *of_the_account, CONFIG_VARIABLE)
+            draft.faults.append(Fault(variable, None, "", _unknown_variable(variable, names)))
+    _lay_over_the_one(draft, below, FIRST_ACCOUNT, account, {"name": "main"})
+    _attach_database(draft, environ, below)
+    return draft.finished()
+
+
+def _unknown_variable(variable: str, known: tuple[str, ...]) -> str:
+    lists = list_variables()
+    if variable in lists:
+        return f"{written(lists[variable])} holds more than one value, which only the configuration file can"
+    return f"unknown variable{suggestion(variable, known)}"
+
+
+def _value(flag: Flag, text: str) -> str | None:
+    return None if flag.nullable and text.strip() == _NULL else text
+
+
+def _lay_over_the_one(
+    draft: _Draft,
+    below: Mapping[str, object],
+    path: KeyPath,
+    values: Mapping[str, tuple[str, str]],
+    new: Mapping[str, object],
+) -> None:
+    """Lay values over the one account or database that there is, or make one where there is none."""
+    kind = str(path[0])
+    listed = below.get(kind) or []
+    if not values or not isinstance(listed, list):
+        return
+    if len(listed) > 1:
+        message = f"there are {len(listed)} {kind}, and this cannot say which it is for; set it in the file"
+        draft.faults.extend(Fault(origin, None, "", message) for _, origin in values.values())
+        return
+    one = listed[0] if listed else new
+    if not isinstance(one, Mapping):
+        return
+    replaced = {_PAIRS[key] for key in values if key in _PAIRS} - values.keys()
+    kept = {key: value for key, value in one.items() if key not in replaced}
+    draft.data[kind] = [{**kept, **{key: text for key, (text, _) in values.items()}}]
+    draft.origins.update({(*path, key): origin for key, (_, origin) in values.items()})
+
+
+def _attach_database(draft: _Draft, environ: Mapping[str, str], below: Mapping[str, object]) -> None:
+    """A database that the platform attached: one of its own, or what the one that is configured lacks."""
+    given = {
+        key: (environ[variable], variable)
+        for variable, key in database_variables().items()
+        if environ.get(variable, "").strip()
+    }
+    listed = below.get("databases") or []
+    if not given or not isinstance(listed, list) or len(listed) > 1:
+        return
+    if not listed and "url" not in given:
+        url, token = database_variables()
+        draft.faults.append(Fault(token, None, "", f"there is no database that this token could be for; set {url}"))
+        return
+    lacking = dict(_lacking(listed[0], given)) if listed and isinstance(listed[0], Mapping) else given
+    _lay_over_the_one(draft, below, FIRST_DATABASE, lacking, {"name": "default"})
+
+
+def _lacking(
+    database: Mapping[str, object], given: Mapping[str, tuple[str, str]]
+) -> Iterator[tuple[str, tuple[str, str]]]:
+    url = database.get("url")
+    has_token = any(database.get(key) is not None for key in ("auth_token", "auth_token_file"))
+    for key, value in given.items():
+        is_there = url is not None if key == "url" else has_token or "authToken=" in str(url)
+        if not is_there:
+            yield key, value

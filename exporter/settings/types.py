@@ -1,0 +1,197 @@
+"""The kinds of value that the settings speak: durations, addresses, URLs, patterns, paths and names."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+from urllib.parse import SplitResult, urlsplit, urlunsplit
+
+from pydantic import BeforeValidator, Field, PlainSerializer, PlainValidator
+
+from exporter.settings.section import expected, refused
+
+_UNITS = {"w": 604_800.0, "d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
+_DURATION = re.compile(
+    r"(?=[\d.])(?:(?P<w>\d+)w)?(?:(?P<d>\d+)d)?(?:(?P<h>\d+)h)?(?:(?P<m>\d+)m(?!s))?(?:(?P<s>\d+(?:\.\d+)?)s)?(?:(?P<ms>\d+)ms)?",
+    re.ASCII,
+)
+_SECONDS = re.compile(r"\d+(?:\.\d+)?", re.ASCII)
+_MOST_DIGITS = 15
+_HIGHEST_PORT = 65_535
+LARGEST_ID = 2**63 - 1
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_PREFIX = re.compile(r"/[A-Za-z0-9._~/-]*")
+_YEAR = 365 * 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Metavar:
+    """What stands for a value in the help text of its flag."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListenAddress:
+    """Where the exporter listens; an empty host is every address of the machine."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
+
+
+def parse_duration(text: str) -> float | None:
+    """Seconds of `10s`, `5m`, `1h30m`, `1d`, `500ms` or a plain number; None where it is none of these."""
+    text = text.strip()
+    if not text or len(text) > _MOST_DIGITS * 2:
+        return None
+    if _SECONDS.fullmatch(text):
+        return float(text)
+    match = _DURATION.fullmatch(text)
+    if match is None:
+        return None
+    return sum(float(amount) * _UNITS[unit] for unit, amount in match.groupdict().items() if amount is not None)
+
+
+def format_duration(seconds: float) -> str:
+    """Seconds as they are written in a configuration: `1h30m`."""
+    milliseconds = round(seconds * 1000)
+    text = ""
+    for unit in ("d", "h", "m", "s", "ms"):
+        amount, milliseconds = divmod(milliseconds, round(_UNITS[unit] * 1000))
+        text += f"{amount}{unit}" if amount else ""
+    return text or "0s"
+
+
+def _duration(least: float, most: float = _YEAR) -> Callable[[object], float]:
+    def validate(value: object) -> float:
+        if isinstance(value, str):
+            seconds = parse_duration(value)
+        else:
+            seconds = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+        if seconds is None:
+            raise expected("a duration such as 30s, 5m or 1h30m")
+        if not seconds >= least:
+            raise expected(f"at least {format_duration(least)}")
+        if seconds > most:
+            raise expected(f"at most {format_duration(most)}")
+        return seconds
+
+    return validate
+
+
+def _optional(validate: Callable[[object], object]) -> Callable[[object], object]:
+    return lambda value: None if value is None else validate(value)
+
+
+def parse_listen(value: object) -> ListenAddress:
+    """`host:port`, `[::1]:9877` or `:9877`."""
+    if isinstance(value, ListenAddress):
+        return value
+    what = "host:port, [::1]:9877 or :9877"
+    if not isinstance(value, str):
+        raise expected(what)
+    host, colon, port = value.strip().rpartition(":")
+    if host.startswith("[") and host.endswith("]") and ":" in host:
+        host = host[1:-1]
+    elif not colon or ":" in host or re.search(r"[\s/\[\]@]", host):
+        raise expected(what)
+    if not re.fullmatch(r"[0-9]{1,5}", port) or int(port) > _HIGHEST_PORT:
+        raise expected(f"a port from 0 to {_HIGHEST_PORT} after the ':'")
+    return ListenAddress(host, int(port))
+
+
+def split_url(value: object, schemes: dict[str, str], example: str) -> SplitResult:
+    """A URL's parts under one of the schemes, which may stand for another; refused without showing any secret in it."""
+    if not isinstance(value, str) or "://" not in value or _CONTROL.search(value) or " " in value.strip():
+        if isinstance(value, str) and ("@" in value or "?" in value):  # perhaps a password or a token
+            raise refused(f"is no URL; expected one such as {example}")
+        raise expected(f"a URL such as {example}")
+    try:
+        parts = urlsplit(value.strip())
+        host, _port = parts.hostname, parts.port
+    except ValueError:
+        raise refused(f"is no URL; expected one such as {example}") from None
+    if parts.scheme not in schemes:
+        raise refused(f"found the scheme '{parts.scheme}', expected one of {', '.join(schemes)}")
+    if not host:
+        raise refused(f"names no host; expected a URL such as {example}")
+    return parts._replace(scheme=schemes[parts.scheme])
+
+
+def parse_base_url(value: object) -> str:
+    """A platform's address, without a slash at its end."""
+    parts = split_url(value, {"https": "https", "http": "http"}, "https://api.example.net")
+    if parts.username is not None or parts.password is not None:
+        raise refused("holds a user name or a password; expected a URL without, and the key in api_key or api_key_file")
+    if parts.query or parts.fragment:
+        raise refused("holds a query or a fragment; expected a URL without")
+    return urlunsplit(parts._replace(path=parts.path.rstrip("/")))
+
+
+def parse_proxy(value: object) -> str:
+    """A proxy's address, which may hold a user name and a password."""
+    parts = split_url(value, {"http": "http", "https": "https"}, "http://proxy.example.net:3128")
+    if parts.query or parts.fragment or parts.path.strip("/"):
+        raise refused("holds more than a host and a port; expected a URL such as http://proxy.example.net:3128")
+    return urlunsplit(parts._replace(path=""))
+
+
+def parse_text(value: object) -> str:
+    """Text of one line, without blanks around it."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    if not isinstance(value, str):
+        raise expected("text")
+    text = value.strip()
+    if not text:
+        raise refused("is empty; expected text")
+    if _CONTROL.search(text):
+        raise refused("holds a line break or another control character; expected text of one line")
+    return text
+
+
+def parse_pattern(value: object) -> re.Pattern[str]:
+    """A regular expression."""
+    if isinstance(value, re.Pattern):
+        return value
+    if not isinstance(value, str) or not value:
+        raise expected("a regular expression")
+    try:
+        return re.compile(value)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise expected(f"a regular expression ({getattr(error, 'msg', 'too large')})") from None
+
+
+def parse_path(value: object) -> Path:
+    """A file's name."""
+    if isinstance(value, Path):
+        return value
+    if not isinstance(value, str) or not value.strip() or "\0" in value:
+        raise expected("a file's name")
+    return Path(value)
+
+
+def parse_route_prefix(value: object) -> str:
+    """A path that starts with a slash and ends without one, `/` alone aside."""
+    if not isinstance(value, str) or not _PREFIX.fullmatch(value) or "//" in value or "/." in value:
+        raise expected("a path such as / or /edge")
+    return value.rstrip("/") or "/"
+
+
+Text = Annotated[str, BeforeValidator(parse_text), Metavar("TEXT")]
+Identifier = Annotated[int, Field(ge=1, le=LARGEST_ID)]
+Interval = Annotated[float, BeforeValidator(_duration(1.0)), Metavar("DURATION")]
+OptionalInterval = Annotated[float | None, BeforeValidator(_optional(_duration(1.0))), Metavar("DURATION")]
+Timeout = Annotated[float, BeforeValidator(_duration(0.1, 600.0)), Metavar("DURATION")]
+Retention = Annotated[float, BeforeValidator(_duration(1.0, 100 * _YEAR)), Metavar("DURATION")]
+BaseUrl = Annotated[str, BeforeValidator(parse_base_url), Metavar("URL")]
+ProxyUrl = Annotated[str | None, BeforeValidator(_optional(parse_proxy)), Metavar("URL")]
+Pattern = Annotated[re.Pattern[str], PlainValidator(parse_pattern), PlainSerializer(lambda pattern: pattern.pattern)]
+FilePath = Annotated[Path | None, BeforeValidator(_optional(parse_path)), Metavar("FILE")]
+Listen = Annotated[ListenAddress, PlainValidator(parse_listen), PlainSerializer(str), Metavar("HOST:PORT")]
+RoutePrefix = Annotated[str, BeforeValidator(parse_route_prefix), Metavar("PATH")]

@@ -1,0 +1,246 @@
+"""A YAML file as plain data that still knows on which line each of its keys stands.
+
+Every scalar stays text as it was written (or None): the model that validates the data gives it its type. So `1.10` may
+be a version, `0123` a key and `on` a name without quotes, and a flag, a variable and the file are read alike.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from exporter.settings.faults import Fault, KeyPath, written
+
+_NULL = frozenset({"", "~", "null", "Null", "NULL"})
+_STRING_TAG = "tag:yaml.org,2002:str"
+_MERGE_KEY = "<<"
+_FILE_SUFFIX = "_file"
+_UNDERSTOOD_TAGS = frozenset(
+    f"tag:yaml.org,2002:{name}"
+    for name in ("str", "null", "bool", "int", "float", "timestamp", "map", "seq", "merge", "value")
+)
+
+# What the parser says, by how it begins, and what a person can act on.
+_WORDING = (
+    ("found character '\\t'", "a tab stands where only spaces may; indent with spaces"),
+    ("found character", "{problem}; quote the value"),
+    ("mapping values are not allowed here", "a ':' is not allowed here; quote the value, or look at the indentation"),
+    ("could not find expected ':'", "this line is no 'key: value'"),
+    ("expected <block end>", "the indentation does not fit the lines above"),
+    ("sequence entries are not allowed here", "a '- ' is not allowed here; look at the indentation"),
+    ("found unexpected end of stream", "a quoted text that starts here never ends"),
+    ("found undefined alias", "a value starts with '*' (a YAML alias) and nothing is anchored by that name; quote it"),
+    ("found duplicate anchor", "the same YAML anchor is set twice"),
+    ("found undefined tag handle", "a value starts with '!' (a YAML tag); quote it"),
+    ("expected ',' or ']'", "a list that starts with '[' does not end; expected ',' or ']'"),
+    ("expected ',' or '}'", "a mapping that starts with '{{' does not end; expected ',' or '}}'"),
+    ("but found another document", "a second YAML document starts here; expected one"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedFile:
+    """What a YAML file says.
+
+    Attributes:
+        source: The file's name as it was given.
+        data: Mappings of mappings, lists, texts and None; None where the file holds no mapping at all.
+        faults: What is wrong with the file as such, whatever it is meant to hold.
+        root: The parsed nodes, which hold the lines; None where there is nothing to hold.
+    """
+
+    source: str
+    data: dict[str, object] | None
+    faults: tuple[Fault, ...] = ()
+    root: yaml.Node | None = None
+
+    def holds(self, path: KeyPath) -> bool:
+        """Whether the file says something at this path."""
+        return self._reach(path)[0] == len(path)
+
+    def line(self, path: KeyPath) -> int | None:
+        """The line of what stands at the path, or of the nearest thing around it that is written."""
+        return self._reach(path)[1]
+
+    def _reach(self, path: KeyPath) -> tuple[int, int | None]:
+        node, line = self.root, None
+        for depth, step in enumerate(path):
+            found = None if node is None else _child(node, step)
+            if found is None:
+                return depth, line
+            node, line = found
+        return len(path), line
+
+
+def read_marked(path: Path, *, example: str, may_be_empty: bool = False) -> MarkedFile:
+    """Read a YAML file that should hold one mapping; what is wrong with it is in the result.
+
+    Args:
+        path: The file.
+        example: A key such as the file may hold, for a message.
+        may_be_empty: Whether an empty file is an empty mapping.
+    """
+    source = str(path)
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        return _refused(source, unreadable(error))
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        return _refused(source, "is not UTF-8 text", raw.count(b"\n", 0, error.start) + 1)
+    return parse_marked(text, source, example=example, may_be_empty=may_be_empty)
+
+
+def parse_marked(text: str, source: str, *, example: str, may_be_empty: bool = False) -> MarkedFile:
+    """Parse YAML text that should hold one mapping; what is wrong with it is in the result."""
+    try:
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
+        if isinstance(root, yaml.MappingNode):
+            reader = _Reader(source)
+            return MarkedFile(source, reader.read(root), tuple(reader.faults), root)
+    except yaml.MarkedYAMLError as error:
+        return _refused(source, *_syntax(error))
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        return _refused(source, "holds a control character, which YAML does not allow", line)
+    except RecursionError:
+        return _refused(source, "is nested too deeply")
+    if root is None and may_be_empty:
+        return MarkedFile(source, {})
+    return _refused(source, *_no_mapping(root, example))
+
+
+def file_names_resolved(data: Mapping[str, object], directory: Path) -> dict[str, object]:
+    """The data with every file name, which is the text of a key that ends in `_file`, made relative to a directory."""
+    return {key: _file_name_resolved(key, value, directory) for key, value in data.items()}
+
+
+def _file_name_resolved(key: str, value: object, directory: Path) -> object:
+    if key.endswith(_FILE_SUFFIX) and isinstance(value, str) and value.strip():
+        return str(directory / value)
+    if isinstance(value, dict):
+        return file_names_resolved(value, directory)
+    if isinstance(value, list):
+        return [_file_name_resolved("", item, directory) for item in value]
+    return value
+
+
+def unreadable(error: OSError) -> str:
+    """Why a file cannot be read, in our words."""
+    match error:
+        case FileNotFoundError() | NotADirectoryError():
+            return "does not exist"
+        case IsADirectoryError():
+            return "is a directory, expected a file"
+        case PermissionError():
+            return "cannot be read: permission denied"
+        case _:
+            return f"cannot be read: {(error.strerror or 'input/output error').lower()}"
+
+
+def _refused(source: str, message: str, line: int | None = None) -> MarkedFile:
+    return MarkedFile(source, None, (Fault(source, line, "", message),))
+
+
+def _no_mapping(root: yaml.Node | None, example: str) -> tuple[str, int | None]:
+    if root is None or (isinstance(root, yaml.ScalarNode) and root.value in _NULL):
+        return f"is empty; expected keys such as '{example}'", None
+    kind = "a list" if isinstance(root, yaml.SequenceNode) else "text"
+    return f"found {kind}, expected keys such as '{example}'", root.start_mark.line + 1
+
+
+def _syntax(error: yaml.MarkedYAMLError) -> tuple[str, int | None]:
+    problem = error.problem or ""
+    mark = error.problem_mark or error.context_mark
+    if problem.startswith(("found unexpected end of stream", "expected ','", "could not find expected ':'")):
+        mark = error.context_mark or mark
+    wording = next(
+        (ours for theirs, ours in _WORDING if problem.startswith(theirs)), "is not valid YAML here: {problem}"
+    )
+    return wording.format(problem=problem), None if mark is None else mark.line + 1
+
+
+def _child(node: yaml.Node, step: str | int) -> tuple[yaml.Node, int] | None:
+    """What stands under one step, with the line where a person would look for it."""
+    if isinstance(node, yaml.SequenceNode) and isinstance(step, int):
+        if step < len(node.value):
+            item = node.value[step]
+            return item, item.start_mark.line + 1
+    elif isinstance(node, yaml.MappingNode):
+        for key, value in _entries(node):
+            if isinstance(key, yaml.ScalarNode) and key.value == step:
+                return value, key.start_mark.line + 1
+    return None
+
+
+def _entries(node: yaml.MappingNode) -> Iterator[tuple[yaml.Node, yaml.Node]]:
+    """A mapping's own entries, then those that a merge key brings in."""
+    merged: list[yaml.Node] = []
+    for key, value in node.value:
+        if _is_merge(key):
+            merged.extend(value.value if isinstance(value, yaml.SequenceNode) else [value])
+        else:
+            yield key, value
+    for other in merged:
+        if isinstance(other, yaml.MappingNode) and other is not node:
+            yield from _entries(other)
+
+
+def _is_merge(key: yaml.Node) -> bool:
+    return isinstance(key, yaml.ScalarNode) and key.value == _MERGE_KEY and key.tag != _STRING_TAG
+
+
+class _Reader:
+    """Turns nodes into data, and notes what is wrong on the way."""
+
+    def __init__(self, source: str) -> None:
+        self.faults: list[Fault] = []
+        self._source = source
+        self._made: dict[int, object] = {}
+        self._open: set[int] = set()
+
+    def read(self, root: yaml.MappingNode) -> dict[str, object]:
+        """The data of the whole file."""
+        self._open.add(id(root))
+        return self._mapping(root, ())
+
+    def _value(self, node: yaml.Node, path: KeyPath) -> object:
+        if id(node) in self._made:  # an alias: the same thing again, read once
+            return self._made[id(node)]
+        if id(node) in self._open:
+            self._fault(node, path, "contains itself through a YAML alias")
+            return None
+        self._open.add(id(node))
+        if node.tag not in _UNDERSTOOD_TAGS:
+            self._fault(node, path, "starts with '!' (a YAML tag), which means nothing here; quote it")
+        made: object = None
+        if isinstance(node, yaml.MappingNode):
+            made = self._mapping(node, path)
+        elif isinstance(node, yaml.SequenceNode):
+            made = [self._value(item, (*path, place)) for place, item in enumerate(node.value)]
+        elif isinstance(node, yaml.ScalarNode) and not (node.style is None and node.value in _NULL):
+            made = node.value
+        self._open.discard(id(node))
+        self._made[id(node)] = made
+        return made
+
+    def _mapping(self, node: yaml.MappingNode, path: KeyPath) -> dict[str, object]:
+        own: dict[str, int] = {}
+        for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                self._fault(key, path, "a key is a list or a mapping; expected text")
+            elif key.value in own and not _is_merge(key):
+                message = f"the key stands twice, first on line {own[key.value]}"
+                self._fault(key, (*path, key.value), message)
+            else:
+                own[key.value] = key.start_mark.line + 1
+        made: dict[str, object] = {}
+        for key, value in _entries(node):
+            if isinstance(key, yaml.ScalarNode) and key.value not in made:
+                made[key.value] = self._value(value, (*path, key.value))
+        return made
+
+    def _fault(self, node: yaml.Node, path: KeyPath, message: str) -> None:
+        self.faults.append(Fault(self._source, node.start_mark.line + 1, written(path), message))

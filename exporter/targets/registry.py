@@ -1,0 +1,263 @@
+"""Which targets there are: the configured ones and the discovered ones, their names, and whose they are."""
+
+import re
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from exporter.cooperative import at_once
+from exporter.targets.sharding import Shard
+from exporter.targets.target import Inventory, Resource, Roll, Target
+
+Identity = tuple[str, str, str]
+
+# A resource that this many complete listings in a row do not name is gone.
+LISTINGS_UNTIL_GONE = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What of one kind of resource is polled in an account.
+
+    Attributes:
+        fixed: targets that the configuration names; polled whether or not a listing names them.
+        discover: whether listed resources are polled too.
+        include: patterns of which a listed resource's name must match one, where there are any.
+        exclude: patterns of which it must match none.
+        attributes: what the collector needs to know of each target of this kind.
+    """
+
+    account: str
+    kind: str
+    fixed: tuple[Target, ...] = ()
+    discover: bool = False
+    include: tuple[re.Pattern[str], ...] = ()
+    exclude: tuple[re.Pattern[str], ...] = ()
+    attributes: Mapping[str, str] = field(default_factory=dict)
+
+    def rejection(self, name: str) -> str | None:
+        """Why a listed resource of this name is not polled; None where it is."""
+        if not self.discover:
+            return "discovery is off"
+        if self.include and not any(pattern.search(name) for pattern in self.include):
+            return "its name matches no include pattern"
+        matched = next((pattern.pattern for pattern in self.exclude if pattern.search(name)), None)
+        return None if matched is None else f"its name matches the exclude pattern {matched}"
+
+
+@dataclass(slots=True)
+class _Listed:
+    resource: Resource
+    absences: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What an inventory or a new configuration changed.
+
+    Attributes:
+        settled: account and kind of what was listed completely, so that what is not polled of it is not this shard's.
+    """
+
+    added: tuple[Target, ...] = ()
+    removed: tuple[Target, ...] = ()
+    settled: frozenset[tuple[str, str]] = frozenset()
+
+
+class Registry:
+    """Holds the targets, by account and kind.
+
+    Names are steady: one that has been shown in a series stays until the platform itself gives another; a target that
+    was first shown without a name keeps having none, because nothing changed on the platform.
+
+    Args:
+        shard: which share of the targets is this process's own.
+        remembered: names from an earlier run, by account, kind and id.
+    """
+
+    def __init__(self, shard: Shard, remembered: Mapping[Identity, str] | None = None) -> None:
+        self.version = 0
+        self._shard = shard
+        self._known: dict[Identity, str] = dict(remembered or {})
+        self._shown: dict[Identity, str] = {}
+        self._selections: dict[tuple[str, str], Selection] = {}
+        self._listed: dict[tuple[str, str], dict[str, _Listed]] = {}
+        self._targets: dict[tuple[str, str], dict[str, Target]] = {}
+        self._fixed: dict[tuple[str, str], dict[str, Target]] = {}
+        self._scouts: dict[str, Target] = {}
+
+    @property
+    def shard(self) -> Shard:
+        """Which share of the targets is this process's own."""
+        return self._shard
+
+    def owns(self, account: str, kind: str, resource_id: str, parent: str = "") -> bool:
+        """Whether a resource is this shard's; `parent` is a rate limit's shield zone, where a listing tells it."""
+        if kind == "rate_limit":
+            # One that the configuration names goes by what stands there, which every shard knows.
+            fixed = self._fixed.get((account, kind), {}).get(resource_id)
+            parent = parent if fixed is None else fixed.attributes.get("shield_zone_id", "")
+        return self._shard.owns(account, kind, resource_id, parent)
+
+    def is_strange(self, account: str, kind: str, resource_id: str) -> bool:
+        """Whether a resource of an earlier run is another shard's now.
+
+        Of a discovered rate limit that cannot be told before its shield zone is known: see `Change.settled`.
+        """
+        if kind == "rate_limit" and resource_id not in self._fixed.get((account, kind), {}):
+            return False
+        return not self.owns(account, kind, resource_id)
+
+    def configure(self, selections: Iterable[Selection]) -> Change:
+        """Take over a configuration: targets that it no longer wants are removed, all else stays as it is."""
+        self._selections = {(selection.account, selection.kind): selection for selection in selections}
+        self._fixed = {
+            key: {target.id: target for target in selection.fixed} for key, selection in self._selections.items()
+        }
+        self._scouts = {}
+        return at_once(self._rebuild(set(self._selections) | set(self._targets)))
+
+    def apply(self, account: str, inventory: Inventory) -> Change:
+        """Take over what a discovery found in an account; see `applying`."""
+        return at_once(self.applying(account, inventory))
+
+    def applying(self, account: str, inventory: Inventory) -> Generator[None, None, Change]:
+        """Take over what a discovery found in an account, a resource at a time; returns what changed.
+
+        A resource is removed when two complete listings in a row have not named it; an incomplete one removes nothing.
+        Until the end the former targets stand. One of these works on an account at a time, and no `configure` runs
+        before it has ended or was given up.
+        """
+        changed: set[tuple[str, str]] = set()
+        for kind, roll in inventory.rolls.items():
+            if (yield from self._apply_roll(account, kind, roll)):
+                changed.add((account, kind))
+        change = (yield from self._rebuild(changed)) if changed else Change()
+        settled = frozenset((account, kind) for kind, roll in inventory.rolls.items() if roll.complete)
+        return replace(change, settled=settled)
+
+    def _apply_roll(self, account: str, kind: str, roll: Roll) -> Generator[None, None, bool]:
+        """Take over a listing; returns whether it told anything new."""
+        listed = self._listed.setdefault((account, kind), {})
+        changed = False
+        named: set[str] = set()
+        for resource in roll.resources:
+            yield
+            # Of what is another shard's nothing is kept. A pull zone is nobody's: it lends its name.
+            if kind != "cdn" and not self.owns(account, kind, resource.id, resource.parent):
+                continue
+            named.add(resource.id)
+            entry = listed.get(resource.id)
+            if entry is not None and entry.resource == resource:
+                entry.absences = 0
+                continue
+            changed = True
+            listed[resource.id] = _Listed(resource)
+            self._heard((account, kind, resource.id), resource.name)
+        if not roll.complete:
+            return changed
+        for resource_id in [known for known in listed if known not in named]:
+            listed[resource_id].absences += 1
+            if listed[resource_id].absences >= LISTINGS_UNTIL_GONE:
+                changed = True
+                del listed[resource_id]
+                self._known.pop((account, kind, resource_id), None)
+                self._shown.pop((account, kind, resource_id), None)
+        return changed
+
+    def _heard(self, identity: Identity, name: str) -> None:
+        if not name:
+            return
+        self._known[identity] = name
+        if self._shown.get(identity):
+            self._shown[identity] = name
+
+    def _rebuild(self, keys: set[tuple[str, str]]) -> Generator[None, None, Change]:
+        added: list[Target] = []
+        removed: list[Target] = []
+        for key in sorted(keys):
+            before = self._targets.get(key, {})
+            after: dict[str, Target] = {}
+            for target in self._selected(key):
+                after[target.id] = target
+                yield
+            added.extend(target for target_id, target in after.items() if target_id not in before)
+            removed.extend(target for target_id, target in before.items() if target_id not in after)
+            self._targets[key] = after
+        self.version += 1
+        return Change(tuple(added), tuple(removed))
+
+    def _selected(self, key: tuple[str, str]) -> Iterator[Target]:
+        selection = self._selections.get(key)
+        if selection is None:
+            return
+        fixed = self._fixed[key]
+        for target in selection.fixed:
+            if self.owns(target.account, target.kind, target.id):
+                yield replace(target, name=self._name(target, target.name))
+            elif target.kind == "account":
+                # What an account's lists tell of is every shard's business, the account itself is one shard's.
+                self._scouts[target.account] = replace(target, scouted=True)
+        for resource_id, entry in self._listed.get(key, {}).items():
+            if resource_id in fixed or selection.rejection(entry.resource.name) is not None:
+                continue
+            attributes = dict(selection.attributes)
+            if entry.resource.parent:
+                attributes["shield_zone_id"] = entry.resource.parent
+            name = self.name_of(selection.account, selection.kind, resource_id)
+            yield Target(selection.account, selection.kind, resource_id, name, attributes)
+
+    def _name(self, target: Target, configured: str) -> str:
+        return configured or self.name_of(target.account, target.kind, target.id)
+
+    def name_of(self, account: str, kind: str, resource_id: str) -> str:
+        """See `exporter.collector.Names`."""
+        identity = (account, kind, resource_id)
+        shown = self._shown.get(identity)
+        return self._known.get(identity, "") if shown is None else shown
+
+    def learn(self, target: Target, name: str) -> Target:
+        """See `exporter.collector.Names`."""
+        identity = (target.account, target.kind, target.id)
+        self._heard(identity, name)
+        current = self.name_of(*identity)
+        return target if target.name == current else replace(target, name=current)
+
+    def show(self, target: Target) -> None:
+        """Note that series of this target are served under its name from now on."""
+        self._shown.setdefault((target.account, target.kind, target.id), target.name)
+
+    def holds(self, target: Target) -> bool:
+        """Whether a target is polled."""
+        return target.id in self._targets.get((target.account, target.kind), {})
+
+    def admits(self, target: Target) -> bool:
+        """Whether a target that a listing told of in passing is one of ours."""
+        if self.holds(target):
+            return True
+        selection = self._selections.get((target.account, target.kind))
+        return (
+            selection is not None
+            and selection.rejection(target.name) is None
+            and self.owns(target.account, target.kind, target.id)
+        )
+
+    def targets(self, kind: str) -> Iterator[Target]:
+        """All targets of a kind, of every account, and the accounts that are scouted for what is in them."""
+        if kind == "account":
+            yield from self._scouts.values()
+        for (_, own_kind), targets in self._targets.items():
+            if own_kind == kind:
+                yield from targets.values()
+
+    def find(self, key: str) -> list[Target]:
+        """The targets that go by a key such as `dns_zone/102`, in any account."""
+        kind, _, target_id = key.partition("/")
+        return [
+            targets[target_id]
+            for (_, own_kind), targets in self._targets.items()
+            if own_kind == kind and target_id in targets
+        ]
+
+    def names(self) -> Mapping[Identity, str]:
+        """All names that are known, to be remembered across restarts."""
+        return self._known

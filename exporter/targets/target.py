@@ -1,0 +1,99 @@
+"""What is polled: a target, its identity, and the inventory of what a platform account holds."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+# Before the name of a database, where accounts and databases stand side by side.
+DATABASE_PREFIX = "database:"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A thing that is polled. It *is* its account, kind and id; all else about it may change.
+
+    Attributes:
+        account: the account's name; empty for a database.
+        kind: `dns_zone`, `script`, `shield_zone`, `rate_limit`, ...
+        id: the platform's id, as text.
+        name: what people call it, empty where that is not known.
+        attributes: what else the call needs, such as the shield zone of a rate limit.
+        watched: names to watch for: an image's tags, or the kinds of resource that an account's lists are for.
+        interval: seconds between two polls, where the target has an interval of its own.
+        scouted: whether the target is another shard's, and polled only for what its answers tell of other targets.
+    """
+
+    account: str
+    kind: str
+    id: str
+    name: str = field(default="", compare=False)
+    attributes: Mapping[str, str] = field(default_factory=dict, compare=False)
+    watched: tuple[str, ...] = field(default=(), compare=False)
+    interval: float | None = field(default=None, compare=False)
+    scouted: bool = field(default=False, compare=False)
+
+    @property
+    def key(self) -> str:
+        """The target as metrics and logs name it, such as `dns_zone/102`."""
+        return f"{self.kind}/{self.id}"
+
+    def is_polled_as(self, other: "Target") -> bool:
+        """Whether a poll asks the same of both, and as often: what an earlier poll of the other told still serves."""
+        return (self.attributes, self.watched, self.interval) == (other.attributes, other.watched, other.interval)
+
+
+def account_of(target: Target) -> str:
+    """The account, or the database, whose client and budget a target uses."""
+    if target.account:
+        return target.account
+    return DATABASE_PREFIX + target.id.partition("/")[0]
+
+
+class Names(Protocol):
+    """Tells what resources are called, steadily: a name that has been shown once does not change by itself."""
+
+    def name_of(self, account: str, kind: str, resource_id: str) -> str:
+        """The name, empty where it is not known."""
+        ...
+
+    def learn(self, target: Target, name: str) -> Target:
+        """The target with the name that its own answer told, unless it has been shown under another already."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A resource that a discovery found; `parent` is the shield zone of a rate limit, as its id."""
+
+    id: str
+    name: str = ""
+    parent: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Roll:
+    """The resources of one kind.
+
+    Attributes:
+        complete: whether the platform named all of them, so that one which is missing is gone.
+    """
+
+    resources: tuple[Resource, ...]
+    complete: bool
+
+    def names(self) -> dict[str, str]:
+        """The names by id."""
+        return {resource.id: resource.name for resource in self.resources}
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """Which resources an account has.
+
+    Attributes:
+        rolls: by kind; a kind that could not be listed is not there.
+        names_follow: whether a list that is still being asked for tells names of its own.
+    """
+
+    rolls: Mapping[str, Roll]
+    names_follow: bool = False

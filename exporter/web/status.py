@@ -1,0 +1,314 @@
+"""Reads the state of the running parts, for whoever wants to look."""
+
+from array import array
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from exporter.cooperative import unhurried
+from exporter.exposition.store import Store
+from exporter.metric import label_value
+from exporter.polling.intervals import Account, Plan
+from exporter.targets.registry import Registry
+from exporter.targets.target import account_of
+from exporter.web.status_models import (
+    AccountView,
+    CollectorView,
+    FailureView,
+    LedgerView,
+    State,
+    StatusView,
+    TargetCounts,
+    TargetsView,
+    TargetView,
+    credential_of,
+)
+from exporter.web.target_query import Known, Pair, Query, state_of
+
+SLOWEST_TICK = 30.0
+MOST_FAILURES = 50
+MOST_REFUSALS = 3
+
+_UNWELL = (State.FAILING, State.STALE)
+
+
+class Tempo(Protocol):
+    """What the pages want to know of the intervals."""
+
+    def demand(self, account: str) -> float:
+        """Requests a second that an account's targets ask for."""
+        ...
+
+    def slowest(self, collector: str) -> float:
+        """The effective interval of a collector."""
+        ...
+
+
+class Timetable(Protocol):
+    """What the pages want to know of the schedule."""
+
+    @property
+    def plans(self) -> Mapping[str, Plan]:
+        """The collectors that are run, by name."""
+        ...
+
+    @property
+    def accounts(self) -> Mapping[str, Account]:
+        """The accounts and databases that are polled."""
+        ...
+
+    @property
+    def last_tick(self) -> float:
+        """When it last looked what is due, on the monotonic clock."""
+        ...
+
+    @property
+    def next_due(self) -> Mapping[str, float]:
+        """Collector → when a target of it is due next, on the monotonic clock."""
+        ...
+
+    @property
+    def durations(self) -> Mapping[str, float]:
+        """Collector → how long its last poll took."""
+        ...
+
+    def all_discovered(self, silent: Collection[str] = ()) -> bool:
+        """Whether each account's first discovery has ended; of those that are silent, its first try."""
+        ...
+
+    @property
+    def intervals(self) -> Tempo:
+        """How often targets are polled."""
+        ...
+
+
+@dataclass(slots=True)
+class Census:
+    """How many targets fare how, and what fails."""
+
+    _counts: dict[tuple[str, str, State], int] = field(default_factory=dict)
+    _failures: dict[tuple[str, str, str], tuple[int, Pair]] = field(default_factory=dict)
+
+    def take_in(self, pair: Pair) -> None:
+        """Count a target."""
+        key, status = pair
+        state = state_of(status)
+        account = account_of(status.target)
+        place = (account, key.collector, state)
+        self._counts[place] = self._counts.get(place, 0) + 1
+        if state in _UNWELL:
+            alike = (account, key.collector, status.reason or state)
+            times, newest = self._failures.get(alike, (0, pair))
+            self._failures[alike] = (times + 1, max(newest, pair, key=lambda known: known[1].polled))
+
+    def count(self, *states: State, account: str | None = None, collector: str | None = None) -> int:
+        """How many are in these states (in any, where none is given), of an account or a collector."""
+        return sum(
+            number
+            for (own_account, own_collector, state), number in self._counts.items()
+            if (not states or state in states) and account in (None, own_account) and collector in (None, own_collector)
+        )
+
+    def failures(self) -> tuple[FailureView, ...]:
+        """What fails, the newest first."""
+        newest_first = sorted(self._failures.items(), key=lambda item: -item[1][1][1].polled)
+        return tuple(
+            FailureView(
+                account=label_value(account),
+                collector=collector,
+                reason=reason,
+                targets=times,
+                target=label_value(key.target_key),
+                name=label_value(status.target.name),
+                message=label_value(status.message),
+                last_poll=status.polled,
+            )
+            for (account, collector, reason), (times, (key, status)) in newest_first[:MOST_FAILURES]
+        )
+
+
+@dataclass(slots=True)
+class View:
+    """Reads the state of the running parts; every method costs no platform call.
+
+    Attributes:
+        account_up: account → whether it answers; databases are not in it.
+        is_authenticated: whether an authenticated answer has ever come.
+        ledger_alive: whether polls are still counted and published.
+        press_alive: whether what is published still reaches those who scrape.
+        config: when the configuration in force was loaded, and why a later one was refused.
+        ledger: how the durable counters fare; None where nobody tells.
+    """
+
+    store: Store
+    registry: Registry
+    schedule: Callable[[], Timetable]
+    account_up: Callable[[], Mapping[str, bool]]
+    is_authenticated: Callable[[], bool]
+    ledger_alive: Callable[[], bool]
+    press_alive: Callable[[], bool]
+    series: Callable[[], int]
+    config: Callable[[], tuple[float, tuple[str, ...]]]
+    clock: Callable[[], float]
+    monotonic: Callable[[], float]
+    version: str
+    shard: tuple[int, int]
+    started: float
+    ledger: Callable[[], LedgerView | None] = lambda: None
+    _was_ready: bool = False
+
+    def ailment(self) -> str:
+        """What has stalled, empty where nothing has. That the loop runs is shown by any answer."""
+        if self.monotonic() - self.schedule().last_tick >= SLOWEST_TICK:
+            return "the scheduler has stalled"
+        if not self.ledger_alive():
+            return "the ledger has stalled"
+        return "" if self.press_alive() else "the exposition has stalled"
+
+    def waits_for(self) -> str:
+        """What readiness waits for; empty once discovery has ended and an authenticated answer has come, for good."""
+        if not self._was_ready:
+            silent = [name for name, is_up in self.account_up().items() if not is_up]
+            if not self.schedule().all_discovered(silent):
+                return self._refusal() or "discovery has not ended"
+            if not self.is_authenticated():
+                return self._refusal() or "no authenticated answer has come"
+            self._was_ready = True
+        return ""
+
+    def _refusal(self) -> str:
+        """Whose key is not accepted, or cannot be used, of those that readiness asks about; empty where none is."""
+        schedule, known = self.schedule(), self.account_up()
+        refused = [
+            name
+            for name, account in schedule.accounts.items()
+            if (name in known or not known) and account.client.credential.is_refused()
+        ]
+        told = [f"the {credential_of(label_value(name))} {self._why_refused(name)}" for name in refused[:MOST_REFUSALS]]
+        rest = [f"{len(refused) - len(told)} more are refused"] if len(refused) > len(told) else []
+        return ", ".join([*told, *rest])
+
+    def _why_refused(self, account: str) -> str:
+        """Refused by the platform, as is most often so, or not even fit to be sent."""
+        reasons = (status.reason for _, status in self.store.statuses() if account_of(status.target) == account)
+        reason = next((reason for reason in reasons if reason in ("unauthorized", "credential")), "unauthorized")
+        return "is not accepted" if reason == "unauthorized" else "cannot be used"
+
+    def known(self) -> Known:
+        """What of the targets may be asked for."""
+        schedule = self.schedule()
+        return Known(tuple(schedule.plans), tuple(schedule.accounts))
+
+    def is_target(self, key: str) -> bool:
+        """Whether something of this key is polled."""
+        return bool(self.registry.find(key)) or any(known.target_key == key for known, _ in self.store.statuses())
+
+    async def status(self) -> StatusView:
+        """The exporter as a whole."""
+        return await self._status(list(self.store.statuses()))
+
+    async def targets(self, query: Query) -> TargetsView:
+        """The targets that a query asks for."""
+        return (await self._targets(list(self.store.statuses()), query))[0]
+
+    async def both(self, query: Query) -> tuple[StatusView, TargetsView, TargetCounts]:
+        """The exporter as a whole, the targets that a query asks for, and how these fare whatever state it asks for."""
+        pairs = list(self.store.statuses())
+        return await self._status(pairs), *await self._targets(pairs, query)
+
+    async def _targets(self, pairs: Sequence[Pair], query: Query) -> tuple[TargetsView, TargetCounts]:
+        found: list[Pair] = []
+        census = Census()
+        async for pair in unhurried(pairs, self.monotonic):
+            if query.admits(pair):
+                census.take_in(pair)
+                if query.asks_for(state_of(pair[1])):
+                    found.append(pair)
+        now = self.clock()
+        page = query.arrange(found)[query.offset : query.offset + query.limit]
+        rows = [_target(pair, now) async for pair in unhurried(page, self.monotonic)]
+        return TargetsView(len(pairs), len(found), query.offset, query.limit, tuple(rows)), _counts(census)
+
+    async def _status(self, pairs: Sequence[Pair]) -> StatusView:
+        census = Census()
+        async for pair in unhurried(pairs, self.monotonic):
+            census.take_in(pair)
+        schedule = self.schedule()
+        failures = census.failures()
+        loaded, faults = self.config()
+        waits_for, ailment = self.waits_for(), self.ailment()
+        return StatusView(
+            version=self.version,
+            started=self.started,
+            now=self.clock(),
+            ready=not waits_for,
+            waits_for=waits_for,
+            healthy=not ailment,
+            ailment=ailment,
+            shard=self.shard[0],
+            shards=self.shard[1],
+            series=self.series(),
+            config_loaded=loaded,
+            config_faults=faults,
+            ledger=self.ledger(),
+            targets=_counts(census),
+            accounts=tuple(self._accounts(schedule, census, failures)),
+            collectors=tuple(self._collectors(schedule, census)),
+            failures=failures,
+        )
+
+    def _accounts(self, schedule: Timetable, census: Census, failures: Sequence[FailureView]) -> Iterator[AccountView]:
+        known = self.account_up()
+        for name, account in schedule.accounts.items():
+            budget = account.client.budget
+            failing = census.count(*_UNWELL, account=name)
+            # Nobody keeps a database's last answer: it is up as long as something of it is well.
+            is_up = known.get(name, not failing or census.count(State.OK, account=name) > 0)
+            yield AccountView(
+                account=name,
+                up=is_up,
+                reason="" if is_up else next((found.reason for found in failures if found.account == name), ""),
+                budget=budget.effective_rate,
+                demand=schedule.intervals.demand(name),
+                paused=budget.pause_left(),
+                max_in_flight=budget.max_in_flight,
+                targets=census.count(account=name),
+                failing=failing,
+            )
+
+    def _collectors(self, schedule: Timetable, census: Census) -> Iterator[CollectorView]:
+        now = self.monotonic()
+        for name, plan in schedule.plans.items():
+            yield CollectorView(
+                collector=name,
+                interval=plan.interval,
+                effective_interval=schedule.intervals.slowest(name),
+                targets=census.count(collector=name),
+                failing=census.count(*_UNWELL, collector=name),
+                next_run=max(0.0, schedule.next_due.get(name, now) - now),
+                last_duration=schedule.durations.get(name),
+            )
+
+
+def _counts(census: Census) -> TargetCounts:
+    return TargetCounts(**{state.value: census.count(state) for state in State})
+
+
+def _target(pair: Pair, now: float) -> TargetView:
+    key, status = pair
+    state = state_of(status)
+    return TargetView(
+        account=label_value(account_of(status.target)),
+        collector=key.collector,
+        target=label_value(key.target_key),
+        name=label_value(status.target.name),
+        state=state,
+        reason=status.reason,
+        message=label_value(status.message),
+        last_success=status.success or None,
+        last_poll=status.polled or None,
+        age=now - status.success if status.success else None,
+        duration=status.duration if status.polled else None,
+        # What is no longer believed is not drawn either.
+        chart=array("d") if state is State.STALE else status.chart,
+    )

@@ -1,0 +1,242 @@
+"""The command `backfill`: what it refuses, how it ends, and what it says."""
+
+import asyncio
+import re
+import threading
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from exporter.backfill.job import Report
+from exporter.backfill.samples import Span
+from exporter.cli import command
+from exporter.commands.backfill import _lines
+from exporter.counters.state_file import StateLock
+from exporter.sandbox import keys
+from exporter.sandbox.app import create_app
+from exporter.sandbox.clock import WorldClock
+from exporter.sandbox.faults import Faults
+from exporter.sandbox.server import SandboxServer
+from exporter.sandbox.world import World
+from tests.backfill.place import parsed
+from tests.commands.terminal import type_in
+
+
+class Platform:
+    """A sandbox on a thread of its own: the command runs its own loop."""
+
+    def __init__(self) -> None:
+        self.faults = Faults()
+        self.url = ""
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever)
+        self._thread.start()
+        world = World(seed=1, clock=WorldClock(), dns_zones=5)
+        self._server = SandboxServer(create_app(world, self.faults))
+        asyncio.run_coroutine_threadsafe(self._server.start(), self._loop).result()
+        self.url = self._server.url
+
+    def stop(self) -> None:
+        """Stop serving."""
+        asyncio.run_coroutine_threadsafe(self._server.stop(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+
+@pytest.fixture
+def platform() -> Iterator[Platform]:
+    served = Platform()
+    yield served
+    served.stop()
+
+
+@pytest.fixture
+def config(tmp_path: Path, platform: Platform) -> Path:
+    file = tmp_path / "config.yml"
+    file.write_text(f"""
+accounts:
+  - {{name: main, base_url: "{platform.url}", api_key: {keys.API_KEY}, budget: {{requests_per_second: 1000}}}}
+state: {{path: {tmp_path / "state.db"}}}
+""")
+    return file
+
+
+def backfill(config: Path, *arguments: str) -> Result:
+    output = config.parent / "history.om"
+    # By way of the whole command line: a command that is called alone keeps a help option without -h, for good.
+    words = ["backfill", "--config", str(config), "--output", str(output), *arguments]
+    return CliRunner().invoke(command, words, env={})
+
+
+def day(ahead: int) -> str:
+    return (datetime.now(UTC) + timedelta(days=ahead)).date().isoformat()
+
+
+def test_a_month_is_written_and_the_next_step_is_named(config: Path) -> None:
+    result = backfill(config, "--label", "job=edge", "--label", "instance=a:1")
+    output = config.parent / "history.om"
+    assert (result.exit_code, result.stderr) == (0, "")
+    first, following = result.stdout.splitlines()
+    assert first.startswith(f"{output}: {day(-29)} to {day(0)}, 11 targets, ")
+    assert following == (
+        f"Next: promtool tsdb create-blocks-from --max-block-duration=1200h openmetrics {output} DIRECTORY"
+    )
+    assert output.read_text().endswith("\n# EOF\n")
+    assert {dict(labels)["instance"] for _, labels in parsed(output)} == {"a:1"}
+    assert not output.with_name("history.om.part").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--to", day(3)], "reaches into the future"),
+        (["--from", day(-3), "--to", day(-4)], "holds no day"),
+        (["--from", day(2)], "reaches into the future"),
+        (["--from", "yesterday"], "expected a UTC day such as"),
+        (["--from", "2026-02-08T12:00:00Z"], "charts tell of whole days"),
+        (["--from", "2026-02-08T00:00:00+01:00"], "charts tell of whole days"),
+        (["--label", "job"], "expected NAME=VALUE"),
+        (["--label", "zone_id=1"], "is a label that the series have already"),
+        (["--label", "job=a", "--label", "job=b"], "stands twice"),
+        (["--account", "other"], "there is no account 'other'"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_and_nothing_is_written(config: Path, arguments: list[str], says: str) -> None:
+    result = backfill(config, *arguments)
+    assert (result.exit_code, says in result.stderr) == (2, True), result.stderr
+    assert not (config.parent / "history.om").exists()
+
+
+def test_a_wrong_configuration_is_refused_as_what_was_asked_for_is(config: Path) -> None:
+    config.write_text(config.read_text().replace("budget:", "budgte:"))
+    result = backfill(config)
+    assert (result.exit_code, "budgte: unknown key; did you mean 'budget'?" in result.stderr) == (2, True)
+    assert list(config.parent.glob("history.om*")) == []
+
+
+@pytest.mark.parametrize(("zone", "near"), [("prod-shp.example", "; did you mean 'prod-shop.example'?"), ("9", "")])
+def test_a_zone_that_nobody_has_is_refused_and_nothing_is_left(config: Path, zone: str, near: str) -> None:
+    result = backfill(config, "--zone", zone)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == f"--zone: no account that was asked has a zone {zone!r}{near}\n"
+    assert list(config.parent.glob("history.om*")) == []
+
+
+def test_a_zone_that_nobody_has_spoils_no_other_and_is_not_promised(config: Path) -> None:
+    result = backfill(config, "--zone", "101", "--zone", "nosuch")
+    assert result.exit_code == 1
+    assert "not written: dns_zone/nosuch: no account that was asked has such a zone" in result.stderr
+    assert "No account that was asked has what --zone names: nosuch." in result.stdout
+    assert "tries them again" not in result.stdout
+    assert [path.name for path in config.parent.glob("history.om*")] == ["history.om"]
+
+
+def test_a_zone_that_could_not_be_looked_up_is_tried_again(config: Path, platform: Platform) -> None:
+    fault = platform.faults.add({"kind": "status", "status": 404, "path": "/search"})
+    result = backfill(config, "--zone", "prod-shop.example")
+    assert (result.exit_code, "1 could not be read; the same command tries them again." in result.stdout) == (1, True)
+    platform.faults.remove(fault.fault_id)
+    assert backfill(config, "--zone", "prod-shop.example").exit_code == 0
+
+
+def test_a_misspelt_zone_does_not_remove_what_an_earlier_run_has_left(config: Path, platform: Platform) -> None:
+    fault = platform.faults.add({"kind": "status", "status": 404, "path_regex": "/dnszone/102/.*"})
+    assert backfill(config, "--zone", "101", "--zone", "102").exit_code == 1
+    (config.parent / "history.om").unlink()
+    assert backfill(config, "--zone", "nosuch").exit_code == 2
+    assert [path.name for path in config.parent.glob("history.om*")] == ["history.om.part"]
+    platform.faults.remove(fault.fault_id)
+    again = backfill(config, "--zone", "101", "--zone", "102")
+    assert (again.exit_code, "2 targets (1 by an earlier run)" in again.stdout) == (0, True)
+
+
+def test_a_midnight_is_the_end_of_the_day_before(config: Path) -> None:
+    result = backfill(config, "--from", f"{day(-4)}T00:00:00Z", "--to", f"{day(-1)}T00:00:00Z")
+    assert f"{day(-4)} to {day(-2)}," in result.stdout
+
+
+def test_a_file_that_is_there_is_not_overwritten(config: Path) -> None:
+    (config.parent / "history.om").write_text("mine")
+    result = backfill(config)
+    assert (result.exit_code, "is there already" in result.stderr) == (2, True)
+    assert (config.parent / "history.om").read_text() == "mine"
+
+
+def test_what_failed_is_named_and_tried_again_by_the_same_command(config: Path, platform: Platform) -> None:
+    fault = platform.faults.add({"kind": "status", "status": 404, "path_regex": "/dnszone/102/.*"})
+    result = backfill(config)
+    assert result.exit_code == 1
+    assert "not written: main: dns_zone/102 (prod-api.example): " in result.stderr
+    assert "1 could not be read; the same command tries them again." in result.stdout
+    platform.faults.remove(fault.fault_id)
+    again = backfill(config)
+    assert (again.exit_code, "11 targets (10 by an earlier run)" in again.stdout) == (0, True)
+
+
+def test_other_arguments_do_not_go_on_with_an_unfinished_file(config: Path, platform: Platform) -> None:
+    platform.faults.add({"kind": "status", "status": 404, "path_regex": "/dnszone/102/.*"})
+    backfill(config)
+    result = backfill(config, "--from", day(-3))
+    assert (result.exit_code, "give the same again, or remove it" in result.stderr) == (2, True)
+
+
+def test_a_key_that_is_refused_writes_nothing(config: Path) -> None:
+    config.write_text(config.read_text().replace(keys.API_KEY, "wrong"))
+    result = backfill(config)
+    assert (result.exit_code, "401" in result.stderr) == (1, True)
+    assert not (config.parent / "history.om").exists()
+
+
+def test_beside_a_daemon_its_state_is_only_read(config: Path) -> None:
+    assert backfill(config).exit_code == 0
+    (config.parent / "history.om").unlink()
+    before = (config.parent / "state.db").read_bytes()
+    lock = StateLock(config.parent / "state.db")
+    try:
+        result = backfill(config)
+    finally:
+        lock.release()
+    assert result.exit_code == 0
+    assert result.stderr == "A daemon runs on the state file: it is read, and not written.\n"
+    assert (config.parent / "state.db").read_bytes() == before
+
+
+def test_without_a_state_file_it_says_what_is_missing(config: Path) -> None:
+    config.write_text(config.read_text().partition("state:")[0] + "state: {path: null}\n")
+    result = backfill(config)
+    assert (result.exit_code, "the history ends with yesterday" in result.stderr) == (0, True)
+
+
+@pytest.mark.parametrize("failing", [0, 2])
+def test_a_person_at_a_terminal_sees_a_bar(config: Path, platform: Platform, failing: int) -> None:
+    # Slowly enough that the bar is drawn while there is something left to do.
+    config.write_text(config.read_text().replace("requests_per_second: 1000", "requests_per_second: 12"))
+    for zone in (101, 102)[:failing]:
+        platform.faults.add({"kind": "status", "status": 404, "path_regex": f"/dnszone/{zone}/.*"})
+    words = ["backfill", "--config", str(config), "--output", str(config.parent / "history.om")]
+    session = type_in(words, [], {})
+    drawn = {
+        (int(done), int(targets), int(failed))
+        for done, targets, failed in re.findall(
+            r"targets \S+ +(\d+)/(\d+) \S+ (\d+) failed", re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", session.seen)
+        )
+    }
+    assert {targets for _, targets, _ in drawn} == {11}
+    assert len({done for done, _, _ in drawn}) > 1, session.seen
+    assert max(failed for _, _, failed in drawn) == failing
+
+
+def test_elsewhere_a_line_now_and_then_says_how_far_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    now = 0.0
+    progressed = _lines(lambda: now)
+    report = Report(Span(date(2026, 2, 1).toordinal(), date(2026, 2, 28).toordinal()), targets=100, resumed=40)
+    for second in range(31):
+        now, report.done = float(second), 40 + second
+        progressed(report)
+    assert capsys.readouterr().err.splitlines() == [
+        f"{done} of 100 targets, 0 failed, about 0:00:{left} left" for done, left in ((50, 50), (60, 40), (70, 30))
+    ]

@@ -1,0 +1,95 @@
+"""A counter's past as samples."""
+
+from datetime import UTC, date, datetime, timedelta
+
+from exporter.backfill.job import FAMILIES
+from exporter.backfill.samples import SEAM_MS, Span, head, lines, midnight, points
+from exporter.counters.series import DaySeries, advance
+from exporter.metric import DayBuckets
+
+FIRST_SIGHT = datetime(2026, 2, 8, 12, 0, tzinfo=UTC)
+F = date(2026, 2, 8).toordinal()
+
+
+def seen(days: dict[int, float], at: datetime = FIRST_SIGHT) -> DaySeries:
+    series, _ = advance(None, DayBuckets({F + day: count for day, count in days.items()}), at)
+    assert isinstance(series, DaySeries)
+    return series
+
+
+def test_it_ends_with_what_the_ledger_left_out_of_the_first_day_and_a_zero() -> None:
+    series = seen({-3: 1, -2: 10, -1: 20, 0: 5})
+    seam = int(FIRST_SIGHT.timestamp() * 1000) - SEAM_MS
+    assert points(series, {}, Span(F - 2, F)) == [
+        (midnight(F - 2), 0.0),
+        (midnight(F - 1), 10.0),
+        (midnight(F), 30.0),
+        (seam, 35.0),
+        (seam + 1, 0.0),
+    ]
+
+
+def test_what_rose_later_is_the_live_counters() -> None:
+    series = seen({-3: 1, -2: 10, -1: 20, 0: 5})
+    advance(series, DayBuckets({F - 3: 1, F - 2: 10, F - 1: 29, F: 50, F + 1: 7}), FIRST_SIGHT + timedelta(days=1))
+    assert [value for _, value in points(series, {}, Span(F - 2, F + 1))] == [0, 10, 30, 35, 0]
+    assert series.value == 9 + 45 + 7
+
+
+def test_days_that_the_ledger_never_saw_are_the_platforms() -> None:
+    series = seen({-2: 10, -1: 20, 0: 5})
+    shown = {F - 3: 7.0, F - 2: 9.0, F - 1: 9999.0}
+    assert [value for _, value in points(series, shown, Span(F - 3, F))] == [0, 7, 16, 36, 41, 0]
+
+
+def test_a_day_of_which_nobody_knows_has_no_sample() -> None:
+    series = seen({-3: 1, -1: 20, 0: 5})
+    assert [at for at, _ in points(series, {}, Span(F - 2, F))][:2] == [midnight(F - 2), midnight(F)]
+
+
+def test_the_first_days_baseline_outlives_its_day() -> None:
+    series = seen({-2: 3, -1: 20, 0: 5})
+    for day in range(1, 70):
+        advance(series, DayBuckets({F + day - 1: 100, F + day: 50}), FIRST_SIGHT + timedelta(days=day))
+    assert series.uncounted(F - 1) is None, "the ledger has forgotten it, and the platform is asked"
+    assert [value for _, value in points(series, {F - 1: 20.0, F: 100.0}, Span(F - 1, F))] == [0, 20, 25, 0]
+
+
+def test_a_span_that_ends_before_the_seam_leaves_room_for_the_one_that_follows() -> None:
+    series = seen({-9: 1, -3: 1, -2: 10, -1: 20, 0: 5})
+    end = midnight(F - 1)
+    assert points(series, {}, Span(F - 3, F - 2)) == [
+        (midnight(F - 3), 0.0),
+        (midnight(F - 2), 1.0),
+        (end - 1, 11.0),
+        (end + 1, 0.0),
+    ]
+
+
+def test_a_span_after_the_first_sight_is_the_live_counters() -> None:
+    assert points(seen({-1: 20, 0: 5}), {F + 1: 3.0}, Span(F + 1, F + 3)) == []
+
+
+def test_a_first_sight_at_midnight_keeps_the_order() -> None:
+    series = seen({-2: 10, -1: 20, 0: 0}, datetime(2026, 2, 8, tzinfo=UTC))
+    times = [at for at, _ in points(series, {}, Span(F - 1, F))]
+    assert times == [midnight(F - 1), midnight(F), midnight(F) + 1, midnight(F) + 2]
+
+
+def test_of_a_chart_that_was_always_null_there_is_nothing() -> None:
+    series, _ = advance(None, DayBuckets({}, charted=False), FIRST_SIGHT)
+    assert isinstance(series, DaySeries)
+    assert points(series, {}, Span(F - 2, F)) == []
+
+
+def test_without_a_live_counter_whole_days_are_written() -> None:
+    assert [value for _, value in points(None, {F - 2: 4.0, F - 1: 5.5}, Span(F - 2, F - 1))] == [0, 4, 9.5, 0]
+
+
+def test_lines_are_openmetrics() -> None:
+    info = next(info for info in FAMILIES if info.name == "edge_dns_queries_total")
+    assert list(lines(info, {"job": 'a"b'}, ("main", "7", "x\\y\nz"), [(1500, 2.5), (2000, 1e20)])) == [
+        'edge_dns_queries_total{job="a\\"b",account="main",zone_id="7",domain="x\\\\y\\nz"} 2.5 1.500\n',
+        'edge_dns_queries_total{job="a\\"b",account="main",zone_id="7",domain="x\\\\y\\nz"} 1e+20 2.000\n',
+    ]
+    assert head(info).splitlines()[1] == "# TYPE edge_dns_queries counter"

@@ -1,0 +1,99 @@
+"""The operations as the command line lists, explains and completes them."""
+
+from textwrap import dedent
+
+import pytest
+
+from exporter.commands.call.operations import UnknownOperationError, completions, explanation, find, listing, names
+from exporter.platform.api.catalogue import OPERATIONS
+from tests.commands.shell import invoke
+
+
+def completed(name: str, *words: str, incomplete: str = "") -> list[str]:
+    return [text for text, _ in completions(name, words, incomplete)]
+
+
+def test_every_operation_of_the_catalogue_can_be_called_by_its_name() -> None:
+    assert names() == [*(one.name for one in OPERATIONS if one.name != "script_read_by_update"), "sql"]
+    assert [find(name).name for name in names()[:-1]] == names()[:-1]
+
+
+def test_the_update_that_reads_is_no_operation_of_its_own() -> None:
+    with pytest.raises(UnknownOperationError):
+        find("script_read_by_update")
+
+
+def test_the_list_is_a_table_with_a_line_for_each_operation() -> None:
+    ended = invoke("call", "--list")
+    lines = ended.out.splitlines()
+    assert lines[0].split() == ["OPERATION", "REQUEST", "PARAMETERS", "DOES"]
+    assert [line.split()[0] for line in lines[1:]] == names()
+    switch = next(line for line in lines if line.startswith("shield_access_list_switch"))
+    assert " ".join(switch.split()) == (
+        "shield_access_list_switch PATCH /shield/shield-zone/{shieldZoneId}/access-lists/configurations/{id} "
+        "shieldZoneId id isEnabled Switches an access-list configuration on or off. (writes)"
+    )
+    assert (ended.err, ended.code) == ("", 0)
+
+
+def test_a_terminal_of_80_columns_gets_a_list_that_fits() -> None:
+    lines = listing(80).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[:5] == [
+        "OPERATION                     DOES, REQUEST, PARAMETERS",
+        "dns_statistics                Query statistics of a DNS zone, of the last 30",
+        "                              days unless told otherwise.",
+        "                              GET /dnszone/{id}/statistics",
+        "                              id [dateFrom] [dateTo]",
+    ]
+
+
+def test_an_operation_explains_itself() -> None:
+    assert explanation("shield_bot_category_action") == dedent("""\
+        Usage: edge-exporter call shield_bot_category_action [OPTIONS] shieldZoneId=INTEGER category=INTEGER action=INTEGER
+
+          Sets what is done with a category of bots. (writes)
+          PUT /shield/shield-zone/{shieldZoneId}/bot-categorization/categories/{category}
+
+          PARAMETER     TAKES                       MEANING
+          shieldZoneId  a whole number of 64 bits   Shield zone id.
+          category      a whole number from 0 to 7  Bot category, 0 to 7.
+          action        a whole number from 0 to 2  0 None, 1 Block, 2 Allow.
+
+          Options and exit codes: edge-exporter call --help
+        """)  # noqa: E501 - as it is printed
+
+
+@pytest.mark.parametrize("name", names())
+def test_help_beside_an_operation_is_the_operation_s(name: str) -> None:
+    for words in ((name, "--help"), ("-h", name), (name, "id=1", "-h")):
+        ended = invoke("call", *words)
+        assert ended.out == explanation(name) + "\n"
+        assert (ended.err, ended.code) == ("", 0)
+
+
+def test_help_of_call_names_every_exit_code() -> None:
+    told = invoke("call", "--help").out
+    codes = told[told.index("Exit codes") :].splitlines()[1:8]
+    assert [line.split()[0] for line in codes] == ["0", "1", "2", "3", "4", "5", "6"]
+
+
+def test_parameters_that_are_not_given_yet_are_completed() -> None:
+    assert completed("dns_statistics") == ["id=", "dateFrom=", "dateTo="]
+    assert completed("dns_statistics", "id=5", incomplete="da") == ["dateFrom=", "dateTo="]
+    assert completed("dns_statistics", "id=5", "dateTo=2026-02-06") == ["dateFrom="]
+    assert completed("no_such_operation") == []
+    assert completed("sql") == []
+
+
+def test_values_that_are_known_are_completed_behind_the_name() -> None:
+    assert completed("shield_access_list_switch", incomplete="isEnabled=") == ["isEnabled=true", "isEnabled=false"]
+    assert completed("shield_bot_category_action", incomplete="action=2") == ["action=2"]
+    assert completed("script_add_secret", incomplete="Secret=") == ["Secret=-"]
+    assert completed("dns_statistics", incomplete="id=") == []
+
+
+def test_values_are_completed_alone_where_the_shell_breaks_words_at_the_equals_sign() -> None:
+    assert completed("shield_access_list_switch", "isEnabled", "=", incomplete="f") == ["false"]
+    assert completed("shield_access_list_switch", "isEnabled") == ["true", "false"]
+    assert completed("dns_statistics", "id", "=", "5", incomplete="d") == ["dateFrom=", "dateTo="]

@@ -1,0 +1,107 @@
+"""What `check` says of names and patterns that are valid and select nothing."""
+
+from pathlib import Path
+
+import pytest
+
+from exporter.sandbox import keys
+from tests.commands.check.test_check import ACCOUNT
+from tests.commands.conftest import Configure, Nobody
+from tests.commands.platform import Platform, running
+from tests.commands.shell import Ended, invoke
+
+SERIES = """\
+series:
+  allow: [edge_dns_queries, "edge_dns_.*_total", edge_database_orders_open, process_open_fds, edge_api_requests_total]
+  deny: [edge_nosuch_at_all, edge_up, "edge_scirpt_.*"]
+databases:
+  - {name: orders, url: "{url}", auth_token: "{token}", queries: [{name: orders_open, sql: SELECT 1 AS value}]}
+"""
+OF_SERIES = [
+    "9: series.deny[0]: matches the whole name of no family",
+    "9: series.deny[2]: matches the whole name of no family",
+    "8: series.allow[0]: matches the whole name of no family; did you mean 'edge_dns_queries_total'?",
+]
+
+
+def warnings(ended: Ended, path: Path) -> list[str]:
+    """What it warns of, without the file's name."""
+    told = [line for line in ended.out.splitlines() if line.startswith("warning: ")]
+    return [line.removeprefix(f"warning: {path}:") for line in told]
+
+
+def without_suggestions(lines: list[str]) -> list[str]:
+    """Which family is near to a word that means none changes with every metric that is added."""
+    return [line if "allow[0]" in line else line.partition(";")[0] for line in lines]
+
+
+def test_families_that_do_not_exist_are_told_without_contacting_anybody(nobody: Nobody, configure: Configure) -> None:
+    path = configure(ACCOUNT + SERIES, url=nobody.url, key="any", token="t")
+    ended = invoke("check", "--offline", "--config", path)
+    assert without_suggestions(warnings(ended, path)) == OF_SERIES
+    assert (ended.err, ended.code, nobody.is_called()) == ("", 0, False)
+
+
+@pytest.mark.parametrize(
+    ("selected", "told"),
+    [
+        ("scripts: {monthly_budget_dollars: {typo: 3, router: 20, 8: 1}}", ["typo: no script of the account has "]),
+        (
+            "scripts: {monthly_budget_dollars: {routre: 3}}",
+            ["routre: no script of the account has this name or id; did you mean 'router'?"],
+        ),
+        (
+            "scripts: {discover: false, ids: [7], monthly_budget_dollars: {router: 1, ab-test: 3}}",
+            ["ab-test: no script of `ids` has this name or id, and discovery is off"],
+        ),
+        (
+            'dns_zones: {include: ["^nomatch", "^prod-"]}',
+            ["include[0]: discovery found 12 DNS zones, and the domain of none matches"],
+        ),
+        ('dns_zones: {discover: false, ids: [101], include: ["^nomatch"]}', []),
+    ],
+)
+def test_a_selection_that_selects_nothing_is_a_warning_with_its_place(
+    platform: Platform, configure: Configure, selected: str, told: list[str]
+) -> None:
+    path = configure(f"{ACCOUNT}    {selected}\n", url=platform.url, key=keys.API_KEY)
+    ended = invoke("check", "--config", path)
+    found = warnings(ended, path)
+    place = f"7: accounts[0].{selected.partition(':')[0]}."
+    assert len(found) == len(told)
+    assert all(line.startswith(place) and said in line for line, said in zip(found, told, strict=True))
+    assert ended.out.endswith(f" 0 faults{', 1 warning' if told else ''}.\n")
+    assert ended.code == 0
+
+
+def test_the_series_lists_are_held_against_the_families_in_a_whole_check_too(
+    platform: Platform, configure: Configure
+) -> None:
+    path = configure(ACCOUNT + SERIES, url=platform.url, key=keys.API_KEY, token=keys.DATABASE_TOKEN_READ_ONLY)
+    ended = invoke("check", "--config", path)
+    assert without_suggestions(warnings(ended, path)) == OF_SERIES
+    assert ended.out.endswith(" 0 faults, 3 warnings.\n")
+
+
+@pytest.mark.parametrize("path", ["/search", "/compute/script/7"])
+def test_what_cannot_be_known_is_no_warning(platform: Platform, configure: Configure, path: str) -> None:
+    platform.fail(kind="status", path=path, status=500)
+    scripts = "scripts: {ids: [7], discover: false," if path != "/search" else "scripts: {"
+    text = f'{ACCOUNT}    {scripts} monthly_budget_dollars: {{typo: 1}}}}\n    dns_zones: {{include: ["^prod-"]}}\n'
+    config = configure(text, url=platform.url, key=keys.API_KEY)
+    if path != "/search":
+        config.write_text(config.read_text().replace("include:", "discover: false, include:"))
+    ended = invoke("check", "--config", config)
+    assert (warnings(ended, config), ended.code) == ([], 1)
+
+
+def test_a_shard_does_not_take_another_shard_s_script_for_a_misspelt_one(configure: Configure) -> None:
+    budgets = "scripts: {monthly_budget_dollars: {router: 1, image-resizer: 1, geo-redirect: 1, 10: 1, typo: 1}}"
+    with running() as platform:
+        for index in range(2):
+            told = f"{ACCOUNT}    {budgets}\nshard: {{index: {index}, total: 2}}\n"
+            path = configure(told, url=platform.url, key=keys.API_KEY)
+            found = warnings(invoke("check", "--config", path), path)
+            assert found == [
+                "7: accounts[0].scripts.monthly_budget_dollars.typo: no script of the account has this name or id"
+            ]

@@ -1,0 +1,126 @@
+"""A ledger in a test's hands: polls go in one at a time, and what is served comes out."""
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Self
+
+from exporter.counters.ledger import Entry, Ledger, Publish, RowKey
+from exporter.metric import Count, DayBuckets, Family, FamilyInfo, Kind, LabelValues, Source
+from tests.counters.series import DAY_0, FIRST_SIGHT
+
+QUERIES = FamilyInfo("edge_dns_queries_total", "Queries.", Kind.COUNTER, "", ("account", "zone_id", "domain"))
+Sources = Mapping[LabelValues, Source]
+WALL = FIRST_SIGHT.timestamp()
+
+
+class Heard:
+    """What a ledger told of itself."""
+
+    def __init__(self) -> None:
+        self.corrections: Counter[str] = Counter()
+        self.commits = 0
+        self.failures = 0
+        self.asides: list[float] = []
+        self._up: bool | None = None
+        self.saved = threading.Event()
+
+    def is_up(self) -> bool | None:
+        """Whether the last write went well; None where there was none."""
+        return self._up
+
+    def corrected(self, family: str, times: int) -> None:
+        """See `exporter.ledger.LedgerObserver`."""
+        self.corrections[family] += times
+
+    def committed(self) -> None:
+        """See `exporter.ledger.LedgerObserver`."""
+        self.commits += 1
+        self._up = True
+        self.saved.set()
+
+    def commit_failed(self) -> None:
+        """See `exporter.ledger.LedgerObserver`."""
+        self.failures += 1
+        self._up = False
+        self.saved.clear()
+
+    def set_aside(self, at: float) -> None:
+        """See `exporter.ledger.LedgerObserver`."""
+        self.asides.append(at)
+
+
+def key_of(zone: str) -> RowKey:
+    """The row of a zone's statistics."""
+    return ("dns_statistics", "main", "dns_zone", zone)
+
+
+def poll_of(
+    zone: str,
+    sources: Sources,
+    now: datetime = FIRST_SIGHT,
+    *,
+    info: FamilyInfo = QUERIES,
+    success: float = WALL,
+    name: str = "shop.example",
+) -> Entry:
+    """A poll of a zone that tells of one family."""
+    count = Count(info, ("main", zone, name), tuple(sources.items()))
+    return Entry(key_of(zone), name, success, (count,), now)
+
+
+def today(count: float, day: int = 0) -> Sources:
+    """A chart that holds one day."""
+    return {(): DayBuckets({DAY_0 + day: count})}
+
+
+class Book:
+    """A ledger, and what it told."""
+
+    def __init__(
+        self,
+        path: Path | None,
+        *,
+        linger: float = 0.0,
+        retry: float = 0.0,
+        clock: Callable[[], float] = lambda: WALL,
+        monotonic: Callable[[], float] = lambda: 0.0,
+    ) -> None:
+        self.heard = Heard()
+        self.ledger = Ledger(path, self.heard, clock=clock, monotonic=monotonic, linger=linger, retry=retry)
+        self.ledger.open()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.ledger.close()
+
+    def record(self, *entries: Entry) -> list[tuple[Family, ...]]:
+        """Record polls together; returns what was published of each."""
+        published: dict[int, tuple[Family, ...]] = {}
+        done = threading.Event()
+
+        def note(place: int) -> Publish:
+            def publish(families: tuple[Family, ...]) -> None:
+                published[place] = families
+                if len(published) == len(entries):
+                    done.set()
+
+            return publish
+
+        for place, entry in enumerate(entries):
+            self.ledger.record(entry, note(place))
+        assert done.wait(10), "the ledger published nothing"
+        return [published[place] for place in range(len(entries))]
+
+    def poll(self, count: float, zone: str = "102", day: int = 0) -> float | None:
+        """Poll a zone whose chart holds one day; returns the counter that is served, None where none is."""
+        (families,) = self.record(poll_of(zone, today(count, day), FIRST_SIGHT + timedelta(days=day)))
+        return families[0].samples[0].value if families else None
+
+    def settle(self) -> None:
+        """Wait until what was asked for before has been done."""
+        self.record(Entry(("", "", "", ""), "", WALL, (), FIRST_SIGHT))

@@ -1,0 +1,206 @@
+"""A small world whose answers take every form, and what a poll of it would truly be told at any moment."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from fractions import Fraction
+from typing import Any
+
+from exporter.collectors import dns_statistics, scripts, shield_rate_limits
+from exporter.collectors.collector import TargetCollector
+from exporter.metric import LabelValues
+from exporter.sandbox.clock import WorldClock
+from exporter.sandbox.dns import Chart, KeyFormat, Shape
+from exporter.sandbox.world import World
+from exporter.targets.target import Target
+from tests.counters.reference import Days, Month, days_counter, month_counter
+
+Poll = Days | Month
+SeriesKey = tuple[str, LabelValues]
+Truth = dict[SeriesKey, Poll]
+
+
+@dataclass
+class Watched:
+    """A target, how it is polled, and what is known of its polls.
+
+    Attributes:
+        path: where the platform is asked for it.
+        truth: what a poll of this moment would truly be told.
+        committed: series → the polls that are on disk.
+        pending: the polls that are counted but not on disk yet.
+        served: what was served last.
+        expected: what should have been.
+        highest: the most that was ever served.
+    """
+
+    collector: TargetCollector[Any]
+    target: Target
+    path: str
+    truth: Callable[[], Truth]
+    committed: dict[SeriesKey, list[Poll]] = field(default_factory=dict)
+    pending: list[Truth] = field(default_factory=list)
+    served: dict[SeriesKey, float] = field(default_factory=dict)
+    expected: dict[SeriesKey, Fraction] = field(default_factory=dict)
+    highest: dict[SeriesKey, float] = field(default_factory=dict)
+
+    def commit(self) -> None:
+        """Take it that all polls are on disk."""
+        for poll in self.pending:
+            for series, seen in poll.items():
+                self.committed.setdefault(series, []).append(seen)
+        self.pending = []
+
+    def by_the_rules(self) -> dict[SeriesKey, Fraction]:
+        """What the rules make of the polls that are on disk."""
+        return {series: _by_the_rules(polls) for series, polls in self.committed.items()}
+
+
+def _by_the_rules(polls: list[Poll]) -> Fraction:
+    days = [poll for poll in polls if isinstance(poll, Days)]
+    return Fraction(days_counter(days)) if days else month_counter([poll for poll in polls if isinstance(poll, Month)])
+
+
+class Scene:
+    """A zone, a rate limit and a script, and the forms that their answers have at the moment.
+
+    Args:
+        clock: the world's clock.
+        seed: which world it is.
+        busy: whether zone and rate limit have traffic of their own; else there is only what a test adds.
+    """
+
+    def __init__(self, clock: WorldClock, seed: int, *, busy: bool) -> None:
+        self.clock = clock
+        self.world = World(seed=seed, clock=clock, dns_zones=0, scripts=0, shield_zones=1)
+        self.zone = self.world.dns.add_zone("shop.example", queries_a_day=4000 if busy else 0)
+        self.limit = self.world.rate_limits.add_limit("login", 1, quiet=not busy)
+        self.script = self.world.scripts.add_script("router", growth=1.0)
+        self.shapes = dict.fromkeys((Chart.QUERIES, Chart.NORMAL, Chart.SMART), Shape.FULL)
+        self.window, self.hours = 30, 24
+        self.hidden: dict[str, set[int]] = {"zone": set(), "limit": set()}
+        self.no_map = False
+
+    def now(self) -> datetime:
+        """The world's time."""
+        return datetime.fromtimestamp(self.clock.now(), UTC)
+
+    def day(self, back: int) -> date:
+        """A day before today."""
+        return date.fromordinal(self.now().toordinal() - back)
+
+    def watched(self) -> dict[str, Watched]:
+        """What is polled, by a word for it."""
+        limit = Target("main", "rate_limit", str(self.limit), "login", {"shield_zone_id": "1"})
+        return {
+            "zone": Watched(
+                dns_statistics.COLLECTOR,
+                Target("main", "dns_zone", str(self.zone), "shop.example"),
+                f"/dnszone/{self.zone}/statistics",
+                self.true_queries,
+            ),
+            "limit": Watched(
+                shield_rate_limits.COLLECTOR,
+                limit,
+                f"/shield/metrics/rate-limit/{self.limit}",
+                self.true_breaches,
+            ),
+            "script": Watched(
+                scripts.COLLECTOR,
+                Target("main", "script", str(self.script), "router"),
+                f"/compute/script/{self.script}",
+                self.true_month,
+            ),
+        }
+
+    def _days(self, shown: int, hidden: set[int], count: Callable[[date], int]) -> Days:
+        now = self.now()
+        today = now.toordinal()
+        days = (day for day in range(today - shown + 1, today + 1) if day not in hidden)
+        return Days(now, {day: count(date.fromordinal(day)) for day in days})
+
+    def true_queries(self) -> Truth:
+        """The zone's days, as far as its charts show them."""
+        books = self.world.dns
+
+        def routed(place: int) -> Callable[[date], int]:
+            return lambda day: books.true_routed(self.zone, day)[place]
+
+        counts: dict[SeriesKey, tuple[Chart, Callable[[date], int]]] = {
+            ("edge_dns_queries_total", ()): (Chart.QUERIES, lambda day: books.true_queries(self.zone, day)),
+            ("edge_dns_routed_queries_total", ("normal",)): (Chart.NORMAL, routed(0)),
+            ("edge_dns_routed_queries_total", ("smart",)): (Chart.SMART, routed(1)),
+        }
+        # The window begins within a day, or at its first moment: 30 days back and today are 31 dates.
+        return {
+            series: self._days(self.window + 1, self.hidden["zone"], count)
+            if self.shapes[chart] is Shape.FULL
+            else Days(self.now(), {})
+            for series, (chart, count) in counts.items()
+        }
+
+    def true_breaches(self) -> Truth:
+        """The rate limit's days by action; a day without any breach is not in the map."""
+        books = self.world.rate_limits
+
+        def of_action(action: str) -> Callable[[date], int]:
+            return lambda day: int(getattr(books.true_breaches(self.limit, day), action))
+
+        listed = self._days(28, self.hidden["limit"], of_action("total"))
+        found: Truth = {}
+        for action in ("logged", "challenged", "blocked"):
+            days = self._days(28, self.hidden["limit"], of_action(action))
+            shown = {day: count for day, count in days.shown.items() if listed.shown[day] and not self.no_map}
+            found["edge_shield_rate_limit_breaches_total", (action,)] = Days(days.now, shown)
+        return found
+
+    def true_month(self) -> Truth:
+        """The script's month to date."""
+        month, now = self.world.scripts.true_month(self.script), self.now()
+        return {
+            ("edge_script_cost_dollars_total", ()): Month(now, month.cost),
+            ("edge_script_requests_total", ()): Month(now, month.requests),
+            ("edge_script_cpu_seconds_total", ()): Month(now, month.cpu_ms / 1000),
+        }
+
+    def hide_day(self, what: str, back: int) -> None:
+        """Leave a day out of the answers."""
+        day = self.day(back)
+        self.hidden[what].add(day.toordinal())
+        if what == "zone":
+            self.world.dns.drop_day(self.zone, day)
+        else:
+            self.world.rate_limits.drop_day(self.limit, day)
+
+    def show_all_days(self) -> None:
+        """Leave no day out any more."""
+        for day in self.hidden["zone"]:
+            self.world.dns.restore_day(self.zone, date.fromordinal(day))
+        for day in self.hidden["limit"]:
+            self.world.rate_limits.restore_day(self.limit, date.fromordinal(day))
+        self.hidden = {"zone": set(), "limit": set()}
+
+    def set_shape(self, chart: Chart, shape: Shape) -> None:
+        """Send a chart in full, empty, or as null."""
+        self.shapes[chart] = shape
+        self.world.dns.set_chart(self.zone, chart, shape)
+
+    def set_no_map(self, *, missing: bool) -> None:
+        """Send null in the place of the map of breaches, or the map."""
+        self.no_map = missing
+        self.world.rate_limits.set_no_days(self.limit, missing=missing)
+
+    def set_keys(self, form: KeyFormat, window: int) -> None:
+        """Write days otherwise, and send a window of so many days and today."""
+        # A date alone cannot say which hours a bucket holds.
+        if form is KeyFormat.DATE:
+            self.set_hours(24)
+        self.window = window
+        self.world.dns.set_key_format(self.zone, form)
+        self.world.dns.set_window_days(self.zone, window)
+
+    def set_hours(self, hours: int) -> None:
+        """Make buckets so many hours long."""
+        self.hours = hours
+        self.world.dns.set_key_format(self.zone, KeyFormat.MIDNIGHT)
+        self.world.dns.set_bucket_hours(self.zone, hours)

@@ -1,0 +1,56 @@
+"""A counted series as tests poll it; days are counted from the day of its first sight."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+
+from exporter.counters.series import Series, advance, from_plain, to_plain
+from exporter.metric import DayBuckets, MonthToDate, Source
+
+FIRST_SIGHT = datetime(2026, 2, 6, 12, tzinfo=UTC)
+DAY_0 = FIRST_SIGHT.toordinal()
+
+
+class Counter:
+    """A series that is polled, with its corrections added up."""
+
+    def __init__(self) -> None:
+        self.series: Series | None = None
+        self.corrections = 0
+
+    @property
+    def value(self) -> float:
+        """What is served."""
+        assert self.series is not None
+        return self.series.value
+
+    def poll(self, source: Source, now: datetime) -> float:
+        """Take in a poll; returns what is served then."""
+        self.series, corrections = advance(self.series, source, now)
+        self.corrections += corrections
+        return self.value
+
+    def days(self, day: float, counts: Mapping[int, float] | None) -> float:
+        """Poll at noon of a day; None is a chart that is null."""
+        days = {DAY_0 + offset: count for offset, count in (counts or {}).items()}
+        return self.poll(DayBuckets(days, charted=counts is not None), FIRST_SIGHT + timedelta(days=day))
+
+    def month(self, moment: str, value: float) -> float:
+        """Poll a month to date."""
+        return self.poll(MonthToDate(value), datetime.fromisoformat(moment + "+00:00"))
+
+    def restored(self) -> "Counter":
+        """The same counter after a restart."""
+        assert self.series is not None
+        other = Counter()
+        other.series, other.corrections = from_plain(to_plain(self.series)), self.corrections
+        return other
+
+
+def window(today: int, each: float = 100, **changed: float) -> dict[int, float]:
+    """A chart of 31 days, the oldest clipped to 40; `day_3=7` is another count of day 3, `before_3=7` of day -3."""
+    counts = dict.fromkeys(range(today - 30, today + 1), each)
+    counts[today - 30] = 40
+    for name, count in changed.items():
+        side, _, number = name.partition("_")
+        counts[int(number) * (1 if side == "day" else -1)] = count
+    return counts

@@ -1,0 +1,341 @@
+"""State files that are damaged, deleted or replaced: none is lost, and no counter falls within a life."""
+
+import os
+import random
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from structlog.testing import capture_logs
+
+from exporter.counters import state_file
+from exporter.counters.ledger import StateLockedError
+from exporter.counters.state_file import StateLock
+from tests.counters.book import Book, key_of
+
+ASIDE = "state.db.corrupt-20260206T120000Z"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "state.db"
+
+
+def asides(path: Path) -> list[str]:
+    """The files that were put aside."""
+    return sorted(piece.name for piece in path.parent.glob("*.corrupt-*"))
+
+
+def damage_header(path: Path) -> None:
+    """Overwrite the beginning."""
+    with path.open("r+b") as file:
+        file.write(b"not a database, but a note that someone has written in the wrong place")
+
+
+def damage_rows(path: Path) -> None:
+    """Flip bits in the middle of the rows."""
+    whole = bytearray(path.read_bytes())
+    place = whole.rindex(b"edge_dns_queries_total")
+    whole[place + 25] ^= 4
+    path.write_bytes(whole)
+
+
+def truncate(path: Path) -> None:
+    """Cut the file in two."""
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def scramble(path: Path) -> None:
+    """Put noise in place of every page but the first."""
+    noise = random.Random(4).randbytes(path.stat().st_size - 4096)  # noqa: S311 - repeatable
+    path.write_bytes(path.read_bytes()[:4096] + noise)
+
+
+def make_newer(path: Path) -> None:
+    """Let a newer version have written it."""
+    newer = sqlite3.connect(path)
+    newer.execute("PRAGMA user_version = 99")
+    newer.close()
+
+
+DAMAGE = [damage_header, damage_rows, truncate, scramble, make_newer]
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_file_is_put_aside_and_counters_start_anew(path: Path, damage: Callable[[Path], None]) -> None:
+    with Book(path) as book:
+        assert [book.poll(count) for count in (40, 45)] == [0, 5]
+    damage(path)
+    damaged = path.read_bytes()
+    with capture_logs() as logs, Book(path) as book:
+        assert [book.poll(count) for count in (50, 57)] == [0, 7]
+        assert book.heard.asides == [1770379200.0]
+        assert book.heard.is_up() is True
+    assert asides(path) == [ASIDE]
+    assert (path.parent / ASIDE).read_bytes() == damaged
+    assert [(line["event"], line["aside"]) for line in logs] == [("state file put aside", str(path.parent / ASIDE))]
+    assert logs[0]["error"]
+    with Book(path) as book:
+        assert book.poll(60) == 10
+
+
+@pytest.mark.parametrize("damage", [damage_header, scramble])
+def test_a_file_that_is_damaged_under_a_running_process_is_put_aside_and_counters_go_on(
+    path: Path, damage: Callable[[Path], None]
+) -> None:
+    with Book(path) as book:
+        for zone in range(50):
+            book.poll(1, str(zone))
+        assert [book.poll(count) for count in (40, 45)] == [0, 5]
+        assert book.ledger._file is not None
+        book.ledger._file._pragma("wal_checkpoint(TRUNCATE)")
+        damage(path)
+        # What SQLite holds in memory hides the damage from it.
+        book.ledger._file._pragma("shrink_memory")
+        served = [book.poll(45 + count) for count in range(1, 20)]
+        assert served == sorted(value or 0 for value in served)
+        assert book.poll(70) == 30
+        assert asides(path) == [ASIDE]
+    with Book(path) as book:
+        assert book.poll(71) == 31
+        assert book.poll(2, "7") == 1
+
+
+def test_damage_that_a_commit_meets_is_put_aside(path: Path) -> None:
+    with Book(path) as book:
+        assert [book.poll(count) for count in (40, 45)] == [0, 5]
+        assert book.ledger._file is not None
+        book.ledger._file._database.execute("DROP TABLE row")
+        assert book.poll(50) == 5
+        assert book.poll(51) == 11
+        assert asides(path) == [ASIDE]
+        assert book.heard.asides == [1770379200.0]
+    with Book(path) as book:
+        assert book.poll(52) == 12
+
+
+def test_a_folder_that_lets_nothing_be_put_aside_leaves_the_file_where_it_is(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> Path:
+        raise PermissionError(13, "Permission denied")
+
+    path.write_text("a note\n" * 1000)
+    with monkeypatch.context() as patched, Book(None) as _:
+        patched.setattr("exporter.counters.ledger.put_aside", refuse)
+        with Book(path) as book:
+            assert [book.poll(count) for count in (40, 45)] == [None, None]
+            assert book.heard.is_up() is False
+    assert path.read_text() == "a note\n" * 1000
+
+
+def delete_file(path: Path) -> None:
+    """Delete the file alone."""
+    path.unlink()
+
+
+def delete_everything(path: Path) -> None:
+    """Delete the file, its journal and its lock."""
+    for piece in path.parent.glob("state.db*"):
+        piece.unlink()
+
+
+def delete_folder(path: Path) -> None:
+    """Delete the folder."""
+    shutil.rmtree(path.parent)
+
+
+def empty_in_place(path: Path) -> None:
+    """Put an empty file in its place."""
+    path.unlink()
+    path.touch()
+
+
+@pytest.mark.parametrize("lose", [delete_file, delete_everything, delete_folder, empty_in_place])
+def test_a_file_that_is_deleted_under_a_running_process_is_made_anew(
+    tmp_path: Path, lose: Callable[[Path], None]
+) -> None:
+    path = tmp_path / "state" / "state.db"
+    with Book(path) as book, capture_logs() as logs:
+        assert [book.poll(count) for count in (40, 45)] == [0, 5]
+        book.poll(9, "103")
+        lose(path)
+        assert book.poll(50) == 10
+        assert [line["event"] for line in logs] == ["state file was lost, it is written anew"]
+    with Book(path) as book:
+        assert book.poll(51) == 11
+        assert book.poll(11, "103") == 2
+
+
+def test_a_backup_that_is_put_in_place_under_a_running_process_does_not_turn_counters_back(path: Path) -> None:
+    with Book(path) as book:
+        assert book.poll(40) == 0
+    backup = path.with_name("backup.db")
+    shutil.copy(path, backup)
+    with Book(path) as book:
+        assert book.poll(90) == 50
+        backup.replace(path)
+        assert book.poll(91) == 51
+    with Book(path) as book:
+        assert book.poll(92) == 52
+
+
+def test_a_journal_that_was_left_behind_by_a_deleted_file_brings_nothing_back(path: Path) -> None:
+    with Book(path) as book:
+        assert [book.poll(count) for count in (40, 45)] == [0, 5]
+        journal = path.with_name("state.db-wal").read_bytes()
+    path.unlink()
+    path.with_name("state.db-wal").write_bytes(journal)
+    with Book(path) as book:
+        assert [book.poll(count) for count in (60, 61)] == [0, 1]
+
+
+# Counts 7 queries of a zone, and is killed.
+KILLED = """
+import os, sys
+from pathlib import Path
+from tests.ledger.book import Book
+book = Book(Path(sys.argv[1]))
+book.poll(10, "777")
+print(book.poll(17, "777"), flush=True)
+os.kill(os.getpid(), 9)
+"""
+
+
+def delete_lock(path: Path) -> None:
+    """Delete the lock alone."""
+    path.with_name("state.db.lock").unlink()
+
+
+@pytest.mark.parametrize("lose", [delete_lock, delete_everything])
+def test_once_the_lock_file_was_deleted_another_exporter_may_come_and_this_one_stands(
+    path: Path, lose: Callable[[Path], None]
+) -> None:
+    with Book(path) as book:
+        assert [book.poll(count) for count in (40, 45)] == [0, 5]
+        lose(path)
+        other = StateLock(path)
+        assert [book.poll(count) for count in (50, 55)] == [5, 5]
+        assert book.heard.is_up() is False
+        other.release()
+        assert book.poll(60) == 20
+
+
+@pytest.mark.parametrize("lose", [delete_lock, delete_everything])
+def test_what_another_exporter_counted_in_between_goes_on(path: Path, lose: Callable[[Path], None]) -> None:
+    """Its own targets from where it left them, those of both as they were served here."""
+    with Book(path) as book:
+        assert [book.poll(count) for count in (40, 45)] == [0, 5]
+        lose(path)
+        with Book(path) as other:
+            assert other.poll(90) == (50 if lose is delete_lock else 0)
+            assert [other.poll(count, "777") for count in (10, 17)] == [0, 7]
+            assert book.poll(95) == 5
+        assert book.poll(100) == 60
+        assert book.poll(20, "777") == 10
+    with Book(path) as book:
+        assert book.poll(101) == 61
+        assert book.poll(21, "777") == 11
+
+
+def test_the_journal_of_another_exporter_that_was_killed_outlives_this_ones_deleted_file(path: Path) -> None:
+    with Book(path) as book:
+        book.poll(40)
+        delete_everything(path)
+        killed = subprocess.run(
+            [sys.executable, "-c", KILLED, path],
+            cwd=Path(__file__).parents[2],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert killed.stdout == "7.0\n"
+        assert path.with_name("state.db-wal").stat().st_size > 0
+        assert book.poll(45) == 5
+        assert book.poll(20, "777") == 10
+
+
+def delete_journal(path: Path) -> None:
+    """Delete what has not reached the file itself."""
+    path.with_name("state.db-wal").unlink()
+
+
+def delete_index(path: Path) -> None:
+    """Delete the journal's index."""
+    path.with_name("state.db-shm").unlink()
+
+
+def delete_both(path: Path) -> None:
+    """Delete all that begins as the file does, but for it."""
+    delete_journal(path)
+    delete_index(path)
+
+
+@pytest.mark.parametrize("lose", [delete_journal, delete_index, delete_both])
+def test_a_journal_that_is_deleted_under_a_running_process_costs_nothing_that_is_served_later(
+    path: Path, tmp_path: Path, lose: Callable[[Path], None]
+) -> None:
+    """Killed after that, it leaves what it served last."""
+    left = tmp_path / "left"
+    left.mkdir()
+    with Book(path) as book:
+        assert [book.poll(count) for count in (40, 45)] == [0, 5]
+        book.poll(9, "103")
+        lose(path)
+        assert book.poll(50) == 10
+        for name in ("state.db", "state.db-wal"):
+            shutil.copy(path.with_name(name), left / name)
+    with Book(left / "state.db") as book:
+        assert book.poll(51) == 11
+        assert book.poll(11, "103") == 2
+
+
+def test_a_folder_that_does_not_exist_is_made(tmp_path: Path) -> None:
+    with Book(tmp_path / "var" / "lib" / "state.db") as book:
+        assert [book.poll(count) for count in (40, 45)] == [0, 5]
+
+
+def test_a_folder_that_cannot_be_used_serves_no_counter_until_it_can(tmp_path: Path) -> None:
+    """What stands in the folder's place is a file, which stops root too."""
+    folder = tmp_path / "state"
+    folder.write_text("in the way")
+    with capture_logs() as logs, Book(folder / "state.db") as book:
+        assert [book.poll(count) for count in (40, 45)] == [None, None]
+        assert book.heard.is_up() is False
+        folder.unlink()
+        assert book.poll(50) == 10
+    assert [line["event"] for line in logs] == [
+        "state file not usable, counters stand still until it is",
+        "state saved again",
+    ]
+
+
+def test_a_state_file_that_is_a_folder_serves_no_counter(path: Path) -> None:
+    path.mkdir()
+    with Book(path) as book:
+        assert [book.poll(count) for count in (40, 45)] == [None, None]
+        path.rmdir()
+        assert book.poll(50) == 10
+
+
+def test_a_value_that_no_row_can_hold_stops_no_thread(path: Path) -> None:
+    with Book(path) as book:
+        assert book.poll(40) == 0
+        book.ledger._unsaved[key_of("103")] = state_file.Stored("x", float("nan"), b"")
+        assert book.poll(45) == 0
+        assert book.ledger.is_alive()
+        assert asides(path) == []
+        book.ledger.forget([key_of("103")])
+        assert book.poll(50) == 10
+
+
+def test_two_processes_never_share_a_file(path: Path) -> None:
+    with Book(path) as book:
+        book.poll(40)
+        with pytest.raises(StateLockedError, match=rf"another exporter \(process {os.getpid()}\)"):
+            Book(path)
+        assert book.poll(45) == 5

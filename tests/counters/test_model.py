@@ -1,0 +1,400 @@
+"""The whole way from the sandbox's world to the served counters, driven at random and held to the rules.
+
+Each step is one of: traffic today or late, up or down; breaches; costs; charts that change their form; time that
+passes, minutes to 40 days, and clocks that go back; polls that go well or meet a fault; a state file that another
+process locks, or that loses a piece; restarts and kills. After each, every counter that is served equals what the
+reference makes of what the world truly was at the last polls that were committed, and no counter has ever fallen.
+"""
+
+import asyncio
+import os
+import random
+import shutil
+import sqlite3
+import tempfile
+import threading
+from collections import Counter
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+from structlog.testing import capture_logs
+
+from exporter.collectors.collector import Context
+from exporter.counters import state_file
+from exporter.counters.ledger import Entry, Ledger
+from exporter.metric import Family
+from exporter.platform.errors import PlatformError
+from exporter.platform.http.client import Client, Timing
+from exporter.platform.http.credential import Credential
+from exporter.platform.http.rate_limiter import Budget
+from exporter.platform.http.retry import Retry
+from exporter.sandbox.app import create_app
+from exporter.sandbox.clock import WorldClock
+from exporter.sandbox.dns import Chart, KeyFormat, Shape
+from exporter.sandbox.faults import Faults
+from exporter.sandbox.keys import API_KEY
+from exporter.targets.registry import Registry
+from exporter.targets.sharding import Shard
+from tests.counters.book import Heard
+from tests.counters.scene import Scene, Watched
+from tests.platform.clients import FakeClock
+from tests.platform.clients import Heard as HeardCalls
+
+EXAMPLES = int(os.environ.get("MODEL_EXAMPLES", "40"))
+STEPS = 60
+BEGIN = datetime(2026, 2, 26, 9, 30, tzinfo=UTC).timestamp()
+DAY = 86_400
+FAULTS: tuple[dict[str, Any], ...] = (
+    {"kind": "status", "status": 401},
+    {"kind": "status", "status": 404},
+    {"kind": "status", "status": 500},
+    {"kind": "html"},
+    {"kind": "truncate"},
+    {"kind": "garbage"},
+    {"kind": "wrong_types"},
+)
+
+MINUTES = st.one_of(
+    st.just(0),
+    st.integers(1, 90),
+    st.integers(1, 90),
+    st.integers(60, 3 * 24 * 60),
+    st.integers(1, 40).map(lambda days: days * 24 * 60),
+    # To the first second of the next day.
+    st.just(-1),
+)
+# Today and around it, some day of the window, and its end.
+DAYS_BACK = st.sampled_from([0, 0, 1, 1, 2, 12, 26, 27, 28, 29, 30, 31])
+NAMES = st.sampled_from(["zone", "limit", "script"])
+# How much time passes after an event, and what is polled then.
+THEN = st.tuples(MINUTES, st.sets(NAMES))
+Then = tuple[int, set[str]]
+
+STEPS_RUN: Counter[str] = Counter()
+POLLS: Counter[str] = Counter()
+
+
+class Platform(RuleBasedStateMachine):
+    """A world, a client of it, and the ledger that counts it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = Path(tempfile.mkdtemp(prefix="ledger-model-"))
+        self.lives = 0
+        self.runner = asyncio.Runner()
+        self.monkeypatch = pytest.MonkeyPatch()
+        self.monkeypatch.setattr(state_file, "BUSY_SECONDS", 0.0)
+        self.clock = WorldClock(BEGIN, speed=0)
+        self.faults = Faults()
+        self.monotonic = FakeClock()
+        self.ledger = self._open()
+
+    @initialize(seed=st.integers(0, 1000), busy=st.booleans())
+    def make_the_world(self, seed: int, *, busy: bool) -> None:
+        """A zone, a quiet rate limit and a busy one, and a script."""
+        self.scene = Scene(self.clock, seed, busy=busy)
+        self.watched = self.scene.watched()
+        self.client = self.runner.run(self._connect())
+
+    async def _connect(self) -> Client:
+        clock = FakeClock()
+        return Client(
+            "http://sandbox",
+            Credential("access_key", lambda: API_KEY),
+            transport=httpx.ASGITransport(create_app(self.scene.world, self.faults)),
+            budget=Budget(1e6, 4, clock=clock, sleep=clock.sleep, throttled=lambda _seconds: None),
+            retry=Retry(random.Random(1).random),  # noqa: S311 - no secret
+            timeout=10.0,
+            observer=HeardCalls(),
+            timing=Timing(clock, clock.sleep, self.scene.now),
+        )
+
+    def _open(self) -> Ledger:
+        self.heard = Heard()
+        path = self.folder / f"{self.lives}" / "state.db"
+        # What could not be saved is tried again when the test's clock says so.
+        ledger = Ledger(path, self.heard, monotonic=self.monotonic, linger=0, retry=1.0)
+        ledger.open()
+        return ledger
+
+    # What happens on the platform, and what is polled afterwards.
+
+    def _go_on(self, then: Then) -> None:
+        minutes, names = then
+        self.clock.advance(minutes * 60 if minutes >= 0 else DAY - self.clock.now() % DAY)
+        for name in sorted(names):
+            self._poll(self.watched[name], is_saved=True)
+
+    @rule(queries=st.integers(1, 500), then=THEN)
+    def serve_queries(self, queries: int, then: Then) -> None:
+        """Traffic of this moment."""
+        STEPS_RUN["traffic"] += 1
+        self.scene.world.dns.add_queries(self.scene.zone, queries)
+        self._go_on(then)
+
+    @rule(queries=st.integers(-300, 300), back=DAYS_BACK, then=THEN)
+    def correct_queries(self, queries: int, back: int, then: Then) -> None:
+        """A late correction of a day, up or down."""
+        STEPS_RUN["corrections"] += 1
+        self.scene.world.dns.add_queries(self.scene.zone, queries, self.scene.day(back))
+        self._go_on(then)
+
+    @rule(logged=st.integers(-5, 40), blocked=st.integers(-5, 40), back=DAYS_BACK, then=THEN)
+    def breach(self, logged: int, blocked: int, back: int, then: Then) -> None:
+        """Breaches of today or another day, or fewer of them."""
+        STEPS_RUN["breaches"] += 1
+        limits, day = self.scene.world.rate_limits, self.scene.day(back)
+        limits.add_breaches(self.scene.limit, logged=logged, blocked=blocked, day=day)
+        self._go_on(then)
+
+    @rule(cost=st.floats(0, 200), requests=st.integers(0, 10**7), then=THEN)
+    def set_the_month(self, cost: float, requests: int, then: Then) -> None:
+        """A month's values are corrected."""
+        STEPS_RUN["months"] += 1
+        self.scene.world.scripts.set_month(self.scene.script, cost=cost, requests=requests)
+        self._go_on(then)
+
+    @rule(what=st.sampled_from(["zone", "limit"]), back=DAYS_BACK, then=THEN)
+    def hide_a_day(self, what: str, back: int, then: Then) -> None:
+        """A day is missing from the answers."""
+        STEPS_RUN["forms"] += 1
+        self.scene.hide_day(what, back)
+        self._go_on(then)
+
+    @rule(then=THEN)
+    def show_all_days(self, then: Then) -> None:
+        """Missing days come back."""
+        STEPS_RUN["forms"] += 1
+        self.scene.show_all_days()
+        self._go_on(then)
+
+    @rule(chart=st.sampled_from([Chart.QUERIES, Chart.NORMAL, Chart.SMART]), shape=st.sampled_from(Shape), then=THEN)
+    def change_a_charts_shape(self, chart: Chart, shape: Shape, then: Then) -> None:
+        """A chart is null or empty, or whole again."""
+        STEPS_RUN["forms"] += 1
+        self.scene.set_shape(chart, shape)
+        self._go_on(then)
+
+    @rule(missing=st.booleans(), then=THEN)
+    def change_the_maps_shape(self, *, missing: bool, then: Then) -> None:
+        """The map of breaches is null, or there again."""
+        STEPS_RUN["forms"] += 1
+        self.scene.set_no_map(missing=missing)
+        self._go_on(then)
+
+    @rule(form=st.sampled_from(KeyFormat), window=st.sampled_from([30, 30, 31]), then=THEN)
+    def change_keys_and_window(self, form: KeyFormat, window: int, then: Then) -> None:
+        """Days are written otherwise, and the window is of 31 or 32 of them."""
+        STEPS_RUN["forms"] += 1
+        self.scene.set_keys(form, window)
+        self._go_on(then)
+
+    @rule(hours=st.sampled_from([1, 6, 24]), then=THEN)
+    def change_the_buckets(self, hours: int, then: Then) -> None:
+        """Buckets become finer, or days again."""
+        STEPS_RUN["forms"] += 1
+        self.scene.set_hours(hours)
+        self._go_on(then)
+
+    @rule(hours=st.integers(1, 60), then=THEN)
+    def turn_the_clock_back(self, hours: int, then: Then) -> None:
+        """The platform's clock goes back, over midnights and the ends of months too."""
+        STEPS_RUN["clock back"] += 1
+        self.clock.advance(-hours * 3600)
+        self._go_on(then)
+
+    # What the exporter does.
+
+    @rule(then=THEN)
+    def poll(self, then: Then) -> None:
+        """Time passes, and polls go well."""
+        STEPS_RUN["time"] += 1
+        self._go_on(then)
+
+    @rule(name=NAMES, fault=st.sampled_from(FAULTS))
+    def fail_a_poll(self, name: str, fault: Mapping[str, Any]) -> None:
+        """A poll that meets a fault counts nothing."""
+        STEPS_RUN["faults"] += 1
+        watched = self.watched[name]
+        self.faults.add({**fault, "path": watched.path})
+        with pytest.raises(PlatformError):
+            self.runner.run(self._ask(watched))
+        self.faults.clear()
+
+    @rule()
+    def fail_a_poll_with_buckets_of_two_days(self) -> None:
+        """What is longer than a day cannot be counted; with gaps besides, nobody could tell how long it is."""
+        STEPS_RUN["faults"] += 1
+        scene = self.scene
+        if not scene.hidden["zone"] and Shape.FULL in scene.shapes.values():
+            scene.world.dns.set_bucket_hours(scene.zone, 48)
+            with pytest.raises(PlatformError):
+                self.runner.run(self._ask(self.watched["zone"]))
+            scene.world.dns.set_bucket_hours(scene.zone, scene.hours)
+
+    @rule(names=st.sets(NAMES, min_size=1))
+    def poll_while_the_file_is_locked(self, names: set[str]) -> None:
+        """What cannot be saved is not served, and follows with the next commit."""
+        STEPS_RUN["locked polls"] += 1
+        with self._locked():
+            for name in sorted(names):
+                self._poll(self.watched[name], is_saved=False)
+
+    def _locked(self) -> "_Lock":
+        return _Lock(self.folder / f"{self.lives}" / "state.db")
+
+    @rule(then=THEN)
+    def restart(self, then: Then) -> None:
+        """What is pending is saved on the way out."""
+        STEPS_RUN["restarts"] += 1
+        self.ledger.close()
+        for watched in self.watched.values():
+            watched.commit()
+        self.ledger = self._open()
+        self._go_on(then)
+
+    @rule(names=st.sets(NAMES), then=THEN)
+    def kill(self, names: set[str], then: Then) -> None:
+        """What was not saved is lost with the process; the files are those that it leaves at that moment."""
+        STEPS_RUN["kills"] += 1
+        with self._locked():
+            for name in sorted(names):
+                self._poll(self.watched[name], is_saved=False)
+            before = self.folder / f"{self.lives}"
+            after = self.folder / f"{self.lives + 1}"
+            after.mkdir()
+            for suffix in ("", "-wal"):
+                piece = before / f"state.db{suffix}"
+                if piece.exists():
+                    shutil.copy(piece, after / piece.name)
+        # It cannot be killed for real within this process; nobody looks at its files again.
+        self.ledger.close()
+        shutil.rmtree(before)
+        for watched in self.watched.values():
+            watched.pending = []
+        self.lives += 1
+        self.ledger = self._open()
+        self._go_on(then)
+
+    @rule(piece=st.sampled_from(["", "-wal", "-shm", ".lock"]), name=NAMES, then=THEN)
+    def lose_a_piece(self, piece: str, name: str, then: Then) -> None:
+        """Someone deletes the state file or what stands beside it; the next commit writes all of it anew."""
+        STEPS_RUN["losses"] += 1
+        (self.folder / f"{self.lives}" / f"state.db{piece}").unlink(missing_ok=True)
+        self._poll(self.watched[name], is_saved=True)
+        self._go_on(then)
+
+    async def _ask(self, watched: Watched) -> tuple[Any, datetime | None]:
+        context = Context(self.client.until(1e12), Registry(Shard()), self.scene.now(), lambda: 0.0)
+        polled = await watched.collector.poll(context, watched.target)
+        return polled.outcomes[0].counts, polled.date
+
+    def _poll(self, watched: Watched, *, is_saved: bool) -> None:
+        if is_saved:
+            self.monotonic.now += 1.0
+        POLLS[watched.collector.name] += 1
+        truth = watched.truth()
+        counts, now = self.runner.run(self._ask(watched))
+        assert now == self.scene.now()
+        target = watched.target
+        key = (watched.collector.name, target.account, target.kind, target.id)
+        published: list[tuple[Family, ...]] = []
+        done = threading.Event()
+
+        def publish(families: tuple[Family, ...]) -> None:
+            published.append(families)
+            done.set()
+
+        self.ledger.record(Entry(key, target.name, self.clock.now(), counts, now), publish)
+        assert done.wait(20)
+        watched.pending.append(truth)
+        if is_saved:
+            for other in self.watched.values():
+                other.commit()
+        # A target's own labels come first, and the metric's after them.
+        own = len(watched.collector.labels)
+        watched.served = {
+            (family.info.name, sample.values[own:]): sample.value
+            for family in published[0]
+            for sample in family.samples
+        }
+        watched.expected = watched.by_the_rules()
+
+    @precondition(lambda self: hasattr(self, "watched"))
+    @invariant()
+    def what_is_served_is_what_the_rules_make_of_the_truth(self) -> None:
+        """Counts are exact to the last one; dollars and seconds to what a double can hold."""
+        for watched in self.watched.values():
+            assert set(watched.served) == set(watched.expected)
+            for series, value in watched.served.items():
+                expected = watched.expected[series]
+                if expected.denominator == 1 and abs(expected) < 2**53 and "cost" not in series[0]:
+                    assert value == expected, series
+                else:
+                    assert value == pytest.approx(float(expected), rel=1e-12, abs=1e-9), series
+
+    @precondition(lambda self: hasattr(self, "watched"))
+    @invariant()
+    def no_counter_ever_falls(self) -> None:
+        """Not over restarts and kills either."""
+        for watched in self.watched.values():
+            for series, value in watched.served.items():
+                assert value >= watched.highest.get(series, 0.0), series
+                watched.highest[series] = value
+
+    def teardown(self) -> None:
+        """Close everything."""
+        self.ledger.close()
+        if hasattr(self, "client"):
+            self.runner.run(self.client.aclose())
+            self.scene.world.close()
+        self.runner.close()
+        self.monkeypatch.undo()
+        shutil.rmtree(self.folder)
+
+
+class _Lock:
+    """Another process's lock on the state file."""
+
+    def __init__(self, path: Path) -> None:
+        self._database = sqlite3.connect(path, isolation_level=None)
+
+    def __enter__(self) -> None:
+        self._database.execute("BEGIN IMMEDIATE")
+
+    def __exit__(self, *_: object) -> None:
+        self._database.execute("ROLLBACK")
+        self._database.close()
+
+
+def test_counters_are_exact_whatever_happens(capsys: pytest.CaptureFixture[str]) -> None:
+    with capture_logs():
+        run_state_machine_as_test(
+            Platform,
+            settings=settings(
+                max_examples=EXAMPLES,
+                stateful_step_count=STEPS,
+                deadline=None,
+                database=None,
+                # In CI always the same steps; elsewhere new ones each time.
+                derandomize=os.environ.get("CI") == "true",
+                suppress_health_check=list(HealthCheck),
+            ),
+        )
+    with capsys.disabled():
+        print(f"\n{sum(STEPS_RUN.values())} steps {dict(STEPS_RUN)}, good polls {dict(POLLS)}")  # noqa: T201 - what ran
+    assert sum(POLLS.values()) > 20 * EXAMPLES

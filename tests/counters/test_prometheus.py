@@ -1,0 +1,159 @@
+"""What a real Prometheus holds after a `kill -9` and an outage: every query, and none twice."""
+
+import asyncio
+import random
+import signal
+from collections.abc import AsyncIterator
+from contextlib import ExitStack
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exporter.sandbox import keys
+from tests.counters.house import House
+from tests.counters.process import Exporter
+from tests.real_parts import Prometheus, prometheus_running, scraping
+
+pytestmark = pytest.mark.real
+
+HOUR = 3600
+Labels = tuple[tuple[str, str], ...]
+
+
+def samples(prometheus: Prometheus, family: str, *names: str) -> dict[Labels, list[float]]:
+    """The raw samples of each series of a family, in the order of their time; series are known by some labels."""
+    series = [
+        (tuple((name, found["metric"][name]) for name in names), [float(value) for _, value in found["values"]])
+        for found in prometheus.ask(f"{family}[1h]")
+    ]
+    assert len(dict(series)) == len(series), "a series changed its labels"
+    return dict(series)
+
+
+def increase(values: list[float]) -> float:
+    """The sum of the differences; where a value falls the counter began anew, as Prometheus takes it."""
+    return sum(value - before if value >= before else value for before, value in pairwise(values))
+
+
+@pytest.fixture
+async def house(tmp_path: Path) -> AsyncIterator[House]:
+    made = House(tmp_path)
+    await made.sandbox.start()
+    yield made
+    await made.sandbox.stop()
+
+
+def settings(house: House, port: int) -> dict[str, Any]:
+    """Everything that is counted, polled every second."""
+    limits = house.world.rate_limit_ids()
+    account = {
+        "name": "main",
+        "base_url": house.sandbox.url,
+        "api_key": keys.API_KEY,
+        "budget": {"requests_per_second": 1000, "max_in_flight": 8},
+        "rate_limits": [{"id": limit, "name": name, "shield_zone_id": zone} for limit, name, zone in limits],
+    }
+    return {
+        "accounts": [account],
+        "web": {"listen": f"127.0.0.1:{port}"},
+        "state": {"path": str(house.state)},
+        "collectors": {name: {"interval": 1} for name in ("dns_statistics", "scripts", "shield_rate_limits")},
+    }
+
+
+class Truth:
+    """What the platform has served, whatever anybody polled."""
+
+    def __init__(self, house: House) -> None:
+        self._world = house.world
+        self._from = datetime.fromtimestamp(house.world.clock.now(), UTC).date()
+        self._before = self._now()
+
+    def _now(self) -> dict[str, dict[Labels, float]]:
+        world = self._world
+        last = datetime.fromtimestamp(world.clock.now(), UTC).date()
+        days = [self._from + timedelta(days=day) for day in range((last - self._from).days + 1)]
+        queries: dict[Labels, float] = {}
+        routed: dict[Labels, float] = {}
+        breaches: dict[Labels, float] = {}
+        for zone in (101, 102, 103):
+            queries[("zone_id", str(zone)),] = sum(world.dns.true_queries(zone, day) for day in days)
+            for place, routing in enumerate(("normal", "smart")):
+                key = (("zone_id", str(zone)), ("routing", routing))
+                routed[key] = sum(world.dns.true_routed(zone, day)[place] for day in days)
+        for limit, _, _ in world.rate_limit_ids():
+            for action in ("logged", "challenged", "blocked"):
+                key = (("rate_limit_id", str(limit)), ("action", action))
+                breaches[key] = sum(getattr(world.rate_limits.true_breaches(limit, day), action) for day in days)
+        requests: dict[Labels, float] = {(("script_id", "7"),): world.scripts.true_month(7).requests}
+        return {
+            "edge_dns_queries_total": queries,
+            "edge_dns_routed_queries_total": routed,
+            "edge_shield_rate_limit_breaches_total": breaches,
+            "edge_script_requests_total": requests,
+        }
+
+    def since(self) -> dict[str, dict[Labels, float]]:
+        """Family → series → what was served since the beginning."""
+        return {
+            family: {labels: value - self._before[family][labels] for labels, value in values.items()}
+            for family, values in self._now().items()
+        }
+
+
+def held_by(prometheus: Prometheus, truth: Truth) -> dict[str, dict[Labels, list[float]]]:
+    """The raw samples of everything that the platform knows of."""
+    return {
+        family: samples(prometheus, family, *(name for name, _ in next(iter(series))))
+        for family, series in truth.since().items()
+    }
+
+
+async def caught_up(prometheus: Prometheus, truth: Truth) -> dict[str, dict[Labels, list[float]]]:
+    """Wait until Prometheus holds the platform's present; returns all that it holds."""
+    wanted = truth.since()
+    held: dict[str, dict[Labels, list[float]]] = {}
+    for _ in range(300):
+        held = await asyncio.to_thread(held_by, prometheus, truth)
+        latest = {family: {labels: values[-1] for labels, values in series.items()} for family, series in held.items()}
+        if latest == wanted:
+            break
+        await asyncio.sleep(0.1)
+    return held
+
+
+async def test_across_a_kill_and_an_outage_prometheus_holds_every_query_once(house: House, tmp_path: Path) -> None:
+    chance = random.Random(4)  # noqa: S311 - repeatable
+    truth = Truth(house)
+    exporter = await asyncio.to_thread(Exporter, settings(house, 0), tmp_path)
+    port = int(exporter.url.rpartition(":")[2])
+    stack = ExitStack()
+    try:
+        scraped = scraping(f"127.0.0.1:{port}", interval="200ms")
+        prometheus = stack.enter_context(prometheus_running(tmp_path, scraped))
+        await caught_up(prometheus, truth)
+        for outage in (HOUR, 13 * HOUR):
+            for _ in range(12):
+                house.world.clock.advance(chance.randint(10, 300))
+                house.world.dns.add_queries(chance.choice((101, 102, 103)), chance.randint(1, 1000))
+                limit, _, _ = chance.choice(house.world.rate_limit_ids())
+                house.world.rate_limits.add_breaches(limit, logged=chance.randint(0, 9), blocked=chance.randint(0, 9))
+                await asyncio.sleep(chance.uniform(0.05, 0.4))
+            assert await asyncio.to_thread(exporter.end, signal.SIGKILL) == -signal.SIGKILL
+            house.world.clock.advance(outage)
+            house.world.dns.add_queries(101, 12_345)
+            exporter = await asyncio.to_thread(Exporter, settings(house, port), tmp_path)
+        house.world.clock.advance(60)
+        held = await caught_up(prometheus, truth)
+        assert {
+            family: {labels: increase(values) for labels, values in series.items()} for family, series in held.items()
+        } == truth.since()
+        raw = held["edge_dns_queries_total"]
+        assert all(len(set(values)) > 3 and values == sorted(values) for values in raw.values())
+        assert raw[("zone_id", "101"),][-1] > 24_690
+    finally:
+        await asyncio.to_thread(exporter.end)
+        await asyncio.to_thread(stack.close)

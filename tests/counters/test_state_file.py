@@ -1,0 +1,403 @@
+import random
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from exporter.counters import state_file
+from exporter.counters.series import DaySeries, MonthSeries
+from exporter.counters.state_file import (
+    StateFile,
+    StateLock,
+    StateLockedError,
+    Stored,
+    is_damage,
+    is_passing,
+    pack,
+    put_aside,
+    unpack,
+)
+
+NOW = 1_770_379_200.0  # 2026-02-06T12:00:00Z
+ZONE = ("dns_statistics", "main", "dns_zone", "102")
+SCRIPT = ("scripts", "main", "script", "7")
+ROWS = {
+    (collector, "main", kind, str(number)): Stored(
+        f"{kind}-{number}.example", NOW + number, bytes([number % 256]) * 900
+    )
+    for collector, kind in (("dns_statistics", "dns_zone"), ("scripts", "script"))
+    for number in range(40)
+}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "state.db"
+
+
+def write(path: Path, rows: dict[state_file.RowKey, Stored | None]) -> None:
+    """Commit rows and close the file."""
+    file = StateFile(path)
+    file.commit(rows)
+    file.close()
+
+
+def read(path: Path) -> dict[state_file.RowKey, Stored]:
+    """Every row of a file."""
+    file = StateFile(path)
+    try:
+        return dict(file.rows())
+    finally:
+        file.close()
+
+
+def test_rows_come_back_as_they_were_committed(path: Path) -> None:
+    write(path, {**ROWS})
+    assert read(path) == ROWS
+
+
+def test_a_row_is_replaced_whole(path: Path) -> None:
+    write(path, {ZONE: Stored("shop.example", NOW, b"a")})
+    write(path, {ZONE: Stored("shop.example.org", NOW + 1, b"b")})
+    assert read(path) == {ZONE: Stored("shop.example.org", NOW + 1, b"b")}
+
+
+def test_none_deletes_a_row(path: Path) -> None:
+    write(path, {ZONE: Stored("shop.example", NOW, b"a"), SCRIPT: Stored("router", NOW, b"b")})
+    write(path, {ZONE: None, ("scripts", "main", "script", "8"): None})
+    assert read(path) == {SCRIPT: Stored("router", NOW, b"b")}
+
+
+def test_a_commit_that_fails_writes_nothing_and_the_next_goes_well(path: Path) -> None:
+    file = StateFile(path)
+    file.commit({ZONE: Stored("shop.example", NOW, b"a")})
+    with pytest.raises(sqlite3.IntegrityError):
+        file.commit({SCRIPT: Stored("router", NOW, b"b"), ZONE: Stored("x", float("nan"), b"c")})
+    file.commit({ZONE: Stored("shop.example", NOW, b"d")})
+    assert dict(file.rows()) == {ZONE: Stored("shop.example", NOW, b"d")}
+    file.close()
+
+
+def test_what_is_committed_is_there_for_another_connection_at_once(path: Path) -> None:
+    file = StateFile(path)
+    file.commit({ZONE: Stored("shop.example", NOW, b"a")})
+    assert read(path) == {ZONE: Stored("shop.example", NOW, b"a")}
+    file.close()
+
+
+def test_commits_are_written_ahead_and_reach_the_disk(path: Path) -> None:
+    file = StateFile(path)
+    assert file._pragma("journal_mode") == "wal"
+    assert file._pragma("synchronous") == "2"
+    file.close()
+
+
+def test_half_a_character_in_a_text_stops_no_commit(path: Path) -> None:
+    write(
+        path,
+        {("scripts", "m\udc00", "script", "7"): Stored("n\ud800\0", NOW, b"a"), ("scripts", "\udc00", "s", ""): None},
+    )
+    assert read(path) == {("scripts", "m?", "script", "7"): Stored("n?\0", NOW, b"a")}
+
+
+def test_series_come_back_as_they_were_packed() -> None:
+    families: state_file.Families = {
+        "edge_dns_routed_queries_total": {("normal",): DaySeries(NOW, 739_653, highs={739_653: 7.0}, closed=0.5)},
+        "edge_script_requests_total": {(): MonthSeries(NOW, 24_314, NOW, 1.0, 3.5, 2.0)},
+    }
+    assert unpack(pack(families)) == families
+
+
+def test_a_packed_zone_is_small() -> None:
+    """31 days of three series: what 50,000 zones cost is 50,000 times this."""
+    days = {739_653 + day: 100_000.0 + day for day in range(31)}
+    families: state_file.Families = {
+        "edge_dns_queries_total": {(): DaySeries(NOW, 739_653, highs=days)},
+        "edge_dns_routed_queries_total": {
+            (routing,): DaySeries(NOW, 739_653, highs=days) for routing in ("normal", "smart")
+        },
+    }
+    assert len(pack(families)) < 800
+
+
+@pytest.mark.parametrize(
+    "packed", [b"", b"\xc1", b"\x01", b"\x81\xa1a\x01", b"\x81\xa1a\x91\x01", b"\x81\xa1a\x91\x92\x01\x02"]
+)
+def test_bytes_that_are_no_series_are_refused(packed: bytes) -> None:
+    with pytest.raises(ValueError, match=r".+"):
+        unpack(packed)
+
+
+def test_damaged_bytes_are_refused_or_read_but_never_raise_anything_else() -> None:
+    chance = random.Random(4)  # noqa: S311 - repeatable
+    packed = pack({"edge_dns_queries_total": {("a",): DaySeries(NOW, 739_653, highs={739_653: 7.5, 739_654: 9.0})}})
+    for _ in range(5000):
+        damaged = bytearray(packed)
+        for _ in range(chance.randint(1, 3)):
+            damaged[chance.randrange(len(damaged))] = chance.randrange(256)
+        try:
+            unpack(bytes(damaged[: chance.randint(1, len(damaged))]))
+        except ValueError:
+            continue
+
+
+def read_or_refuse(path: Path) -> dict[state_file.RowKey, Stored] | None:
+    """Every row of a file, or None where it is refused for good."""
+    try:
+        return read(path)
+    except (sqlite3.Error, ValueError) as error:
+        return {} if is_passing(error) else None
+
+
+def test_no_flipped_bit_makes_other_rows(path: Path, tmp_path: Path) -> None:
+    """Whatever bit of the file is wrong: the rows are those that were written, or the file is refused."""
+    write(path, {**ROWS})
+    whole = path.read_bytes()
+    chance = random.Random(4)  # noqa: S311 - repeatable
+    copy = tmp_path / "copy.db"
+    refused = 0
+    for _ in range(1500):
+        damaged = bytearray(whole)
+        damaged[chance.randrange(len(damaged))] ^= 1 << chance.randrange(8)
+        copy.write_bytes(damaged)
+        rows = read_or_refuse(copy)
+        refused += rows is None
+        assert rows in (None, ROWS)
+    assert refused > 500
+
+
+def test_no_truncated_file_makes_other_rows(path: Path, tmp_path: Path) -> None:
+    write(path, {**ROWS})
+    whole = path.read_bytes()
+    copy = tmp_path / "copy.db"
+    for size in range(2, len(whole), 997):
+        copy.write_bytes(whole[:size])
+        assert read_or_refuse(copy) is None
+
+
+def test_text_is_no_database(path: Path) -> None:
+    path.write_text("this is a note\n" * 100)
+    with pytest.raises(sqlite3.DatabaseError) as caught:
+        StateFile(path)
+    assert not is_passing(caught.value)
+    assert is_damage(caught.value)
+
+
+def test_another_programs_database_is_refused_and_left_as_it_is(path: Path) -> None:
+    other = sqlite3.connect(path)
+    other.execute("CREATE TABLE album (title TEXT)")
+    other.close()
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match="another program's database"):
+        StateFile(path)
+    assert path.read_bytes() == before
+
+
+def test_a_newer_schema_is_refused(path: Path) -> None:
+    write(path, {**ROWS})
+    newer = sqlite3.connect(path)
+    newer.execute("PRAGMA user_version = 2")
+    newer.close()
+    with pytest.raises(ValueError, match="schema 2 of a newer version; this one knows 1"):
+        StateFile(path)
+
+
+def test_an_older_schema_is_led_to_the_newest_with_its_rows(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(path, {ZONE: Stored("shop.example", NOW, b"a")})
+    steps = (*state_file._MIGRATIONS, "UPDATE row SET id = id || '0';", "CREATE TABLE tag (name TEXT);")
+    monkeypatch.setattr(state_file, "_MIGRATIONS", steps)
+    monkeypatch.setattr(state_file, "SCHEMA_VERSION", 3)
+    StateFile(path).close()
+    database = sqlite3.connect(path)
+    assert database.execute("SELECT id FROM row").fetchall() == [("1020",)]
+    assert database.execute("SELECT count(*) FROM tag").fetchall() == [(0,)]
+    assert database.execute("PRAGMA user_version").fetchall() == [(3,)]
+    database.close()
+
+
+def test_a_step_that_fails_leaves_the_schema_before_it(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(path, {ZONE: Stored("shop.example", NOW, b"a")})
+    monkeypatch.setattr(
+        state_file, "_MIGRATIONS", (*state_file._MIGRATIONS, "UPDATE row SET id = '0'; UPDATE row SET absent = 0;")
+    )
+    monkeypatch.setattr(state_file, "SCHEMA_VERSION", 2)
+    with pytest.raises(sqlite3.OperationalError, match="no such column"):
+        StateFile(path)
+    monkeypatch.undo()
+    assert read(path) == {ZONE: Stored("shop.example", NOW, b"a")}
+
+
+def test_an_empty_file_is_a_new_one(path: Path) -> None:
+    path.touch()
+    assert read(path) == {}
+
+
+def delete(path: Path) -> None:
+    """Delete the file."""
+    path.unlink()
+
+
+def move(path: Path) -> None:
+    """Move the file away."""
+    path.rename(path.with_name("elsewhere.db"))
+
+
+def replace(path: Path) -> None:
+    """Put a copy in its place, as the restoring of a backup does."""
+    shutil.copy(path, path.with_name("backup.db"))
+    path.with_name("backup.db").replace(path)
+
+
+def remove_folder(path: Path) -> None:
+    """Delete the folder."""
+    shutil.rmtree(path.parent)
+
+
+@pytest.mark.parametrize("lose", [delete, move, replace, remove_folder])
+def test_a_file_that_is_no_longer_at_its_path_is_lost(path: Path, lose: Callable[[Path], None]) -> None:
+    file = StateFile(path)
+    assert not file.is_lost()
+    lose(path)
+    assert file.is_lost()
+    file.close()
+
+
+@pytest.mark.parametrize("suffix", ["-wal", "-shm"])
+def test_a_file_whose_journal_is_no_longer_beside_it_is_lost(path: Path, suffix: str) -> None:
+    file = StateFile(path)
+    file.commit({ZONE: Stored("shop.example", NOW, b"a")})
+    assert not file.is_lost()
+    path.with_name(path.name + suffix).unlink()
+    assert file.is_lost()
+    file.commit({ZONE: Stored("shop.example", NOW, b"a")})
+    path.with_name(path.name + suffix).touch()
+    assert file.is_lost()
+    file.close()
+
+
+def error_of(act: Callable[[], object]) -> sqlite3.Error:
+    """The error that something raises."""
+    with pytest.raises(sqlite3.Error) as caught:
+        act()
+    return caught.value
+
+
+def test_a_lock_a_full_disk_and_a_read_only_file_pass(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(state_file, "BUSY_SECONDS", 0.0)
+    write(path, {})
+    file = StateFile(path)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    locked = error_of(lambda: file.commit({**ROWS}))
+    other.close()
+    file._pragma("max_page_count=4")
+    full = error_of(lambda: file.commit({**ROWS}))
+    file._pragma("query_only=1")
+    read_only = error_of(lambda: file.commit({**ROWS}))
+    file.close()
+    missing = error_of(lambda: StateFile(path / "nowhere.db"))
+    assert [error.sqlite_errorname for error in (locked, full, read_only, missing)] == [
+        "SQLITE_BUSY",
+        "SQLITE_FULL",
+        "SQLITE_READONLY",
+        "SQLITE_CANTOPEN",
+    ]
+    assert all(is_passing(error) and not is_damage(error) for error in (locked, full, read_only, missing))
+
+
+def test_a_wrong_value_of_ours_is_neither_passing_nor_damage(path: Path) -> None:
+    file = StateFile(path)
+    error = error_of(lambda: file.commit({ZONE: Stored("x", float("nan"), b"c")}))
+    file.close()
+    assert not is_passing(error)
+    assert not is_damage(error)
+
+
+def test_a_missing_table_is_damage(path: Path) -> None:
+    file = StateFile(path)
+    file._database.execute("DROP TABLE row")
+    error = error_of(lambda: file.commit({**ROWS}))
+    file.close()
+    assert is_damage(error)
+
+
+def test_a_damaged_file_is_put_aside_with_its_journal(path: Path) -> None:
+    for suffix in ("", "-wal", "-shm"):
+        path.with_name(path.name + suffix).write_text(f"main{suffix}")
+    assert put_aside(path, NOW).name == "state.db.corrupt-20260206T120000Z"
+    assert {piece.name: piece.read_text() for piece in path.parent.iterdir()} == {
+        "state.db.corrupt-20260206T120000Z": "main",
+        "state.db.corrupt-20260206T120000Z-wal": "main-wal",
+        "state.db.corrupt-20260206T120000Z-shm": "main-shm",
+    }
+
+
+def test_nothing_that_was_put_aside_is_overwritten(path: Path) -> None:
+    for content in ("first", "second", "third"):
+        path.write_text(content)
+        put_aside(path, NOW)
+    assert {piece.name: piece.read_text() for piece in path.parent.iterdir()} == {
+        "state.db.corrupt-20260206T120000Z": "first",
+        "state.db.corrupt-20260206T120000Z-2": "second",
+        "state.db.corrupt-20260206T120000Z-3": "third",
+    }
+
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from exporter.statefile import StateLock
+lock = StateLock(Path(sys.argv[1]))
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def holder(path: Path) -> "subprocess.Popen[str]":
+    """Another process that has the lock."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    return process
+
+
+def test_a_second_process_is_told_who_has_the_file(path: Path, holder: "subprocess.Popen[str]") -> None:
+    with pytest.raises(StateLockedError, match=rf"state.db: another exporter \(process {holder.pid}\) is using"):
+        StateLock(path)
+    holder.communicate()
+    StateLock(path).release()
+
+
+def test_the_lock_file_of_a_process_that_was_killed_keeps_nobody_out(
+    path: Path, holder: "subprocess.Popen[str]"
+) -> None:
+    holder.kill()
+    holder.communicate()
+    assert path.with_name("state.db.lock").read_text() == f"{holder.pid}\n"
+    StateLock(path).release()
+
+
+def test_a_lock_whose_file_was_deleted_holds_no_longer(path: Path) -> None:
+    lock = StateLock(path)
+    assert lock.holds()
+    path.with_name("state.db.lock").unlink()
+    assert not lock.holds()
+    lock.release()
+
+
+def test_the_lock_makes_the_folder(path: Path) -> None:
+    StateLock(path.parent / "var" / "lib" / "state.db").release()
+    assert (path.parent / "var" / "lib").is_dir()
+
+
+def test_a_folder_that_cannot_be_made_is_no_other_exporter(path: Path) -> None:
+    path.write_text("a file")
+    with pytest.raises(OSError, match=r"Not a directory|File exists"):
+        StateLock(path / "state.db")

@@ -1,0 +1,132 @@
+"""Secrets appear in no error, no log and no text of any object."""
+
+import json
+import logging
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exporter.platform.api import database, dns, scripting
+from exporter.platform.errors import NotFound, PlatformError, StatementError, one_line, without
+from exporter.platform.http.credential import Credential
+from tests.platform.bare import bare_server, json_reply, reply, resetting, saying
+from tests.platform.clients import KEY, client_of
+
+SECRET = "script-s3cr3t-value"
+
+
+def texts_of(error: BaseException) -> str:
+    """Everything that could be printed of an error and of what it was raised from."""
+    texts: list[str] = []
+    link: BaseException | None = error
+    while link is not None:
+        texts += [str(link), repr(link), repr(vars(link)), repr(link.args)]
+        link = link.__cause__
+    return "\n".join(texts)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        reply(401, f"key {KEY} is void"),
+        reply(403, json.dumps({"title": "Forbidden", "detail": f"{KEY} may not"})),
+        reply(422, json.dumps({"title": "no", "errors": [{"field": KEY, "message": f"not {KEY}"}]})),
+        reply(400, json.dumps({"ErrorKey": KEY, "Field": "Name", "Message": KEY})),
+        json_reply(json.dumps({"ErrorKey": f"key.{KEY}", "Message": KEY})),
+        json_reply(json.dumps({"QueriesServedChart": {KEY: {}}})),
+        reply(401, "x" * 290 + KEY),
+        reply(401, "\n" * 1190 + KEY),
+        reply(401, json.dumps({"detail": KEY}).replace("-", "\\u002d")),
+    ],
+)
+async def test_a_key_that_the_platform_echoes_is_in_no_error(answer: bytes) -> None:
+    async with bare_server(saying(answer)) as server, client_of(server.url) as kit:
+        with pytest.raises(PlatformError) as caught:
+            await dns.statistics(kit.client, 102)
+    assert [part for part in (KEY, KEY[:8], SECRET) if part in texts_of(caught.value)] == []
+
+
+async def test_a_token_that_a_database_echoes_in_an_sql_error_is_in_no_error() -> None:
+    failed = {"type": "error", "error": {"message": f"near {KEY}: syntax error", "code": f"SQL_{KEY}"}}
+    answer = json_reply(json.dumps({"baton": None, "base_url": None, "results": [failed, failed]}))
+    async with bare_server(saying(answer)) as server, client_of(server.url) as kit:
+        outcomes = (await database.execute(kit.client, ["SELECT 1"])).value
+    errors = [outcome for outcome in outcomes if isinstance(outcome, StatementError)]
+    assert [(str(error), error.error_key) for error in errors] == [("near ***: syntax error", "SQL_***")]
+    assert KEY not in texts_of(errors[0])
+
+
+async def test_a_secret_that_is_sent_is_in_no_error() -> None:
+    answer = reply(400, json.dumps({"ErrorKey": "secret.bad", "Field": "Secret", "Message": f"no '{SECRET}'"}))
+    async with bare_server(saying(answer)) as server, client_of(server.url) as kit:
+        with pytest.raises(PlatformError) as caught:
+            await kit.client.call(scripting.ADD_SECRET, path={"id": 7}, body={"Name": "TOKEN", "Secret": SECRET})
+    assert SECRET not in texts_of(caught.value)
+    assert str(caught.value) == "the platform answered 400: no '***'"
+
+
+async def test_a_fault_of_the_transport_does_not_carry_the_request() -> None:
+    async with bare_server(resetting()) as server, client_of(server.url) as kit:
+        with pytest.raises(PlatformError) as caught:
+            await dns.statistics(kit.client, 102)
+    assert (caught.value.__cause__, caught.value.__suppress_context__) == (None, True)
+
+
+@pytest.mark.parametrize("scheme", ["access_key", "bearer"])
+async def test_no_library_logs_a_secret(scheme: str, caplog: pytest.LogCaptureFixture) -> None:
+    body = '{"Id": 7, "DeploymentKey": "d3pl0y", "EdgeScriptVariables": [{"DefaultValue": "v4lue"}]}'
+    answers = (json_reply(body), reply(401, KEY), json_reply(body), reply(302, "", {"Location": "/"}))
+    with caplog.at_level(logging.DEBUG):
+        async with bare_server(saying(*answers)) as server, client_of(server.url, scheme=scheme) as kit:
+            answer = await scripting.script(kit.client, 7)
+            with pytest.raises(PlatformError):
+                await scripting.script(kit.client, 7)
+            await kit.client.call(scripting.ADD_SECRET, path={"id": 7}, body={"Name": "TOKEN", "Secret": SECRET})
+            shown = repr((kit.client, vars(kit.client), answer, kit.client.until(0)))
+    logged = "\n".join(f"{record.getMessage()} {record.__dict__}" for record in caplog.records)
+    assert [secret for secret in (KEY, "d3pl0y", "v4lue", SECRET) if secret in shown + logged] == []
+
+
+async def test_a_request_without_its_credential_can_be_shown() -> None:
+    async with client_of("http://platform.example") as kit:
+        request = kit.client.request(dns.STATISTICS, {"id": 102})
+    assert KEY not in f"{request!r} {request.headers!r} {request.headers.raw!r}"
+
+
+def test_a_credential_does_not_show_its_secret() -> None:
+    secret = KEY
+    assert KEY not in repr(Credential("access_key", lambda: secret))
+
+
+@pytest.mark.parametrize(
+    ("text", "secret", "clean"),
+    [
+        ("key abcdefgh here", "abcdefgh", "key *** here"),
+        ("key abcd…", "abcdefgh", "key ***…"),
+        ("key abc…", "abcdefgh", "key abc…"),
+        ("key a b here", "a  b", "key *** here"),
+        ("abcdefgh", "", "abcdefgh"),
+        ("nothing", "abcdefgh", "nothing"),
+    ],
+)
+def test_what_is_left_of_a_secret_is_taken_out(text: str, secret: str, clean: str) -> None:
+    assert without(text, secret) == clean
+
+
+@given(
+    before=st.text(max_size=400),
+    secret=st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=8, max_size=500),
+    after=st.text(max_size=400),
+)
+def test_no_cut_leaves_a_part_of_a_secret(before: str, secret: str, after: str) -> None:
+    error = NotFound(f"{before}{secret}{after}")
+    plain = one_line(before + after)
+    error.redact(secret)
+    assert secret[:8] not in str(error) or secret[:8] in plain or secret[:8] in "***"
+
+
+@given(st.text())
+def test_a_message_is_one_line_of_at_most_300_characters(text: str) -> None:
+    line = one_line(text)
+    assert (len(line) <= 300, line.isprintable(), line == " ".join(line.split())) == (True, True, True)

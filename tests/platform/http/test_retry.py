@@ -1,0 +1,205 @@
+"""When a call is tried again, and how long it waits."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exporter.platform.api import containers, database, dns, scripting
+from exporter.platform.api.shield import SET_BOT_ACTION, SWITCH_ACCESS_LIST
+from exporter.platform.errors import (
+    EnvelopeError,
+    NotFound,
+    PlatformError,
+    RateLimited,
+    Rejected,
+    RequestTimeout,
+    Reset,
+    ServerError,
+)
+from exporter.platform.http.retry import Retry, http_date, retry_after_seconds
+from tests.platform.bare import Line, RawRequest, Script, bare_server, json_reply, reply, resetting, saying, stalling
+from tests.platform.clients import Kit, client_of
+
+NOON = datetime(2026, 2, 8, 12, 0, tzinfo=UTC)
+GOOD = json_reply('{"TotalQueriesServed": 7}')
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        (None, None),
+        ("", None),
+        ("7", 7.0),
+        (" 120 ", 120.0),
+        ("0", 0.0),
+        ("99999999999999999999", 999999999.0),
+        ("-1", None),
+        ("1.5", None),
+        ("soon", None),
+        ("\u0667", None),
+        ("Sun, 08 Feb 2026 12:00:42 GMT", 42.0),
+        ("Sunday, 08-Feb-26 12:00:42 GMT", 42.0),
+        ("Sun Feb  8 12:00:42 2026", 42.0),
+        ("Sun, 08 Feb 2026 14:00:42 +0200", 42.0),
+        ("Sun, 08 Feb 2026 11:00:00 GMT", 0.0),
+        ("Sun, 08 Feb 2026 25:00:42 GMT", None),
+    ],
+)
+def test_retry_after_is_read_in_both_forms(header: str | None, seconds: float | None) -> None:
+    assert retry_after_seconds(header, NOON) == seconds
+
+
+@given(st.text(max_size=60))
+def test_no_header_breaks_the_reading_of_dates(text: str) -> None:
+    moment = http_date(text)
+    assert moment is None or moment.utcoffset() == timedelta(0)
+    seconds = retry_after_seconds(text, NOON)
+    assert seconds is None or seconds >= 0
+
+
+@pytest.mark.parametrize("text", ["Fri, 31 Dec 9999 23:59:59 -1200", "Mon, 01 Jan 0001 00:00:00 +1400", "0 0 0 0 0"])
+def test_a_date_beyond_the_calendar_is_none(text: str) -> None:
+    moment = http_date(text)
+    assert moment is None or 1 < moment.year < 9999
+
+
+def test_the_wait_grows_twofold_up_to_its_cap_and_is_jittered_in_full() -> None:
+    longest = Retry(lambda: 1.0, base=0.5, cap=10.0)
+    assert [longest.wait(attempt, None) for attempt in range(1, 8)] == [0.5, 1.0, 2.0, 4.0, 8.0, 10.0, 10.0]
+    jitter = iter((0.0, 0.25, 0.5))
+    jittered = Retry(lambda: next(jitter))
+    assert [jittered.wait(3, None) for _ in range(3)] == [0.0, 0.5, 1.0]
+
+
+def test_the_wait_is_never_shorter_than_what_the_platform_asked_for() -> None:
+    jitter = iter((0.0, 0.5))
+    retry = Retry(lambda: next(jitter))
+    assert [retry.wait(1, 7.0) for _ in range(2)] == [7.0, 7.25]
+
+
+async def statistics(kit: Kit, until: float | None = None) -> PlatformError | int | None:
+    """What a call for a zone's statistics gives, or ends with."""
+    caller = kit.client if until is None else kit.client.until(until)
+    try:
+        return (await dns.statistics(caller, 102)).value.total_queries_served
+    except PlatformError as error:
+        return error
+
+
+def failing_once(script: Script, then: Script | None = None) -> Script:
+    """A script that fails the first request and answers the others, well unless it is told how."""
+    scripts = iter((script,))
+    others = then or saying(GOOD)
+
+    async def answer(request: RawRequest, line: Line) -> None:
+        await next(scripts, others)(request, line)
+
+    return answer
+
+
+OTHER_CLOCK = {"Date": "Sun, 08 Feb 2026 20:00:00 GMT", "Retry-After": "Sun, 08 Feb 2026 20:00:05 GMT"}
+PASSING = {
+    "500": (saying(reply(500)), ServerError, 0.25),
+    "503 with seconds": (saying(reply(503, "", {"Retry-After": "3"})), ServerError, 3.25),
+    "408": (saying(reply(408)), RequestTimeout, 0.25),
+    "429": (saying(reply(429)), RateLimited, 0.25),
+    "429 with seconds": (saying(reply(429, "", {"Retry-After": "7"})), RateLimited, 7.25),
+    "429 with a date of a clock that is off": (saying(reply(429, "", OTHER_CLOCK)), RateLimited, 5.25),
+    "reset": (resetting(), Reset, 0.25),
+}
+
+
+@pytest.mark.parametrize(("first", "kind", "waited"), PASSING.values(), ids=PASSING)
+async def test_a_read_that_may_go_better_is_tried_again(
+    first: Script, kind: type[PlatformError], waited: float
+) -> None:
+    async with bare_server(failing_once(first)) as server, client_of(server.url, attempts=3) as kit:
+        assert await statistics(kit) == 7
+    assert kit.clock.slept == [waited]
+    assert kit.heard.retries == ["dns_statistics"]
+    assert [reason for _, _, reason in kit.heard.attempts] == [kind.reason, None]
+
+
+async def test_a_read_is_tried_as_often_as_it_may_be_and_fails_with_the_last_error() -> None:
+    script = saying(reply(500), reply(502), reply(503, "busy"))
+    async with bare_server(script) as server, client_of(server.url, attempts=3, random=lambda: 1.0) as kit:
+        error = await statistics(kit)
+    assert (type(error), str(error)) == (ServerError, "the platform answered 503: busy")
+    assert (kit.clock.slept, len(server.requests)) == ([0.5, 1.0], 3)
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        (reply(404), NotFound),
+        (reply(422), Rejected),
+        (json_reply('{"ErrorKey": "x", "Message": "no"}'), EnvelopeError),
+    ],
+)
+async def test_what_will_not_go_better_is_not_tried_again(answer: bytes, kind: type[PlatformError]) -> None:
+    async with bare_server(saying(answer)) as server, client_of(server.url, attempts=3) as kit:
+        assert type(await statistics(kit)) is kind
+    assert (len(server.requests), kit.heard.retries) == (1, [])
+
+
+@pytest.mark.parametrize("script", [saying(reply(503)), saying(reply(429)), resetting()], ids=["503", "429", "reset"])
+async def test_a_write_is_sent_once(script: Script) -> None:
+    async with bare_server(script) as server, client_of(server.url, attempts=3) as kit:
+        with pytest.raises(PlatformError):
+            await kit.client.call(scripting.UPDATE, path={"id": 7}, body={"Name": "router"})
+        with pytest.raises(PlatformError):
+            await kit.client.call(SET_BOT_ACTION, path={"shieldZoneId": 3, "category": 2}, body={"action": 1})
+        with pytest.raises(PlatformError):
+            await kit.client.call(SWITCH_ACCESS_LIST, path={"shieldZoneId": 3, "id": 11}, body={"isEnabled": True})
+    assert [sent.method for sent in server.requests] == ["POST", "PUT", "PATCH"]
+    assert kit.heard.retries == []
+
+
+async def test_a_read_that_is_a_post_is_tried_again() -> None:
+    async with bare_server(saying(reply(503))) as server, client_of(server.url, attempts=2) as kit:
+        for call in (
+            containers.tags(kit.client, "dockerhub", "library", "nginx"),
+            scripting.script_by_update(kit.client, 7),
+            database.execute(kit.client, ["SELECT 1"]),
+        ):
+            with pytest.raises(ServerError):
+                await call
+    assert len(server.requests) == 6
+
+
+async def test_a_retry_without_time_before_the_next_poll_is_left_to_that_poll() -> None:
+    async with bare_server(saying(reply(503))) as server, client_of(server.url, attempts=3) as kit:
+        # After the first wait of 0.25 s a second is left, after another 0.5 s it is not.
+        error = await statistics(kit, until=kit.clock.now + 1.5)
+    assert (type(error), len(server.requests), kit.clock.slept) == (ServerError, 2, [0.25])
+
+
+async def test_what_is_polled_as_often_as_an_attempt_may_take_is_tried_again() -> None:
+    script = saying(reply(500), GOOD)
+    async with bare_server(script) as server, client_of(server.url, attempts=3, deadline=10.0) as kit:
+        assert await statistics(kit, until=kit.clock.now + 10) == 7
+
+
+async def test_a_retry_ends_when_the_next_poll_is_due_and_a_first_attempt_has_its_time() -> None:
+    async with (
+        bare_server(failing_once(saying(reply(500)), then=stalling())) as server,
+        client_of(server.url, attempts=2, deadline=60.0, shortest_retry=0.01) as kit,
+    ):
+        error = await statistics(kit, until=kit.clock.now + 0.3)
+    assert (str(error), len(server.requests)) == (f"no answer within 0.05 s (127.0.0.1:{server.port})", 2)
+    async with (
+        bare_server(stalling()) as server,
+        client_of(server.url, deadline=0.1, shortest_retry=0.01) as kit,
+    ):
+        error = await statistics(kit, until=kit.clock.now + 0.02)
+    assert str(error) == f"no answer within 0.1 s (127.0.0.1:{server.port})"
+
+
+async def test_a_call_that_is_asked_to_wait_for_long_fails_and_says_for_how_long() -> None:
+    script = saying(reply(429, "", {"Retry-After": "31"}))
+    async with bare_server(script) as server, client_of(server.url, attempts=3) as kit:
+        error = await statistics(kit, until=kit.clock.now + 3600)
+    assert isinstance(error, RateLimited)
+    assert (error.retry_after, len(server.requests), kit.clock.slept) == (31.0, 1, [])

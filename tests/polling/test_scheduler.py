@@ -1,0 +1,368 @@
+"""When targets are polled, and what becomes of their polls."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from structlog.testing import capture_logs
+
+from exporter.counters.ledger import Entry, Publish
+from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, FIRST_TRIES
+from exporter.polling.scheduler import PACE_SECONDS
+from exporter.polling.timetable import phase
+from exporter.sandbox.clock import WorldClock
+from exporter.sandbox.keys import API_KEY
+from exporter.sandbox.world import World
+from exporter.targets.target import Target
+from tests.rig import START, rig
+
+DNS_ONLY = {"scripts": {"discover": False}, "shield_zones": {"discover": False}}
+SHIELD_ONLY = {"dns_zones": {"discover": False}, "scripts": {"discover": False}}
+
+
+def world(zones: int = 3) -> World:
+    """A small world whose time stands still."""
+    return World(seed=1, clock=WorldClock(START, speed=0), dns_zones=zones)
+
+
+async def test_the_first_round_polls_everything_at_once() -> None:
+    async with rig(world=world()) as rigged:
+        polled = {key.collector for key, status in rigged.store.statuses() if status.polled}
+        assert polled >= {"dns_statistics", "dns_record_scans", "scripts", "shield_zones", "shield_rate_limits"}
+        assert set(rigged.samples("edge_dns_queries_total").values()) == {0.0}
+
+
+async def test_a_target_is_polled_once_an_interval_at_its_own_moment() -> None:
+    async with rig(account=DNS_ONLY, world=world()) as rigged:
+        moments = []
+        polled = rigged.samples("edge_api_requests_total", endpoint="dns_statistics", code="200")[("main",)]
+        for second in range(600):
+            await rigged.turn(5)
+            count = rigged.samples("edge_api_requests_total", endpoint="dns_statistics", code="200")[("main",)]
+            if count > polled:
+                moments.extend([second * 5] * int(count - polled))
+                polled = count
+            if len(moments) >= 9:
+                break
+        spread = moments[3:6]
+        assert len(set(spread)) == 3, "three zones are polled at three moments of the interval"
+        assert [later - earlier for earlier, later in zip(moments[3:6], moments[6:9], strict=True)] == [300, 300, 300]
+
+
+def test_phases_fill_the_interval_evenly() -> None:
+    phases = sorted(phase("dns_statistics", Target("main", "dns_zone", str(number)), 300.0) for number in range(3000))
+    quarters = [sum(start <= at < start + 75 for at in phases) for start in (0, 75, 150, 225)]
+    assert all(650 < count < 850 for count in quarters), quarters
+
+
+async def test_a_zones_chart_is_of_thirty_whole_days() -> None:
+    async with rig(account=DNS_ONLY, world=world()) as rigged:
+        (chart,) = (
+            status.chart
+            for key, status in rigged.store.statuses()
+            if (key.collector, status.target.id) == ("dns_statistics", "101")
+        )
+        today = datetime.fromtimestamp(START, UTC).date()
+        days = [today - timedelta(days=ago) for ago in reversed(range(30))]
+        assert list(chart) == [rigged.world.dns.true_queries(101, day) for day in days]
+
+
+async def test_a_poll_that_has_not_ended_is_not_begun_again_and_the_missed_run_is_counted() -> None:
+    async with rig(account={**DNS_ONLY, "timeout": 1}, world=world()) as rigged:
+        rigged.faults.add({"kind": "stall", "point": "start", "path": "/dnszone/102/statistics"})
+        rigged.clock.now += 451
+        rigged.schedule.tick("dns_statistics")
+        lane = rigged.schedule._lanes["main"]
+        while len(lane.busy) > 1:  # noqa: ASYNC110 - what is waited for has no event to tell of it
+            await asyncio.sleep(0)
+        assert [target.id for _, target in lane.busy] == ["102"]
+        await rigged.press.print()
+        before = rigged.value("edge_exporter_collector_missed_runs_total", collector="dns_statistics") or 0.0
+        rigged.clock.now += 451
+        # Every zone is due again, and one poll of the last tick has not ended.
+        rigged.schedule.tick("dns_statistics")
+        await rigged.settle()
+        after = rigged.value("edge_exporter_collector_missed_runs_total", collector="dns_statistics")
+        assert after == before + 1
+
+
+async def test_no_series_changes_its_labels_because_a_poll_came_before_discovery() -> None:
+    async with rig(account={**DNS_ONLY, "dns_zones": {"ids": [101]}}, world=world()) as rigged:
+        assert set(rigged.samples("edge_dns_window_queries", zone_id="101")) == {("main", "prod-shop.example")}
+
+
+async def test_a_zone_that_was_shown_without_a_name_keeps_having_none_until_the_platform_renames_it() -> None:
+    small = world()
+    async with rig(account={**DNS_ONLY, "dns_zones": {"ids": [101]}}, world=small) as first:
+        assert set(first.samples("edge_dns_window_queries", zone_id="101")) == {("main", "prod-shop.example")}
+        small.dns.rename_zone(101, "renamed.example")
+        await first.turn(700)
+        await first.turn(700)
+        assert set(first.samples("edge_dns_window_queries", zone_id="101")) == {("main", "renamed.example")}
+
+
+async def test_zones_do_not_wait_for_a_shield_zone_list_that_stalls_at_first_sight() -> None:
+    stall = {"kind": "stall", "point": "start", "path": "/shield/shield-zones"}
+    account = {"timeout": 5.0, "shield_zones": {"ids": [1]}}
+    zones = [Target("main", "dns_zone", str(number)) for number in (101, 102, 103)]
+    async with rig(account=account, world=world(), fault=stall) as rigged:
+        async with asyncio.timeout(4):
+            while not all(rigged.store.was_up("dns_statistics", zone) for zone in zones):  # noqa: ASYNC110 - no event
+                await asyncio.sleep(0.01)
+        # What the list would name waits for it.
+        assert rigged.store.was_up("shield_bot_detection", Target("main", "shield_zone", "1")) is None
+        assert not rigged.schedule.all_discovered()
+
+
+async def test_a_list_that_fails_at_first_sight_is_not_waited_for_where_search_was_answered() -> None:
+    reset = {"kind": "reset", "path": "/shield/shield-zones"}
+    async with rig(account={"shield_zones": {"ids": [1]}}, world=world(), fault=reset) as rigged:
+        await rigged.settle()
+        assert rigged.schedule.all_discovered()
+
+
+async def test_of_an_account_that_is_silent_one_try_is_waited_for() -> None:
+    async with rig(account={"api_key": "wrong"}, world=world()) as rigged:
+        assert not rigged.schedule.all_discovered()
+        assert rigged.schedule.all_discovered(["main"])
+        assert not rigged.schedule.all_discovered(["other"])
+
+
+async def test_a_failing_search_leaves_fixed_zones_without_names_and_their_series_steady() -> None:
+    async with rig(account={**DNS_ONLY, "dns_zones": {"ids": [101], "discover": False}}, world=world()) as rigged:
+        assert set(rigged.samples("edge_dns_window_queries")) == {("main", "", "101")}
+        await rigged.turn(700)
+        assert set(rigged.samples("edge_dns_window_queries")) == {("main", "", "101")}
+
+
+async def test_what_nobody_answers_is_asked_again_before_anything_is_polled_without_its_name() -> None:
+    async with rig(account={"api_key": "wrong"}, world=world()) as rigged:
+        for _ in range(FIRST_TRIES):
+            assert {key.collector for key, _ in rigged.store.statuses()} == {"discovery"}
+            await rigged.turn(FIRST_RETRY_SECONDS)
+        await rigged.turn(FIRST_RETRY_SECONDS)
+        assert {key.collector for key, _ in rigged.store.statuses()} > {"discovery", "shield_zones"}
+
+
+async def test_a_key_that_is_put_right_brings_names_before_anything_that_carries_them(tmp_path: Path) -> None:
+    key = tmp_path / "key"
+    key.write_text("wrong")
+    async with rig(account={"api_key": None, "api_key_file": str(key)}, world=world()) as rigged:
+        for _ in range(FIRST_TRIES + 2):
+            await rigged.turn(FIRST_RETRY_SECONDS)
+        key.write_text(API_KEY)
+        for _ in range(2):
+            await rigged.turn(PACE_SECONDS)
+        names = {name for name, _ in rigged.samples("edge_target_up", account="main", collector="shield_zones")}
+        assert names == {"main", "prod-shop-web", "staging-shop-web", "prod-api-gateway"}
+
+
+async def test_a_zone_is_removed_when_two_complete_listings_do_not_name_it() -> None:
+    small = world()
+    async with rig(account=DNS_ONLY, collectors={"discovery": {"interval": 60}}, world=small) as rigged:
+        small.dns.remove_zone(103)
+        rigged.faults.add({"kind": "status", "status": 500, "path_regex": "/dnszone/.*"})
+        await rigged.turn(90)
+        assert rigged.value("edge_dns_window_queries", zone_id="103") is not None
+        with capture_logs() as logs:
+            await rigged.turn(60)
+        assert rigged.value("edge_dns_window_queries", zone_id="103") is None
+        assert rigged.samples("edge_target_up", target="dns_zone/103") == {}
+        assert [line["target"] for line in logs if line["event"] == "target removed"] == ["dns_zone/103"]
+
+
+async def test_a_new_zone_is_polled_while_rate_limits_are_still_being_listed() -> None:
+    small = world()
+    # The listing stalls for longer than anything else here takes.
+    async with rig(world=small) as rigged:
+        rigged.faults.add({"kind": "stall", "point": "start", "path_regex": "/shield/metrics/rate-limits/.*"})
+        new = Target("main", "dns_zone", str(small.dns.add_zone("new.example")))
+        rigged.clock.now += 901
+        for name in rigged.schedule.plans:
+            rigged.schedule.tick(name)
+        async with asyncio.timeout(10):
+            while rigged.store.was_up("dns_statistics", new) is None:  # noqa: ASYNC110 - no event tells of it
+                await asyncio.sleep(0)
+        assert "discovery" in {collector for collector, _ in rigged.schedule._lanes["main"].busy}
+
+
+async def test_a_listing_that_is_short_of_its_own_total_removes_nothing() -> None:
+    small = world()
+    async with rig(account=DNS_ONLY, collectors={"discovery": {"interval": 60}}, world=small) as rigged:
+        page = (
+            '{"Query":"","Total":9,"From":0,"Size":1000,'
+            '"SearchResults":[{"Type":"dns","Id":101,"Name":"prod-shop.example"}]}'
+        )
+        rigged.faults.add({"kind": "status", "status": 200, "path": "/search", "body": page})
+        for _ in range(4):
+            await rigged.turn(90)
+        assert len(rigged.samples("edge_dns_window_queries")) == 3
+
+
+async def test_a_zone_that_the_platform_does_not_know_loses_its_scan_series_too() -> None:
+    small = world()
+    async with rig(account=DNS_ONLY, world=small) as rigged:
+        assert rigged.value("edge_dns_record_scan_found", zone_id="101") == 1.0
+        small.dns.remove_zone(101)
+        await rigged.turn(320)
+        await rigged.turn(320)
+        assert rigged.value("edge_dns_window_queries", zone_id="101") is None
+        assert rigged.value("edge_dns_record_scan_found", zone_id="101") is None
+        assert rigged.value("edge_target_up", collector="dns_statistics", target="dns_zone/101") == 0.0
+
+
+async def test_a_zone_that_was_gone_and_came_back_is_told_of_by_whichever_collector_polls_it_first() -> None:
+    small = world()
+    async with rig(account=DNS_ONLY, collectors={"discovery": {"interval": 60}}, world=small) as rigged:
+        name = small.dns.zones.name(103)
+        small.dns.remove_zone(103)
+        for _ in range(2):
+            await rigged.turn(451)
+        assert rigged.samples("edge_target_up", target="dns_zone/103") == {}
+        small.dns.add_zone(name, 103)
+        rigged.faults.add({"kind": "status", "status": 500, "path": "/dnszone/103/statistics"})
+        await rigged.turn(90)
+        assert rigged.value("edge_dns_record_scan_found", zone_id="103") is not None
+
+
+async def test_a_resource_that_the_plan_lacks_is_said_once_and_is_no_failure() -> None:
+    with capture_logs() as logs:
+        async with rig(account=SHIELD_ONLY, world=world()) as rigged:
+            await rigged.turn(1000)
+            await rigged.turn(1000)
+            failures = rigged.samples("edge_api_request_failures_total", endpoint="shield_bot_detection")
+            assert set(failures.values()) <= {0.0}
+            assert set(rigged.samples("edge_target_up", collector="shield_bot_detection").values()) == {1.0}
+    told = [line for line in logs if line["event"] == "not available" and line["collector"] == "shield_bot_detection"]
+    assert len(told) == 1
+
+
+async def test_a_never_scanned_zone_is_a_state_and_no_failure() -> None:
+    small = World(seed=1, clock=WorldClock(START, speed=0), dns_zones=12)
+    async with rig(account=DNS_ONLY, world=small) as rigged:
+        found = rigged.samples("edge_dns_record_scan_found")
+        assert 0.0 in found.values()
+        assert set(rigged.samples("edge_target_up", collector="dns_record_scans").values()) == {1.0}
+        failures = rigged.samples("edge_api_request_failures_total", endpoint="dns_record_scan")
+        assert set(failures.values()) <= {0.0}
+
+
+async def test_a_target_that_was_rate_limited_is_left_alone_for_as_long_as_the_platform_asked() -> None:
+    async with rig(account=DNS_ONLY, world=world()) as rigged:
+        rigged.faults.add(
+            {"kind": "status", "status": 429, "retry_after": 2000, "path": "/dnszone/102/statistics", "times": 1}
+        )
+        await rigged.turn(400)
+        limited = rigged.samples("edge_api_requests_total", endpoint="dns_statistics", code="429")
+        assert limited == {("main",): 1.0}
+        for _ in range(4):
+            await rigged.turn(400)
+        assert rigged.value("edge_target_up", collector="dns_statistics", target="dns_zone/102") == 0.0
+        await rigged.turn(400)
+        assert rigged.value("edge_target_up", collector="dns_statistics", target="dns_zone/102") == 1.0
+
+
+async def test_a_target_whose_platform_is_unavailable_is_left_alone_for_as_long_as_it_asked() -> None:
+    async with rig(account=DNS_ONLY, world=world()) as rigged:
+        rigged.faults.add({"kind": "status", "status": 503, "retry_after": 2000, "path": "/dnszone/102/statistics"})
+        for _ in range(4):
+            await rigged.turn(400)
+        unavailable = rigged.samples("edge_api_requests_total", endpoint="dns_statistics", code="503")
+        assert unavailable == {("main",): 1.0}
+
+
+async def test_nobody_is_left_alone_for_longer_than_an_hour() -> None:
+    async with rig(account=DNS_ONLY, world=world()) as rigged:
+        rigged.faults.add(
+            {"kind": "status", "status": 429, "retry_after": 10**8, "path": "/dnszone/102/statistics", "times": 1}
+        )
+        await rigged.turn(400)
+        assert rigged.value("edge_target_up", collector="dns_statistics", target="dns_zone/102") == 0.0
+        for _ in range(10):
+            await rigged.turn(400)
+        assert rigged.value("edge_target_up", collector="dns_statistics", target="dns_zone/102") == 1.0
+
+
+async def test_intervals_stretch_when_the_budget_does_not_carry_them() -> None:
+    small = world(zones=40)
+    tight = {**DNS_ONLY, "budget": {"requests_per_second": 0.1, "max_in_flight": 4}}
+    async with rig(account=tight, world=small) as rigged:
+        plan = rigged.schedule.plans["dns_statistics"]
+        demand = rigged.value("edge_api_demand_requests_per_second", account="main")
+        assert demand is not None
+        assert 0.19 < demand < 0.22, "40 zones each 300 s and each 600 s, and the account's own polls"
+        effective = rigged.schedule.intervals.effective(plan, Target("main", "dns_zone", "101"))
+        assert effective > 300 * 2
+        assert rigged.schedule.intervals.lifetime(plan, Target("main", "dns_zone", "101")) == 3 * effective
+
+
+async def test_when_a_slow_platform_is_quick_again_nothing_waits_out_the_long_intervals() -> None:
+    async with rig(account=DNS_ONLY, world=world(zones=40)) as rigged:
+        pace, due = rigged.schedule.accounts["main"].pace, rigged.schedule._due["dns_statistics"]
+        # As if every call took five minutes: eight at a time make the intervals very long.
+        pace.seconds = 300.0
+        for _ in range(2):
+            await rigged.turn(450)
+            pace.seconds = 300.0
+        await rigged.turn(PACE_SECONDS)
+        kept = next(iter(due.known))
+        rigged.schedule._defer(rigged.schedule.plans["dns_statistics"], kept, 9000.0)
+        assert max(at for at, _ in due.known.values()) - rigged.clock.now > 600
+        pace.seconds = 0.01
+        await rigged.turn(PACE_SECONDS)
+        waits = {target: at - rigged.clock.now for target, (at, _) in due.known.items()}
+        # What the platform asked for stands.
+        assert waits.pop(kept) > 8000
+        assert max(waits.values()) <= 450
+
+
+async def test_breaking_code_in_one_poll_ends_with_that_poll() -> None:
+    async with rig(account=DNS_ONLY, world=world()) as rigged:
+        collector = rigged.schedule.plans["dns_statistics"].collector
+
+        class Broken:
+            name, polls, interval, operations = "dns_statistics", "dns_zone", 300.0, ()
+            owns_target, families = False, ()
+
+            def wants(self, _target: Target) -> bool:
+                return True
+
+            async def poll(self, context: object, target: Target) -> object:
+                if target.id == "102":
+                    raise ZeroDivisionError
+                return await collector.poll(context, target)  # type: ignore[arg-type]
+
+        object.__setattr__(rigged.schedule.plans["dns_statistics"], "collector", Broken())
+        with capture_logs() as logs:
+            await rigged.turn(400)
+        assert [line["target"] for line in logs if line["event"] == "poll broke"] == ["dns_zone/102"]
+        assert rigged.value("edge_target_up", collector="dns_statistics", target="dns_zone/102") == 0.0
+        assert rigged.value("edge_target_up", collector="dns_statistics", target="dns_zone/101") == 1.0
+
+
+async def test_breaking_code_that_settles_a_poll_ends_with_that_poll_too() -> None:
+    async with rig(account=DNS_ONLY, world=world()) as rigged:
+        count = rigged.ledger.record
+
+        def broken(entry: Entry, publish: Publish) -> None:
+            if entry.key == ("dns_statistics", "main", "dns_zone", "102"):
+                raise ZeroDivisionError
+            count(entry, publish)
+
+        rigged.ledger.record = broken  # type: ignore[method-assign]
+        with capture_logs() as logs:
+            await rigged.turn(400)
+        assert [line["target"] for line in logs if line["event"] == "poll broke"] == ["dns_zone/102"]
+        assert rigged.value("edge_target_up", collector="dns_statistics", target="dns_zone/102") == 0.0
+        workers = rigged.schedule._lanes["main"]._tasks
+        assert [worker.done() for worker in workers] == [False] * 8
+
+
+async def test_stopping_does_not_wait_for_polls_that_stall() -> None:
+    async with rig(account={**DNS_ONLY, "timeout": 600}, world=world()) as rigged:
+        rigged.faults.add({"kind": "stall", "point": "start", "path_regex": "/dnszone/.*"})
+        rigged.clock.now += 400
+        rigged.schedule.tick("dns_statistics")
+        await asyncio.sleep(0)
+        async with asyncio.timeout(2):
+            await rigged.schedule.stop()

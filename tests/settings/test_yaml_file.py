@@ -1,0 +1,131 @@
+import errno
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exporter.settings.faults import KeyPath
+from exporter.settings.yaml_file import MarkedFile, file_names_resolved, parse_marked, unreadable
+
+TEXT = """\
+accounts:
+  - name: main
+    budget: {requests_per_second: 10,
+             max_in_flight: 32}
+    key: |
+      several
+      lines
+  -
+    name: other
+"""
+
+
+def parse(text: str) -> MarkedFile:
+    """The text as a file called config.yml."""
+    return parse_marked(text, "config.yml", example="accounts:")
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        ((), None),
+        (("accounts",), 1),
+        (("accounts", 0), 2),
+        (("accounts", 0, "name"), 2),
+        (("accounts", 0, "budget", "max_in_flight"), 4),
+        (("accounts", 0, "key"), 5),
+        (("accounts", 1), 9),
+        (("accounts", 1, "name"), 9),
+    ],
+)
+def test_every_key_stands_on_its_line(path: KeyPath, line: int | None) -> None:
+    assert (parse(TEXT).line(path), parse(TEXT).holds(path)) == (line, True)
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [(("accounts", 0, "absent"), 2), (("accounts", 7), 1), (("absent", "x"), None), (("accounts", "x"), 1)],
+)
+def test_what_is_not_written_stands_where_it_would_be(path: KeyPath, line: int | None) -> None:
+    assert (parse(TEXT).line(path), parse(TEXT).holds(path)) == (line, False)
+
+
+def test_scalars_stay_text_as_written() -> None:
+    assert parse("{a: 1.10, b: 0123, c: on, d: null, e: 'null', f: 2024-01-01, 7: ~, g: }").data == {
+        "a": "1.10",
+        "b": "0123",
+        "c": "on",
+        "d": None,
+        "e": "null",
+        "f": "2024-01-01",
+        "7": None,
+        "g": None,
+    }
+
+
+def test_an_alias_is_the_same_again_and_a_merge_key_gives_way_to_what_is_written() -> None:
+    file = parse("a: &x {k: 1, l: 2}\nb: *x\nc: {<<: *x, l: 3}\nd: {<<: [*x, {m: 4}]}\n")
+    assert file.data == {
+        "a": {"k": "1", "l": "2"},
+        "b": {"k": "1", "l": "2"},
+        "c": {"l": "3", "k": "1"},
+        "d": {"k": "1", "l": "2", "m": "4"},
+    }
+    assert (file.line(("c", "k")), file.line(("c", "l"))) == (1, 3)
+
+
+def test_a_billion_aliases_cost_no_more_than_they_are_written_with() -> None:
+    lines = ["a0: &a0 [x]", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 40))]
+    assert parse("\n".join(lines)).faults == ()
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_data_or_faults(text: str) -> None:
+    file = parse(text)
+    assert file.data is not None or file.faults != ()
+
+
+@given(
+    st.recursive(
+        st.none() | st.text(alphabet=st.characters(codec="ascii", categories=["L", "N"])),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("abcd"), inner, max_size=3),
+        max_leaves=20,
+    ).filter(lambda data: isinstance(data, dict) and data != {})
+)
+def test_data_that_is_written_in_flow_style_comes_back(data: dict[str, object]) -> None:
+    assert parse(_flow(data)).data == data
+
+
+def _flow(data: object) -> str:
+    if isinstance(data, dict):
+        return "{" + ", ".join(f"{key}: {_flow(value)}" for key, value in data.items()) + "}"
+    if isinstance(data, list):
+        return "[" + ", ".join(map(_flow, data)) + "]"
+    return "null" if data is None else f'"{data}"'
+
+
+def test_file_names_are_relative_to_the_file_that_says_them() -> None:
+    data = {"a": [{"key_file": "k", "other": "k"}], "ca_file": "/etc/ca", "x_file": None, "y_file": ["z"]}
+    assert file_names_resolved(data, Path("/conf")) == {
+        "a": [{"key_file": "/conf/k", "other": "k"}],
+        "ca_file": "/etc/ca",
+        "x_file": None,
+        "y_file": ["z"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (errno.ENOENT, "does not exist"),
+        (errno.ENOTDIR, "does not exist"),
+        (errno.EISDIR, "is a directory, expected a file"),
+        (errno.EACCES, "cannot be read: permission denied"),
+        (errno.EIO, "cannot be read: input/output error"),
+        (errno.ENAMETOOLONG, "cannot be read: file name too long"),
+    ],
+)
+def test_why_a_file_cannot_be_read_is_said_in_our_words(number: int, words: str) -> None:
+    assert unreadable(OSError(number, os.strerror(number))) == words

@@ -1,0 +1,164 @@
+"""Which targets there are."""
+
+import re
+
+from exporter.targets.registry import Registry, Selection
+from exporter.targets.sharding import Shard
+from exporter.targets.target import Inventory, Resource, Roll, Target
+
+
+def zones(*names: str, complete: bool = True) -> Inventory:
+    """A listing of zones 101, 102, ... under these names."""
+    resources = tuple(Resource(str(number), name) for number, name in enumerate(names, start=101))
+    return Inventory({"dns_zone": Roll(resources, complete)})
+
+
+def registry(selection: Selection, shard: Shard | None = None) -> Registry:
+    """A registry of one selection."""
+    made = Registry(shard or Shard())
+    made.configure([selection])
+    return made
+
+
+def ids(made: Registry) -> list[str]:
+    """The ids of the zones that are polled."""
+    return [target.id for target in made.targets("dns_zone")]
+
+
+DISCOVERING = Selection("main", "dns_zone", discover=True)
+
+
+def test_only_names_that_match_an_include_and_no_exclude_pattern_are_polled() -> None:
+    selection = Selection(
+        "main",
+        "dns_zone",
+        discover=True,
+        include=(re.compile("^prod-"),),
+        exclude=(re.compile("old"), re.compile("x$")),
+    )
+    made = registry(selection)
+    made.apply("main", zones("prod-a", "prod-old", "dev-a", "prod-x", "prod-b"))
+    assert ids(made) == ["101", "105"]
+
+
+def test_a_rejection_says_why() -> None:
+    selection = Selection(
+        "main", "dns_zone", discover=True, include=(re.compile("^prod-"),), exclude=(re.compile("old"),)
+    )
+    assert selection.rejection("dev") == "its name matches no include pattern"
+    assert selection.rejection("prod-old") == "its name matches the exclude pattern old"
+    assert selection.rejection("prod-a") is None
+    assert Selection("main", "dns_zone").rejection("prod-a") == "discovery is off"
+
+
+def test_a_fixed_id_is_polled_whatever_its_name_and_whether_or_not_it_is_listed() -> None:
+    fixed = Target("main", "dns_zone", "7")
+    made = registry(Selection("main", "dns_zone", (fixed,), discover=True, include=(re.compile("^prod-"),)))
+    assert ids(made) == ["7"]
+    made.apply("main", zones("prod-a"))
+    made.apply("main", zones("prod-a"))
+    made.apply("main", zones("prod-a"))
+    assert ids(made) == ["7", "101"]
+
+
+def test_two_complete_listings_in_a_row_remove_what_they_do_not_name() -> None:
+    made = registry(DISCOVERING)
+    made.apply("main", zones("a", "b"))
+    assert made.apply("main", zones("a")).removed == ()
+    assert [target.id for target in made.apply("main", zones("a")).removed] == ["102"]
+
+
+def test_a_listing_in_between_that_names_it_keeps_it() -> None:
+    made = registry(DISCOVERING)
+    for names in (("a", "b"), ("a",), ("a", "b"), ("a",)):
+        made.apply("main", zones(*names))
+    assert ids(made) == ["101", "102"]
+
+
+def test_an_incomplete_listing_adds_and_removes_nothing() -> None:
+    made = registry(DISCOVERING)
+    made.apply("main", zones("a", "b"))
+    for _ in range(3):
+        made.apply("main", zones("a", complete=False))
+    assert ids(made) == ["101", "102"]
+    made.apply("main", zones("a", "b", "c", complete=False))
+    assert ids(made) == ["101", "102", "103"]
+
+
+def test_a_kind_that_could_not_be_listed_stays_as_it_is() -> None:
+    made = registry(DISCOVERING)
+    made.apply("main", zones("a"))
+    made.apply("main", Inventory({}))
+    made.apply("main", Inventory({}))
+    assert ids(made) == ["101"]
+
+
+def test_a_name_that_was_shown_changes_only_with_the_platform_s_own() -> None:
+    made = registry(DISCOVERING)
+    made.apply("main", zones("a"))
+    made.show(next(made.targets("dns_zone")))
+    made.apply("main", zones(""))
+    assert made.name_of("main", "dns_zone", "101") == "a"
+    made.apply("main", zones("b"))
+    assert [target.name for target in made.targets("dns_zone")] == ["b"]
+
+
+def test_a_target_that_was_shown_without_a_name_keeps_having_none() -> None:
+    made = registry(Selection("main", "script", (Target("main", "script", "7"),)))
+    target = next(made.targets("script"))
+    made.show(target)
+    assert made.learn(target, "router").name == ""
+
+
+def test_a_target_that_was_not_shown_yet_takes_the_name_that_its_answer_tells() -> None:
+    made = registry(Selection("main", "script", (Target("main", "script", "7"),)))
+    named = made.learn(next(made.targets("script")), "router")
+    assert named.name == "router"
+    made.show(named)
+    assert made.learn(Target("main", "script", "7"), "").name == "router"
+
+
+def test_names_of_an_earlier_run_are_known_before_any_discovery() -> None:
+    made = Registry(Shard(), {("main", "dns_zone", "7"): "remembered"})
+    made.configure([Selection("main", "dns_zone", (Target("main", "dns_zone", "7"),))])
+    assert [target.name for target in made.targets("dns_zone")] == ["remembered"]
+
+
+def test_a_configured_name_is_the_target_s_own() -> None:
+    limit = Target("main", "rate_limit", "7", "login", {"shield_zone_id": "3"})
+    made = registry(Selection("main", "rate_limit", (limit,)))
+    assert [(target.name, target.attributes) for target in made.targets("rate_limit")] == [
+        ("login", {"shield_zone_id": "3"})
+    ]
+
+
+def test_a_discovered_rate_limit_knows_its_shield_zone() -> None:
+    made = registry(Selection("main", "rate_limit", discover=True))
+    made.apply("main", Inventory({"rate_limit": Roll((Resource("55", parent="3"),), complete=True)}))
+    assert [target.attributes for target in made.targets("rate_limit")] == [{"shield_zone_id": "3"}]
+
+
+def test_the_shares_of_all_shards_are_the_whole_and_no_target_is_on_two() -> None:
+    names = [f"zone-{number}" for number in range(200)]
+    for total in range(1, 17):
+        shares: list[str] = []
+        for index in range(total):
+            made = registry(DISCOVERING, Shard(index, total))
+            made.apply("main", zones(*names))
+            shares.extend(ids(made))
+        assert sorted(shares) == sorted(str(number) for number in range(101, 301))
+
+
+def test_a_configuration_without_a_kind_removes_its_targets() -> None:
+    made = registry(DISCOVERING)
+    made.apply("main", zones("a"))
+    change = made.configure([])
+    assert [target.key for target in change.removed] == ["dns_zone/101"]
+
+
+def test_targets_are_found_by_their_key_in_any_account() -> None:
+    made = Registry(Shard())
+    made.configure([Selection(account, "dns_zone", (Target(account, "dns_zone", "7"),)) for account in ("a", "b")])
+    assert [target.account for target in made.find("dns_zone/7")] == ["a", "b"]
+    assert made.find("dns_zone/8") == []
+    assert made.find("nonsense") == []

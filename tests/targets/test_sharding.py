@@ -1,0 +1,24 @@
+"""Which shard a target belongs to."""
+
+import pytest
+
+from exporter.targets.sharding import Shard, owner
+
+KEYS = [f"main/dns_zone/{number}" for number in range(20_000)]
+
+
+def test_one_shard_owns_everything() -> None:
+    assert all(Shard().owns("main", "dns_zone", str(number)) for number in range(100))
+
+
+@pytest.mark.parametrize("total", range(1, 17))
+def test_the_share_that_moves_to_a_further_shard_is_its_own_and_no_more(total: int) -> None:
+    before = [owner(key, total) for key in KEYS]
+    after = [owner(key, total + 1) for key in KEYS]
+    moved = [new for old, new in zip(before, after, strict=True) if old != new]
+    assert set(moved) == {total}, "keys move to the new shard alone"
+    assert len(moved) / len(KEYS) == pytest.approx(1 / (total + 1), rel=0.1)
+
+
+def test_an_owner_is_the_same_in_every_process_and_version() -> None:
+    assert [owner(f"main/dns_zone/{number}", 4) for number in range(101, 109)] == [1, 2, 3, 1, 2, 1, 1, 0]

@@ -1,0 +1,353 @@
+import asyncio
+import base64
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import bcrypt
+import httpx
+import pytest
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+from starlette.types import Message, Scope
+
+from exporter.web.auth.access import AccessControl, PasswordCheck, WebConfig, load_web_config
+from exporter.web.auth.tls import ServerTls
+from tests.web.auth.test_tls import no_error
+from tests.web.certificates import Authority
+
+PASSWORD = "hunter2"
+HASH = bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(4)).decode()
+USERS = WebConfig.model_validate({"basic_auth_users": {"prometheus": HASH}})
+OPEN = WebConfig()
+LOCAL = ("127.0.0.1", 50_000)
+REMOTE = ("192.0.2.7", 50_000)
+KEY = b"k" * 32
+
+
+async def answer(request: Request) -> PlainTextResponse:
+    """Says what was asked for."""
+    return PlainTextResponse(f"{request.method} {request.url.path}", headers={"X-Frame-Options": "own", "X-Own": "1"})
+
+
+def served(prefix: str = "") -> Starlette:
+    """An application with the endpoints that matter here."""
+    methods = ["GET", "POST", "PUT", "DELETE"]
+    paths = ("/", "/metrics", "/-/healthy", "/-/ready", "/-/reload")
+    return Starlette(routes=[Route(prefix + path, answer, methods=methods) for path in paths])
+
+
+def asking(config: WebConfig, client: tuple[str, int] = REMOTE, prefix: str = "/") -> httpx.AsyncClient:
+    """A client of the application behind the access control."""
+    app = AccessControl(served(prefix.rstrip("/")), config, route_prefix=prefix, key=KEY)
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app, client=client), base_url="http://exporter:9877")
+
+
+def restricted(**tls: object) -> WebConfig:
+    """A configuration with client certificates, whose files nobody reads here."""
+    config = {"cert_file": "c", "key_file": "k", "client_ca_file": "a", **tls}
+    return WebConfig.model_validate({"tls_server_config": config})
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/metrics", "/-/reload", "/none", "/-/healthy/", "//-/healthy", "/-/healthy/../metrics"]
+)
+async def test_every_endpoint_asks_for_a_password(path: str) -> None:
+    async with asking(USERS, LOCAL) as client:
+        response = await client.get(f"http://exporter:9877{path}")
+    assert (response.status_code, response.headers["www-authenticate"]) == (
+        401,
+        'Basic realm="edge-exporter", charset="UTF-8"',
+    )
+    assert response.text == "a user name and a password are needed\n"
+
+
+@pytest.mark.parametrize("prefix", ["/", "/edge"])
+@pytest.mark.parametrize("path", ["/-/healthy", "/-/ready"])
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+async def test_the_health_endpoints_ask_for_none(prefix: str, path: str, method: str) -> None:
+    async with asking(USERS, prefix=prefix) as client:
+        assert (await client.request(method, prefix.rstrip("/") + path)).status_code == 200
+
+
+async def test_the_health_endpoints_are_open_for_reading_alone() -> None:
+    async with asking(USERS) as client:
+        assert (await client.post("/-/healthy")).status_code == 401
+
+
+async def test_below_a_prefix_the_bare_paths_are_not_open() -> None:
+    async with asking(USERS, prefix="/edge") as client:
+        assert (await client.get("/-/healthy")).status_code == 401
+
+
+async def test_the_right_password_lets_in_whoever_asks_from_wherever() -> None:
+    async with asking(USERS) as client:
+        read = await client.get("/metrics", auth=("prometheus", PASSWORD))
+        changed = await client.post("/-/reload", auth=("prometheus", PASSWORD))
+    assert (read.text, changed.text) == ("GET /metrics", "POST /-/reload")
+
+
+@pytest.mark.parametrize(
+    ("user", "password"),
+    [("prometheus", "hunter3"), ("Prometheus", PASSWORD), ("", PASSWORD), ("prometheus", ""), ("prometheus", "a\0b")],
+)
+async def test_a_wrong_name_or_password_does_not(user: str, password: str) -> None:
+    async with asking(USERS) as client:
+        assert (await client.get("/metrics", auth=(user, password))).status_code == 401
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "",
+        "Basic",
+        "Basic !!!",
+        "Basic " + base64.b64encode(b"no colon").decode(),
+        "Bearer " + base64.b64encode(b"prometheus:hunter2").decode(),
+        "Basic " + base64.b64encode(b"prometheus:" + b"x" * 20_000).decode(),
+        "Basic " + base64.b64encode(b"\xff\xfe:\xff").decode(),
+    ],
+)
+async def test_odd_credentials_are_none(header: str) -> None:
+    async with asking(USERS) as client:
+        assert (await client.get("/metrics", headers={"Authorization": header})).status_code == 401
+
+
+async def test_two_credentials_are_none() -> None:
+    right = "Basic " + base64.b64encode(f"prometheus:{PASSWORD}".encode()).decode()
+    async with asking(USERS) as client:
+        headers = [("Authorization", right), ("Authorization", right)]
+        assert (await client.get("/metrics", headers=headers)).status_code == 401
+
+
+async def test_the_scheme_s_case_does_not_matter() -> None:
+    right = "basic " + base64.b64encode(f"prometheus:{PASSWORD}".encode()).decode()
+    async with asking(USERS) as client:
+        assert (await client.get("/metrics", headers={"Authorization": right})).status_code == 200
+
+
+async def test_a_password_longer_than_bcrypt_looks_is_compared_by_what_it_sees() -> None:
+    long = "x" * 100
+    hashed = bcrypt.hashpw(long[:72].encode(), bcrypt.gensalt(4)).decode()
+    async with asking(WebConfig.model_validate({"basic_auth_users": {"me": hashed}})) as client:
+        assert (await client.get("/metrics", auth=("me", long))).status_code == 200
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
+@pytest.mark.parametrize(
+    ("client", "status"),
+    [
+        (LOCAL, 200),
+        (("127.8.9.1", 1), 200),
+        (("::1", 1), 200),
+        (("::ffff:127.0.0.1", 1), 200),
+        (REMOTE, 403),
+        (("2001:db8::1", 1), 403),
+        (("::ffff:192.0.2.7", 1), 403),
+        (("localhost.example.org", 1), 403),
+    ],
+)
+async def test_without_any_access_control_changes_are_for_this_machine_alone(
+    method: str, client: tuple[str, int], status: int
+) -> None:
+    async with asking(OPEN, client) as asked:
+        assert (await asked.get("/metrics")).status_code == 200
+        assert (await asked.request(method, "/-/reload")).status_code == status
+
+
+async def test_a_refused_change_says_what_to_do() -> None:
+    async with asking(OPEN) as client:
+        response = await client.post("/-/reload")
+    assert response.text == "changes are taken from this machine alone; configure basic auth for others\n"
+
+
+@pytest.mark.parametrize("config", [OPEN, USERS], ids=["open", "users"])
+@pytest.mark.parametrize(
+    ("origin", "status"),
+    [("http://exporter:9877", 200), ("http://elsewhere.example.org", 403), ("null", 403), ("http://[", 403)],
+)
+async def test_another_site_s_page_changes_nothing(config: WebConfig, origin: str, status: int) -> None:
+    async with asking(config, LOCAL) as client:
+        headers = {"Origin": origin}
+        response = await client.post("/-/reload", headers=headers, auth=("prometheus", PASSWORD))
+    assert response.status_code == status
+
+
+async def test_a_required_client_certificate_is_enough_to_change_something() -> None:
+    async with asking(restricted(client_auth_type="RequireAndVerifyClientCert")) as client:
+        assert (await client.post("/-/reload")).status_code == 200
+
+
+async def test_an_optional_client_certificate_is_not() -> None:
+    async with asking(restricted(client_auth_type="VerifyClientCertIfGiven"), LOCAL) as client:
+        assert ((await client.get("/")).status_code, (await client.post("/-/reload")).status_code) == (200, 403)
+
+
+async def test_the_configured_headers_are_on_every_answer() -> None:
+    headers = {"X-Frame-Options": "deny", "Content-Security-Policy": "default-src 'self'"}
+    config = WebConfig.model_validate(
+        {"http_server_config": {"headers": headers}, "basic_auth_users": {"prometheus": HASH}}
+    )
+    async with asking(config) as client:
+        refused = await client.get("/metrics")
+        answered = await client.get("/metrics", auth=("prometheus", PASSWORD))
+    assert [response.headers.get_list("x-frame-options") for response in (refused, answered)] == [["deny"], ["deny"]]
+    assert (refused.headers["content-security-policy"], answered.headers["x-own"]) == ("default-src 'self'", "1")
+
+
+async def test_another_configuration_holds_from_the_next_request() -> None:
+    app = AccessControl(served(), USERS, key=KEY)
+    other = WebConfig.model_validate(
+        {"basic_auth_users": {"prometheus": bcrypt.hashpw(b"new", bcrypt.gensalt(4)).decode()}}
+    )
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://exporter") as client:
+        before = await client.get("/metrics", auth=("prometheus", PASSWORD))
+        app.replace(other)
+        after = [await client.get("/metrics", auth=("prometheus", word)) for word in (PASSWORD, "new")]
+    assert (before.status_code, [response.status_code for response in after]) == (200, [401, 200])
+
+
+async def test_websockets_are_refused_and_the_lifespan_passes() -> None:
+    seen: list[str] = []
+    sent: list[Message] = []
+
+    async def app(scope: Scope, _receive: object, _send: object) -> None:
+        seen.append(scope["type"])
+
+    async def receive() -> Message:
+        return {"type": "none"}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    control = AccessControl(app, OPEN, key=KEY)
+    await control({"type": "lifespan"}, receive, send)
+    await control({"type": "websocket", "path": "/metrics", "headers": []}, receive, send)
+    assert (seen, sent) == (["lifespan"], [{"type": "websocket.close", "code": 1008}])
+
+
+class CountedBcrypt:
+    """Stands for the slow check: notes what it is asked, and answers at once."""
+
+    def __init__(self, right: bytes) -> None:
+        self.asked: list[tuple[bytes, bytes]] = []
+        self._right = right
+
+    def __call__(self, password: bytes, hashed: bytes) -> bool:
+        """Note what was asked, and compare."""
+        self.asked.append((password, hashed))
+        return password == self._right
+
+
+def counted(monkeypatch: pytest.MonkeyPatch) -> CountedBcrypt:
+    """Puts a counting check in bcrypt's place."""
+    check = CountedBcrypt(PASSWORD.encode())
+    monkeypatch.setattr(bcrypt, "checkpw", check)
+    return check
+
+
+async def test_a_right_password_is_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = counted(monkeypatch)
+    check = PasswordCheck(USERS.basic_auth_users, KEY)
+    assert [await check.admits(b"prometheus", PASSWORD.encode()) for _ in range(3)] == [True] * 3
+    assert slow.asked == [(PASSWORD.encode(), HASH.encode())]
+
+
+async def test_requests_that_come_together_share_one_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = counted(monkeypatch)
+    check = PasswordCheck(USERS.basic_auth_users, KEY)
+    admitted = await asyncio.gather(*(check.admits(b"prometheus", PASSWORD.encode()) for _ in range(50)))
+    assert (all(admitted), len(slow.asked) <= 2) == (True, True)
+
+
+async def test_a_wrong_password_is_checked_every_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = counted(monkeypatch)
+    check = PasswordCheck(USERS.basic_auth_users, KEY)
+    assert [await check.admits(b"prometheus", b"wrong") for _ in range(3)] == [False] * 3
+    assert len(slow.asked) == 3
+
+
+async def test_an_unknown_name_costs_what_a_wrong_password_costs(monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = counted(monkeypatch)
+    hashes = {"one": HASH.replace("$04$", "$05$"), "two": HASH.replace("$04$", "$07$")}
+    check = PasswordCheck(WebConfig.model_validate({"basic_auth_users": hashes}).basic_auth_users, KEY)
+    names = [f"nobody{number}".encode() for number in range(40)]
+    first = [await check.admits(name, PASSWORD.encode()) for name in names]
+    second = [await check.admits(name, PASSWORD.encode()) for name in names]
+    costs = [hashed[4:6] for _, hashed in slow.asked]
+    assert (first, second) == ([False] * 40, [False] * 40)
+    assert (set(costs), costs[:40]) == ({b"05", b"07"}, costs[40:])
+
+
+def test_a_decoy_is_a_hash_that_bcrypt_works_on() -> None:
+    assert bcrypt.checkpw(b"", b"$2b$04$" + b"." * 53) is False
+
+
+async def test_what_is_remembered_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bcrypt, "checkpw", lambda _password, _hashed: True)
+    check = PasswordCheck(USERS.basic_auth_users, KEY)
+    for number in range(400):
+        await check.admits(b"prometheus", str(number).encode())
+    assert len(check._remembered) == 256
+
+
+async def test_neither_passwords_nor_hashes_are_kept_in_what_is_remembered() -> None:
+    check = PasswordCheck(USERS.basic_auth_users, KEY)
+    other = PasswordCheck(USERS.basic_auth_users, b"o" * 32)
+    for each in (check, other):
+        await each.admits(b"prometheus", PASSWORD.encode())
+    assert PASSWORD.encode() not in b"".join(check._remembered)
+    assert set(check._remembered).isdisjoint(other._remembered)
+
+
+async def test_the_loop_turns_while_a_password_is_checked() -> None:
+    hashed = bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(10)).decode()
+    check = PasswordCheck(WebConfig.model_validate({"basic_auth_users": {"me": hashed}}).basic_auth_users, KEY)
+    turns = 0
+    checking = asyncio.ensure_future(check.admits(b"me", b"wrong"))
+    while not checking.done():
+        await asyncio.sleep(0)
+        turns += 1
+    assert (await checking, turns > 10) == (False, True)
+
+
+@asynccontextmanager
+async def running(app: AccessControl, tls: ServerTls) -> AsyncIterator[int]:
+    """The real server, over TLS; its port."""
+    config = uvicorn.Config(app, log_config=None, lifespan="off", ssl_context_factory=lambda *_: tls.context)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        server = uvicorn.Server(config)
+        serving = asyncio.ensure_future(server.serve([listening]))
+        try:
+            yield listening.getsockname()[1]
+        finally:
+            server.should_exit = True
+            await serving
+
+
+async def test_the_real_server_serves_by_the_file(tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    authority.issue()
+    path = tmp_path / "web.yml"
+    path.write_text(
+        "tls_server_config: {cert_file: server.crt, key_file: server.key}\n"
+        f"basic_auth_users: {{prometheus: {HASH}}}\n"
+        "http_server_config: {headers: {X-Content-Type-Options: nosniff}}\n",
+        encoding="utf-8",
+    )
+    config = load_web_config(path)
+    settings = config.tls()
+    assert settings is not None
+    async with (
+        running(AccessControl(served(), config), ServerTls(settings, on_error=no_error)) as port,
+        httpx.AsyncClient(verify=authority.client(), base_url=f"https://localhost:{port}") as client,
+    ):
+        healthy = await client.get("/-/healthy")
+        refused = await client.get("/metrics")
+        answered = await client.get("/metrics", auth=("prometheus", PASSWORD))
+    assert [response.status_code for response in (healthy, refused, answered)] == [200, 401, 200]
+    assert answered.headers["x-content-type-options"] == "nosniff"

@@ -1,0 +1,229 @@
+import asyncio
+import os
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from exporter.web.auth.tls import ServerTls, TlsFileError, TlsSettings, openssl_ciphers, server_context
+from tests.web.certificates import Authority
+
+GREETING = b"hello"
+
+
+@asynccontextmanager
+async def serving(tls: ServerTls) -> AsyncIterator[int]:
+    """A server that greets; its port."""
+
+    async def greet(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(GREETING)
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(greet, "127.0.0.1", 0, ssl=tls.context)
+    try:
+        yield server.sockets[0].getsockname()[1]
+    finally:
+        server.close()
+        await server.wait_closed()
+
+
+async def connect(port: int, client: ssl.SSLContext) -> tuple[bytes, str, int]:
+    """What the server says, by which version of TLS, and the serial number of its certificate."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=client, server_hostname="localhost")
+    try:
+        said = await reader.read()
+        connection = writer.get_extra_info("ssl_object")
+        return said, connection.version(), int(connection.getpeercert()["serialNumber"], 16)
+    finally:
+        writer.close()
+
+
+async def is_let_in(port: int, client: ssl.SSLContext) -> bool:
+    """Whether the server greets this client; it hangs up on those that it does not want."""
+    try:
+        said, _, _ = await connect(port, client)
+    except (ssl.SSLError, ConnectionError):
+        return False
+    return said == GREETING
+
+
+def no_error(error: TlsFileError) -> None:
+    """Where none is expected."""
+    raise AssertionError(str(error))
+
+
+@pytest.fixture
+def authority(tmp_path: Path) -> Authority:
+    return Authority(tmp_path)
+
+
+@pytest.fixture
+def settings(authority: Authority) -> TlsSettings:
+    return TlsSettings(*authority.issue())
+
+
+async def test_a_connection_is_encrypted_by_the_newest_version(authority: Authority, settings: TlsSettings) -> None:
+    async with serving(ServerTls(settings, on_error=no_error)) as port:
+        said, version, _ = await connect(port, authority.client())
+    assert (said, version) == (GREETING, "TLSv1.3")
+
+
+async def test_the_versions_have_the_bounds_that_are_set(authority: Authority, settings: TlsSettings) -> None:
+    old = authority.client()
+    old.maximum_version = ssl.TLSVersion.TLSv1_2
+    async with serving(ServerTls(replace(settings, max_version="TLS12"), on_error=no_error)) as port:
+        assert (await connect(port, authority.client()))[1] == "TLSv1.2"
+    async with serving(ServerTls(replace(settings, min_version="TLS13"), on_error=no_error)) as port:
+        assert not await is_let_in(port, old)
+    suites = ("TLS_AES_128_GCM_SHA256",)
+    async with serving(ServerTls(replace(settings, cipher_suites=suites), on_error=no_error)) as port:
+        assert not await is_let_in(port, old)
+
+
+def test_the_cipher_suites_are_those_that_are_named(settings: TlsSettings) -> None:
+    suites = ("TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256")
+    ciphers = server_context(replace(settings, cipher_suites=suites)).get_ciphers()
+    assert {str(c["name"]) for c in ciphers if c["protocol"] != "TLSv1.3"} == {
+        "ECDHE-RSA-AES256-GCM-SHA384",
+        "ECDHE-ECDSA-AES128-GCM-SHA256",
+    }
+
+
+def test_every_suite_that_can_be_named_is_one_that_openssl_knows() -> None:
+    named = "ECDHE-RSA-AES128-SHA:AES256-GCM-SHA384"
+    assert openssl_ciphers(["TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA", "TLS_RSA_WITH_AES_256_GCM_SHA384"]) == named
+    assert openssl_ciphers(["TLS_AES_128_GCM_SHA256"]) == ""
+    assert openssl_ciphers(["RC4"]) is None
+
+
+@pytest.mark.parametrize("curve", ["CurveP256", "CurveP384", "CurveP521", "X25519"])
+async def test_the_curve_can_be_chosen(authority: Authority, settings: TlsSettings, curve: str) -> None:
+    async with serving(ServerTls(replace(settings, curve=curve), on_error=no_error)) as port:
+        assert await is_let_in(port, authority.client())
+
+
+def test_the_order_of_ciphers_is_the_server_s_unless_it_is_not_wanted(settings: TlsSettings) -> None:
+    contexts = [server_context(replace(settings, prefers_own_ciphers=wanted)) for wanted in (True, False)]
+    assert [bool(context.options & ssl.OP_CIPHER_SERVER_PREFERENCE) for context in contexts] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("requires", "let_in"),
+    [(True, {"none": False, "ours": True, "foreign": False}), (False, {"none": True, "ours": True, "foreign": False})],
+)
+async def test_clients_certificates_are_verified(
+    tmp_path: Path, authority: Authority, settings: TlsSettings, *, requires: bool, let_in: dict[str, bool]
+) -> None:
+    ours = authority.issue("me@example.org", "ours")
+    foreign = Authority(tmp_path, "foreign").issue("me@example.org", "foreign")
+    verifying = replace(settings, client_ca_file=authority.file, requires_client_cert=requires)
+    clients = {"none": authority.client(), "ours": authority.client(ours), "foreign": authority.client(foreign)}
+    async with serving(ServerTls(verifying, on_error=no_error)) as port:
+        assert {name: await is_let_in(port, client) for name, client in clients.items()} == let_in
+
+
+async def test_of_verified_clients_only_those_of_an_allowed_name_are_let_in(
+    authority: Authority, settings: TlsSettings
+) -> None:
+    prometheus = authority.client(authority.issue("prometheus.example.org", "prometheus"))
+    other = authority.client(authority.issue("other.example.org", "other"))
+    choosy = replace(
+        settings, client_ca_file=authority.file, requires_client_cert=True, allowed_names=("prometheus.example.org",)
+    )
+    async with serving(ServerTls(choosy, on_error=no_error)) as port:
+        assert [await is_let_in(port, client) for client in (prometheus, other)] == [True, False]
+
+
+async def test_a_renewed_certificate_is_served_to_the_next_connection(
+    authority: Authority, settings: TlsSettings
+) -> None:
+    async with serving(ServerTls(settings, on_error=no_error)) as port:
+        before = await connect(port, authority.client())
+        same = await connect(port, authority.client())
+        authority.issue()
+        after = await connect(port, authority.client())
+    assert before[2] == same[2] != after[2]
+
+
+async def test_an_authority_that_is_taken_away_lets_nobody_in_any_more(
+    tmp_path: Path, authority: Authority, settings: TlsSettings
+) -> None:
+    authorities = tmp_path / "clients.pem"
+    authorities.write_bytes(authority.file.read_bytes())
+    client = authority.client(authority.issue("me@example.org", "ours"))
+    verifying = replace(settings, client_ca_file=authorities, requires_client_cert=True)
+    async with serving(ServerTls(verifying, on_error=no_error)) as port:
+        before = await is_let_in(port, client)
+        authorities.write_bytes(Authority(tmp_path, "another").file.read_bytes())
+        assert (before, await is_let_in(port, client)) == (True, False)
+
+
+async def test_a_broken_renewal_leaves_what_was_and_is_told_once(authority: Authority, settings: TlsSettings) -> None:
+    told: list[str] = []
+    async with serving(ServerTls(settings, on_error=lambda error: told.append(str(error)))) as port:
+        settings.cert_file.write_text("half a file")
+        greetings = [await is_let_in(port, authority.client()) for _ in range(3)]
+    assert (greetings, told) == ([True] * 3, [f"{settings.cert_file} holds no certificate in PEM form"])
+
+
+def test_refresh_says_whether_anything_is_new(authority: Authority, settings: TlsSettings) -> None:
+    tls = ServerTls(settings, on_error=no_error)
+    first = tls.refresh()
+    authority.issue()
+    assert (first, tls.refresh(), tls.refresh()) == (False, True, False)
+
+
+async def test_other_settings_hold_for_the_next_connection(authority: Authority, settings: TlsSettings) -> None:
+    tls = ServerTls(settings, on_error=no_error)
+    async with serving(tls) as port:
+        before = (await connect(port, authority.client()))[1]
+        tls.replace(replace(settings, max_version="TLS12"))
+        after = (await connect(port, authority.client()))[1]
+    assert (before, after) == ("TLSv1.3", "TLSv1.2")
+
+
+def test_other_settings_that_are_wrong_change_nothing(settings: TlsSettings, tmp_path: Path) -> None:
+    tls = ServerTls(settings, on_error=no_error)
+    with pytest.raises(TlsFileError):
+        tls.replace(replace(settings, cert_file=tmp_path / "none"))
+    assert tls.refresh() is False
+
+
+def test_each_wrong_file_is_named_with_the_key_that_names_it(
+    tmp_path: Path, authority: Authority, settings: TlsSettings
+) -> None:
+    other = TlsSettings(*authority.issue(name="other"))
+    nothing, text, broken = tmp_path / "none", tmp_path / "text", tmp_path / "broken"
+    text.write_text("hunter2")
+    broken.write_text("-----BEGIN CERTIFICATE-----\nhunter2\n-----END CERTIFICATE-----\n")
+    encrypted = tmp_path / "encrypted"
+    encrypted.write_text("-----BEGIN ENCRYPTED PRIVATE KEY-----\nhunter2\n-----END ENCRYPTED PRIVATE KEY-----\n")
+    wrong = {
+        "none": replace(settings, cert_file=nothing),
+        "text": replace(settings, cert_file=text),
+        "broken": replace(settings, cert_file=broken),
+        "directory": replace(settings, key_file=tmp_path),
+        "no key": replace(settings, key_file=settings.cert_file),
+        "another key": replace(settings, key_file=other.key_file),
+        "encrypted": replace(settings, key_file=encrypted),
+        "authority": replace(settings, client_ca_file=broken),
+    }
+    told = {}
+    for name, each in wrong.items():
+        with pytest.raises(TlsFileError) as refused:
+            server_context(each)
+        told[name] = (refused.value.key, str(refused.value).replace(f"{tmp_path}{os.sep}", ""))
+    assert told == {
+        "none": ("cert_file", "none does not exist"),
+        "text": ("cert_file", "text holds no certificate in PEM form"),
+        "broken": ("cert_file", "broken or its key is broken"),
+        "directory": ("key_file", f"{tmp_path} is a directory, expected a file"),
+        "no key": ("key_file", "server.crt holds no private key in PEM form"),
+        "another key": ("key_file", "other.key is not the key of the certificate in server.crt"),
+        "encrypted": ("key_file", "encrypted is encrypted; expected a key without a passphrase"),
+        "authority": ("client_ca_file", "broken holds a broken certificate"),
+    }

@@ -1,0 +1,352 @@
+import re
+from collections.abc import Callable
+
+import pytest
+
+from exporter.targets.target import Target
+from exporter.web.page.markup import foreign
+from exporter.web.page.sparkline import describe, sparkline
+from exporter.web.status_models import LedgerView, State
+from tests.rig import START
+from tests.web.rendered import HOSTILE, Page, rendered
+from tests.web.stage import SCANS, STATISTICS, Stage, stage, zone
+
+
+def stale(on: Stage, number: int) -> Stage:
+    """Set up zones that served once, and whose series are gone."""
+    for one in range(number):
+        on.succeed(zone(one))
+    on.turn(61)
+    on.schedule.last_tick = on.clock()
+    on.store.expire()
+    for one in range(number):
+        on.fail(zone(one))
+    return on
+
+
+async def test_it_needs_nothing_inline_and_nothing_from_elsewhere() -> None:
+    async with stage() as on:
+        on.succeed(zone(101, "shop.example"), chart=range(31))
+        on.fail(zone(102))
+        page = await rendered(on)
+    assert {name for _, own in page.tags for name in own if name.startswith("on") or name == "style"} == set()
+    assert page.having("style") == []
+    (script,) = page.having("script")
+    assert re.fullmatch(r"static/page\.js\?v=[0-9a-f]{16}", script["src"])
+    targets = [own[name] for _, own in page.tags for name in ("src", "href", "action") if name in own]
+    assert [target for target in targets if re.match(r"/|[a-z]+:", target)] == []
+
+
+@pytest.mark.parametrize("hostile", HOSTILE.values(), ids=HOSTILE)
+async def test_text_from_the_platform_is_text_and_nothing_more(hostile: str) -> None:
+    async with stage(hostile) as on:
+        on.up[hostile] = False
+        on.faults = (hostile,)
+        calm, loud = zone(1, "calm", hostile), Target(hostile, "image", hostile, hostile)
+        on.fail(calm, message="calm")
+        usual = await rendered(on)
+        on.fail(calm, message=hostile, reason=hostile)
+        on.succeed(loud, "container_tags", note=hostile)
+        page = await rendered(on)
+    assert {tag for tag, _ in page.tags} == {tag for tag, _ in usual.tags}
+    assert len(page.having("script")) == len(page.having("img")) == 1
+    assert {name for _, own in page.tags for name in own} == {name for _, own in usual.tags for name in own}
+    assert re.search("[\0-\x08\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", page.html) is None
+    assert max(len(line) for line in page.texts) <= 300
+
+
+def test_a_hostile_name_is_shown_as_far_as_it_can_be() -> None:
+    assert [foreign(HOSTILE[name]) for name in ("script", "newlines", "nul", "direction")] == [
+        "<bdi>&lt;script&gt;alert(1)&lt;/script&gt;</bdi>",
+        "<bdi>a  b c d</bdi>",
+        "<bdi>a\N{REPLACEMENT CHARACTER}b\N{REPLACEMENT CHARACTER}[31m\N{REPLACEMENT CHARACTER}</bdi>",
+        "<bdi>\N{REPLACEMENT CHARACTER}gnp.exe\N{REPLACEMENT CHARACTER}</bdi>",
+    ]
+    assert foreign(HOSTILE["long"]) == f"<bdi>{'x' * 299}…</bdi>"
+
+
+async def test_all_is_healthy_when_every_target_is() -> None:
+    async with stage() as on:
+        on.succeed(zone(1))
+        on.succeed(zone(2))
+        page = await rendered(on)
+    assert "All 2 targets are healthy." in page.text
+    assert "Nothing fails at the moment." in page.text
+    assert "<title>edge-exporter</title>" in page.html
+
+
+@pytest.mark.parametrize(
+    ("set_up", "sentence"),
+    [
+        (lambda _: None, "There is nothing to poll."),
+        (lambda on: on.succeed(zone(1)), "The one target is healthy."),
+        (lambda on: (on.succeed(zone(1)), on.fail(zone(2))), "1 of 2 targets fails."),
+        (lambda on: (on.fail(zone(1)), on.fail(zone(2)), on.fail(zone(3))), "3 of 3 targets fail."),
+        (lambda on: stale(on, 1), "1 of 1 target is stale."),
+        (lambda on: (stale(on, 2), on.fail(zone(9))), "3 of 3 targets fail, 2 of them stale."),
+        (lambda on: stale(on, 2), "2 of 2 targets fail, all of them stale."),
+        (lambda on: setattr(on, "is_authenticated", False), "Not ready: no authenticated answer has come."),
+        (lambda on: setattr(on, "is_ledger_alive", False), "Unhealthy: the ledger has stalled."),
+    ],
+)
+async def test_the_first_sentence_says_what_matters_most(set_up: Callable[[Stage], object], sentence: str) -> None:
+    async with stage() as on:
+        set_up(on)
+        assert sentence in (await rendered(on)).text
+
+
+async def test_what_a_person_must_know_is_said() -> None:
+    async with stage() as on:
+        on.faults = ("config.yml:3: no such key",)
+        on.ledger = LedgerView(durable=True, saves=False, set_aside=START - 60)
+        on.schedule.demands["main"] = 20.0
+        on.is_authenticated = False
+        on.fail(zone(1))
+        text = (await rendered(on)).text
+    assert "Not ready: no authenticated answer has come." in text
+    assert "The last reload was refused; the configuration of before is in force.config.yml:3: no such key" in text
+    assert "The counters cannot be written to disk" in text
+    assert "A state file that could not be read was renamed 60 s ago, and a new one begun." in text
+    assert "main asks for 20 requests/s and may send 10: its intervals are stretched." in text
+
+
+async def test_a_pause_after_a_429_is_said() -> None:
+    async with stage() as on:
+        budget = on.schedule.accounts["main"].client.budget
+        for path in ("/one", "/two"):
+            budget.release(await budget.acquire(path), limited=True, wait=30.0)
+        assert "main is not polled for 30 s: the platform answered 429." in (await rendered(on)).text
+
+
+@pytest.mark.parametrize(
+    ("ledger", "words"),
+    [
+        (None, None),
+        (LedgerView(durable=True, saves=True, set_aside=None), "kept in the state file"),
+        (LedgerView(durable=False, saves=True, set_aside=None), "not persisted"),
+        (LedgerView(durable=True, saves=False, set_aside=None), "the last write failed"),
+    ],
+)
+async def test_the_ledger_s_state_stands_among_the_facts(ledger: LedgerView | None, words: str | None) -> None:
+    async with stage() as on:
+        on.ledger = ledger
+        page = await rendered(on)
+    assert ("Counters" in page.text) == (words is not None)
+    assert words is None or words in page.text
+
+
+async def test_a_row_tells_all_of_a_target() -> None:
+    async with stage() as on:
+        on.succeed(zone(101, "shop.example"), chart=[1000] * 30 + [500], took=0.25)
+        on.turn(12)
+        (row,) = (await rendered(on)).rows
+    assert " ".join(row.split()) == "ok shop.example dns_zone/101 dns_statistics 12 s ago 250 ms 30.5k"
+
+
+async def test_a_row_of_a_failing_target_tells_why() -> None:
+    async with stage("main", "other") as on:
+        on.fail(zone(101), message="the platform answered 500")
+        page = await rendered(on)
+    assert " ".join(page.rows[0].split()) == (
+        "failing no name dns_zone/101 dns_statistics main never 200 ms the platform answered 500"
+    )
+
+
+async def test_the_account_is_shown_where_there_are_several() -> None:
+    async with stage() as on:
+        on.succeed(zone(1))
+        assert (await rendered(on)).having("a", id="sort-account") == []
+    async with stage("main", "other") as on:
+        on.succeed(zone(1))
+        assert len((await rendered(on)).having("a", id="sort-account")) == 1
+
+
+async def test_errors_stand_together_with_the_newest_first() -> None:
+    async with stage() as on:
+        on.fail(zone(1, "one"))
+        on.fail(zone(2, "two"))
+        on.turn(10)
+        on.fail(zone(3, "three"), SCANS, reason="forbidden", message="not yours")
+        page = await rendered(on)
+    part = Page(page.html.partition('<ul class="errors">')[2].partition("</ul>")[0])
+    assert part.text == (
+        "forbidden three dns_zone/3 dns_record_scans nownot yours"
+        "server_error one dns_zone/1 and 1 more dns_statistics 10 s agoit broke"
+    )
+
+
+async def test_what_fails_alike_with_several_collectors_is_told_once() -> None:
+    async with stage("main", "other") as on:
+        on.fail(zone(1, "one"), message="the platform answered 500")
+        on.fail(zone(2, "two"), message="the platform answered 500")
+        on.turn(5)
+        on.fail(zone(9, "nine", "other"), message="the platform answered 500")
+        on.turn(5)
+        on.fail(zone(3, "three"), reason="forbidden", message="not yours")
+        on.turn(10)
+        on.fail(zone(1, "one"), SCANS, message="the platform answered 500")
+        page = await rendered(on)
+    part = Page(page.html.partition('<ul class="errors">')[2].partition("</ul>")[0])
+    assert part.text == (
+        "server_error one dns_zone/1 and 2 more main dns_record_scans, dns_statistics nowthe platform answered 500"
+        "forbidden three dns_zone/3 main dns_statistics 10 s agonot yours"
+        "server_error nine dns_zone/9 other dns_statistics 15 s agothe platform answered 500"
+    )
+    assert part.having("a")[0]["href"] == (
+        "./?collector=dns_record_scans&collector=dns_statistics&account=main&state=failing&state=stale#targets"
+    )
+
+
+async def test_a_key_that_is_not_accepted_is_said_before_and_after_it_was_ready() -> None:
+    async with stage() as on:
+        on.up["main"] = on.is_authenticated = False
+        on.schedule.accounts["main"].client.credential.refuse("wrong")
+        on.fail(zone(1), reason="unauthorized")
+        before = (await rendered(on)).text
+        on.is_authenticated = True
+        after = (await rendered(on)).text
+    assert "Not ready: the key of account main is not accepted." in before
+    assert "The key of account main is not accepted." in after
+    assert before.count("is not accepted") == after.count("is not accepted") == 1
+
+
+async def test_more_errors_than_can_be_read_are_left_to_a_link() -> None:
+    async with stage() as on:
+        for number in range(20):
+            on.fail(zone(number), reason=f"reason_{number}")
+        page = await rendered(on)
+    assert page.html.partition('<ul class="errors">')[2].partition("</ul>")[0].count("<li>") == 12
+    assert "All that fails" in page.text
+
+
+async def test_a_collector_whose_intervals_are_stretched_shows_both() -> None:
+    async with stage() as on:
+        on.schedule.stretch = 3.0
+        on.succeed(zone(1))
+        page = await rendered(on)
+    interval = on.schedule.plans[STATISTICS].interval
+    assert f"{interval * 3 / 60:.0f} min {interval / 60:.0f} min" in page.text
+
+
+async def test_every_table_has_a_caption_and_its_heads_say_of_what() -> None:
+    async with stage() as on:
+        on.succeed(zone(1))
+        page = await rendered(on)
+    assert len(page.having("table")) == len(page.having("caption")) == 3
+    assert {own.get("scope") for own in page.having("th")} == {"col", "row"}
+    assert len(page.having("th", scope="row")) == 1 + len(on.schedule.plans) + 1
+    frames = page.having("div", role="group")
+    assert [frame["aria-label"] for frame in frames] == ["Accounts and databases", "Collectors", "Targets"]
+    assert {frame["tabindex"] for frame in frames} == {"0"}
+
+
+async def test_the_fields_have_labels_and_ids_stand_once() -> None:
+    async with stage("main", "other") as on:
+        on.succeed(zone(1))
+        page = await rendered(on)
+    fields = {own["id"] for tag in ("input", "select") for own in page.having(tag) if own.get("type") != "hidden"}
+    assert fields == {own["for"] for own in page.having("label")} == {"search", "collector", "account"}
+    ids = [own["id"] for _, own in page.tags if "id" in own]
+    assert len(ids) == len(set(ids))
+    referred = {own["aria-labelledby"] for _, own in page.tags if "aria-labelledby" in own}
+    assert referred <= set(ids)
+
+
+async def test_heads_sort_and_say_how_it_is_sorted() -> None:
+    async with stage() as on:
+        on.succeed(zone(1))
+        page = await rendered(on, sort="age", descending=True, search="zone")
+    (current,) = [own for own in page.having("th") if "aria-sort" in own]
+    assert current["aria-sort"] == "descending"
+    assert page.having("a", id="sort-age")[0]["href"] == "./?search=zone&sort=age#targets"
+    assert page.having("a", id="sort-chart")[0]["href"] == "./?search=zone&sort=chart&order=desc#targets"
+    assert page.having("a", id="sort-target")[0]["href"] == "./?search=zone#targets"
+
+
+async def test_the_form_keeps_what_links_chose() -> None:
+    async with stage() as on:
+        page = await rendered(on, sort="age", descending=True, states=(State.OK,), limit=1000, search="a&b")
+    hidden = {own["name"]: own["value"] for own in page.having("input", type="hidden")}
+    assert hidden == {"state": "ok", "sort": "age", "order": "desc", "limit": "1000"}
+    assert page.having("input", id="search")[0]["value"] == "a&b"
+
+
+async def test_states_are_links_with_their_numbers() -> None:
+    async with stage() as on:
+        on.succeed(zone(1))
+        on.fail(zone(2))
+        page = await rendered(on, states=(State.FAILING,))
+    part = page.html.partition('<ul class="choices"')[2].partition("</ul>")[0]
+    choices = re.sub(r"<[^>]+>", " ", part.partition(">")[2])
+    assert " ".join(choices.split()) == "all 2 ok 1 failing 1 stale 0 pending 0"
+    (current,) = page.having("a", aria_current="true")
+    assert current["id"] == "state-failing"
+    assert page.having("a", id="state-all")[0]["href"] == "./#targets"
+
+
+async def test_what_fails_in_a_collector_is_a_link_away() -> None:
+    async with stage() as on:
+        on.fail(zone(2))
+        page = await rendered(on)
+        href = f"./?collector={STATISTICS}&state=failing&state=stale#targets"
+        assert href in [own.get("href") for own in page.having("a")]
+        followed = await rendered(on, collectors=(STATISTICS,), states=(State.FAILING, State.STALE))
+    assert [own["id"] for own in followed.having("a", aria_current="true")] == ["state-failing-or-stale"]
+
+
+async def test_many_targets_come_in_pages() -> None:
+    async with stage() as on:
+        for number in range(250):
+            on.succeed(zone(number))
+        first = await rendered(on)
+        middle = await rendered(on, offset=100)
+        last = await rendered(on, offset=200)
+        whole = await rendered(on, limit=1000)
+    assert [len(page.rows) for page in (first, middle, last, whole)] == [100, 100, 50, 250]
+    assert "101 to 200 of 250 targets" in middle.text
+    ids = [
+        {own["id"] for own in page.having("a") if own.get("id", "").startswith("page-")}
+        for page in (first, middle, last, whole)
+    ]
+    assert ids == [{"page-after"}, {"page-before", "page-after"}, {"page-before"}, set()]
+    assert middle.having("a", id="page-before")[0]["href"] == "./#targets"
+    assert middle.having("a", id="page-after")[0]["href"] == "./?offset=200#targets"
+    assert first.having("a", id="size-10000")[0]["href"] == "./?limit=10000#targets"
+
+
+async def test_a_long_page_looks_again_less_often() -> None:
+    async with stage() as on:
+        for number in range(1001):
+            on.succeed(zone(number))
+        short, long = await rendered(on), await rendered(on, limit=10_000)
+    assert [page.having("div", id="answer")[0]["data-refresh"] for page in (short, long)] == ["5", "60"]
+
+
+async def test_nothing_found_is_said() -> None:
+    async with stage() as on:
+        assert "There is no target yet." in (await rendered(on)).text
+        on.succeed(zone(1))
+        page = await rendered(on, search="nowhere")
+    assert "No target is like that." in page.text
+
+
+def test_a_sparkline_draws_the_days_that_are_over_and_a_dot_for_the_newest() -> None:
+    assert sparkline([0.0, 50.0, 100.0, 25.0]) == (
+        '<svg class="spark" viewBox="0 0 120 28" width="120" height="28" role="img">'
+        "<title>4 days: 0 to 100 a day, 25 so far on the newest</title>"
+        '<path class="area" d="M4 25L4 25L41 14L79 3L79 25z"/><path class="line" d="M4 25L41 14L79 3"/>'
+        '<circle cx="116" cy="20" r="2"/></svg>'
+    )
+
+
+def test_a_zone_without_traffic_has_a_line_on_the_ground() -> None:
+    assert 'd="M4 25L60 25"' in sparkline([0.0, 0.0, 0.0])
+
+
+@pytest.mark.parametrize("chart", [[], [5.0]])
+def test_no_line_is_drawn_where_there_is_none(chart: list[float]) -> None:
+    assert sparkline(chart) == ""
+
+
+def test_a_sparkline_is_told_in_words() -> None:
+    assert describe([1200.0, 3400.0, 900.0]) == "3 days: 1.20k to 3.40k a day, 900 so far on the newest"

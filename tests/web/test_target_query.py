@@ -1,0 +1,95 @@
+import pytest
+
+from exporter.web.status_models import State
+from exporter.web.target_query import Known, Query, QueryError, parse_query
+
+KNOWN = Known(("dns_statistics", "scripts"), ("main", "database:orders"))
+
+
+def parsed(*fields: tuple[str, str]) -> Query:
+    """A query from a URL's fields."""
+    return parse_query(fields, KNOWN, default_limit=100)
+
+
+def test_no_field_asks_for_everything() -> None:
+    assert parsed() == Query(limit=100)
+
+
+def test_every_field_is_read() -> None:
+    assert parsed(
+        ("search", "  prod   shop "),
+        ("collector", "scripts"),
+        ("collector", "dns_statistics"),
+        ("account", "main"),
+        ("state", "failing"),
+        ("state", "stale"),
+        ("sort", "age"),
+        ("order", "desc"),
+        ("limit", "7"),
+        ("offset", "14"),
+    ) == Query(
+        search="prod shop",
+        collectors=("scripts", "dns_statistics"),
+        accounts=("main",),
+        states=(State.FAILING, State.STALE),
+        sort="age",
+        descending=True,
+        offset=14,
+        limit=7,
+    )
+
+
+def test_empty_fields_of_a_form_ask_for_nothing() -> None:
+    assert parsed(("search", " "), ("collector", ""), ("account", ""), ("limit", "")) == Query(limit=100)
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ([("colector", "scripts")], "there is no parameter 'colector'; there are: collector, account, state, "),
+        ([("collector", "script")], "collector cannot be 'script'; there are: dns_statistics, scripts"),
+        ([("account", "x" * 5000)], f"account cannot be '{'x' * 100}'; there are: main, database:orders"),
+        ([("state", "up")], "state cannot be 'up'; there are: failing, stale, pending, ok"),
+        ([("sort", "size")], "sort cannot be 'size'; there are: target, name, "),
+        ([("order", "up")], "order cannot be 'up'; there are: asc, desc"),
+        ([("limit", "0")], "limit must be a whole number from 1 to 10000, not '0'"),
+        ([("limit", "10001")], "limit must be a whole number from 1 to 10000, not '10001'"),
+        ([("limit", "all")], "limit must be a whole number from 1 to 10000, not 'all'"),
+        ([("limit", "9" * 100_000)], f"limit must be a whole number from 1 to 10000, not '{'9' * 50}'"),
+        ([("offset", "-1")], "offset must be a whole number from 0 to 1000000000, not '-1'"),
+        ([("offset", "\u0664")], "offset must be a whole number from 0 to 1000000000, not '\u0664'"),
+        ([("search", "x" * 201)], "search takes 10 words and 200 characters at most"),
+        ([("search", "a b c d e f g h i j k")], "search takes 10 words and 200 characters at most"),
+        ([("sort", "age"), ("sort", "name")], "sort stands more than once"),
+    ],
+)
+def test_what_cannot_be_understood_is_said(fields: list[tuple[str, str]], words: str) -> None:
+    with pytest.raises(QueryError) as raised:
+        parsed(*fields)
+    assert str(raised.value).startswith(words)
+
+
+def test_a_query_is_read_back_from_the_link_that_it_makes() -> None:
+    query = Query(
+        search="a&b <c>",
+        collectors=("scripts",),
+        accounts=("database:orders",),
+        states=(State.OK,),
+        sort="name",
+        descending=True,
+        offset=200,
+        limit=1000,
+    )
+    assert query.encoded(100) == (
+        "search=a%26b+%3Cc%3E&collector=scripts&account=database%3Aorders&state=ok&sort=name&order=desc"
+        "&limit=1000&offset=200"
+    )
+
+
+def test_a_query_for_everything_makes_an_empty_link() -> None:
+    assert Query(limit=100).encoded(100) == ""
+
+
+def test_another_question_begins_at_the_first_page() -> None:
+    assert Query(offset=300).but(sort="name") == Query(sort="name")
+    assert Query(offset=300).but(offset=400) == Query(offset=400)
