@@ -21,8 +21,8 @@ from exporter.metric import FamilyInfo
 from exporter.platform.api import database
 from exporter.polling.intervals import Account
 from exporter.polling.scheduler import HandOver, Schedule
-from exporter.settings import Settings
 from exporter.settings.faults import ConfigurationError
+from exporter.settings.model import Settings
 from exporter.targets.registry import Change, Registry
 from exporter.targets.sharding import Shard
 from exporter.targets.target import DATABASE_PREFIX, Target

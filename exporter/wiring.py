@@ -21,16 +21,11 @@ from exporter.platform.http.transport import build_transport
 from exporter.polling.capacity import Pace
 from exporter.polling.intervals import Account, Plan
 from exporter.polling.scheduler import Clocks
-from exporter.settings import (
-    AccountSettings,
-    BudgetSettings,
-    CollectorSettings,
-    DatabaseSettings,
-    SecretFileError,
-    SeriesSettings,
-    Settings,
-    read_secret,
-)
+from exporter.settings.account import AccountSettings, BudgetSettings
+from exporter.settings.database import DatabaseSettings
+from exporter.settings.model import Settings
+from exporter.settings.secrets import SecretFileError, read_secret
+from exporter.settings.service import CollectorSettings, SeriesSettings
 from exporter.targets.registry import Selection
 from exporter.targets.target import DATABASE_PREFIX, Target
 

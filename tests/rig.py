@@ -23,7 +23,7 @@ from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.faults import Faults
 from exporter.sandbox.server import SandboxServer
 from exporter.sandbox.world import World
-from exporter.settings import Settings
+from exporter.settings.model import Settings
 from exporter.targets.registry import Change, Registry
 from exporter.targets.sharding import Shard
 from exporter.telemetry import AccountObserver, Telemetry

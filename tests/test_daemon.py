@@ -24,7 +24,8 @@ from exporter.sandbox.app import create_app
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.server import SandboxServer
 from exporter.sandbox.world import World
-from exporter.settings import Settings, SettingsError, load
+from exporter.settings.loading import SettingsError, load
+from exporter.settings.model import Settings
 from tests.rig import START, flushed
 
 FILE = """

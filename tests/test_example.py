@@ -6,13 +6,10 @@ from pathlib import Path
 import yaml
 from pydantic import BaseModel
 
-from exporter.settings import (
-    AccountSettings,
-    DatabaseSettings,
-    QuerySettings,
-    Settings,
-    load,
-)
+from exporter.settings.account import AccountSettings
+from exporter.settings.database import DatabaseSettings, QuerySettings
+from exporter.settings.loading import load
+from exporter.settings.model import Settings
 
 EXAMPLE = Path(__file__).parents[1] / "deploy" / "edge-exporter.yml"
 # One of a pair: the other is named in its comment.

@@ -3,7 +3,7 @@
 import pytest
 
 from exporter import wiring
-from exporter.settings import Settings
+from exporter.settings.model import Settings
 
 
 def run(**settings: object) -> set[str]:

@@ -26,8 +26,9 @@ from exporter.commands.options import flag_values, settings_options
 from exporter.commands.output import interruptible
 from exporter.commands.output.complaint import FAULT, MISUSE, complain
 from exporter.platform.http.observer import Deaf
-from exporter.settings import Settings, flags
 from exporter.settings.faults import ConfigurationError, suggestion
+from exporter.settings.flags import flags
+from exporter.settings.model import Settings
 from exporter.targets.registry import Registry
 from exporter.targets.sharding import Shard
 

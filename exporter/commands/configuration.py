@@ -4,8 +4,9 @@ import ssl
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from exporter.settings import Settings, SettingsError, load_over, read_file
 from exporter.settings.faults import ConfigurationError, Fault
+from exporter.settings.loading import SettingsError, load_over, read_file
+from exporter.settings.model import Settings
 from exporter.settings.yaml_file import MarkedFile, file_names_resolved, unreadable
 from exporter.web.auth.access import WebConfigError, load_web_config
 

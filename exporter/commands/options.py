@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import click
 
-from exporter.settings import Flag, flags
+from exporter.settings.flags import Flag, flags
 
 C = TypeVar("C", bound=Callable[..., Any])
 

@@ -13,7 +13,8 @@ from exporter.collectors.collector import Collector
 from exporter.collectors.database import QUERY_PREFIX
 from exporter.exposition.store import HEALTH
 from exporter.metric import FamilyInfo
-from exporter.settings import CollectorsSettings, format_duration
+from exporter.settings.service import CollectorsSettings
+from exporter.settings.types import format_duration
 from exporter.telemetry import Telemetry
 
 # A user's queries have an interval each; unless it is set it is that of the databases.

@@ -13,8 +13,10 @@ from exporter.commands.output.complaint import complain
 from exporter.commands.output.serving import ListenError, serve
 from exporter.daemon import Daemon
 from exporter.log import configure, logger
-from exporter.settings import Settings, configuration_file, flags
 from exporter.settings.faults import ConfigurationError
+from exporter.settings.flags import flags
+from exporter.settings.loading import configuration_file
+from exporter.settings.model import Settings
 
 FLAGS = flags()
 

@@ -13,7 +13,7 @@ from exporter.counters.series import DaySeries
 from exporter.counters.state_file import Families, unpack
 from exporter.daemon import Daemon
 from exporter.sandbox import keys
-from exporter.settings import Settings
+from exporter.settings.model import Settings
 from tests.backfill.place import Place, Samples, grown, place
 from tests.real_parts import Prometheus, create_blocks, prometheus_running, scraping
 

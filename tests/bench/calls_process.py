@@ -17,7 +17,7 @@ from prometheus_client import CollectorRegistry
 from exporter import wiring
 from exporter.platform.api import dns
 from exporter.platform.api.dns import DnsZoneStatistics
-from exporter.settings import Settings
+from exporter.settings.model import Settings
 from exporter.telemetry import AccountObserver, Telemetry
 
 ZONES = 5000

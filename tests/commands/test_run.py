@@ -10,7 +10,7 @@ import pytest
 
 from exporter import __version__
 from exporter.sandbox import keys
-from exporter.settings import flags
+from exporter.settings.flags import flags
 from tests.commands.conftest import Configure, Nobody
 from tests.commands.platform import Platform
 from tests.commands.shell import Ended, invoke, process

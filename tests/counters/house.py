@@ -16,7 +16,7 @@ from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.faults import Faults
 from exporter.sandbox.server import SandboxServer
 from exporter.sandbox.world import World
-from exporter.settings import Settings
+from exporter.settings.model import Settings
 from tests.rig import START, flushed
 
 POLLED_BY_HAND = ("dns_statistics", "scripts", "shield_rate_limits", "discovery")

@@ -7,8 +7,9 @@ from typing import Any, Final
 
 import yaml
 
-from exporter.settings import Settings, flags, load
-from exporter.settings.flags import account_variables
+from exporter.settings.flags import account_variables, flags
+from exporter.settings.loading import load
+from exporter.settings.model import Settings
 from exporter.settings.sources import CONFIG_VARIABLE
 
 REPOSITORY: Final = Path(__file__).parents[2]

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from exporter import __version__
-from exporter.settings import Settings
+from exporter.settings.model import Settings
 from tests.deploy.files import (
     DASHBOARDS,
     DEPLOY,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.settings import flags
+from exporter.settings.flags import flags
 from tests.deploy.files import DEPLOY, known_variables, named_variables, secret_files, settings_from
 from tests.deploy.programs import run
 

@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from textwrap import dedent
 
-from exporter.settings import Fault, Settings, SettingsError, load
+from exporter.settings.faults import Fault
+from exporter.settings.loading import SettingsError, load
+from exporter.settings.model import Settings
 
 ENOUGH = {"EDGE_EXPORTER_BASE_URL": "https://api.example.net", "EDGE_EXPORTER_API_KEY": "hunter2"}
 ACCOUNT = """\

@@ -6,9 +6,12 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from exporter.settings import Fault, Settings, SettingsError, flags, load
 from exporter.settings.account import AccountSettings
 from exporter.settings.database import DatabaseSettings, QuerySettings
+from exporter.settings.faults import Fault
+from exporter.settings.flags import flags
+from exporter.settings.loading import SettingsError, load
+from exporter.settings.model import Settings
 from exporter.settings.service import CollectorSettings, CollectorsSettings
 
 NOT_OURS = ("Input should", "should have", "Value error", "validation error", "Traceback")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.settings import load
+from exporter.settings.loading import load
 from tests.settings.configurations import ACCOUNT, ENOUGH, load_text, refusal, write
 
 TWO_ACCOUNTS = """\

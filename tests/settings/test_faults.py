@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from exporter.settings import SettingsError, load
+from exporter.settings.loading import SettingsError, load
 from tests.settings.configurations import ACCOUNT, ENOUGH, refusal, write
 
 HEAD = 5  # the first line after ACCOUNT

@@ -6,18 +6,18 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from exporter.settings import (
+from exporter.settings.account import (
     AccessListSettings,
     BudgetSettings,
     ImageSettings,
-    ListenAddress,
-    QuerySettings,
     RateLimitSettings,
     ScriptsSettings,
-    Settings,
     ShieldZonesSettings,
     WafCustomRuleSettings,
 )
+from exporter.settings.database import QuerySettings
+from exporter.settings.model import Settings
+from exporter.settings.types import ListenAddress
 from tests.settings.configurations import ACCOUNT, load_text, refusal, write
 
 WHOLE = """\

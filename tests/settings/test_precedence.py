@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from exporter.settings import Flag, flags, load
+from exporter.settings.flags import Flag, flags
+from exporter.settings.loading import load
 from tests.settings.configurations import ACCOUNT, ENOUGH, load_text, refusal, write
 
 

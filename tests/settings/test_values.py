@@ -3,9 +3,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_core import PydanticCustomError
 
-from exporter.settings import ListenAddress, format_duration, parse_duration
 from exporter.settings.database import parse_database_url, token_in_url
-from exporter.settings.types import parse_base_url, parse_listen, parse_proxy, parse_route_prefix
+from exporter.settings.types import (
+    ListenAddress,
+    format_duration,
+    parse_base_url,
+    parse_duration,
+    parse_listen,
+    parse_proxy,
+    parse_route_prefix,
+)
 
 
 @pytest.mark.parametrize(

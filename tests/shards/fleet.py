@@ -17,7 +17,7 @@ from exporter.sandbox.app import create_app
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.server import SandboxServer
 from exporter.sandbox.world import World
-from exporter.settings import Settings
+from exporter.settings.model import Settings
 from tests.rig import START, flushed
 
 # Each process tells these of itself.

@@ -8,7 +8,7 @@ import pytest
 
 from exporter import wiring
 from exporter.collectors import discovery
-from exporter.settings import Settings
+from exporter.settings.model import Settings
 from exporter.targets.registry import Registry
 from exporter.targets.sharding import Shard
 from exporter.targets.target import Inventory, Resource, Roll, Target

@@ -21,7 +21,7 @@ from exporter.daemon import Daemon
 from exporter.log import configure
 from exporter.sandbox import keys
 from exporter.sandbox.world import World
-from exporter.settings import Settings
+from exporter.settings.model import Settings
 from tests.soak.gauges import Gauges, levels, share
 from tests.soak.platform import make_world
 

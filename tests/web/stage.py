@@ -15,7 +15,7 @@ from exporter.exposition.renderer import Press
 from exporter.exposition.store import HEALTH, Store
 from exporter.platform.http.client import Timing
 from exporter.polling.intervals import Account, Plan
-from exporter.settings import Settings
+from exporter.settings.model import Settings
 from exporter.targets.registry import Registry, Selection
 from exporter.targets.sharding import Shard
 from exporter.targets.target import Target

@@ -21,7 +21,10 @@ from exporter.platform.errors import (
 from exporter.platform.http.client import Client
 from exporter.platform.http.observer import Deaf
 from exporter.platform.operation import Answer, Operation, Scalar
-from exporter.settings import AccountSettings, DatabaseSettings, SecretFileError, Settings
+from exporter.settings.account import AccountSettings
+from exporter.settings.database import DatabaseSettings
+from exporter.settings.model import Settings
+from exporter.settings.secrets import SecretFileError
 
 T = TypeVar("T")
 

@@ -29,7 +29,7 @@ from exporter.commands.output import interruptible
 from exporter.commands.output.complaint import FAULT, MISUSE, complain
 from exporter.commands.output.table import terminal_width
 from exporter.platform.errors import PlatformError
-from exporter.settings import SettingsError, load
+from exporter.settings.loading import SettingsError, load
 
 FLAGS = account_flags()
 

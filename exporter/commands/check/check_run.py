@@ -10,7 +10,9 @@ from exporter.commands.check.check_account import Progress, Tried, Visit, pairs
 from exporter.platform.errors import PlatformError
 from exporter.polling.capacity import Pace
 from exporter.polling.scheduler import Clocks
-from exporter.settings import AccountSettings, DatabaseSettings, Settings
+from exporter.settings.account import AccountSettings
+from exporter.settings.database import DatabaseSettings
+from exporter.settings.model import Settings
 from exporter.targets.registry import Registry
 from exporter.targets.sharding import Shard
 from exporter.targets.target import DATABASE_PREFIX, Roll

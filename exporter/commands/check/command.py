@@ -19,8 +19,9 @@ from exporter.commands.output import interruptible
 from exporter.commands.output.complaint import FAULT, complain
 from exporter.commands.output.table import lay_out, natural_width, terminal_width
 from exporter.platform.errors import one_line
-from exporter.settings import Settings, flags
 from exporter.settings.faults import ConfigurationError
+from exporter.settings.flags import flags
+from exporter.settings.model import Settings
 from exporter.settings.yaml_file import MarkedFile
 from exporter.wiring import real_clocks
 

@@ -10,8 +10,9 @@ from exporter.collectors.catalogue import families, with_queries
 from exporter.commands.check.check_run import Verdict
 from exporter.exposition.encoding import exposed_name
 from exporter.exposition.store import HEALTH
-from exporter.settings import AccountSettings, Settings
+from exporter.settings.account import AccountSettings
 from exporter.settings.faults import Fault, KeyPath, suggestion, written
+from exporter.settings.model import Settings
 from exporter.settings.yaml_file import MarkedFile
 from exporter.targets.target import Roll
 from exporter.telemetry import Telemetry
