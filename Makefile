@@ -30,16 +30,18 @@ check: $(VENV)/.test ## lint, types, and that what is generated is up to date
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m dashboards.generator --check
+	$(BIN)/python deploy/kubernetes/generate_rules.py --check
+	$(BIN)/python docs/generate.py --check
 
 .PHONY: coverage
 coverage: $(VENV)/.test ## the tests, with branch coverage
 	$(BIN)/python -m pytest --cov --cov-report=term
 
 .PHONY: generate
-generate: $(VENV)/.test ## write anew what is generated: dashboards, Kubernetes' rules and the metric reference
+generate: $(VENV)/.test ## write anew what is generated: dashboards, Kubernetes' rules, references
 	$(BIN)/python -m dashboards.generator
 	$(BIN)/python deploy/kubernetes/generate_rules.py
-	$(BIN)/edge-exporter metrics > exporter/METRICS.md
+	$(BIN)/python docs/generate.py
 
 .PHONY: bench
 bench: $(VENV)/.test ## speed and memory beside the peers that are installed

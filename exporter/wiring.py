@@ -183,19 +183,17 @@ def queries(databases: Sequence[DatabaseSettings], interval: float) -> list[Quer
 def plans(settings: Settings) -> list[Plan]:
     """The collectors that are run, with the intervals that the settings give them."""
     own: dict[str, CollectorSettings] = settings.collectors.by_name()
-    # A user's query is switched and kept by what the settings say of databases; its interval is its own.
-    own["database_queries"] = own["database"]
     configured = queries(settings.databases, own["database"].interval or 0.0)
     return [
-        Plan(collector, own[collector.name].interval or collector.interval, own[collector.name].stale_after)
+        Plan(collector, own[collector.section].interval, own[collector.section].stale_after)
         for collector in with_queries(configured)
-        if own[collector.name].enabled and _tells_something(collector, settings.series)
+        if own[collector.section].enabled and _tells_something(collector, settings.series)
     ]
 
 
 def _tells_something(collector: Collector, series: SeriesSettings) -> bool:
     """Whether a poll is of any use: what is never served need not be asked for. Discovery finds targets besides."""
-    return collector.name == discovery.COLLECTOR.name or any(series.serves(info.name) for info in collector.families)
+    return collector.discovers or any(series.serves(info.name) for info in collector.families)
 
 
 def selections(settings: Settings) -> Iterator[Selection]:

@@ -76,6 +76,16 @@ class Collector(Protocol):
         ...
 
     @property
+    def section(self) -> str:
+        """The key under `collectors:` that switches it and sets its interval: its own name, or another collector's."""
+        ...
+
+    @property
+    def discovers(self) -> bool:
+        """Whether its answers say which targets an account has; the other collectors wait for its first one."""
+        ...
+
+    @property
     def polls(self) -> str:
         """The kind of target that it polls."""
         ...
@@ -147,6 +157,16 @@ class TargetCollector(Generic[P]):
     def __post_init__(self) -> None:
         object.__setattr__(self, "families", describe(self.labels, self.metrics))
 
+    @property
+    def section(self) -> str:
+        """See `Collector.section`."""
+        return self.name
+
+    @property
+    def discovers(self) -> bool:
+        """See `Collector.discovers`."""
+        return False
+
     def wants(self, target: Target) -> bool:
         """See `Collector.wants`: its answers tell of no other target."""
         return not target.scouted
@@ -204,6 +224,16 @@ class ListCollector(Generic[P, T]):
     def __post_init__(self) -> None:
         both = (*describe(self.labels, self.metrics), *describe(self.item_labels, self.item_metrics))
         object.__setattr__(self, "families", both)
+
+    @property
+    def section(self) -> str:
+        """See `Collector.section`."""
+        return self.name
+
+    @property
+    def discovers(self) -> bool:
+        """See `Collector.discovers`."""
+        return False
 
     def wants(self, target: Target) -> bool:
         """See `Collector.wants`: an account none of whose items is polled needs no list of them."""

@@ -40,6 +40,8 @@ class DatabaseCollector:
     """Asks each database for the smallest answer it can give."""
 
     name: str = "database"
+    section: str = "database"
+    discovers: bool = False
     polls: str = "database"
     interval: float = 60
     operations: tuple[Operation[Any], ...] = (database.PIPELINE,)
@@ -120,8 +122,11 @@ class QueryCollector:
     """
 
     name = "database_queries"
+    # A query is switched as its database is; its interval is its own, or that of the databases.
+    section = COLLECTOR.section
+    discovers = False
     polls = "query"
-    interval = 300.0
+    interval = COLLECTOR.interval
     owns_target = False
     operations: tuple[Operation[Any], ...] = (database.PIPELINE,)
 

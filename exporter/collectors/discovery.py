@@ -53,6 +53,8 @@ class DiscoveryCollector:
     """
 
     name: str = "discovery"
+    section: str = "discovery"
+    discovers: bool = True
     polls: str = "account"
     interval: float = 600
     operations: tuple[Operation[Any], ...] = (search.SEARCH, shield.ZONES, shield.ZONE_RATE_LIMITS)

@@ -13,12 +13,9 @@ from exporter.collectors.collector import Collector
 from exporter.collectors.database import QUERY_PREFIX
 from exporter.exposition.store import HEALTH
 from exporter.metric import FamilyInfo
-from exporter.settings.service import CollectorsSettings
 from exporter.settings.types import format_duration
 from exporter.telemetry import Telemetry
 
-# A user's queries have an interval each; unless it is set it is that of the databases.
-_INTERVAL_KEY = {"database_queries": "database"}
 # Operations that are asked for only where the configuration says so.
 _OPT_IN = {"script_read_by_update": "read: update"}
 # Families that the program tells from its configuration, beside those that they are to be compared with.
@@ -43,8 +40,7 @@ class Section:
         """The key of the configuration that sets how often a target is polled, and its default in seconds."""
         if self.collector is None:
             return None
-        name = _INTERVAL_KEY.get(self.title, self.title)
-        return f"collectors.{name}.interval", CollectorsSettings().by_name()[name].interval
+        return f"collectors.{self.collector.section}.interval", self.collector.interval
 
     @property
     def requests(self) -> tuple[str, ...]:

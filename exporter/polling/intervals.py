@@ -75,7 +75,7 @@ class Intervals:
 
     def configured(self, plan: Plan, target: Target) -> float:
         """Seconds between two polls of a target, as configured."""
-        if target.scouted and plan.collector.name == "discovery":
+        if target.scouted and plan.collector.discovers:
             return plan.interval * min(self._shard.total, MOST_SCOUT_INTERVALS)
         return target.interval if target.interval is not None else plan.interval
 
@@ -107,4 +107,5 @@ class Intervals:
         """By how much an account's pace stretches intervals; those of discovery less than others."""
         known = self._accounts.get(account)
         stretch = known.pace.stretch(self._polls.get(account, {})) if known is not None else 1.0
-        return min(stretch, MOST_DISCOVERY_STRETCH) if collector == "discovery" else stretch
+        discovers = collector in self._plans and self._plans[collector].collector.discovers
+        return min(stretch, MOST_DISCOVERY_STRETCH) if discovers else stretch

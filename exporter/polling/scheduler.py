@@ -212,7 +212,7 @@ class Schedule:
         plan, due = self.plans[name], self._due[name]
         if due.version != self._registry.version:
             yield from self._take_targets(plan, due, now)
-        undiscovered = self._firsts.missing() if name != "discovery" else set[str]()
+        undiscovered = set[str]() if plan.collector.discovers else self._firsts.missing()
         waiting: list[tuple[float, int, Target]] = []
         try:
             for at, turn, target in due.pop(now):
@@ -267,9 +267,13 @@ class Schedule:
                         yield
 
     def _discovered_accounts(self) -> set[str]:
-        plan = self.plans.get("discovery")
-        targets = self._registry.targets("account") if plan is not None else ()
-        return {target.account for target in targets if plan is not None and plan.collector.wants(target)}
+        return {
+            target.account
+            for plan in self.plans.values()
+            if plan.collector.discovers
+            for target in self._registry.targets(plan.collector.polls)
+            if plan.collector.wants(target)
+        }
 
     def all_discovered(self, silent: Collection[str] = ()) -> bool:
         """Whether each account's first discovery has ended, well or not; see `Firsts.are_over`."""
@@ -360,8 +364,9 @@ class Schedule:
         self.durations[run.collector.name] = seconds
         self._telemetry.duration.labels(run.collector.name).set(seconds)
         plan = self.plans[run.collector.name]
-        if plan.collector.name == "discovery" and self._firsts.ended(run.target.account, polled.outcomes[0].error):
-            self._due["discovery"].put(run.target, self._clocks.monotonic() + FIRST_RETRY_SECONDS, next(self._sequence))
+        if plan.collector.discovers and self._firsts.ended(run.target.account, polled.outcomes[0].error):
+            again = self._clocks.monotonic() + FIRST_RETRY_SECONDS
+            self._due[plan.collector.name].put(run.target, again, next(self._sequence))
         if polled.found is not None:
             await self._found(run.target.account, polled.found)
         now = polled.date or self._clocks.utc()

@@ -81,7 +81,7 @@ def _of_operation(name: str, words: Sequence[str], read: Source) -> Task:
 
 def _of_statements(words: Sequence[str], read: Source) -> Task:
     faults: list[str] = []
-    sql: list[str] = []
+    texts: list[str] = []
     for number, word in enumerate(words, start=1):
         try:
             text = read(word, secret=False) if stands_for_something(word) else word
@@ -90,14 +90,14 @@ def _of_statements(words: Sequence[str], read: Source) -> Task:
             continue
         if not text.strip():
             faults.append(f"statement {number}: is empty")
-        sql.append(text)
+        texts.append(text)
     if not words:
         faults.append("statement: missing; expected SQL, - (standard input) or @FILE")
     if faults:
         raise ArgumentsError(faults)
 
     async def carry_out(caller: Caller) -> Result:
-        answer = await database.execute(caller, sql)
+        answer = await database.execute(caller, texts)
         failed = tuple(
             f"statement {number}: {outcome}" + (f" ({outcome.error_key})" if outcome.error_key else "")
             for number, outcome in enumerate(answer.value, start=1)
@@ -105,5 +105,5 @@ def _of_statements(words: Sequence[str], read: Source) -> Task:
         )
         return Result([sql.as_json(outcome) for outcome in answer.value], failed)
 
-    writes = not all(sql.reads(text) for text in sql)
+    writes = not all(sql.reads(text) for text in texts)
     return Task(operations.SQL, operations.SQL_HELP, writes, is_sql=True, secrets=(), carry_out=carry_out)

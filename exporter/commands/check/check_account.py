@@ -193,4 +193,4 @@ def _tried(collector: str, outcome: Outcome, found: Mapping[str, int]) -> Tried:
 
 
 def _discovers(poll: Poll) -> bool:
-    return poll[0].collector.name == "discovery"
+    return poll[0].collector.discovers

@@ -74,7 +74,10 @@ def _of_account(verdict: Verdict) -> Iterator[Row]:
         yield _barrier_row(verdict, verdict.barrier)
         return
     # What discovery found comes before what became of it.
-    order = {collector.name: place for place, collector in enumerate(CATALOGUE)} | {"discovery": -1}
+    order = {
+        collector.name: place
+        for place, collector in enumerate(sorted(CATALOGUE, key=lambda collector: not collector.discovers))
+    }
     tried = sorted(_telling(verdict.tried), key=lambda one: (order[one.collector], _place(one.target)))
     for collector, group in groupby(tried, key=lambda one: one.collector):
         yield from _of_collector(verdict.name, collector, list(group))
