@@ -15,7 +15,7 @@ from exporter.settings.types import (
     BaseUrl,
     FilePath,
     Identifier,
-    Pattern,
+    PatternField,
     ProxyUrl,
     Text,
     Timeout,
@@ -83,10 +83,11 @@ class DnsZonesSettings(Section):
         Field(description="A file of such ids, one a line; '#' starts a comment."),
     ] = None
     include: Annotated[
-        tuple[Pattern, ...], Field(description="Only discovered zones whose domain one of these patterns is found in.")
+        tuple[PatternField, ...],
+        Field(description="Only discovered zones whose domain one of these patterns is found in."),
     ] = ()
     exclude: Annotated[
-        tuple[Pattern, ...], Field(description="Never discovered zones that one of these is found in.")
+        tuple[PatternField, ...], Field(description="Never discovered zones that one of these is found in.")
     ] = ()
 
     def all_ids(self) -> tuple[int, ...]:

@@ -1,10 +1,10 @@
 """Which targets there are: the configured ones and the discovered ones, their names, and whose they are."""
 
-import re
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from exporter.cooperative import at_once
+from exporter.patterns import Pattern
 from exporter.targets.sharding import Shard
 from exporter.targets.target import Inventory, Resource, Roll, Target
 
@@ -30,8 +30,8 @@ class Selection:
     kind: str
     fixed: tuple[Target, ...] = ()
     discover: bool = False
-    include: tuple[re.Pattern[str], ...] = ()
-    exclude: tuple[re.Pattern[str], ...] = ()
+    include: tuple[Pattern, ...] = ()
+    exclude: tuple[Pattern, ...] = ()
     attributes: Mapping[str, str] = field(default_factory=dict)
 
     def rejection(self, name: str) -> str | None:
