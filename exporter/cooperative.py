@@ -2,12 +2,13 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Generator, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable
 from typing import TypeVar
 
 T = TypeVar("T")
 
 SLICE_SECONDS = 0.002
+LAG_EVERY_SECONDS = 0.1
 
 
 class Turns:
@@ -57,6 +58,24 @@ async def in_slices(work: Generator[None, None, T], monotonic: Callable[[], floa
         if monotonic() - began >= SLICE_SECONDS:
             await asyncio.sleep(0)
             began = monotonic()
+
+
+async def watch_lag(
+    observe: Callable[[float], object],
+    monotonic: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> None:
+    """Sleep again and again, and report each time how late the event loop woke this up.
+
+    Args:
+        observe: takes the seconds.
+        monotonic: a clock in seconds.
+        sleep: waits for a number of seconds by that clock.
+    """
+    while True:
+        began = monotonic()
+        await sleep(LAG_EVERY_SECONDS)
+        observe(max(0.0, monotonic() - began - LAG_EVERY_SECONDS))
 
 
 def at_once(work: Generator[None, None, T]) -> T:

@@ -12,6 +12,7 @@ from prometheus_client import CollectorRegistry
 
 from exporter import __version__, runtime, wiring
 from exporter.collectors.catalogue import families
+from exporter.cooperative import watch_lag
 from exporter.counters.ledger import Ledger, StateLockedError
 from exporter.exposition.exposition import Exposition
 from exporter.exposition.renderer import Press
@@ -21,7 +22,8 @@ from exporter.metric import FamilyInfo
 from exporter.platform.api import database
 from exporter.polling.intervals import Account
 from exporter.polling.scheduler import HandOver, Schedule
-from exporter.settings.faults import ConfigurationError
+from exporter.settings.exposure import exposed
+from exporter.settings.faults import ConfigurationError, KeyPath, written
 from exporter.settings.model import Settings
 from exporter.targets.registry import Change, Registry
 from exporter.targets.sharding import Shard
@@ -48,6 +50,7 @@ class Daemon:
         self.settings = settings
         self._load = load
         self._clocks = wiring.real_clocks()
+        self._timing = wiring.real_timing()
         self._log = logger()
         self._telemetry = Telemetry(CollectorRegistry(), __version__)
         self._shard = Shard(settings.shard.resolve(socket.gethostname()), settings.shard.total)
@@ -96,6 +99,7 @@ class Daemon:
         accounts = self._build_accounts(self.settings, {})
         self._schedule = self._build_schedule(accounts, loop, None)
         self._declare(accounts)
+        self._warn(exposed(self.settings))
         self._telemetry.shard.labels(str(self._shard.index), str(self._shard.total)).set(1)
         self._note_loaded()
         self._show_budgets()
@@ -103,6 +107,7 @@ class Daemon:
         await self._press.print()
         self._begin(self._press.run(), "press")
         self._begin(self._clean(), "cleaning")
+        self._begin(watch_lag(self._telemetry.loop_lag.observe, self._clocks.monotonic), "loop lag")
         prefix = self.settings.web.route_prefix
         app = create_app(self._view(), self._press, self.reload, route_prefix=prefix)
         await self.server.start(app, prefix)
@@ -179,7 +184,7 @@ class Daemon:
             if name in former and known.get(name) == told:
                 accounts[name] = former[name]
             else:
-                client = wiring.client_of(told, self._observer(name), self._shard.total)
+                client = wiring.client_of(told, self._observer(name), self._shard.total, self._timing)
                 accounts[name] = wiring.account_entry(client)
         return accounts
 
@@ -289,6 +294,10 @@ class Daemon:
         self._telemetry.reload_successful.set(1)
         self._telemetry.reload_success_time.set(self._config_loaded)
 
+    def _warn(self, shown: Iterable[tuple[KeyPath, str]]) -> None:
+        for path, message in shown:
+            self._log.warning("credential is exposed", setting=written(path), reason=message)
+
     def _reload_soon(self) -> None:
         self._begin(self.reload(), "reload")
 
@@ -302,10 +311,12 @@ class Daemon:
             self._press.be_eager()
             try:
                 settings = await asyncio.to_thread(self._load)
+                shown = await asyncio.to_thread(lambda: list(exposed(settings)))
                 accounts = self._build_accounts(settings, self._schedule.accounts)
                 # Nothing is refused after this: a wrong file changes nothing, of the web's configuration neither.
                 self.server.reload()
                 await self._take_over(settings, accounts)
+                self._warn(shown)
             except ConfigurationError as error:
                 self._refuse(map(str, error.faults))
             except OSError as error:

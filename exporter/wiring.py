@@ -11,7 +11,6 @@ from exporter.collectors import discovery
 from exporter.collectors.catalogue import with_queries
 from exporter.collectors.collector import Collector
 from exporter.collectors.database import Query
-from exporter.platform.errors import CredentialError
 from exporter.platform.http.client import Client, Timing
 from exporter.platform.http.credential import Credential
 from exporter.platform.http.observer import Observer
@@ -23,8 +22,8 @@ from exporter.polling.intervals import Account, Plan
 from exporter.polling.scheduler import Clocks
 from exporter.settings.account import AccountSettings, BudgetSettings
 from exporter.settings.database import DatabaseSettings
+from exporter.settings.key_file import KeyFile
 from exporter.settings.model import Settings
-from exporter.settings.secrets import SecretFileError, read_secret
 from exporter.settings.service import CollectorSettings, SeriesSettings
 from exporter.targets.registry import Selection
 from exporter.targets.target import DATABASE_PREFIX, Target
@@ -35,33 +34,11 @@ def real_clocks() -> Clocks:
     return Clocks(wall=time.time, monotonic=time.monotonic, utc=lambda: datetime.now(UTC))
 
 
-class FileCredential:
-    """A secret that stands in a file, read again when the file changes."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._mark: tuple[int, int, int] | None = None
-        self._secret = ""
-
-    def __call__(self) -> str:
-        """The secret as it stands in the file now.
-
-        Raises:
-            CredentialError: the file cannot be read.
-        """
-        try:
-            status = self._path.stat()
-            mark = (status.st_mtime_ns, status.st_size, status.st_ino)
-            if mark != self._mark:
-                self._secret = read_secret(self._path).get_secret_value()
-                self._mark = mark
-        except (OSError, SecretFileError) as error:
-            raise CredentialError(f"the key cannot be read: {error}") from None
-        return self._secret
-
-
-def _secret_reader(value: Callable[[], str], path: Path | None) -> Callable[[], str]:
-    return FileCredential(path) if path is not None else value
+def _credential(scheme: str, value: Callable[[], str], path: Path | None) -> Credential:
+    if path is None:
+        return Credential(scheme, value)
+    file = KeyFile(path)
+    return Credential(scheme, file, file.refresh)
 
 
 def _client(
@@ -109,8 +86,7 @@ def account_client(settings: AccountSettings, observer: Observer, shards: int, t
     Raises:
         OSError: the file of trusted certificates cannot be read.
     """
-    read = _secret_reader(lambda: settings.credential().get_secret_value(), settings.api_key_file)
-    credential = Credential(settings.auth, read)
+    credential = _credential(settings.auth, lambda: settings.credential().get_secret_value(), settings.api_key_file)
     return _client(
         settings.base_url,
         credential,
@@ -126,10 +102,10 @@ def account_client(settings: AccountSettings, observer: Observer, shards: int, t
 
 def database_client(settings: DatabaseSettings, observer: Observer, timing: Timing | None = None) -> Client:
     """The client of a database, which is asked by one shard alone."""
-    read = _secret_reader(lambda: settings.credential().get_secret_value(), settings.auth_token_file)
+    credential = _credential("bearer", lambda: settings.credential().get_secret_value(), settings.auth_token_file)
     return _client(
         settings.url,
-        Credential("bearer", read),
+        credential,
         settings.budget,
         settings.timeout,
         observer,
@@ -146,15 +122,17 @@ def named(settings: Settings) -> dict[str, AccountSettings | DatabaseSettings]:
     }
 
 
-def client_of(settings: AccountSettings | DatabaseSettings, observer: Observer, shards: int) -> Client:
+def client_of(
+    settings: AccountSettings | DatabaseSettings, observer: Observer, shards: int, timing: Timing | None = None
+) -> Client:
     """The client of an account or a database.
 
     Raises:
         OSError: the file of trusted certificates cannot be read.
     """
     if isinstance(settings, DatabaseSettings):
-        return database_client(settings, observer)
-    return account_client(settings, observer, shards)
+        return database_client(settings, observer, timing)
+    return account_client(settings, observer, shards, timing)
 
 
 def account_entry(client: Client) -> Account:

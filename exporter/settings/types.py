@@ -10,7 +10,9 @@ from urllib.parse import SplitResult, urlsplit, urlunsplit
 from pydantic import BeforeValidator, Field, PlainSerializer, PlainValidator
 
 from exporter.patterns import Pattern, PatternError
+from exporter.regular_file import check_regular
 from exporter.settings.section import expected, refused
+from exporter.settings.yaml_file import unreadable
 
 _UNITS = {"w": 604_800.0, "d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 _DURATION = re.compile(
@@ -177,6 +179,16 @@ def parse_path(value: object) -> Path:
     return Path(value)
 
 
+def parse_readable_file(value: object) -> Path:
+    """The name of a regular file that is there."""
+    path = parse_path(value)
+    try:
+        check_regular(path)
+    except OSError as error:
+        raise refused(f"{path} {unreadable(error)}") from None
+    return path
+
+
 def parse_route_prefix(value: object) -> str:
     """A path that starts with a slash and ends without one, `/` alone aside."""
     if not isinstance(value, str) or not _PREFIX.fullmatch(value) or "//" in value or "/." in value:
@@ -194,5 +206,6 @@ BaseUrl = Annotated[str, BeforeValidator(parse_base_url), Metavar("URL")]
 ProxyUrl = Annotated[str | None, BeforeValidator(_optional(parse_proxy)), Metavar("URL")]
 PatternField = Annotated[Pattern, PlainValidator(parse_pattern), PlainSerializer(lambda pattern: pattern.pattern)]
 FilePath = Annotated[Path | None, BeforeValidator(_optional(parse_path)), Metavar("FILE")]
+ReadableFile = Annotated[Path | None, BeforeValidator(_optional(parse_readable_file)), Metavar("FILE")]
 Listen = Annotated[ListenAddress, PlainValidator(parse_listen), PlainSerializer(str), Metavar("HOST:PORT")]
 RoutePrefix = Annotated[str, BeforeValidator(parse_route_prefix), Metavar("PATH")]

@@ -179,7 +179,7 @@ class Client:
             PlatformError: there is no usable answer.
         """
         request = self.request(operation, path, query, body)
-        secret = self.credential.read()
+        secret = await self.credential.current()
         name, value = self.credential.header(secret)
         request.headers[name] = value
         attempt = 1

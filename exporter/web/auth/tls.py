@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from exporter.regular_file import read_regular
 from exporter.settings.yaml_file import unreadable
 
 _VERSIONS = {"TLS12": ssl.TLSVersion.TLSv1_2, "TLS13": ssl.TLSVersion.TLSv1_3}
@@ -123,7 +124,7 @@ def _load_certificate(context: ssl.SSLContext, settings: TlsSettings) -> None:
 
 def _check_pem(key: str, path: Path, what: str) -> str:
     try:
-        text = path.read_text(encoding="ascii", errors="replace")
+        text = read_regular(path).decode("ascii", "replace")
     except OSError as error:
         raise TlsFileError(key, f"{path} {unreadable(error)}") from None
     if f"{what}-----" not in text:
