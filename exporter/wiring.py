@@ -34,10 +34,10 @@ def real_clocks() -> Clocks:
     return Clocks(wall=time.time, monotonic=time.monotonic, utc=lambda: datetime.now(UTC))
 
 
-def _credential(scheme: str, value: Callable[[], str], path: Path | None) -> Credential:
+def _credential(scheme: str, value: Callable[[], str], path: Path | None, timing: Timing) -> Credential:
     if path is None:
         return Credential(scheme, value)
-    file = KeyFile(path)
+    file = KeyFile(path, timing.monotonic)
     return Credential(scheme, file, file.refresh)
 
 
@@ -86,7 +86,10 @@ def account_client(settings: AccountSettings, observer: Observer, shards: int, t
     Raises:
         OSError: the file of trusted certificates cannot be read.
     """
-    credential = _credential(settings.auth, lambda: settings.credential().get_secret_value(), settings.api_key_file)
+    timing = timing or real_timing()
+    credential = _credential(
+        settings.auth, lambda: settings.credential().get_secret_value(), settings.api_key_file, timing
+    )
     return _client(
         settings.base_url,
         credential,
@@ -94,7 +97,7 @@ def account_client(settings: AccountSettings, observer: Observer, shards: int, t
         settings.timeout,
         observer,
         shards=shards,
-        timing=timing or real_timing(),
+        timing=timing,
         ca_file=settings.ca_file,
         proxy=settings.proxy,
     )
@@ -102,7 +105,10 @@ def account_client(settings: AccountSettings, observer: Observer, shards: int, t
 
 def database_client(settings: DatabaseSettings, observer: Observer, timing: Timing | None = None) -> Client:
     """The client of a database, which is asked by one shard alone."""
-    credential = _credential("bearer", lambda: settings.credential().get_secret_value(), settings.auth_token_file)
+    timing = timing or real_timing()
+    credential = _credential(
+        "bearer", lambda: settings.credential().get_secret_value(), settings.auth_token_file, timing
+    )
     return _client(
         settings.url,
         credential,
@@ -110,7 +116,7 @@ def database_client(settings: DatabaseSettings, observer: Observer, timing: Timi
         settings.timeout,
         observer,
         shards=1,
-        timing=timing or real_timing(),
+        timing=timing,
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass
 
 from exporter.collectors.collector import Collector
+from exporter.cooperative import at_once
 from exporter.platform.http.client import Client
 from exporter.polling.capacity import Pace
 from exporter.targets.sharding import Shard
@@ -57,8 +58,12 @@ class Intervals:
         # another thread may be reading it.
         self._polls: dict[str, dict[str, float]] = {}
 
-    def note(self, plan: Plan, targets: Iterable[Target]) -> Generator[None, None, None]:
-        """Note which targets a collector has, all of them, one at a time."""
+    def note(self, plan: Plan, targets: Iterable[Target]) -> None:
+        """Note which targets a collector has, all of them."""
+        at_once(self.noting(plan, targets))
+
+    def noting(self, plan: Plan, targets: Iterable[Target]) -> Generator[None, None, None]:
+        """The same, one target at a time."""
         name = plan.collector.name
         rates: dict[str, float] = {}
         for target in targets:

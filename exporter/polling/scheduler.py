@@ -297,7 +297,7 @@ class Schedule:
             if target not in due.known:
                 due.put(target, now, next(self._sequence))
             yield
-        yield from self.intervals.note(plan, targets)
+        yield from self.intervals.noting(plan, targets)
         self._show_pace(now)
 
     def _enqueue(self, plan: Plan, due: Due, target: Target, at: float, now: float) -> None:

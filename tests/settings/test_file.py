@@ -68,6 +68,7 @@ def test_every_key_of_a_whole_file_arrives(tmp_path: Path) -> None:
     write(tmp_path, "hunter2\n", "keys/edge")
     write(tmp_path, "hunter3\n", "keys/orders")
     write(tmp_path, "102\n103 # a comment\n\n# 104\n", "ids.txt")
+    write(tmp_path, "PEM", "ca.pem")
     settings = load_text(tmp_path, WHOLE)
     account, database = settings.accounts[0], settings.databases[0]
 
