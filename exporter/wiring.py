@@ -11,9 +11,11 @@ from exporter.collectors import discovery
 from exporter.collectors.catalogue import with_queries
 from exporter.collectors.collector import Collector
 from exporter.collectors.database import Query
+from exporter.cooperative import Turns
 from exporter.platform.http.client import Client, Timing
 from exporter.platform.http.credential import Credential
 from exporter.platform.http.observer import Observer
+from exporter.platform.http.platform_time import PlatformTime
 from exporter.platform.http.rate_limiter import Budget
 from exporter.platform.http.retry import Retry
 from exporter.platform.http.transport import build_transport
@@ -39,6 +41,10 @@ def _credential(scheme: str, value: Callable[[], str], path: Path | None, timing
         return Credential(scheme, value)
     file = KeyFile(path, timing.monotonic)
     return Credential(scheme, file, file.refresh)
+
+
+def _read_now(settings: AccountSettings | DatabaseSettings) -> Callable[[], str]:
+    return lambda: settings.credential().get_secret_value()
 
 
 def _client(
@@ -75,9 +81,10 @@ def _client(
     )
 
 
-def real_timing() -> Timing:
-    """The clocks that a client lives by."""
-    return Timing(time.monotonic, asyncio.sleep, lambda: datetime.now(UTC))
+def real_timing(platform_time: PlatformTime | None = None, turns: Turns | None = None) -> Timing:
+    """The clocks that a client lives by; it goes on from what was believed of the platform's time before."""
+    platform_time = platform_time or PlatformTime(time.time, time.monotonic)
+    return Timing(time.monotonic, asyncio.sleep, lambda: datetime.now(UTC), platform_time.read, turns or Turns())
 
 
 def account_client(settings: AccountSettings, observer: Observer, shards: int, timing: Timing | None = None) -> Client:
@@ -129,16 +136,27 @@ def named(settings: Settings) -> dict[str, AccountSettings | DatabaseSettings]:
 
 
 def client_of(
-    settings: AccountSettings | DatabaseSettings, observer: Observer, shards: int, timing: Timing | None = None
+    settings: AccountSettings | DatabaseSettings,
+    observer: Observer,
+    shards: int,
+    platform_time: PlatformTime | None = None,
+    turns: Turns | None = None,
 ) -> Client:
     """The client of an account or a database.
+
+    Args:
+        settings: the account or database.
+        observer: notified of every attempt.
+        shards: how many processes share the account's budget.
+        platform_time: what is known of the time on the account's platform; None where nothing is.
+        turns: where long answers wait to be parsed, one for all clients of an event loop.
 
     Raises:
         OSError: the file of trusted certificates cannot be read.
     """
     if isinstance(settings, DatabaseSettings):
-        return database_client(settings, observer, timing)
-    return account_client(settings, observer, shards, timing)
+        return database_client(settings, observer, real_timing(None, turns))
+    return account_client(settings, observer, shards, real_timing(platform_time, turns))
 
 
 def account_entry(client: Client) -> Account:

@@ -23,7 +23,6 @@ class Context:
     caller: Caller
     names: Names
     now: datetime
-    monotonic: Callable[[], float]
     # Whether a resource, by account, kind and id, is this shard's: what is not need not be asked for more of it.
     owns: Callable[[str, str, str], bool] = lambda _account, _kind, _id: True
     # Takes what a discovery has learnt before it has learnt all: what it tells here it does not tell again at its end.

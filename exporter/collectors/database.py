@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,7 +70,7 @@ COLLECTOR = DatabaseCollector()
 
 DURATION = FamilyInfo(
     "edge_database_query_duration_seconds",
-    "How long a configured query took from request to answer, polled.",
+    "How long a configured query took from request to answer, without the wait for the request budget, polled.",
     Kind.GAUGE,
     "seconds",
     ("database", "query"),
@@ -147,18 +147,16 @@ class QueryCollector:
             asked = (query.database, query.sql)
             if asked not in self._reading and await _says_reading(context, query):
                 self._reading.add(asked)
-            began = context.monotonic()
             answer = await database.execute(context.caller, [query.sql], query.max_rows)
-            seconds = context.monotonic() - began
         except Forbidden as error:
             raise Forbidden(f"the token may not run this query: {error}", status=error.status) from None
         rows = answer.value[0]
         if isinstance(rows, StatementError):
             raise rows
-        family = Family(query.info, await samples_of(query, rows, context.monotonic))
+        family = Family(query.info, await samples_of(query, rows))
         labels = (label_value(query.database), query.name)
         families = (
-            Family(DURATION, (Sample(labels, seconds),)),
+            Family(DURATION, (Sample(labels, answer.seconds),)),
             Family(ROWS, (Sample(labels, float(len(rows.rows))),)),
             *([family] if family.samples else []),
         )
@@ -221,13 +219,8 @@ def leads_with_reading(sql: str) -> bool:
             return True
 
 
-async def samples_of(query: Query, rows: Rows, monotonic: Callable[[], float]) -> tuple[Sample, ...]:
-    """A query's rows as samples; a row whose value is NULL is none.
-
-    Args:
-        query: the query.
-        rows: what the database returned for it.
-        monotonic: a clock in seconds; many rows let the rest of the loop run.
+async def samples_of(query: Query, rows: Rows) -> tuple[Sample, ...]:
+    """A query's rows as samples; a row whose value is NULL or infinite is none.
 
     Raises:
         WrongShape: a column is missing, a value is no number, two rows have the same labels, or there are too many.
@@ -236,7 +229,7 @@ async def samples_of(query: Query, rows: Rows, monotonic: Callable[[], float]) -
         raise WrongShape(f"the query returned more rows than max_rows ({query.max_rows})")
     columns = _columns(query, rows.columns)
     samples: dict[LabelValues, Sample] = {}
-    async for number, row in unhurried(enumerate(rows.rows, start=1), monotonic):
+    async for number, row in unhurried(enumerate(rows.rows, start=1)):
         value = _number(row[columns[query.value]], query.value, number)
         if value is None:
             continue
@@ -275,10 +268,8 @@ def _number(cell: Cell, column: str, row: int) -> float | None:
     try:
         value = float(cell)
     except OverflowError:
-        value = math.inf
-    if not math.isfinite(value):
-        raise WrongShape(f"row {row}: {column} is larger than a number can be here")
-    return value
+        return None
+    return value if math.isfinite(value) else None
 
 
 def _text(cell: Cell) -> str:

@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
-from exporter.counters.series import advance, is_sight
+from exporter.counters.series import advance_family, served_in_any_shape
 from exporter.counters.state_file import (
     BUSY_SECONDS,
     Families,
@@ -28,6 +28,7 @@ from exporter.counters.state_file import (
 )
 from exporter.log import logger
 from exporter.metric import Count, Family, Sample
+from exporter.platform.http.platform_time import PlatformTime
 from exporter.runtime import Courtesy
 
 __all__ = ["Entry", "Ledger", "LedgerObserver", "RowKey", "StateLockedError"]
@@ -35,6 +36,8 @@ __all__ = ["Entry", "Ledger", "LedgerObserver", "RowKey", "StateLockedError"]
 LINGER_SECONDS = 0.2
 RETRY_SECONDS = 5.0
 HIGHEST_BATCH = 5000
+# Rows of this name are of an account, and hold the platform's time that was believed last in place of a success.
+PLATFORM_TIME = "platform_time"
 
 
 class LedgerObserver(Protocol):
@@ -114,6 +117,7 @@ class Ledger:
         # What is on disk, and what is counted but not yet there. A row is held packed: thousands of zones are many.
         self._rows: dict[RowKey, Stored] = {}
         self._unsaved: dict[RowKey, Stored | None] = {}
+        self._platform_times: dict[str, PlatformTime] = {}
         self._stopping = False
         self._failing = False
         self._next_try = 0.0
@@ -161,6 +165,10 @@ class Ledger:
         """
         return self._rows
 
+    def platform_time(self, account: str) -> PlatformTime:
+        """What is believed of the time on an account's platform; the state file keeps it."""
+        return self._platform_times.setdefault(account, PlatformTime(self._clock, self._monotonic))
+
     def record(self, entry: Entry, publish: Publish) -> None:
         """Take in a poll.
 
@@ -198,8 +206,8 @@ class Ledger:
                 doomed, self._doomed = self._doomed, set()
                 stopping = self._stopping
             self._turn(waiting, doomed, last=stopping)
-        if self._file is not None:
-            self._file.close()
+        if self._file is not None and self._file.close() and self._lock is not None:
+            self._lock.note_journal(has_journal=False)
 
     def _turn(self, waiting: list[tuple[Entry, Publish]], doomed: set[RowKey], *, last: bool) -> None:
         # Polls are published in their time; a write that fails is not tried again for each of them.
@@ -271,11 +279,12 @@ class Ledger:
             if self._loaded:
                 # A file that was lost under a running process is made anew from what that process knows. Where another
                 # exporter had it meanwhile, there may be targets in it that are new to this one.
-                found = dict(file.rows())
+                found = self._rows_of(file)
                 self._unsaved = {**self._rows, **self._unsaved}
                 self._rows = {**found, **self._rows}
             else:
-                self._rows = dict(file.rows())
+                self._rows = self._rows_of(file)
+                self._check_journal(file)
                 # What was counted before the file could be read began from nothing; the days tell it again.
                 self._unsaved = {key: row for key, row in self._unsaved.items() if key not in self._rows}
                 self._loaded = True
@@ -283,6 +292,28 @@ class Ledger:
             file.close()
             raise
         return file
+
+    def _check_journal(self, file: StateFile) -> None:
+        """Report a journal that was removed after a kill: the file alone is older than what was served."""
+        is_missed = self._lock is not None and self._lock.has_journal and not file.is_new
+        if is_missed and file.journal_pages <= 0:
+            self._observer.set_aside(self._clock())
+            self._say(self._log.error, "state file has lost its journal, counters go on from before it")
+
+    def _rows_of(self, file: StateFile) -> dict[RowKey, Stored]:
+        """The rows of all targets; what was believed of the platforms' time goes where it belongs."""
+        rows = dict(file.rows())
+        for key in [key for key in rows if key[0] == PLATFORM_TIME]:
+            self.platform_time(key[1]).restore(rows.pop(key).success)
+        return rows
+
+    def _believed_times(self) -> dict[RowKey, Stored | None]:
+        times = {account: time.believed for account, time in dict(self._platform_times).items()}
+        return {
+            (PLATFORM_TIME, account, "account", ""): Stored("", believed, b"")
+            for account, believed in times.items()
+            if believed is not None
+        }
 
     def _failed(self, event: str, error: Exception) -> None:
         if not self._failing:
@@ -312,12 +343,9 @@ class Ledger:
         families = {} if stored is None else self._unpacked(entry.key, stored)
         for count in entry.counts:
             states = families.setdefault(count.info.name, {})
-            for labels, source in count.sources:
-                if labels not in states and not is_sight(source):
-                    continue
-                states[labels], corrections = advance(states.get(labels), source, entry.now)
-                if corrections:
-                    self._observer.corrected(count.info.name, corrections)
+            corrections = advance_family(states, count.sources, entry.now, entry.success)
+            if corrections:
+                self._observer.corrected(count.info.name, corrections)
         self._unsaved[entry.key] = Stored(entry.name, entry.success, pack(families))
         self._give_way()
         return families
@@ -325,7 +353,9 @@ class Ledger:
     def _save(self) -> bool:
         try:
             if self._file is not None:
-                self._file.commit(self._unsaved)
+                self._file.commit({**self._unsaved, **self._believed_times()})
+                if self._lock is not None:
+                    self._lock.note_journal(has_journal=True)
         except sqlite3.Error as error:
             self._failed("state not saved, counters stand still until it is", error)
             if self._file is not None and spoils_connection(error):
@@ -350,9 +380,10 @@ def _counters(families: Families, counts: tuple[Count, ...]) -> tuple[Family, ..
     counters = []
     for count in counts:
         states = families.get(count.info.name, {})
+        order = dict.fromkeys((*(labels for labels, _ in count.sources), *served_in_any_shape(states)))
         samples = tuple(
             Sample(count.labels + labels, states[labels].value, states[labels].created)
-            for labels, _ in count.sources
+            for labels in order
             if labels in states
         )
         if samples:

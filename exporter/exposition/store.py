@@ -65,7 +65,9 @@ class Status:
         success: unix seconds of the last success, 0 where there was none.
         polled: unix seconds of the last poll.
         duration: seconds that the last poll took.
-        expires: when its series go if no poll goes well until then, on the monotonic clock.
+        believed: when what is served was polled, on the monotonic clock.
+        expires: when its series go if no poll goes well until then, on the same clock.
+        is_final: whether that moment stands whatever becomes of the interval, because a poll has failed since.
         served: whether any of its platform series are served.
         chart: the counts of the last days, oldest first, where the target has such a chart.
         key: the target as its collector sees it, which never changes.
@@ -79,7 +81,9 @@ class Status:
     success: float = 0.0
     polled: float = 0.0
     duration: float = 0.0
+    believed: float = 0.0
     expires: float = 0.0
+    is_final: bool = False
     served: bool = False
     chart: "array[float]" = field(default_factory=lambda: array("d"))
     key: Key = field(init=False)
@@ -113,6 +117,7 @@ class Store:
         clock: unix seconds.
         monotonic: seconds that never jump.
         remembered: collector, target → unix seconds of a last success in an earlier run, 0 where there was none.
+        lifetime: collector, target → seconds for which a poll may be believed by the intervals that are in force now.
     """
 
     def __init__(
@@ -120,8 +125,10 @@ class Store:
         clock: Callable[[], float],
         monotonic: Callable[[], float],
         remembered: Callable[[str, Target], float] = lambda _collector, _target: 0.0,
+        lifetime: Callable[[str, Target], float] = lambda _collector, _target: 0.0,
     ) -> None:
         self._remembered = remembered
+        self._lifetime = lifetime
         self._clock = clock
         self._monotonic = monotonic
         self._statuses: dict[Key, Status] = {}
@@ -163,7 +170,9 @@ class Store:
         self._change(status, Update((*outcome.families, *counters)))
 
     def _believe(self, status: Status, lifetime: float) -> None:
-        status.expires = self._monotonic() + lifetime
+        status.believed = self._monotonic()
+        status.expires = status.believed + lifetime
+        status.is_final = False
         if status.served:
             self._earliest = min(self._earliest, status.expires)
 
@@ -177,7 +186,8 @@ class Store:
             outcome: whose poll it was, with the families that are to be shown all the same.
             reason: one word for what went wrong.
             message: what went wrong in words.
-            lifetime: seconds for which families that came with the failure may be believed.
+            lifetime: seconds for which families that came with the failure may be believed, and what came before it if
+                that is longer than at the last success.
             duration: seconds that the poll took.
 
         Returns:
@@ -193,6 +203,9 @@ class Store:
             self._believe(status, lifetime)
             self._change(status, Update(outcome.families))
         else:
+            if not status.is_final:
+                status.expires = max(status.expires, status.believed + lifetime)
+                status.is_final = True
             self._change(status, Update((), whole=False))
         return begins
 
@@ -217,11 +230,18 @@ class Store:
                 self._changes[status.key] = GONE
 
     def expire(self) -> list[Status]:
-        """Take away the platform series of targets whose last success is too long ago; returns their statuses."""
+        """Take away the platform series of targets whose last success is too long ago; returns their statuses.
+
+        Intervals become longer when many targets arrive or the platform slows down. A target whose polls go well is
+        polled that much later, so its series stay for as long as the longer interval allows.
+        """
         now = self._monotonic()
         if now < self._earliest:
             return []
         served = [status for status in self._statuses.values() if status.served]
+        for status in served:
+            if status.expires <= now and not status.is_final:
+                status.expires = max(status.expires, status.believed + self._lifetime(status.collector, status.target))
         late = [status for status in served if status.expires <= now]
         self._earliest = min((status.expires for status in served if status.expires > now), default=math.inf)
         for status in late:

@@ -118,7 +118,7 @@ class Settlement:
             outcome: the target, with the families that are to be shown all the same.
             error: what went wrong.
             others: the collectors that poll the same target, should the platform say that it is gone.
-            lifetime: seconds for which families that came with the failure may be believed.
+            lifetime: seconds for which the target's series may be believed by the intervals that are in force.
             duration: seconds that the poll took.
         """
         name, target = collector.name, outcome.target

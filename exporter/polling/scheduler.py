@@ -21,6 +21,7 @@ from exporter.platform.errors import (
     ServerError,
 )
 from exporter.platform.http.rate_limiter import LONGEST_HONOURED_PAUSE
+from exporter.polling.backoff import Backoff
 from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, Firsts, waits_for_names
 from exporter.polling.intervals import Account, Intervals, Plan
 from exporter.polling.results import Settlement
@@ -122,6 +123,7 @@ class Schedule:
         self._stretched: dict[tuple[str, str], float] = {}
         self._firsts = Firsts(self._discovered_accounts, () if left is None else left.discovered)
         self.intervals = Intervals(self.plans, self._accounts, registry.shard)
+        self._backoff = Backoff(self.intervals)
         starts = asyncio.Lock()
         self._lanes = {
             name: Lane(account.pace.max_in_flight, self._run, starts) for name, account in self._accounts.items()
@@ -297,6 +299,7 @@ class Schedule:
             if target not in due.known:
                 due.put(target, now, next(self._sequence))
             yield
+        self._backoff.forget_others(plan.collector.name, due.known)
         yield from self.intervals.noting(plan, targets)
         self._show_pace(now)
 
@@ -325,6 +328,8 @@ class Schedule:
             account.pace.rate = account.client.budget.effective_rate
             if not name.startswith(DATABASE_PREFIX):
                 self._telemetry.demand.labels(name).set(self.intervals.demand(name))
+                for limit, rate in account.pace.limits().items():
+                    self._telemetry.capacity.labels(name, limit).set(rate)
                 self._telemetry.budget.labels(name).set(account.client.budget.effective_rate)
         for name in self.plans:
             self._telemetry.interval.labels(name).set(self.intervals.slowest(name))
@@ -342,14 +347,12 @@ class Schedule:
             await self._settle(run, Polled((Outcome(target, error=fault),)), self._clocks.monotonic() - began)
 
     async def _poll(self, run: Run) -> Polled:
-        began = self._clocks.monotonic()
         account = self._accounts[account_of(run.target)]
         caller = account.client.until(run.until)
         context = Context(
             caller,
             self._registry,
             self._clocks.utc(),
-            self._clocks.monotonic,
             owns=self._registry.owns,
             tell=partial(self._found, run.target.account),
         )
@@ -357,7 +360,7 @@ class Schedule:
             polled = await run.collector.poll(context, run.target)
         except PlatformError as error:
             polled = Polled((Outcome(run.target, error=error),))
-        account.pace.note(run.collector.name, caller.calls, self._clocks.monotonic() - began)
+        account.pace.note(run.collector.name, caller.calls, caller.seconds)
         return polled
 
     async def _settle(self, run: Run, polled: Polled, seconds: float) -> None:
@@ -399,19 +402,33 @@ class Schedule:
         lifetime = self.intervals.lifetime(plan, target)
         if error is None:
             self._settlement.succeeded(plan.collector, outcome, now, lifetime=lifetime, duration=seconds)
+            self._backoff.succeeded(plan.collector.name, target)
             return
         others = [other.collector for other in self.plans.values() if other.collector.polls == target.kind]
         self._settlement.failed(plan.collector, outcome, error, others, lifetime=lifetime, duration=seconds)
-        if isinstance(error, RateLimited | ServerError) and error.retry_after is not None:
-            self._defer(plan, target, min(error.retry_after, LONGEST_HONOURED_PAUSE))
+        asked = error.retry_after if isinstance(error, RateLimited | ServerError) else None
+        self._repeat(plan, target, min(asked or 0.0, LONGEST_HONOURED_PAUSE))
 
-    def _defer(self, plan: Plan, target: Target, seconds: float) -> None:
-        """Leave a target alone for as long as the platform asked."""
-        due = self._due[plan.collector.name]
-        until = self._clocks.monotonic() + seconds
-        if target in due.known and due.known[target][0] < until:
-            due.put(target, until, next(self._sequence))
-            self._deferred.add((plan.collector.name, target))
+    def _repeat(self, plan: Plan, target: Target, asked: float) -> None:
+        """Poll a target again soon after a failure, but leave it alone for as long as the platform asked (seconds)."""
+        name, now = plan.collector.name, self._clocks.monotonic()
+        due = self._due[name]
+        if target not in due.known:
+            return
+        slot = at = due.known[target][0]
+        # A key that is refused is not offered more often; a new one is polled with at once.
+        if not self._accounts[account_of(target)].client.credential.is_refused():
+            at = self._backoff.failed(name, target, now, slot)
+        at = max(at, now + asked)
+        if at != slot:
+            due.put(target, at, next(self._sequence))
+        if asked:
+            self._deferred.add((name, target))
+
+    def lifetime(self, collector: str, target: Target) -> float:
+        """Seconds for which a poll of a target is believed at the moment; 0 where the collector is not run."""
+        plan = self.plans.get(collector)
+        return 0.0 if plan is None else self.intervals.lifetime(plan, target)
 
     def polls(self, collector: str, target: Target) -> bool:
         """Whether a collector polls a target."""

@@ -1,7 +1,7 @@
 """The queue of one account's polls, and the fixed number of workers that drain it."""
 
 import asyncio
-from collections import deque
+import heapq
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
@@ -21,10 +21,17 @@ class Run:
     target: Target
     until: float
 
+    def __lt__(self, other: "Run") -> bool:
+        """Whether this poll is to begin before another one: its target's next poll is due earlier."""
+        return self.until < other.until
+
 
 @dataclass(slots=True, eq=False)
 class Lane:
     """One account's queue. Accounts share nothing, so a slow one holds up only itself.
+
+    The poll whose target is due again soonest begins first. In the order of their arrival, the first polls of thousands
+    of new targets would delay targets with short intervals until their series are stale.
 
     Attributes:
         starts: shared by the lanes of a process, whose workers begin one after another.
@@ -35,7 +42,7 @@ class Lane:
     run: Callable[[Run], Awaitable[None]]
     starts: asyncio.Lock = field(default_factory=asyncio.Lock)
     busy: set[tuple[str, Target]] = field(default_factory=set)
-    _queue: deque[Run] = field(default_factory=deque)
+    _queue: list[Run] = field(default_factory=list)
     _filled: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(0))
     _tasks: list[asyncio.Task[None]] = field(default_factory=list)
     _idle: asyncio.Event = field(default_factory=asyncio.Event)
@@ -68,7 +75,7 @@ class Lane:
         if mark in self.busy:
             return False
         self.busy.add(mark)
-        self._queue.append(run)
+        heapq.heappush(self._queue, run)
         self._filled.release()
         return True
 
@@ -78,7 +85,7 @@ class Lane:
             # What comes due with one tick would otherwise begin at once, and a scrape would wait for all of it.
             async with self.starts:
                 await asyncio.sleep(0)
-            run = self._queue.popleft()
+            run = heapq.heappop(self._queue)
             try:
                 await self.run(run)
             finally:

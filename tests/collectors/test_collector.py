@@ -44,7 +44,7 @@ class Names:
 
 
 def context(names: Names | None = None) -> Context:
-    return Context(ScriptedCaller([]), names or Names(), NOW, lambda: 0.0)
+    return Context(ScriptedCaller([]), names or Names(), NOW)
 
 
 def collector(payload: str | PlatformError, *, named: bool = False) -> TargetCollector[str]:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.counters.house import House, Running, until
+from tests.counters.house import House, Running
+from tests.waiting import until
 
 QUERIES = "edge_dns_queries_total"
 LAST_SUCCESS = "edge_target_last_success_timestamp_seconds"

@@ -299,7 +299,7 @@ class Platform(RuleBasedStateMachine):
         self._go_on(then)
 
     async def _ask(self, watched: Watched) -> tuple[Any, datetime | None]:
-        context = Context(self.client.until(1e12), Registry(Shard()), self.scene.now(), lambda: 0.0)
+        context = Context(self.client.until(1e12), Registry(Shard()), self.scene.now())
         polled = await watched.collector.poll(context, watched.target)
         return polled.outcomes[0].counts, polled.date
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from exporter.counters import state_file
-from exporter.counters.series import DaySeries, MonthSeries
+from exporter.counters.months import MonthSeries
+from exporter.counters.series import DaySeries
 from exporter.counters.state_file import (
     StateFile,
     StateLock,
@@ -174,7 +175,7 @@ def test_no_truncated_file_makes_other_rows(path: Path, tmp_path: Path) -> None:
     write(path, {**ROWS})
     whole = path.read_bytes()
     copy = tmp_path / "copy.db"
-    for size in range(2, len(whole), 997):
+    for size in range(0, len(whole), 997):
         copy.write_bytes(whole[:size])
         assert read_or_refuse(copy) is None
 
@@ -231,9 +232,25 @@ def test_a_step_that_fails_leaves_the_schema_before_it(path: Path, monkeypatch: 
     assert read(path) == {ZONE: Stored("shop.example", NOW, b"a")}
 
 
-def test_an_empty_file_is_a_new_one(path: Path) -> None:
+def test_an_empty_file_is_refused(path: Path) -> None:
     path.touch()
-    assert read(path) == {}
+    with pytest.raises(ValueError, match="it is empty"):
+        StateFile(path)
+
+
+def test_a_database_without_tables_is_refused(path: Path) -> None:
+    other = sqlite3.connect(path)
+    other.execute("VACUUM")
+    other.close()
+    with pytest.raises(ValueError, match="has lost its tables"):
+        StateFile(path)
+
+
+def test_a_file_whose_making_was_cut_off_is_made_anew(path: Path) -> None:
+    path.with_name("state.db.new").write_text("half of a file")
+    write(path, {**ROWS})
+    assert read(path) == ROWS
+    assert not path.with_name("state.db.new").exists()
 
 
 def delete(path: Path) -> None:
@@ -299,7 +316,7 @@ def test_a_lock_a_full_disk_and_a_read_only_file_pass(path: Path, monkeypatch: p
     file._pragma("query_only=1")
     read_only = error_of(lambda: file.commit({**ROWS}))
     file.close()
-    missing = error_of(lambda: StateFile(path / "nowhere.db"))
+    missing = error_of(lambda: StateFile(path.with_name("nowhere") / "state.db"))
     assert [error.sqlite_errorname for error in (locked, full, read_only, missing)] == [
         "SQLITE_BUSY",
         "SQLITE_FULL",
@@ -350,7 +367,7 @@ def test_nothing_that_was_put_aside_is_overwritten(path: Path) -> None:
 HOLDER = """
 import sys, time
 from pathlib import Path
-from exporter.statefile import StateLock
+from exporter.counters.state_file import StateLock
 lock = StateLock(Path(sys.argv[1]))
 print("held", flush=True)
 sys.stdin.read()

@@ -30,7 +30,13 @@ class Rig:
     def __init__(self, remembered: float = 0.0) -> None:
         self.clock = Clock(1_770_000_000.0)
         self.monotonic = Clock(100.0)
-        self.store = Store(self.clock, self.monotonic, lambda _collector, _target: remembered)
+        self.lifetime = 0.0
+        self.store = Store(
+            self.clock,
+            self.monotonic,
+            lambda _collector, _target: remembered,
+            lambda _collector, _target: self.lifetime,
+        )
 
     def succeed(self, target: Target = ZONE, *, lifetime: float = 900.0, collector: str = "dns_statistics") -> None:
         """Publish a good poll with a gauge and a counter."""
@@ -41,7 +47,13 @@ class Rig:
     def fail(self, target: Target = ZONE, families: tuple[Family, ...] = (), reason: str = "timeout") -> bool:
         """Note a bad poll."""
         outcome = Outcome(target, families)
-        return self.store.fail("dns_statistics", outcome, reason, "in words", lifetime=900.0, duration=0.1)
+        lifetime = self.lifetime or 900.0
+        return self.store.fail("dns_statistics", outcome, reason, "in words", lifetime=lifetime, duration=0.1)
+
+    def expired(self, seconds: float) -> list[Target]:
+        """What has expired when so much time has passed."""
+        self.monotonic.now += seconds
+        return [status.target for status in self.store.expire()]
 
     def changes(self) -> Mapping[Key, Update]:
         """What changed since this was last asked."""
@@ -150,6 +162,41 @@ def test_series_stand_until_their_lifetime_ends_and_go_then() -> None:
     assert [status.target for status in rig.store.expire()] == [ZONE]
     update = rig.change()
     assert (told(update), update.whole) == ({TARGET_UP.name: 0.0, LAST_SUCCESS.name: 1_770_000_000.0}, True)
+
+
+def test_a_healthy_target_stays_for_the_longer_of_the_lifetimes_then_and_now() -> None:
+    rig = Rig()
+    rig.succeed(lifetime=6.0)
+    rig.lifetime = 57.0
+    assert [rig.expired(6.0), rig.expired(50.0), rig.expired(1.0)] == [[], [], [ZONE]]
+
+
+def test_an_interval_that_became_shorter_takes_nothing_away_early() -> None:
+    rig = Rig()
+    rig.succeed(lifetime=57.0)
+    rig.lifetime = 6.0
+    assert [rig.expired(56.0), rig.expired(1.0)] == [[], [ZONE]]
+
+
+def test_from_the_first_failure_on_a_longer_interval_keeps_nothing() -> None:
+    rig = Rig()
+    rig.succeed(lifetime=6.0)
+    rig.lifetime = 30.0
+    rig.monotonic.now += 5.0
+    rig.fail()
+    # The interval grows on, and more polls fail.
+    rig.lifetime = 900.0
+    rig.monotonic.now += 5.0
+    rig.fail()
+    assert [rig.expired(19.0), rig.expired(1.0)] == [[], [ZONE]]
+
+
+def test_families_of_a_failure_stay_for_the_longer_lifetime_too() -> None:
+    rig = Rig()
+    rig.lifetime = 6.0
+    rig.fail(families=(Family(QUERIES, (Sample(("101",), 0.0),)),))
+    rig.lifetime = 57.0
+    assert [rig.expired(6.0), rig.expired(51.0)] == [[], [ZONE]]
 
 
 def test_what_has_expired_does_not_expire_again() -> None:

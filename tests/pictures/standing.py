@@ -104,18 +104,18 @@ def _failing(labels: Labels, at: float) -> bool:
 
 
 def _calls(labels: Labels, at: float) -> float:
-    return ENDPOINTS[labels["endpoint"]][0] * (at - HISTORY.timestamp())
+    return ENDPOINTS[labels["operation"]][0] * (at - HISTORY.timestamp())
 
 
 def _by_code(labels: Labels, at: float) -> float | None:
-    never_scanned = labels["endpoint"].endswith("/scan") and labels["account"] == "eu"
+    never_scanned = labels["operation"].endswith("/scan") and labels["account"] == "eu"
     if labels["code"] == "404":
         return _calls(labels, at) / 9 if never_scanned else None
     return _calls(labels, at)
 
 
 def _bucket(labels: Labels, at: float) -> float:
-    middle = ENDPOINTS[labels["endpoint"]][1]
+    middle = ENDPOINTS[labels["operation"]][1]
     bound = float(labels["le"].replace("+Inf", "inf"))
     return _calls(labels, at) * (1 / (1 + (middle / bound) ** 3) if math.isfinite(bound) else 1.0)
 
@@ -131,15 +131,15 @@ EXPORTER: dict[str, Labelled] = {
     "edge_api_requests_total": _by_code,
     "edge_api_request_failures_total": lambda labels, at: (
         max(0.0, (at - MOMENT.timestamp() + 600) / 60)
-        if labels["endpoint"].endswith("/statistics") and labels["account"] == "main" and at > TROUBLE
+        if labels["operation"].endswith("/statistics") and labels["account"] == "main" and at > TROUBLE
         else None
     ),
     "edge_api_retries_total": lambda labels, at: (
         max(0.0, (at - MOMENT.timestamp() + 600) / 30)
-        if labels["endpoint"].endswith("/statistics") and labels["account"] == "main" and at > TROUBLE
+        if labels["operation"].endswith("/statistics") and labels["account"] == "main" and at > TROUBLE
         else None
     ),
-    "edge_api_request_duration_seconds_sum": lambda labels, at: _calls(labels, at) * ENDPOINTS[labels["endpoint"]][1],
+    "edge_api_request_duration_seconds_sum": lambda labels, at: _calls(labels, at) * ENDPOINTS[labels["operation"]][1],
     "edge_api_request_duration_seconds_count": _calls,
     "edge_api_request_duration_seconds_bucket": _bucket,
     "edge_api_throttled_seconds_total": lambda labels, at: (

@@ -19,6 +19,7 @@ from exporter.sandbox.server import SandboxServer
 from exporter.sandbox.world import World
 from exporter.settings.model import Settings
 from tests.rig import START, flushed
+from tests.waiting import PATIENCE, until
 
 # Each process tells these of itself.
 OWN = ("edge_exporter_", "edge_api_", "process_", "python_")
@@ -107,9 +108,8 @@ class Pod:
 
     async def settle(self) -> None:
         """Wait until what was due is polled, counted and printed."""
-        async with asyncio.timeout(20):
-            while not self.daemon._schedule.all_discovered():  # noqa: ASYNC110 - nobody tells
-                await asyncio.sleep(0.01)
+        await until(self.daemon._schedule.all_discovered)
+        async with asyncio.timeout(PATIENCE):
             for _ in range(3):
                 await self.daemon._schedule.drained()
                 await flushed(self.daemon._ledger)

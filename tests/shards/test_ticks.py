@@ -1,6 +1,5 @@
 """The scheduler's ticks and the polls share the event loop's thread."""
 
-import asyncio
 import threading
 from collections.abc import Generator
 from pathlib import Path
@@ -9,6 +8,7 @@ import pytest
 
 from exporter.polling.scheduler import Schedule
 from tests.shards.fleet import fleet
+from tests.waiting import until
 
 
 async def test_every_tick_runs_on_the_event_loops_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -21,7 +21,5 @@ async def test_every_tick_runs_on_the_event_loops_thread(tmp_path: Path, monkeyp
 
     async with fleet(tmp_path, collectors={"dns_statistics": {"interval": 30}}) as shared, shared.running(1):
         monkeypatch.setattr(Schedule, "_ticking", noting)
-        async with asyncio.timeout(10):
-            while len(threads) < 2:  # noqa: ASYNC110 - a tick is an event of its own
-                await asyncio.sleep(0.05)
+        await until(lambda: len(threads) >= 2)
     assert set(threads) == {threading.get_ident()}

@@ -9,10 +9,10 @@ import pytest
 
 from exporter.web.app import create_app
 from exporter.web.server import WebServer
+from tests.waiting import PATIENCE
 from tests.web.stage import SCANS, Stage, stage, zone
 
 HOST = b"Host: exporter\r\n"
-PATIENCE = 10.0
 INVALID = b"HTTP/1.1 400 "
 
 
@@ -165,7 +165,7 @@ async def test_nothing_waits_for_ten_thousand_rows() -> None:
         server.bind()
         await server.start(create_app(view, on.press, on.reload))
         try:
-            async with httpx.AsyncClient(base_url=server.url, trust_env=False, timeout=60) as client:
+            async with httpx.AsyncClient(base_url=server.url, trust_env=False, timeout=PATIENCE) as client:
                 page = asyncio.create_task(client.get("/", params={"limit": "10000"}))
                 answered = 0
                 while not page.done():

@@ -31,7 +31,7 @@ BUDGET = Row(
         ),
         Panel(
             title="Retries",
-            shows="Calls a second that were repeats of failed ones, by endpoint.",
+            shows="Calls a second that were repeats of failed ones, by operation.",
             act="Retries without failures are hiccups that were healed; with failures, see the reasons below.",
             queries=(queries.RETRIES,),
             view=Lines(stack=True),
@@ -55,13 +55,13 @@ BUDGET = Row(
         ),
         Panel(
             title="Failures now",
-            shows="Failed calls a second by account, endpoint and reason; at most 100.",
-            act="One endpoint with 403 is a permission that the key lacks; all endpoints of an account are its key.",
+            shows="Failed calls a second by account, operation and reason; at most 100.",
+            act="One operation with 403 is a permission that the key lacks; all operations of an account are its key.",
             queries=(queries.FAILURES_BY_ENDPOINT,),
             view=Table(
                 columns=(
                     Column("Account", label="account", width=90),
-                    Column("Endpoint", label="endpoint"),
+                    Column("Operation", label="operation"),
                     Column("Reason", label="reason", width=120),
                     Column("Failures", unit="reqps", steps=red_from(0.001), width=110),
                 ),
@@ -83,7 +83,7 @@ BUDGET = Row(
         Panel(
             title="Latency",
             shows="Calls a second by how long they took: each column is a moment, each cell a bucket.",
-            act="A band that moves up for all is the platform or the network; a second band is one slow endpoint.",
+            act="A band that moves up for all is the platform or the network; a second band is one slow operation.",
             queries=(queries.LATENCY_BUCKETS,),
             view=Heatmap(),
             unit="s",
@@ -100,9 +100,9 @@ BUDGET = Row(
             least=0,
         ),
         Panel(
-            title="Latency by endpoint",
-            shows="The mean duration of a call, by endpoint; the 20 slowest.",
-            act="The slowest endpoint sets how many calls must be in flight: max_in_flight is rate times latency.",
+            title="Latency by operation",
+            shows="The mean duration of a call, by operation; the 20 slowest.",
+            act="The slowest operation sets how many calls must be in flight: max_in_flight is rate times latency.",
             queries=(queries.LATENCY_BY_ENDPOINT,),
             view=Lines(),
             unit="s",
@@ -110,9 +110,9 @@ BUDGET = Row(
             least=0,
         ),
         Panel(
-            title="Calls by endpoint",
-            shows="Calls a second by endpoint, the 20 most called.",
-            act="The endpoint with the most calls is the collector whose interval saves most.",
+            title="Calls by operation",
+            shows="Calls a second by operation, the 20 most called.",
+            act="The operation with the most calls is the collector whose interval saves most.",
             queries=(queries.REQUESTS_BY_ENDPOINT,),
             view=Lines(stack=True),
             unit="reqps",
@@ -121,12 +121,12 @@ BUDGET = Row(
         ),
         Panel(
             title="Unexpected values",
-            shows="Values within the time range that the exporter does not know, by endpoint and field; the 50 most.",
+            shows="Values within the time range that the exporter does not know, by operation and field; the 50 most.",
             act="They are served as unknown. Update the exporter; if it is the newest, report the field.",
             queries=(queries.UNEXPECTED,),
             view=Table(
                 columns=(
-                    Column("Endpoint", label="endpoint"),
+                    Column("Operation", label="operation"),
                     Column("Field", label="field"),
                     Column("Values", decimals=0, steps=warn_from(1), width=110),
                 ),

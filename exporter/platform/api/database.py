@@ -1,7 +1,6 @@
 """The database endpoint: SQL over HTTP (interface document, Database pipeline request)."""
 
 import base64
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -37,9 +36,10 @@ def _cell(raw: object) -> Cell:
         # The protocol writes integers as text.
         case {"type": "integer", "value": str(text) | int(text)}:
             return int(text)
-        case {"type": "float", "value": float(number) | int(number)} if math.isfinite(number):
+        case {"type": "float", "value": float(number) | int(number)}:
             return float(number)
-        case {"type": "null"}:
+        # libSQL servers write null for a float that is infinite, as JSON has no word for it.
+        case {"type": "null"} | {"type": "float", "value": None}:
             return None
         case {"type": "blob", "base64": str(text)}:
             return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
@@ -167,7 +167,7 @@ async def execute(
     outcomes = [
         result if isinstance(result, StatementError) else await _rows(result, most_rows) for result in answer.value
     ]
-    return Answer(outcomes, answer.date, answer.raw)
+    return Answer(outcomes, answer.date, answer.raw, answer.seconds)
 
 
 async def is_readonly(caller: Caller, sql: str) -> bool | None:
@@ -205,7 +205,7 @@ async def _pipeline(
             outcomes.append(StatementError(result.error.message or "SQL error", error_key=result.error.code or ""))
         else:
             raise WrongShape("a result of the pipeline is neither ok nor an error", status=200)
-    return Answer(outcomes, answer.date, answer.raw)
+    return Answer(outcomes, answer.date, answer.raw, answer.seconds)
 
 
 async def _rows(result: Mapping[str, Any], most: int | None) -> Rows:

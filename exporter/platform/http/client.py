@@ -44,12 +44,14 @@ class Timing:
     """The clocks that a client lives by, injected so that tests turn them.
 
     Attributes:
+        platform_time: the `Date` of a good answer → the time that is believed, see `PlatformTime.read`.
         turns: where long answers wait to be parsed; clients that run on one event loop share it.
     """
 
     monotonic: Callable[[], float]
     sleep: Callable[[float], Awaitable[None]]
     now: Callable[[], datetime]
+    platform_time: Callable[[datetime | None], datetime | None] = lambda date: date
     turns: Turns = field(default_factory=Turns)
 
 
@@ -124,7 +126,7 @@ class Client:
         body: Mapping[str, Any] | None = None,
     ) -> Answer[T]:
         """See `exporter.platform.operation.Caller`."""
-        return await self.carry_out(operation, path, query, body, None)
+        return await BoundClient(self, None).call(operation, path=path, query=query, body=body)
 
     async def find(
         self,
@@ -135,7 +137,7 @@ class Client:
         body: Mapping[str, Any] | None = None,
     ) -> Answer[T | None]:
         """See `exporter.platform.operation.Caller`."""
-        return await self.carry_out(operation, path, query, body, None)
+        return await BoundClient(self, None).find(operation, path=path, query=query, body=body)
 
     def request(
         self,
@@ -171,13 +173,21 @@ class Client:
         path: Mapping[str, Scalar] | None,
         query: Mapping[str, Scalar] | None,
         body: Mapping[str, Any] | None,
-        until: float | None,
+        bound: "BoundClient",
     ) -> Answer[Any]:
-        """Carry out an operation, retrying a read, until the moment `until` on the monotonic clock.
+        """Carry out an operation, retrying a read as long as its answer is of use.
+
+        Args:
+            operation: what is asked.
+            path: parameters of the path.
+            query: parameters of the query.
+            body: the JSON body.
+            bound: until when the answer is of use; the time that the call takes is added to it.
 
         Raises:
             PlatformError: there is no usable answer.
         """
+        until = bound.until
         request = self.request(operation, path, query, body)
         secret = await self.credential.current()
         name, value = self.credential.header(secret)
@@ -187,7 +197,7 @@ class Client:
             # A first attempt has its time, whenever it begins; a retry ends before the next poll is due.
             ends = until if attempt > 1 else None
             try:
-                answer = _without(await self._attempt(operation, request, until, ends), secret)
+                answer = _without(await self._attempt(operation, request, bound, ends), secret)
                 self.credential.accept()
                 return answer
             except PlatformError as error:
@@ -203,6 +213,7 @@ class Client:
             self._observer.retried(operation.name)
             attempt += 1
             self._resting += 1
+            bound.seconds += wait
             try:
                 await self._timing.sleep(wait)
             finally:
@@ -215,13 +226,14 @@ class Client:
         return wait <= SHORT_REST or self._resting < self.budget.max_in_flight // 2
 
     async def _attempt(
-        self, operation: Operation[T], request: httpx.Request, until: float | None, ends: float | None
+        self, operation: Operation[T], request: httpx.Request, bound: "BoundClient", ends: float | None
     ) -> Answer[Any]:
         resource = request.url.path
         try:
-            permit = await self.budget.acquire(resource, until)
+            permit = await self.budget.acquire(resource, bound.until)
         except Paused as paused:
             raise RateLimited(str(paused), status=429, retry_after=paused.seconds) from None
+        began = self._timing.monotonic()
         limited = answered = False
         wait: float | None = None
         try:
@@ -236,6 +248,7 @@ class Client:
             answered = not isinstance(error, TransportError | ServerError)
             raise
         finally:
+            bound.seconds += self._timing.monotonic() - began
             self.budget.release(permit, limited=limited, answered=answered, wait=wait)
 
     async def _exchange(self, operation: Operation[T], request: httpx.Request, ends: float | None) -> Answer[Any]:
@@ -247,14 +260,14 @@ class Client:
         try:
             received = await self._send(operation, request, deadline)
             code = str(received.status)
-            answer = self._understand(operation, received)
+            answer = self._understand(operation, received, self._timing.monotonic() - began)
         except PlatformError as error:
             # That a zone has not got a resource is an answer, and no failure.
             reason = None if isinstance(error, NotAvailable) else error.reason
             code = str(error.status) if code == "none" and error.status else code
             self._observer.attempted(operation.name, code, self._timing.monotonic() - began, reason)
             raise
-        self._observer.attempted(operation.name, code, self._timing.monotonic() - began, None)
+        self._observer.attempted(operation.name, code, answer.seconds, None)
         return answer
 
     async def _send(self, operation: Operation[T], request: httpx.Request, deadline: float) -> Received:
@@ -284,33 +297,36 @@ class Client:
         fault.status = came.status_code if came is not None else 0
         return fault
 
-    def _understand(self, operation: Operation[T], received: Received) -> Answer[Any]:
+    def _understand(self, operation: Operation[T], received: Received, seconds: float) -> Answer[Any]:
         status, headers, raw = received.status, received.headers, received.content.raw
         date = http_date(headers.get("date"))
         if status in operation.absent:
-            return Answer(None, date, raw)
+            return Answer(None, self._timing.platform_time(date), raw, seconds)
         if not received.is_success:
             wait = retry_after_seconds(headers.get("retry-after"), date or self._timing.now())
             raise responses.status_error(status, raw, wait)
         value: Any = responses.payload(operation, raw, status, received.content.parsed)
         for name in unexpected_in(value):
             self._observer.unexpected(operation.name, name)
-        return Answer(value, date, raw)
+        return Answer(value, self._timing.platform_time(date), raw, seconds)
 
 
 class BoundClient:
-    """A client whose calls are of no use after a moment; see `Client.until`.
+    """A client for the calls of one poll; see `Client.until`.
 
     Attributes:
+        until: the moment on the monotonic clock after which answers are of no use; None where there is no such moment.
         calls: how many calls were made through it, retries not counted.
+        seconds: how long they took: attempts, and the waits between them; without the waits for the account's budget.
     """
 
-    __slots__ = ("_client", "_moment", "calls")
+    __slots__ = ("_client", "calls", "seconds", "until")
 
-    def __init__(self, client: Client, moment: float) -> None:
+    def __init__(self, client: Client, until: float | None) -> None:
         self._client = client
-        self._moment = moment
+        self.until = until
         self.calls = 0
+        self.seconds = 0.0
 
     async def call(
         self,
@@ -322,7 +338,7 @@ class BoundClient:
     ) -> Answer[T]:
         """See `exporter.platform.operation.Caller`."""
         self.calls += 1
-        return await self._client.carry_out(operation, path, query, body, self._moment)
+        return await self._client.carry_out(operation, path, query, body, self)
 
     async def find(
         self,
@@ -334,7 +350,7 @@ class BoundClient:
     ) -> Answer[T | None]:
         """See `exporter.platform.operation.Caller`."""
         self.calls += 1
-        return await self._client.carry_out(operation, path, query, body, self._moment)
+        return await self._client.carry_out(operation, path, query, body, self)
 
 
 def _text(value: Scalar) -> str:

@@ -292,9 +292,9 @@ def test_a_platform_that_is_not_reached_has_an_exit_code_of_its_own(closed_port:
 
 
 def test_a_platform_that_never_answers_is_given_up(nobody: Nobody, configure: Configure) -> None:
-    path = configure("accounts: [{name: main, base_url: '{url}', api_key: hunter1, timeout: 100ms}]", url=nobody.url)
+    path = configure("accounts: [{name: main, base_url: '{url}', api_key: hunter1, timeout: 1s}]", url=nobody.url)
     ended = invoke("call", "search", "--config", path)
-    assert ended == Ended("", f"no answer within 0.1 s (127.0.0.1:{nobody.port})\n", 3)
+    assert ended == Ended("", f"no answer within 1 s (127.0.0.1:{nobody.port})\n", 3)
 
 
 @pytest.mark.parametrize(("status", "code"), [(401, 4), (403, 4), (404, 5), (408, 1), (429, 6), (400, 1), (500, 1)])

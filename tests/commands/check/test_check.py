@@ -146,11 +146,11 @@ def test_a_platform_whose_name_does_not_resolve_is_one_line(configure: Configure
 
 
 def test_a_platform_that_never_answers_is_one_line(nobody: Nobody, configure: Configure) -> None:
-    text = ACCOUNT.replace("timeout: 2s", "timeout: 200ms")
+    text = ACCOUNT.replace("timeout: 2s", "timeout: 1s")
     ended = invoke("check", "--config", configure(text, url=nobody.url, key="any"))
     assert ended.out.splitlines()[1:] == [
         (
-            "main                account/main        failed  the platform is not reached: no answer within 0.2 s "
+            "main                account/main        failed  the platform is not reached: no answer within 1 s "
             f"(127.0.0.1:{nobody.port})"
         ),
         "",
@@ -349,14 +349,13 @@ def test_a_person_gets_a_table_that_fits_the_terminal_once_the_bar_is_gone(
 
 
 def test_ctrl_c_ends_a_check_without_a_word(nobody: Nobody, configure: Configure) -> None:
-    path = configure(ACCOUNT.replace("timeout: 2s", "timeout: 60s"), url=nobody.url, key="any")
+    path = configure(ACCOUNT.replace("timeout: 2s", "timeout: 600s"), url=nobody.url, key="any")
     with process("check", "--config", path) as check:
         while not nobody.is_called():
             pass
         check.send(signal.SIGINT)
-        ended, seconds = check.wait()
+        ended = check.wait()
     assert (ended.out, ended.err, ended.code) == ("", "", 130)
-    assert seconds < 5
 
 
 def test_shards_ask_for_the_rate_limits_of_their_own_zones_only(configure: Configure) -> None:
