@@ -23,6 +23,7 @@ DEEPEST = 100
 _BLANK = re.compile(r"[ \t\n\r]*")
 # Half of a character that takes two escapes: where its other half is missing, the text cannot be encoded.
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
+_NUMBER = "0123456789.eE+-"
 _SCAN = json.JSONDecoder().raw_decode
 
 Path = tuple[str, ...]
@@ -152,12 +153,13 @@ class LongJson:
             value, length = _SCAN(window)
         except (ValueError, RecursionError):
             return None
-        if length == len(window) and window[-1] not in '"]}' and not self._is_last(length):
+        if window[length - 1] not in '"]}' and not window[length:].strip(_NUMBER) and not self._is_all(window):
             return None  # a number may go on behind the window
         return (without_surrogates(value) if _HALF.search(window, 0, length) else value), length
 
-    def _is_last(self, length: int) -> bool:
-        return self._ended and not self._ahead and self._at + length == len(self._text)
+    def _is_all(self, window: str) -> bool:
+        """Whether the window ends where the whole text does."""
+        return self._ended and not self._ahead and self._at + len(window) == len(self._text)
 
     def _array(self, path: Path, attach: Callable[[Any], None]) -> Generator[Step, None, None]:
         made: list[Any] = []

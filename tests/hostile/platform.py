@@ -100,7 +100,8 @@ def pipeline(columns: list[dict[str, str | None]], rows: list[list[dict[str, str
 def pipeline_of(result: dict[str, object]) -> bytes:
     """The answer to a pipeline of one request and its close."""
     closed = {"type": "ok", "response": {"type": "close"}}
-    return json.dumps({"baton": None, "base_url": None, "results": [result, closed]}).encode()
+    answer = {"baton": None, "base_url": None, "results": [result, closed]}
+    return json.dumps(answer, separators=(",", ":")).encode()
 
 
 async def main(port: int, zones: int, rows: int, name: str) -> None:

@@ -31,8 +31,8 @@ SCRAPES = 30
 
 
 def test_a_query_with_too_many_rows_is_read_no_further(tmp_path: Path) -> None:
-    """The connection is closed after the first rows of 15 MiB."""
-    with place(tmp_path, DATABASE.replace("MOST", "1000"), rows=225_000) as there:
+    """The connection is closed after the first rows of 14 MiB."""
+    with place(tmp_path, DATABASE.replace("MOST", "1000"), rows=200_000) as there:
         until(lambda: there.events().get("refused", 0) >= 2)
         assert there.events().get("sent", 0) == 0
         until(lambda: there.target("query/shop/orders")["state"] != "pending")
