@@ -409,7 +409,7 @@ async def test_breaking_code_in_one_poll_ends_with_that_poll() -> None:
 
         class Broken:
             name, polls, interval, operations = "dns_statistics", "dns_zone", 300.0, ()
-            owns_target, families = False, ()
+            owns_target, discovers, families = False, False, ()
 
             def wants(self, _target: Target) -> bool:
                 return True
