@@ -12,6 +12,7 @@ from prometheus_client import CollectorRegistry
 
 from exporter import __version__, runtime, wiring
 from exporter.collectors.catalogue import families
+from exporter.cooperative import Turns, watch_lag
 from exporter.counters.ledger import Ledger, StateLockedError
 from exporter.exposition.exposition import Exposition
 from exporter.exposition.renderer import Press
@@ -22,7 +23,8 @@ from exporter.platform.api import database
 from exporter.polling.intervals import Account
 from exporter.polling.scheduler import HandOver, Schedule
 from exporter.polling.script_budgets import BUDGET_ROWS, BudgetMetrics
-from exporter.settings.faults import ConfigurationError
+from exporter.settings.exposure import exposed
+from exporter.settings.faults import ConfigurationError, KeyPath, written
 from exporter.settings.model import Settings
 from exporter.targets.registry import Change, Registry
 from exporter.targets.sharding import Shard
@@ -35,7 +37,6 @@ from exporter.web.status_models import LedgerView
 
 STOP_SECONDS = 4.5
 CLEANING_SECONDS = 3600.0
-LAG_SECONDS = 1.0
 # A script's name may come with its first poll, and a new one with any.
 BUDGETS_SECONDS = 10.0
 
@@ -52,6 +53,7 @@ class Daemon:
         self.settings = settings
         self._load = load
         self._clocks = wiring.real_clocks()
+        self._turns = Turns()
         self._log = logger()
         self._telemetry = Telemetry(CollectorRegistry(), __version__)
         self._shard = Shard(settings.shard.resolve(socket.gethostname()), settings.shard.total)
@@ -108,6 +110,7 @@ class Daemon:
         accounts = self._build_accounts(self.settings, {})
         self._schedule = self._build_schedule(accounts, loop, None)
         self._declare(accounts)
+        self._warn(exposed(self.settings))
         self._telemetry.shard.labels(str(self._shard.index), str(self._shard.total)).set(1)
         self._note_loaded()
         self._show_budgets()
@@ -116,7 +119,7 @@ class Daemon:
         self._begin(self._press.run(), "press")
         self._begin(self._clean(), "cleaning")
         self._begin(self._follow_budgets(), "budgets")
-        self._begin(self._measure_lag(), "loop lag")
+        self._begin(watch_lag(self._telemetry.loop_lag.observe, self._clocks.monotonic), "loop lag")
         prefix = self.settings.web.route_prefix
         app = create_app(self._view(), self._press, self.reload, route_prefix=prefix)
         self.server.leave_room(_calls_at_once(accounts))
@@ -198,7 +201,7 @@ class Daemon:
                 accounts[name] = former[name]
             else:
                 time_of_platform = self._ledger.platform_time(name)
-                client = wiring.client_of(told, self._observer(name), self._shard.total, time_of_platform)
+                client = wiring.client_of(told, self._observer(name), self._shard.total, time_of_platform, self._turns)
                 accounts[name] = wiring.account_entry(client)
         return accounts
 
@@ -277,12 +280,6 @@ class Daemon:
         }
         self._budgets.show(scripts, configured, known, self._clocks.utc())
 
-    async def _measure_lag(self) -> None:
-        while True:
-            began = self._clocks.monotonic()
-            await asyncio.sleep(LAG_SECONDS)
-            self._telemetry.loop_lag.observe(max(0.0, self._clocks.monotonic() - began - LAG_SECONDS))
-
     def _view(self) -> View:
         return View(
             store=self._store,
@@ -324,6 +321,10 @@ class Daemon:
         self._telemetry.reload_successful.set(1)
         self._telemetry.reload_success_time.set(self._config_loaded)
 
+    def _warn(self, shown: Iterable[tuple[KeyPath, str]]) -> None:
+        for path, message in shown:
+            self._log.warning("credential is exposed", setting=written(path), reason=message)
+
     def _reload_soon(self) -> None:
         self._begin(self.reload(), "reload")
 
@@ -337,10 +338,12 @@ class Daemon:
             self._press.be_eager()
             try:
                 settings = await asyncio.to_thread(self._load)
+                shown = await asyncio.to_thread(lambda: list(exposed(settings)))
                 accounts = self._build_accounts(settings, self._schedule.accounts)
                 # Nothing is refused after this: a wrong file changes nothing, of the web's configuration neither.
                 await self.server.reload()
                 await self._take_over(settings, accounts)
+                self._warn(shown)
             except ConfigurationError as error:
                 self._refuse(map(str, error.faults))
             except OSError as error:

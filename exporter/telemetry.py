@@ -167,6 +167,13 @@ class Telemetry:
             ("family",),
             registry=registry,
         )
+        self.loop_lag = Histogram(
+            "edge_exporter_loop_lag_seconds",
+            "How late the event loop, on which all polls and scrapes run, came to what was due, ten times a second.",
+            buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
+            unit="seconds",
+            registry=registry,
+        )
         self.render = Gauge(
             "edge_exporter_render_duration_seconds",
             "How long it took to render what changed and to join the last generation of the exposition.",
@@ -204,13 +211,6 @@ class Telemetry:
             "edge_exporter_script_budget_unmatched",
             "Whether a configured monthly budget belongs to no script that is polled, by the name or id it is set for.",
             ("account", "script"),
-            registry=registry,
-        )
-        self.loop_lag = Histogram(
-            "edge_exporter_loop_lag_seconds",
-            "How late the event loop resumed a task that slept for a second.",
-            buckets=(0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
-            unit="seconds",
             registry=registry,
         )
         ProcessCollector(registry=registry)

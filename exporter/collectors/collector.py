@@ -26,7 +26,7 @@ class Context:
     # Whether a resource is this shard's: what is not need not be asked for more of it.
     owns: Callable[[TargetKey], bool] = lambda _key: True
     # Takes what a discovery has learnt before it has learnt all: what it tells here it does not tell again at its end.
-    tell: "Callable[[Inventory], None] | None" = None
+    tell: "Callable[[Inventory], Awaitable[None]] | None" = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from exporter.collectors.collector import ACCOUNT, Context, Outcome, Polled, describe
 from exporter.collectors.measure import measure
+from exporter.cooperative import unhurried
 from exporter.metric import FamilyInfo, Metric
 from exporter.platform.api import search, shield
 from exporter.platform.api.search import SearchListing
@@ -77,7 +78,7 @@ class DiscoveryCollector:
             found = await _tried(search.everything(context.caller), faults)
             if found is not None:
                 date = found.date
-                rolls.update(_rolls(found.value))
+                rolls.update(await _rolls(found.value))
                 if found.value.fault is None:
                     families, counts = measure((target.account,), self.families, (RESOURCES,), found.value)
                     outcome = Outcome(target, families, counts)
@@ -86,14 +87,14 @@ class DiscoveryCollector:
         if SHIELD_ZONES in target.watched:
             names = rolls["cdn"].names() if "cdn" in rolls else {}
             if rolls:
-                rolls = _told(context, rolls, names_follow=True)
+                rolls = await _told(context, rolls, names_follow=True)
             zones = await _tried(shield.zones(context.caller), faults)
             if zones is not None:
                 date = zones.date
                 rolls["shield_zone"] = _shield_roll(zones.value, names)
                 if RATE_LIMITS in target.watched:
                     own = _owned(context, target.account, rolls["shield_zone"])
-                    rolls = _told(context, rolls)
+                    rolls = await _told(context, rolls)
                     limits = await _rate_limits(context, own, faults)
                     if limits is not None:
                         rolls["rate_limit"] = limits
@@ -110,9 +111,9 @@ async def _tried(call: Awaitable[T], faults: list[PlatformError]) -> T | None:
         return None
 
 
-def _rolls(listing: SearchListing) -> dict[str, Roll]:
+async def _rolls(listing: SearchListing) -> dict[str, Roll]:
     found: dict[str, list[Resource]] = {kind: [] for kind in KINDS.values()}
-    for resource, name in listing.names.items():
+    async for resource, name in unhurried(listing.names.items()):
         kind = KINDS.get(resource.type)
         if kind is not None:
             found[kind].append(Resource(str(resource.id), name))
@@ -133,11 +134,11 @@ def _owned(context: Context, account: str, zones: Roll) -> Roll:
     return Roll(tuple(own), zones.complete)
 
 
-def _told(context: Context, rolls: dict[str, Roll], *, names_follow: bool = False) -> dict[str, Roll]:
+async def _told(context: Context, rolls: dict[str, Roll], *, names_follow: bool = False) -> dict[str, Roll]:
     """Tell what is known already, for zones need not wait for calls that tell nothing of them; returns what is left."""
     if context.tell is None:
         return rolls
-    context.tell(Inventory(rolls, names_follow))
+    await context.tell(Inventory(rolls, names_follow))
     return {}
 
 

@@ -7,6 +7,8 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from pydantic import TypeAdapter
 
+from exporter.platform.long_json import Items
+
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
@@ -46,6 +48,7 @@ class Operation(Generic[T]):
         writes: whether it changes anything on the platform.
         absent: statuses that mean "there is none" and are no failure.
         documented: False for what only the notes on deployments tell of.
+        items: the array of its answer that may be long; a long answer without one is refused beyond 50,000 values.
     """
 
     name: str
@@ -58,6 +61,7 @@ class Operation(Generic[T]):
     writes: bool = False
     absent: frozenset[int] = field(default_factory=frozenset)
     documented: bool = True
+    items: Items | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,6 +134,8 @@ class Unusable:
 
 
 def _one_by_one(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:  # noqa: ANN401
+    if isinstance(value, Unusable):
+        return value  # of a long answer, whose items were validated while it arrived
     try:
         return handler(value)
     except ValidationError as error:

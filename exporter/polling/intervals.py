@@ -1,9 +1,10 @@
 """How often each target is polled, and for how long an answer is believed: as configured, and as the budgets allow."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass
 
 from exporter.collectors.collector import Collector
+from exporter.cooperative import at_once
 from exporter.platform.http.client import Client
 from exporter.polling.capacity import Pace
 from exporter.targets.sharding import Shard
@@ -59,14 +60,22 @@ class Intervals:
 
     def note(self, plan: Plan, targets: Iterable[Target]) -> None:
         """Note which targets a collector has, all of them."""
+        at_once(self.noting(plan, targets))
+
+    def noting(self, plan: Plan, targets: Iterable[Target]) -> Generator[None, None, None]:
+        """The same, one target at a time."""
         name = plan.collector.name
+        rates: dict[str, float] = {}
+        for target in targets:
+            account = account_of(target)
+            rates[account] = rates.get(account, 0.0) + 1 / self.configured(plan, target)
+            yield
         noted = {
             account: {other: rate for other, rate in polls.items() if other != name}
             for account, polls in self._polls.items()
         }
-        for target in targets:
-            polls = noted.setdefault(account_of(target), {})
-            polls[name] = polls.get(name, 0.0) + 1 / self.configured(plan, target)
+        for account, rate in rates.items():
+            noted.setdefault(account, {})[name] = rate
         self._polls = noted
 
     def configured(self, plan: Plan, target: Target) -> float:

@@ -2,7 +2,7 @@
 
 import asyncio
 import itertools
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -11,6 +11,7 @@ from apscheduler.events import EVENT_JOB_MAX_INSTANCES, EVENT_JOB_MISSED, JobExe
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from exporter.collectors.collector import Context, Outcome, Polled
+from exporter.cooperative import at_once, in_slices, unhurried
 from exporter.counters.ledger import Ledger
 from exporter.exposition.store import Store
 from exporter.log import logger
@@ -200,33 +201,40 @@ class Schedule:
 
     async def _tick_on_loop(self, name: str) -> None:
         """Tick. APScheduler runs a job that is no coroutine on a thread, and nothing here is made for that."""
-        self.tick(name)
+        await in_slices(self._ticking(name), self._clocks.monotonic)
 
     def tick(self, name: str) -> None:
         """Enqueue the targets of a collector that are due."""
+        at_once(self._ticking(name))
+
+    def _ticking(self, name: str) -> Generator[None, None, None]:
+        """The same, a target at a time; several of these may be under way at once."""
         now = self._clocks.monotonic()
         self.last_tick = now
         plan, due = self.plans[name], self._due[name]
         if due.version != self._registry.version:
-            self._take_targets(plan, due, now)
+            yield from self._take_targets(plan, due, now)
         undiscovered = set[str]() if plan.collector.discovers else self._firsts.missing()
         waiting: list[tuple[float, int, Target]] = []
-        for at, turn, target in due.pop(now):
-            # Its labels carry names that the account's first discovery will tell.
-            if target.account in undiscovered and waits_for_names(target):
-                waiting.append((at, turn, target))
-            else:
-                self._enqueue(plan, due, target, at, now)
-        due.put_back(waiting)
+        try:
+            for at, turn, target in due.pop(now):
+                # Its labels carry names that the account's first discovery will tell.
+                if target.account in undiscovered and waits_for_names(target):
+                    waiting.append((at, turn, target))
+                else:
+                    self._enqueue(plan, due, target, at, now)
+                yield
+        finally:
+            due.put_back(waiting)
         earliest = due.earliest()
         self.next_due[name] = now + plan.interval if earliest is None else earliest
         if now - self._paced >= PACE_SECONDS:
             self._show_pace(now)
-            self._catch_up(now)
-            self._greet_renewed(now)
+            yield from self._catch_up(now)
+            yield from self._greet_renewed(now)
             self._settlement.chronicle.sum_up()
 
-    def _catch_up(self, now: float) -> None:
+    def _catch_up(self, now: float) -> Generator[None, None, None]:
         """Bring forward what was put off by long intervals that are short again, as after a pause of the account."""
         for plan, account in itertools.product(self.plans.values(), self._accounts):
             mark = (plan.collector.name, account)
@@ -234,17 +242,21 @@ class Schedule:
             self._stretched[mark] = max(stretch, longest)
             if stretch <= longest / 2:
                 self._stretched[mark] = stretch
-                self._bring_forward(plan, account, now)
+                yield from self._bring_forward(plan, account, now)
 
-    def _bring_forward(self, plan: Plan, account: str, now: float) -> None:
+    def _bring_forward(self, plan: Plan, account: str, now: float) -> Generator[None, None, None]:
         name, due = plan.collector.name, self._due[plan.collector.name]
-        for target, (at, _) in list(due.known.items()):
+        for target, when in list(due.known.items()):
+            yield
+            if due.known.get(target) != when:
+                continue
+            at, _ = when
             interval = self.intervals.effective(plan, target)
             is_late = at - now > LATEST_SLOT * interval
             if is_late and account_of(target) == account and target.polled_by(name) not in self._deferred:
                 due.put(target, self._next_slot(plan, target, interval, now), next(self._sequence))
 
-    def _greet_renewed(self, now: float) -> None:
+    def _greet_renewed(self, now: float) -> Generator[None, None, None]:
         """Poll what an account has at once where its key was refused and is another one now."""
         for name, account in self._accounts.items():
             if account.client.credential.is_renewed():
@@ -252,7 +264,9 @@ class Schedule:
                 self._firsts.forget(name)
                 for due in self._due.values():
                     for target in [target for target in due.known if account_of(target) == name]:
-                        due.put(target, now, next(self._sequence))
+                        if target in due.known:
+                            due.put(target, now, next(self._sequence))
+                        yield
 
     def _discovered_accounts(self) -> set[str]:
         return {
@@ -267,15 +281,26 @@ class Schedule:
         """Whether each account's first discovery has ended, well or not; see `Firsts.are_over`."""
         return self._firsts.are_over(silent)
 
-    def _take_targets(self, plan: Plan, due: Due, now: float) -> None:
-        due.version = self._registry.version
-        targets = {
-            target: target for target in self._registry.targets(plan.collector.polls) if plan.collector.wants(target)
-        }
+    def _take_targets(self, plan: Plan, due: Due, now: float) -> Generator[None, None, None]:
+        version = self._registry.version
+        targets: dict[Target, Target] = {}
+        for target in tuple(self._registry.targets(plan.collector.polls)):
+            if plan.collector.wants(target):
+                targets[target] = target
+            yield
+        # The targets have changed meanwhile: the tick that follows each change takes them.
+        if self._registry.version != version:
+            return
+        due.version = version
         for target in due.replace(targets):
-            due.put(target, now, next(self._sequence))
+            if due.version != version:
+                return
+            # Another tick of the same collector may have put it meanwhile.
+            if target not in due.known:
+                due.put(target, now, next(self._sequence))
+            yield
         self._backoff.forget_others(plan.collector.name, due.known)
-        self.intervals.note(plan, targets)
+        yield from self.intervals.noting(plan, targets)
         self._show_pace(now)
 
     def _enqueue(self, plan: Plan, due: Due, target: Target, at: float, now: float) -> None:
@@ -314,12 +339,12 @@ class Schedule:
         began = self._clocks.monotonic()
         try:
             polled = await self._poll(run)
-            self._settle(run, polled, self._clocks.monotonic() - began)
+            await self._settle(run, polled, self._clocks.monotonic() - began)
         except Exception as error:  # noqa: BLE001 - the one boundary: a fault of ours in one poll ends with that poll
             name, target = run.collector.name, run.target
             self._log.error("poll broke", collector=name, target=target.key.label, error=repr(error), exc_info=True)
             fault = PlatformError(f"internal error: {type(error).__name__}")
-            self._settle(run, Polled((Outcome(target, error=fault),)), self._clocks.monotonic() - began)
+            await self._settle(run, Polled((Outcome(target, error=fault),)), self._clocks.monotonic() - began)
 
     async def _poll(self, run: Run) -> Polled:
         account = self._accounts[account_of(run.target)]
@@ -338,7 +363,7 @@ class Schedule:
         account.pace.note(run.collector.name, caller.calls, caller.seconds)
         return polled
 
-    def _settle(self, run: Run, polled: Polled, seconds: float) -> None:
+    async def _settle(self, run: Run, polled: Polled, seconds: float) -> None:
         self.durations[run.collector.name] = seconds
         self._telemetry.duration.labels(run.collector.name).set(seconds)
         plan = self.plans[run.collector.name]
@@ -346,13 +371,13 @@ class Schedule:
             again = self._clocks.monotonic() + FIRST_RETRY_SECONDS
             self._due[plan.collector.name].put(run.target, again, next(self._sequence))
         if polled.found is not None:
-            self._found(run.target.account, polled.found)
+            await self._found(run.target.account, polled.found)
         now = polled.date or self._clocks.utc()
         if run.target.scouted:
             error = polled.outcomes[0].error
             told = (error.reason, str(error)) if error is not None else None
             self._settlement.chronicle.lists(run.collector.name, run.target.account, told)
-        for outcome in polled.outcomes:
+        async for outcome in unhurried(polled.outcomes, self._clocks.monotonic):
             is_own = outcome.target == run.target
             # Targets may have been removed while they were polled, and listings tell of some that are not ours.
             if not (self._registry.holds(run.target.key) if is_own else self._registry.admits(outcome.target)):
@@ -360,17 +385,17 @@ class Schedule:
             self._registry.show(outcome.target)
             self._settle_one(plan, outcome, now, seconds)
 
-    def _found(self, account: str, found: Inventory) -> None:
+    async def _found(self, account: str, found: Inventory) -> None:
         """Take over which resources an account has, and poll what is new."""
         self._firsts.told(account, found)
-        change = self._registry.apply(account, found)
+        change = await in_slices(self._registry.applying(account, found), self._clocks.monotonic)
         for target in change.removed:
             self._log.info("target removed", account=target.account, target=target.key.label, name=target.name)
         if change.removed:
             self._settlement.forget_removed()
         self._changed(change)
         for name in self.plans:
-            self.tick(name)
+            await in_slices(self._ticking(name), self._clocks.monotonic)
 
     def _settle_one(self, plan: Plan, outcome: Outcome, now: datetime, seconds: float) -> None:
         target, error = outcome.target, outcome.error

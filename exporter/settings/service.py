@@ -17,7 +17,7 @@ from exporter.settings.types import (
     ListenAddress,
     Metavar,
     OptionalInterval,
-    Pattern,
+    PatternField,
     Retention,
     RoutePrefix,
     format_duration,
@@ -96,9 +96,11 @@ class SeriesSettings(Section):
         1_000_000
     )
     deny: Annotated[
-        tuple[Pattern, ...], Field(description="Families that are not served; patterns of whole names.")
+        tuple[PatternField, ...], Field(description="Families that are not served; patterns of whole names.")
     ] = ()
-    allow: Annotated[tuple[Pattern, ...], Field(description="The only families that are served; all where empty.")] = ()
+    allow: Annotated[
+        tuple[PatternField, ...], Field(description="The only families that are served; all where empty.")
+    ] = ()
     created: Annotated[bool, Field(description="Serve counters' _created in OpenMetrics.")] = False
 
     def serves(self, family: str) -> bool:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import yaml
 
+from exporter.regular_file import NotRegularFileError, read_regular
 from exporter.settings.faults import Fault, KeyPath, written
 
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
@@ -86,7 +87,7 @@ def read_marked(path: Path, *, example: str, may_be_empty: bool = False) -> Mark
     """
     source = str(path)
     try:
-        raw = path.read_bytes()
+        raw = read_regular(path)
     except OSError as error:
         return _refused(source, unreadable(error))
     try:
@@ -129,6 +130,8 @@ def _file_name_resolved(key: str, value: object, directory: Path) -> object:
 def unreadable(error: OSError) -> str:
     """Why a file cannot be read, in our words."""
     match error:
+        case NotRegularFileError():
+            return error.strerror or "is no regular file"
         case FileNotFoundError() | NotADirectoryError():
             return "does not exist"
         case IsADirectoryError():

@@ -1,9 +1,10 @@
 """Which targets there are: the configured ones and the discovered ones, their names, and whose they are."""
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from exporter.cooperative import at_once
+from exporter.patterns import Pattern
 from exporter.targets.sharding import Shard
 from exporter.targets.target import Inventory, Resource, Roll, Target, TargetKey
 
@@ -27,8 +28,8 @@ class Selection:
     kind: str
     fixed: tuple[Target, ...] = ()
     discover: bool = False
-    include: tuple[re.Pattern[str], ...] = ()
-    exclude: tuple[re.Pattern[str], ...] = ()
+    include: tuple[Pattern, ...] = ()
+    exclude: tuple[Pattern, ...] = ()
     attributes: Mapping[str, str] = field(default_factory=dict)
 
     def rejection(self, name: str) -> str | None:
@@ -111,24 +112,34 @@ class Registry:
             key: {target.id: target for target in selection.fixed} for key, selection in self._selections.items()
         }
         self._scouts = {}
-        return self._rebuild(set(self._selections) | set(self._targets))
+        return at_once(self._rebuild(set(self._selections) | set(self._targets)))
 
     def apply(self, account: str, inventory: Inventory) -> Change:
-        """Take over what a discovery found in an account.
+        """Take over what a discovery found in an account; see `applying`."""
+        return at_once(self.applying(account, inventory))
+
+    def applying(self, account: str, inventory: Inventory) -> Generator[None, None, Change]:
+        """Take over what a discovery found in an account, a resource at a time; returns what changed.
 
         A resource is removed when two complete listings in a row have not named it; an incomplete one removes nothing.
+        Until the end the former targets stand. One of these works on an account at a time, and no `configure` runs
+        before it has ended or was given up.
         """
-        changed = {(account, kind) for kind, roll in inventory.rolls.items() if self._apply_roll(account, kind, roll)}
-        change = self._rebuild(changed) if changed else Change()
+        changed: set[tuple[str, str]] = set()
+        for kind, roll in inventory.rolls.items():
+            if (yield from self._apply_roll(account, kind, roll)):
+                changed.add((account, kind))
+        change = (yield from self._rebuild(changed)) if changed else Change()
         settled = frozenset((account, kind) for kind, roll in inventory.rolls.items() if roll.complete)
         return replace(change, settled=settled)
 
-    def _apply_roll(self, account: str, kind: str, roll: Roll) -> bool:
+    def _apply_roll(self, account: str, kind: str, roll: Roll) -> Generator[None, None, bool]:
         """Take over a listing; returns whether it told anything new."""
         listed = self._listed.setdefault((account, kind), {})
         changed = False
         named: set[str] = set()
         for resource in roll.resources:
+            yield
             # Of what is another shard's nothing is kept. A pull zone is nobody's: it lends its name.
             key = TargetKey.of(account, kind, resource.id)
             if kind != "cdn" and not self.owns(key, resource.parent):
@@ -160,12 +171,15 @@ class Registry:
         if self._shown.get(key):
             self._shown[key] = name
 
-    def _rebuild(self, keys: set[tuple[str, str]]) -> Change:
+    def _rebuild(self, keys: set[tuple[str, str]]) -> Generator[None, None, Change]:
         added: list[Target] = []
         removed: list[Target] = []
         for key in sorted(keys):
             before = self._targets.get(key, {})
-            after = {target.id: target for target in self._selected(key)}
+            after: dict[str, Target] = {}
+            for target in self._selected(key):
+                after[target.id] = target
+                yield
             added.extend(target for target_id, target in after.items() if target_id not in before)
             removed.extend(target for target_id, target in before.items() if target_id not in after)
             self._targets[key] = after

@@ -5,12 +5,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from exporter.cooperative import unhurried
 from exporter.exposition.store import Store
 from exporter.metric import label_value
 from exporter.polling.intervals import Account, Plan
 from exporter.targets.registry import Registry
 from exporter.targets.target import account_of
-from exporter.web.cooperative import unhurried
 from exporter.web.status_models import (
     AccountView,
     CollectorView,

@@ -151,8 +151,12 @@ async def test_a_key_that_is_put_right_brings_names_before_anything_that_carries
         for _ in range(FIRST_TRIES + 2):
             await rigged.turn(FIRST_RETRY_SECONDS)
         key.write_text(API_KEY)
-        for _ in range(2):
-            await rigged.turn(PACE_SECONDS)
+        # The file is read on a thread, which takes its time.
+        credential = rigged.schedule.accounts["main"].client.credential
+        async with asyncio.timeout(30):
+            while credential.is_refused():
+                await rigged.turn(PACE_SECONDS)
+        await rigged.turn(PACE_SECONDS)
         names = {name for name, _ in rigged.samples("edge_target_up", account="main", collector="shield_zones")}
         assert names == {"main", "prod-shop-web", "staging-shop-web", "prod-api-gateway"}
 

@@ -1,7 +1,6 @@
 """Which targets there are."""
 
-import re
-
+from exporter.patterns import Pattern
 from exporter.targets.registry import Registry, Selection
 from exporter.targets.sharding import Shard
 from exporter.targets.target import Inventory, Resource, Roll, Target, TargetKey
@@ -33,8 +32,8 @@ def test_only_names_that_match_an_include_and_no_exclude_pattern_are_polled() ->
         "main",
         "dns_zone",
         discover=True,
-        include=(re.compile("^prod-"),),
-        exclude=(re.compile("old"), re.compile("x$")),
+        include=(Pattern("^prod-"),),
+        exclude=(Pattern("old"), Pattern("x$")),
     )
     made = registry(selection)
     made.apply("main", zones("prod-a", "prod-old", "dev-a", "prod-x", "prod-b"))
@@ -42,9 +41,7 @@ def test_only_names_that_match_an_include_and_no_exclude_pattern_are_polled() ->
 
 
 def test_a_rejection_says_why() -> None:
-    selection = Selection(
-        "main", "dns_zone", discover=True, include=(re.compile("^prod-"),), exclude=(re.compile("old"),)
-    )
+    selection = Selection("main", "dns_zone", discover=True, include=(Pattern("^prod-"),), exclude=(Pattern("old"),))
     assert selection.rejection("dev") == "its name matches no include pattern"
     assert selection.rejection("prod-old") == "its name matches the exclude pattern old"
     assert selection.rejection("prod-a") is None
@@ -53,7 +50,7 @@ def test_a_rejection_says_why() -> None:
 
 def test_a_fixed_id_is_polled_whatever_its_name_and_whether_or_not_it_is_listed() -> None:
     fixed = Target("main", "dns_zone", "7")
-    made = registry(Selection("main", "dns_zone", (fixed,), discover=True, include=(re.compile("^prod-"),)))
+    made = registry(Selection("main", "dns_zone", (fixed,), discover=True, include=(Pattern("^prod-"),)))
     assert ids(made) == ["7"]
     made.apply("main", zones("prod-a"))
     made.apply("main", zones("prod-a"))

@@ -18,7 +18,9 @@ from exporter.commands.options import flag_values, settings_options
 from exporter.commands.output import interruptible
 from exporter.commands.output.complaint import FAULT, complain
 from exporter.commands.output.table import lay_out, natural_width, terminal_width
-from exporter.settings.faults import ConfigurationError
+from exporter.platform.errors import one_line
+from exporter.settings.exposure import exposed
+from exporter.settings.faults import ConfigurationError, Fault, written
 from exporter.settings.flags import flags
 from exporter.settings.model import Settings
 from exporter.settings.yaml_file import MarkedFile
@@ -67,8 +69,9 @@ def command(config: Path | None, *, offline: bool, **given: Any) -> None:  # noq
 
 
 def _warnings(settings: Settings, verdicts: Sequence[Verdict], file: MarkedFile) -> list[str]:
-    """What selects nothing, a line each."""
-    return [f"warning: {warning!s}" for warning in idle(settings, verdicts, file)]
+    """What exposes a credential, and what selects nothing, a line each."""
+    shown = [Fault(file.source, file.line(path), written(path), message) for path, message in exposed(settings)]
+    return [f"warning: {one_line(str(warning))}" for warning in (*shown, *idle(settings, verdicts, file))]
 
 
 def _print_offline(settings: Settings, file: MarkedFile) -> None:

@@ -3,13 +3,14 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, TypeVar
 from urllib.parse import quote, urlsplit
 
 import httpx
 
+from exporter.cooperative import Turns
 from exporter.platform.errors import (
     Deadline,
     NotAvailable,
@@ -21,7 +22,7 @@ from exporter.platform.errors import (
     Unauthorized,
 )
 from exporter.platform.http import responses
-from exporter.platform.http.body import read_body
+from exporter.platform.http.body import Content, read_body
 from exporter.platform.http.credential import Credential
 from exporter.platform.http.observer import Observer
 from exporter.platform.http.rate_limiter import Budget, Paused
@@ -44,12 +45,14 @@ class Timing:
 
     Attributes:
         platform_time: the `Date` of a good answer → the time that is believed, see `PlatformTime.read`.
+        turns: where long answers wait to be parsed; clients that run on one event loop share it.
     """
 
     monotonic: Callable[[], float]
     sleep: Callable[[float], Awaitable[None]]
     now: Callable[[], datetime]
     platform_time: Callable[[datetime | None], datetime | None] = lambda date: date
+    turns: Turns = field(default_factory=Turns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +61,7 @@ class Received:
 
     status: int
     headers: httpx.Headers
-    raw: bytes
+    content: Content
 
     @property
     def is_success(self) -> bool:
@@ -186,7 +189,7 @@ class Client:
         """
         until = bound.until
         request = self.request(operation, path, query, body)
-        secret = self.credential.read()
+        secret = await self.credential.current()
         name, value = self.credential.header(secret)
         request.headers[name] = value
         attempt = 1
@@ -255,7 +258,7 @@ class Client:
             deadline = min(deadline, max(self._retry.shortest, ends - began))
         code = "none"
         try:
-            received = await self._send(request, deadline)
+            received = await self._send(operation, request, deadline)
             code = str(received.status)
             answer = self._understand(operation, received, self._timing.monotonic() - began)
         except PlatformError as error:
@@ -267,22 +270,22 @@ class Client:
         self._observer.attempted(operation.name, code, answer.seconds, None)
         return answer
 
-    async def _send(self, request: httpx.Request, deadline: float) -> Received:
-        """Send a request and read its answer whole, within so many seconds."""
+    async def _send(self, operation: Operation[T], request: httpx.Request, deadline: float) -> Received:
+        """Send a request and read its answer, within so many seconds."""
         came: httpx.Response | None = None
-        raw = b""
+        content = Content(b"")
         try:
             async with asyncio.timeout(deadline):
                 came = await self._transport.handle_async_request(request)
                 try:
-                    raw = await read_body(came)
+                    content = await read_body(came, operation.items, self._timing.turns)
                 finally:
                     await came.aclose()
         except (TimeoutError, NotJson, *CAUGHT) as error:
             # A status that is no success says enough without its body.
             if came is None or came.is_success:
                 raise self._fault(error, came, deadline) from None
-        return Received(came.status_code, came.headers, raw)
+        return Received(came.status_code, came.headers, content)
 
     def _fault(self, error: Exception, came: httpx.Response | None, deadline: float) -> PlatformError:
         # Without its cause: aiohttp's errors hold the request, and with it the key.
@@ -295,16 +298,16 @@ class Client:
         return fault
 
     def _understand(self, operation: Operation[T], received: Received, seconds: float) -> Answer[Any]:
-        status, headers, raw = received.status, received.headers, received.raw
+        status, headers, raw = received.status, received.headers, received.content.raw
         date = http_date(headers.get("date"))
         if status in operation.absent:
             return Answer(None, self._timing.platform_time(date), raw, seconds)
         if not received.is_success:
             wait = retry_after_seconds(headers.get("retry-after"), date or self._timing.now())
             raise responses.status_error(status, raw, wait)
-        value: Any = responses.payload(operation, raw, status)
-        for field in unexpected_in(value):
-            self._observer.unexpected(operation.name, field)
+        value: Any = responses.payload(operation, raw, status, received.content.parsed)
+        for name in unexpected_in(value):
+            self._observer.unexpected(operation.name, name)
         return Answer(value, self._timing.platform_time(date), raw, seconds)
 
 

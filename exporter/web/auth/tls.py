@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
+from exporter.regular_file import read_regular
 from exporter.settings.yaml_file import unreadable
 
 _VERSIONS = {"TLS12": ssl.TLSVersion.TLSv1_2, "TLS13": ssl.TLSVersion.TLSv1_3}
@@ -214,9 +215,7 @@ def _pem(key: str, path: Path | None, text: str | None) -> _Pem:
         return _Pem(key, None, text or "")
     name = f"{key}_file"
     try:
-        if path.is_fifo():
-            raise TlsFileError(name, f"{path} is a pipe, expected a file")
-        return _Pem(name, path, path.read_text(encoding="ascii", errors="replace"))
+        return _Pem(name, path, read_regular(path).decode("ascii", "replace"))
     except OSError as error:
         raise TlsFileError(name, f"{path} {unreadable(error)}") from None
 

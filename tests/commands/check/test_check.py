@@ -136,7 +136,7 @@ def test_a_platform_that_refuses_connections_is_one_line(configure: Configure, c
 
 
 def test_a_platform_whose_name_does_not_resolve_is_one_line(configure: Configure) -> None:
-    ended = invoke("check", "--config", configure(ACCOUNT, url="http://platform.invalid", key="any"))
+    ended = invoke("check", "--config", configure(ACCOUNT, url="https://platform.invalid", key="any"))
     found = ended.out.splitlines()[1]
     assert found.startswith(
         "main                account/main        failed  the platform is not reached: the host name does not resolve "
