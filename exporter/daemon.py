@@ -25,7 +25,7 @@ from exporter.settings.faults import ConfigurationError
 from exporter.settings.model import Settings
 from exporter.targets.registry import Change, Registry
 from exporter.targets.sharding import Shard
-from exporter.targets.target import DATABASE_PREFIX, Target
+from exporter.targets.target import DATABASE_PREFIX, Target, TargetKey
 from exporter.telemetry import AccountObserver, Telemetry
 from exporter.web.app import create_app
 from exporter.web.server import WebServer
@@ -84,15 +84,20 @@ class Daemon:
             raise
         loop = asyncio.get_running_loop()
         rows = dict(self._ledger.remembered())
-        names = {key[1:]: row.name for key, row in rows.items() if row.name}
+        names = {key.target: row.name for key, row in rows.items() if row.name}
         self._registry = Registry(self._shard, names)
-        self._store = Store(self._clocks.wall, self._clocks.monotonic, self._remembered)
+        self._store = Store(
+            self._clocks.wall,
+            self._clocks.monotonic,
+            self._remembered,
+            self._lifetime,
+        )
         self._press = self._build_press()
         self._registry.configure(wiring.selections(self.settings))
         # They belong to another shard now, which counts them from its own first sight.
-        self._ledger.forget([key for key in rows if self._registry.is_strange(*key[1:])])
+        self._ledger.forget([key for key in rows if self._registry.is_strange(key.target)])
         if self._shard.total > 1:
-            self._unsettled = {(account, kind) for _, account, kind, _ in rows if kind == "rate_limit"}
+            self._unsettled = {(key.target.account, key.target.kind) for key in rows if key.target.kind == "rate_limit"}
         accounts = self._build_accounts(self.settings, {})
         self._schedule = self._build_schedule(accounts, loop, None)
         self._declare(accounts)
@@ -115,7 +120,6 @@ class Daemon:
         The process is this daemon's alone: its signals, and how its threads share the interpreter.
         """
         runtime.share()
-        runtime.raise_file_limit()
         self._grown = runtime.settle
         ended = asyncio.Event()
         loop = asyncio.get_running_loop()
@@ -158,8 +162,11 @@ class Daemon:
             self._log.error("background work broke", work=task.get_name(), error=repr(error), exc_info=error)
 
     def _remembered(self, collector: str, target: Target) -> float:
-        row = self._ledger.remembered().get((collector, target.account, target.kind, target.id))
+        row = self._ledger.remembered().get(target.polled_by(collector))
         return row.success if row is not None else 0.0
+
+    def _lifetime(self, collector: str, target: Target) -> float:
+        return self._schedule.lifetime(collector, target)
 
     def _build_press(self) -> Press:
         series = self.settings.series
@@ -181,7 +188,8 @@ class Daemon:
             if name in former and known.get(name) == told:
                 accounts[name] = former[name]
             else:
-                client = wiring.client_of(told, self._observer(name), self._shard.total)
+                time_of_platform = self._ledger.platform_time(name)
+                client = wiring.client_of(told, self._observer(name), self._shard.total, time_of_platform)
                 accounts[name] = wiring.account_entry(client)
         return accounts
 
@@ -201,7 +209,7 @@ class Daemon:
         # Of an account one shard speaks; the others have their own calls to tell of.
         ups = {
             account.name: partial(self._is_up, account.name, account.timeout)
-            if self._shard.owns(account.name, "account", account.name)
+            if self._shard.owns(TargetKey.of(account.name, "account", account.name))
             else None
             for account in self.settings.accounts
         }
@@ -238,8 +246,8 @@ class Daemon:
         if settled:
             # Whose a rate limit is shows when its shield zone is known; until then nobody polled it here.
             self._unsettled -= settled
-            rows = [key for key in dict(self._ledger.remembered()) if key[1:3] in settled]
-            self._ledger.forget([key for key in rows if not self._registry.holds(Target(*key[1:]))])
+            rows = [key for key in dict(self._ledger.remembered()) if (key.target.account, key.target.kind) in settled]
+            self._ledger.forget([key for key in rows if not self._registry.holds(key.target)])
         self._show_budgets()
 
     def _show_budgets(self) -> None:
@@ -306,7 +314,7 @@ class Daemon:
                 settings = await asyncio.to_thread(self._load)
                 accounts = self._build_accounts(settings, self._schedule.accounts)
                 # Nothing is refused after this: a wrong file changes nothing, of the web's configuration neither.
-                self.server.reload()
+                await self.server.reload()
                 await self._take_over(settings, accounts)
             except ConfigurationError as error:
                 self._refuse(map(str, error.faults))
@@ -359,11 +367,8 @@ class Daemon:
     def forget_removed(self) -> None:
         """Forget counters of targets that nobody has polled for longer than their retention."""
         limit = self._clocks.wall() - self.settings.state.retention
-        old = [
-            key
-            for key, row in list(self._ledger.remembered().items())
-            if row.success < limit and not self._schedule.polls(key[0], Target(*key[1:]))
-        ]
+        polled = self._schedule.polled()
+        old = [key for key, row in list(self._ledger.remembered().items()) if row.success < limit and key not in polled]
         self._ledger.forget(old)
 
 

@@ -16,7 +16,7 @@ from prometheus_client import (
 
 from exporter.metric import FamilyInfo, Kind
 
-_ENDPOINT = ("account", "endpoint")
+_OPERATION = ("account", "operation")
 ALERTED_REASONS = ("unauthorized", "forbidden", "rate_limited", "server_error", "timeout", "refused")
 # Room for a poll that came a little late: a part of its interval, and what the scheduler's ticks leave between them.
 UP_SLACK = 1.5
@@ -46,7 +46,7 @@ class Telemetry:
 
     Attributes:
         ledger_saves: whether the last write of the counters' state went well.
-        set_aside_at: unix seconds of when a state file was last put aside in this run; None where that never happened.
+        set_aside_at: unix seconds of when state was last found to be lost in this run; None where that never happened.
     """
 
     def __init__(self, registry: CollectorRegistry, version: str) -> None:
@@ -62,28 +62,28 @@ class Telemetry:
         self.requests = Counter(
             "edge_api_requests",
             "Requests to the platform by status code, none where no answer came; retries count.",
-            (*_ENDPOINT, "code"),
+            (*_OPERATION, "code"),
             registry=registry,
         )
         self.failures = Counter(
             "edge_api_request_failures",
             "Requests that gave no usable answer, by reason.",
-            (*_ENDPOINT, "reason"),
+            (*_OPERATION, "reason"),
             registry=registry,
         )
         self.durations = Histogram(
             "edge_api_request_duration_seconds",
             "Time from a request to the end of its answer.",
-            _ENDPOINT,
+            _OPERATION,
             buckets=(0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
             unit="seconds",
             registry=registry,
         )
-        self.retries = Counter("edge_api_retries", "Requests that were tried again.", _ENDPOINT, registry=registry)
+        self.retries = Counter("edge_api_retries", "Requests that were tried again.", _OPERATION, registry=registry)
         self.unexpected = Counter(
             "edge_api_unexpected_values",
             "Values in good answers that are not known for their field.",
-            (*_ENDPOINT, "field"),
+            (*_OPERATION, "field"),
             registry=registry,
         )
         self.throttled = Counter(
@@ -97,6 +97,13 @@ class Telemetry:
             "edge_api_budget_requests_per_second",
             "Requests a second that the account may be sent at the moment.",
             ("account",),
+            registry=registry,
+        )
+        self.capacity = Gauge(
+            "edge_api_capacity_requests_per_second",
+            "Requests a second that each limit of the account's budget allows at the moment; the lower one binds."
+            " What max_in_flight allows follows from how long calls take.",
+            ("account", "limit"),
             registry=registry,
         )
         self.demand = Gauge(
@@ -175,7 +182,8 @@ class Telemetry:
         self.ledger_up.set(1)
         self.ledger_set_aside = Gauge(
             "edge_exporter_ledger_set_aside_timestamp_seconds",
-            "When a state file that could not be read was last renamed; 0 where that never happened in this run.",
+            "When a state file that could not be used was last renamed, or was found without its journal; 0 where that "
+            "never happened in this run.",
             unit="seconds",
             registry=registry,
         )
@@ -215,7 +223,7 @@ class Telemetry:
         Args:
             accounts: account → tells whether it is up; None where another shard does.
         """
-        for family in (self.up, self.budget, self.demand):
+        for family in (self.up, self.budget, self.capacity, self.demand):
             family.clear()
         for account, is_up in accounts.items():
             if is_up is not None:
@@ -238,13 +246,13 @@ class Telemetry:
         for collector in collectors:
             self.missed.labels(collector)
 
-    def declare_calls(self, account: str, endpoints: Iterable[str]) -> None:
+    def declare_calls(self, account: str, operations: Iterable[str]) -> None:
         """Let the series of an account's calls begin at 0, for the failures that are worth an alert."""
-        for endpoint in endpoints:
-            self.retries.labels(account, endpoint)
-            self.durations.labels(account, endpoint)
+        for operation in operations:
+            self.retries.labels(account, operation)
+            self.durations.labels(account, operation)
             for reason in ALERTED_REASONS:
-                self.failures.labels(account, endpoint, reason)
+                self.failures.labels(account, operation, reason)
 
     def declare_counters(self, families: Iterable[FamilyInfo]) -> None:
         """Let the corrections of every counter family begin at 0."""
@@ -306,25 +314,25 @@ class AccountObserver:
         patience = min(timeout, interval + UP_UNEVENNESS) if is_failing else timeout
         return self._clock() - self.authenticated <= interval * UP_SLACK + patience
 
-    def attempted(self, endpoint: str, code: str, seconds: float, reason: str | None) -> None:
+    def attempted(self, operation: str, code: str, seconds: float, reason: str | None) -> None:
         """See `exporter.platform.observer.Observer`."""
-        self._telemetry.requests.labels(self._account, endpoint, code).inc()
-        self._telemetry.durations.labels(self._account, endpoint).observe(seconds)
+        self._telemetry.requests.labels(self._account, operation, code).inc()
+        self._telemetry.durations.labels(self._account, operation).observe(seconds)
         if reason is not None:
-            self._telemetry.failures.labels(self._account, endpoint, reason).inc()
+            self._telemetry.failures.labels(self._account, operation, reason).inc()
             # What is wrong with one resource says nothing of the account.
             if not code.startswith(("2", "404")):
                 self.failed = self._clock()
         elif code.startswith("2"):
             self.authenticated = self._clock()
 
-    def retried(self, endpoint: str) -> None:
+    def retried(self, operation: str) -> None:
         """See `exporter.platform.observer.Observer`."""
-        self._telemetry.retries.labels(self._account, endpoint).inc()
+        self._telemetry.retries.labels(self._account, operation).inc()
 
-    def unexpected(self, endpoint: str, field: str) -> None:
+    def unexpected(self, operation: str, field: str) -> None:
         """See `exporter.platform.observer.Observer`."""
-        self._telemetry.unexpected.labels(self._account, endpoint, field).inc()
+        self._telemetry.unexpected.labels(self._account, operation, field).inc()
 
     def throttled(self, seconds: float) -> None:
         """See `exporter.platform.observer.Observer`."""

@@ -15,6 +15,7 @@ from exporter.platform.errors import CredentialError
 from exporter.platform.http.client import Client, Timing
 from exporter.platform.http.credential import Credential
 from exporter.platform.http.observer import Observer
+from exporter.platform.http.platform_time import PlatformTime
 from exporter.platform.http.rate_limiter import Budget
 from exporter.platform.http.retry import Retry
 from exporter.platform.http.transport import build_transport
@@ -98,9 +99,10 @@ def _client(
     )
 
 
-def real_timing() -> Timing:
-    """The clocks that a client lives by."""
-    return Timing(time.monotonic, asyncio.sleep, lambda: datetime.now(UTC))
+def real_timing(platform_time: PlatformTime | None = None) -> Timing:
+    """The clocks that a client lives by; it goes on from what was believed of the platform's time before."""
+    platform_time = platform_time or PlatformTime(time.time, time.monotonic)
+    return Timing(time.monotonic, asyncio.sleep, lambda: datetime.now(UTC), platform_time.read)
 
 
 def account_client(settings: AccountSettings, observer: Observer, shards: int, timing: Timing | None = None) -> Client:
@@ -146,15 +148,26 @@ def named(settings: Settings) -> dict[str, AccountSettings | DatabaseSettings]:
     }
 
 
-def client_of(settings: AccountSettings | DatabaseSettings, observer: Observer, shards: int) -> Client:
+def client_of(
+    settings: AccountSettings | DatabaseSettings,
+    observer: Observer,
+    shards: int,
+    platform_time: PlatformTime | None = None,
+) -> Client:
     """The client of an account or a database.
+
+    Args:
+        settings: the account or database.
+        observer: notified of every attempt.
+        shards: how many processes share the account's budget.
+        platform_time: what is known of the time on the account's platform; None where nothing is.
 
     Raises:
         OSError: the file of trusted certificates cannot be read.
     """
     if isinstance(settings, DatabaseSettings):
         return database_client(settings, observer)
-    return account_client(settings, observer, shards)
+    return account_client(settings, observer, shards, real_timing(platform_time))
 
 
 def account_entry(client: Client) -> Account:

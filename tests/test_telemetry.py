@@ -23,9 +23,9 @@ def test_an_attempt_is_counted_by_its_code_and_a_failure_by_its_reason() -> None
     observer.attempted("dns_statistics", "200", 0.1, None)
     assert [*seen, observer.authenticated] == [None, 5.0]
     assert lines(telemetry, "edge_api_requests_total", "edge_api_request_failures_total") == [
-        'edge_api_requests_total{account="main",code="500",endpoint="dns_statistics"} 1.0',
-        'edge_api_requests_total{account="main",code="200",endpoint="dns_statistics"} 1.0',
-        'edge_api_request_failures_total{account="main",endpoint="dns_statistics",reason="server_error"} 1.0',
+        'edge_api_requests_total{account="main",code="500",operation="dns_statistics"} 1.0',
+        'edge_api_requests_total{account="main",code="200",operation="dns_statistics"} 1.0',
+        'edge_api_request_failures_total{account="main",operation="dns_statistics",reason="server_error"} 1.0',
     ]
 
 
@@ -84,7 +84,7 @@ def test_nothing_is_told_of_an_account_or_a_collector_that_is_there_no_more() ->
     told = generate_latest(telemetry.exposed()).decode()
     assert '"gone"' not in told
     assert '"scripts"' not in told
-    assert 'edge_api_requests_total{account="main",code="500",endpoint="search"} 1.0' in told
+    assert 'edge_api_requests_total{account="main",code="500",operation="search"} 1.0' in told
     assert 'edge_exporter_collector_missed_runs_total{collector="search"} 0.0' in told
 
 
@@ -99,7 +99,7 @@ def test_what_may_be_worth_an_alert_begins_at_0() -> None:
     telemetry.declare_calls("main", ["search"])
     telemetry.declare_collectors(["search"])
     assert lines(telemetry, "edge_api_request_failures_total{", "edge_exporter_collector_missed_runs_total{")[0] == (
-        'edge_api_request_failures_total{account="main",endpoint="search",reason="unauthorized"} 0.0'
+        'edge_api_request_failures_total{account="main",operation="search",reason="unauthorized"} 0.0'
     )
     assert lines(telemetry, "edge_exporter_collector_missed_runs_total{") == [
         'edge_exporter_collector_missed_runs_total{collector="search"} 0.0'
@@ -108,7 +108,7 @@ def test_what_may_be_worth_an_alert_begins_at_0() -> None:
 
 def test_every_family_of_ours_is_described_with_its_labels() -> None:
     described = {info.name: info for info in Telemetry(CollectorRegistry(), "1").families()}
-    assert described["edge_api_requests_total"].labels == ("account", "endpoint", "code")
+    assert described["edge_api_requests_total"].labels == ("account", "operation", "code")
     assert described["edge_api_request_duration_seconds"].kind == "histogram"
     assert described["edge_script_monthly_budget_dollars"].labels == ("account", "script_id", "script")
     assert all(info.help.endswith(".") for info in described.values())

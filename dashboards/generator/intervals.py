@@ -34,5 +34,8 @@ DATABASE_QUERIES = _interval("database_queries")
 # What the program says of itself changes as it happens.
 TELEMETRY = "1m"
 
+# How far the samples stand apart that `backfill` writes: a rate over four of them is what it brings of an hour.
+HISTORY = "15m"
+
 # A closed day of the platform's charts.
 DAY = "1d"

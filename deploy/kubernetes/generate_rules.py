@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
 """Writes the rules as PrometheusRule objects, one for each file of deploy/prometheus/rules, or checks that they agree.
 
-The text of a rule file is taken over as it stands, two columns further in, so that its comments come along.
+The text of a rule file is copied as it is, two columns further in, so that its comments are kept. With `--set` values
+are changed on the way, for an overlay of one's own.
 """
 
 import argparse
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+
+from exporter.alert_rules import RuleChangeError, parse_changes, render
 
 DEPLOY = Path(__file__).resolve().parents[1]
 RULES = DEPLOY / "prometheus" / "rules"
@@ -22,11 +26,10 @@ spec:
 """
 
 
-def generate(rules: Path) -> str:
-    """All rule files of a folder as PrometheusRule objects."""
+def generate(rules: Mapping[str, str]) -> str:
+    """Write rule files, by their names, as PrometheusRule objects."""
     return HEADER + "".join(
-        OBJECT.format(name=path.stem) + _indented(path.read_text(encoding="utf-8"))
-        for path in sorted(rules.glob("*.yml"))
+        OBJECT.format(name=name.removesuffix(".yml")) + _indented(text) for name, text in sorted(rules.items())
     )
 
 
@@ -35,12 +38,21 @@ def _indented(text: str) -> str:
 
 
 def main() -> int:
-    """Write the file; with `--check` say whether it is up to date."""
+    """Write the file; with `--check` report whether it is up to date."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; fail where the file differs")
-    wanted = generate(RULES)
-    if not parser.parse_args().check:
-        OUTPUT.write_text(wanted, encoding="utf-8")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="see deploy/rules.md")
+    parser.add_argument("--output", type=Path, default=OUTPUT, help="where to write; needed with --set")
+    arguments = parser.parse_args()
+    if arguments.set and (arguments.check or arguments.output == OUTPUT):
+        parser.error("--set needs --output: the shipped file holds the shipped values")
+    shipped = {path.name: path.read_text(encoding="utf-8") for path in RULES.glob("*.yml")}
+    try:
+        wanted = generate(render(shipped, parse_changes(arguments.set)))
+    except RuleChangeError as error:
+        parser.error(str(error))
+    if not arguments.check:
+        arguments.output.write_text(wanted, encoding="utf-8")
         return 0
     if OUTPUT.exists() and OUTPUT.read_text(encoding="utf-8") == wanted:
         return 0

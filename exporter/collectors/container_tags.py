@@ -32,7 +32,7 @@ COLLECTOR: TargetCollector[ImageTags] = TargetCollector(
     labels=(
         ACCOUNT,
         Label("registry_id", lambda target, _: target.attributes["registry_id"]),
-        Label("namespace", lambda target, _: target.attributes["namespace"]),
+        Label("image_namespace", lambda target, _: target.attributes["namespace"]),
         Label("image", lambda target, _: target.attributes["name"]),
     ),
     metrics=(

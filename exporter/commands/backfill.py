@@ -20,7 +20,7 @@ from exporter import wiring
 from exporter.backfill.baselines import BaselineError, NoBaselines, RecordedBaselines, open_baselines
 from exporter.backfill.job import FAMILIES, Backfill, Failure, Report, Selected, SpanError
 from exporter.backfill.output import Spool, SpoolError, parts_of
-from exporter.backfill.samples import Span
+from exporter.backfill.samples import STEPS, Span
 from exporter.commands.configuration import read_configuration
 from exporter.commands.options import flag_values, settings_options
 from exporter.commands.output import interruptible
@@ -94,6 +94,13 @@ def _labels(_context: click.Context, _parameter: click.Parameter, values: tuple[
     callback=_labels,
     help="A label for every series, such as the job and instance of the live ones. Repeatable.",
 )
+@click.option(
+    "--step",
+    type=click.Choice(tuple(STEPS)),
+    default="15m",
+    show_default=True,
+    help="How far samples stand apart: 1h makes a quarter of the file, 3h a twelfth.",
+)
 @click.option("--account", "accounts", metavar="NAME", multiple=True, help="This account alone. Repeatable.")
 @click.option("--zone", "zones", metavar="ID|DOMAIN", multiple=True, help="This DNS zone alone. Repeatable.")
 @settings_options(FLAGS)
@@ -104,6 +111,7 @@ def command(
     last: int | None,
     output: Path,
     labels: dict[str, str],
+    step: str,
     accounts: tuple[str, ...],
     zones: tuple[str, ...],
     **given: Any,  # noqa: ANN401 - the flags' texts
@@ -111,8 +119,8 @@ def command(
     """Write the history of DNS queries and of rate-limit breaches as OpenMetrics with timestamps.
 
     `promtool tsdb create-blocks-from openmetrics FILE DIR` makes blocks of it. The series are those of the daemon's
-    counters, one sample a day, and end where the daemon's own counting began, as the state file tells: run it beside
-    the daemon, or before its first start. Then it records where the daemon is to continue.
+    counters, each day's count spread evenly over the day, and end where the daemon's own counting began, as the state
+    file tells: run it beside the daemon, or before its first start. Then it records where the daemon is to continue.
 
     It stays within each account's budget. Interrupted, the same command goes on where it was; what could not be read
     is tried again by the same command, too.
@@ -124,7 +132,7 @@ def command(
         settings = read_configuration(config, flag_values(given, FLAGS), os.environ)
     except ConfigurationError as error:
         complain(str(error), MISUSE)
-    job = Job(first, last, output, labels, Selected(frozenset(accounts), frozenset(zones)))
+    job = Job(first, last, output, labels, step, Selected(frozenset(accounts), frozenset(zones)))
     refusal = job.refusal(settings)
     if refusal is not None:
         complain(refusal, MISUSE)
@@ -152,6 +160,7 @@ class Job:
     last: int | None
     output: Path
     labels: dict[str, str]
+    step: str
     selected: Selected
 
     def refusal(self, settings: Settings) -> str | None:
@@ -185,6 +194,7 @@ async def _run(settings: Settings, job: Job, progressed: Progressed) -> tuple[Re
             clients,
             baselines,
             labels=job.labels,
+            step=STEPS[job.step],
             selected=job.selected,
             clock=time.time,
             monotonic=time.monotonic,
@@ -193,7 +203,8 @@ async def _run(settings: Settings, job: Job, progressed: Progressed) -> tuple[Re
         )
         span = await work.survey(job.first, job.last)
         was_begun = parts_of(job.output).exists()
-        spool = Spool(job.output, FAMILIES, {"days": str(span), "labels": job.labels, "shard": settings.shard.total})
+        terms = {"days": str(span), "step": job.step, "labels": job.labels, "shard": settings.shard.total}
+        spool = Spool(job.output, FAMILIES, terms)
         try:
             report = await work.run(span, spool)
         except BaseException:

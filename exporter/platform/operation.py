@@ -66,14 +66,17 @@ class Answer(Generic[T_co]):
 
     Attributes:
         value: the payload; None only where the status is among the operation's `absent` ones.
-        date: the platform's clock, from the `Date` header, where it sent a readable one.
+        date: the platform's time, from the `Date` header as far as that is believed; None where there is none.
         raw: the body as it came.
+        seconds: from the request to the end of its answer: retries and the wait for the account's budget do not count;
+            0 where the answer was made of others.
     """
 
     value: T_co
     date: datetime | None
     # A script's answer holds its deployment key: the body is not for logs.
     raw: bytes = field(repr=False)
+    seconds: float = 0.0
 
 
 class Caller(Protocol):

@@ -80,7 +80,7 @@ class Intervals:
         return self.configured(plan, target) * self.stretch(account_of(target), plan.collector.name)
 
     def lifetime(self, plan: Plan, target: Target) -> float:
-        """Seconds for which what a poll told is believed."""
+        """Seconds for which a poll is believed, by the interval that is in force at the moment."""
         if plan.stale_after is not None:
             return plan.stale_after
         return STALE_INTERVALS * self.effective(plan, target)
@@ -88,6 +88,11 @@ class Intervals:
     def demand(self, account: str) -> float:
         """Requests a second that an account's targets and intervals ask for."""
         return self._accounts[account].pace.demand(self._polls.get(account, {}))
+
+    def spare_seconds(self, account: str, collector: str) -> float:
+        """Seconds for which one more poll of a collector takes up what an account's polls leave of its capacity."""
+        pace, polls = self._accounts[account].pace, self._polls.get(account, {})
+        return pace.demand({collector: 1.0}) / pace.spare(polls)
 
     def slowest(self, collector: str) -> float:
         """The effective interval of a collector, in the account that stretches it most."""

@@ -20,13 +20,14 @@ from exporter.platform.errors import (
     ServerError,
 )
 from exporter.platform.http.rate_limiter import LONGEST_HONOURED_PAUSE
+from exporter.polling.backoff import Backoff
 from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, Firsts, waits_for_names
 from exporter.polling.intervals import Account, Intervals, Plan
 from exporter.polling.results import Settlement
 from exporter.polling.timetable import Due, next_slot, phase
 from exporter.polling.worker_pool import Lane, Run
 from exporter.targets.registry import Change, Registry
-from exporter.targets.target import DATABASE_PREFIX, Inventory, Target, account_of
+from exporter.targets.target import DATABASE_PREFIX, Inventory, PollKey, Target, account_of
 from exporter.telemetry import Telemetry
 
 TICKS_AN_INTERVAL = 60
@@ -63,7 +64,7 @@ class HandOver:
     discovered: frozenset[str]
     durations: Mapping[str, float]
     due: Mapping[str, tuple[float, Mapping[Target, tuple[float, int]]]]
-    deferred: frozenset[tuple[str, Target]]
+    deferred: frozenset[PollKey]
 
 
 class Schedule:
@@ -114,13 +115,14 @@ class Schedule:
             if left is None
             else left.settlement
         )
-        self._unfinished: set[tuple[str, Target]] = set()
+        self._unfinished: set[PollKey] = set()
         # What the platform asked to be left alone, until its next poll.
-        self._deferred: set[tuple[str, Target]] = set()
+        self._deferred: set[PollKey] = set()
         # Collector and account → the longest stretch of the interval since it last was far shorter.
         self._stretched: dict[tuple[str, str], float] = {}
         self._firsts = Firsts(self._discovered_accounts, () if left is None else left.discovered)
         self.intervals = Intervals(self.plans, self._accounts, registry.shard)
+        self._backoff = Backoff(self.intervals)
         starts = asyncio.Lock()
         self._lanes = {
             name: Lane(account.pace.max_in_flight, self._run, starts) for name, account in self._accounts.items()
@@ -145,7 +147,7 @@ class Schedule:
                 {
                     target: when
                     for target, when in due.known.items()
-                    if account_of(target) not in refused and (name, target) not in self._unfinished
+                    if account_of(target) not in refused and target.polled_by(name) not in self._unfinished
                 },
             )
             for name, due in self._due.items()
@@ -239,7 +241,7 @@ class Schedule:
         for target, (at, _) in list(due.known.items()):
             interval = self.intervals.effective(plan, target)
             is_late = at - now > LATEST_SLOT * interval
-            if is_late and account_of(target) == account and (name, target) not in self._deferred:
+            if is_late and account_of(target) == account and target.polled_by(name) not in self._deferred:
                 due.put(target, self._next_slot(plan, target, interval, now), next(self._sequence))
 
     def _greet_renewed(self, now: float) -> None:
@@ -272,12 +274,13 @@ class Schedule:
         }
         for target in due.replace(targets):
             due.put(target, now, next(self._sequence))
+        self._backoff.forget_others(plan.collector.name, due.known)
         self.intervals.note(plan, targets)
         self._show_pace(now)
 
     def _enqueue(self, plan: Plan, due: Due, target: Target, at: float, now: float) -> None:
         interval = self.intervals.effective(plan, target)
-        self._deferred.discard((plan.collector.name, target))
+        self._deferred.discard(target.polled_by(plan.collector.name))
         following = self._next_slot(plan, target, interval, now)
         due.put(target, following, next(self._sequence))
         missed = int((now - at) // interval)
@@ -300,6 +303,8 @@ class Schedule:
             account.pace.rate = account.client.budget.effective_rate
             if not name.startswith(DATABASE_PREFIX):
                 self._telemetry.demand.labels(name).set(self.intervals.demand(name))
+                for limit, rate in account.pace.limits().items():
+                    self._telemetry.capacity.labels(name, limit).set(rate)
                 self._telemetry.budget.labels(name).set(account.client.budget.effective_rate)
         for name in self.plans:
             self._telemetry.interval.labels(name).set(self.intervals.slowest(name))
@@ -312,19 +317,17 @@ class Schedule:
             self._settle(run, polled, self._clocks.monotonic() - began)
         except Exception as error:  # noqa: BLE001 - the one boundary: a fault of ours in one poll ends with that poll
             name, target = run.collector.name, run.target
-            self._log.error("poll broke", collector=name, target=target.key, error=repr(error), exc_info=True)
+            self._log.error("poll broke", collector=name, target=target.key.label, error=repr(error), exc_info=True)
             fault = PlatformError(f"internal error: {type(error).__name__}")
             self._settle(run, Polled((Outcome(target, error=fault),)), self._clocks.monotonic() - began)
 
     async def _poll(self, run: Run) -> Polled:
-        began = self._clocks.monotonic()
         account = self._accounts[account_of(run.target)]
         caller = account.client.until(run.until)
         context = Context(
             caller,
             self._registry,
             self._clocks.utc(),
-            self._clocks.monotonic,
             owns=self._registry.owns,
             tell=partial(self._found, run.target.account),
         )
@@ -332,7 +335,7 @@ class Schedule:
             polled = await run.collector.poll(context, run.target)
         except PlatformError as error:
             polled = Polled((Outcome(run.target, error=error),))
-        account.pace.note(run.collector.name, caller.calls, self._clocks.monotonic() - began)
+        account.pace.note(run.collector.name, caller.calls, caller.seconds)
         return polled
 
     def _settle(self, run: Run, polled: Polled, seconds: float) -> None:
@@ -352,7 +355,7 @@ class Schedule:
         for outcome in polled.outcomes:
             is_own = outcome.target == run.target
             # Targets may have been removed while they were polled, and listings tell of some that are not ours.
-            if not (self._registry.holds(run.target) if is_own else self._registry.admits(outcome.target)):
+            if not (self._registry.holds(run.target.key) if is_own else self._registry.admits(outcome.target)):
                 continue
             self._registry.show(outcome.target)
             self._settle_one(plan, outcome, now, seconds)
@@ -362,7 +365,7 @@ class Schedule:
         self._firsts.told(account, found)
         change = self._registry.apply(account, found)
         for target in change.removed:
-            self._log.info("target removed", account=target.account, target=target.key, name=target.name)
+            self._log.info("target removed", account=target.account, target=target.key.label, name=target.name)
         if change.removed:
             self._settlement.forget_removed()
         self._changed(change)
@@ -374,20 +377,34 @@ class Schedule:
         lifetime = self.intervals.lifetime(plan, target)
         if error is None:
             self._settlement.succeeded(plan.collector, outcome, now, lifetime=lifetime, duration=seconds)
+            self._backoff.succeeded(plan.collector.name, target)
             return
         others = [other.collector for other in self.plans.values() if other.collector.polls == target.kind]
         self._settlement.failed(plan.collector, outcome, error, others, lifetime=lifetime, duration=seconds)
-        if isinstance(error, RateLimited | ServerError) and error.retry_after is not None:
-            self._defer(plan, target, min(error.retry_after, LONGEST_HONOURED_PAUSE))
+        asked = error.retry_after if isinstance(error, RateLimited | ServerError) else None
+        self._repeat(plan, target, min(asked or 0.0, LONGEST_HONOURED_PAUSE))
 
-    def _defer(self, plan: Plan, target: Target, seconds: float) -> None:
-        """Leave a target alone for as long as the platform asked."""
-        due = self._due[plan.collector.name]
-        until = self._clocks.monotonic() + seconds
-        if target in due.known and due.known[target][0] < until:
-            due.put(target, until, next(self._sequence))
-            self._deferred.add((plan.collector.name, target))
+    def _repeat(self, plan: Plan, target: Target, asked: float) -> None:
+        """Poll a target again soon after a failure, but leave it alone for as long as the platform asked (seconds)."""
+        name, now = plan.collector.name, self._clocks.monotonic()
+        due = self._due[name]
+        if target not in due.known:
+            return
+        slot = at = due.known[target][0]
+        # A key that is refused is not offered more often; a new one is polled with at once.
+        if not self._accounts[account_of(target)].client.credential.is_refused():
+            at = self._backoff.failed(name, target, now, slot)
+        at = max(at, now + asked)
+        if at != slot:
+            due.put(target, at, next(self._sequence))
+        if asked:
+            self._deferred.add(target.polled_by(name))
 
-    def polls(self, collector: str, target: Target) -> bool:
-        """Whether a collector polls a target."""
-        return collector in self._due and target in self._due[collector].known
+    def lifetime(self, collector: str, target: Target) -> float:
+        """Seconds for which a poll of a target is believed at the moment; 0 where the collector is not run."""
+        plan = self.plans.get(collector)
+        return 0.0 if plan is None else self.intervals.lifetime(plan, target)
+
+    def polled(self) -> set[PollKey]:
+        """Every target as each of its collectors sees it."""
+        return {target.polled_by(name) for name, due in self._due.items() for target in due.known}

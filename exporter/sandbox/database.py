@@ -90,7 +90,10 @@ class Database:
         parked = None
         if pipeline.baton is not None:
             parked = self._parked.pop(pipeline.baton, None)
-            if parked is None or parked.kind is not kind:
+            if parked is None:
+                raise BatonError
+            if parked.kind is not kind:
+                parked.stream.close()
                 raise BatonError
         stream, results = await loop.run_in_executor(self._pool, self._run, pipeline, kind, parked)
         baton = None if stream.is_closed else self._park(stream, kind)

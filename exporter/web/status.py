@@ -118,7 +118,7 @@ class Census:
                 collector=collector,
                 reason=reason,
                 targets=times,
-                target=label_value(key.target_key),
+                target=label_value(key.target.label),
                 name=label_value(status.target.name),
                 message=label_value(status.message),
                 last_poll=status.polled,
@@ -201,7 +201,7 @@ class View:
 
     def is_target(self, key: str) -> bool:
         """Whether something of this key is polled."""
-        return bool(self.registry.find(key)) or any(known.target_key == key for known, _ in self.store.statuses())
+        return bool(self.registry.find(key)) or any(known.target.label == key for known, _ in self.store.statuses())
 
     async def status(self) -> StatusView:
         """The exporter as a whole."""
@@ -270,6 +270,7 @@ class View:
                 reason="" if is_up else next((found.reason for found in failures if found.account == name), ""),
                 budget=budget.effective_rate,
                 demand=schedule.intervals.demand(name),
+                limits=account.pace.limits(),
                 paused=budget.pause_left(),
                 max_in_flight=budget.max_in_flight,
                 targets=census.count(account=name),
@@ -300,7 +301,7 @@ def _target(pair: Pair, now: float) -> TargetView:
     return TargetView(
         account=label_value(account_of(status.target)),
         collector=key.collector,
-        target=label_value(key.target_key),
+        target=label_value(key.target.label),
         name=label_value(status.target.name),
         state=state,
         reason=status.reason,

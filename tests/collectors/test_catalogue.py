@@ -11,7 +11,7 @@ from exporter.exposition.exposition import Format
 from exporter.metric import FamilyInfo, Kind
 from exporter.platform.api.catalogue import OPERATIONS
 from tests.collectors.answering import AnsweringCaller
-from tests.collectors.polls import EXPOSITIONS, NOW, KnownNames, Ticking, exposed
+from tests.collectors.polls import EXPOSITIONS, NOW, KnownNames, exposed
 from tests.collectors.targets import TARGETS, collectors
 from tests.platform.payloads import GOOD
 from tests.real_parts import find
@@ -24,7 +24,7 @@ async def whole(form: Format) -> str:
     bodies = {name: json.dumps(body).encode() for name, body in GOOD.items()}
     text = ""
     for collector in collectors():
-        context = Context(AnsweringCaller(bodies), KnownNames({("cdn", "9"): "shop"}), NOW, Ticking())
+        context = Context(AnsweringCaller(bodies), KnownNames({("cdn", "9"): "shop"}), NOW)
         text += exposed(collector, await collector.poll(context, TARGETS[collector.polls]), form=form)
     return text
 

@@ -2,6 +2,7 @@
 
 import signal
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from textwrap import dedent
 
@@ -34,7 +35,8 @@ def test_a_signal_ends_it_and_its_state_is_whole(
         ended = daemon.wait()
     assert (ended.out, ended.code) == ("", 0)
     assert "Traceback" not in ended.err
-    assert sqlite3.connect(tmp_path / "state.db").execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    with closing(sqlite3.connect(tmp_path / "state.db")) as state:
+        assert state.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
 def test_its_log_begins_with_what_it_is_and_what_it_goes_by(

@@ -44,7 +44,7 @@ THINGS: tuple[tuple[Labels, ...], ...] = (
     ({"account": "main", "shield_zone_id": "3", "access_list_id": "11", "access_list": "office"},),
     ({"account": "main", "shield_zone_id": "3", "rule_id": "21", "rule": "no-bots"},),
     ({"account": "main", "shield_zone_id": "3"}, {"account": "eu", "shield_zone_id": "4"}),
-    ({"account": "main", "registry_id": "dockerhub", "namespace": "library", "image": "nginx"},),
+    ({"account": "main", "registry_id": "dockerhub", "image_namespace": "library", "image": "nginx"},),
     ({"account": "main", "query": "prod"},),
     (
         {"account": "main", "collector": "dns_statistics", "target": "dns_zone/101", "name": "a.example"},
@@ -68,7 +68,7 @@ VALUES: Mapping[str, tuple[str, ...]] = {
     "collector": ("dns_statistics", "database"),
     "default_hostname": ("router.example",),
     "enabled": ("true", "false"),
-    "endpoint": ("GET /dnszone/{id}/statistics", "GET /search"),
+    "operation": ("GET /dnszone/{id}/statistics", "GET /search"),
     "engine": ("waf", "ddos"),
     "family": ("edge_dns_queries_total",),
     "feature": ("realtime_threat_intelligence", "whitelabel_response_pages"),
@@ -76,7 +76,11 @@ VALUES: Mapping[str, tuple[str, ...]] = {
     "generation": ("0", "1", "2"),
     "job_id": ("3f2504e0",),
     "level": ("medium", "off"),
-    "limit": ("endpoints", "fields_per_type", "nesting_depth", "schema_nodes", "regex_length"),
+    # Of an API guardian, and of an account's budget.
+    "limit": (
+        *("endpoints", "fields_per_type", "nesting_depth", "schema_nodes", "regex_length"),
+        *("requests_per_second", "max_in_flight"),
+    ),
     "mode": ("block", "log"),
     "plan": ("business",),
     "pull_zone": ("shop",),

@@ -42,9 +42,7 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             path.write_text(CONTAINERS_CONF)
             patch.setenv("CONTAINERS_CONF", str(path))
         if run("podman", "image", "exists", BASE).returncode != 0:
-            end_without(
-                BASE, f"podman pull {BASE}, or tests/deploy/make_base_image.sh without a registry", optional=True
-            )
+            end_without(BASE, "make real-parts")
         name = build()
         yield name
         run("podman", "rmi", "--force", name)

@@ -95,7 +95,10 @@ THINGS: tuple[tuple[Labels, ...], ...] = (
         {"account": "main", "shield_zone_id": "3", "rule_id": "22", "rule": "admin from office only"},
     ),
     tuple({"account": account, "shield_zone_id": zone} for account, zone, _ in SHIELDS),
-    tuple({"account": "main", "registry_id": "dockerhub", "namespace": "library", "image": image} for image in IMAGES),
+    tuple(
+        {"account": "main", "registry_id": "dockerhub", "image_namespace": "library", "image": image}
+        for image in IMAGES
+    ),
     ({"account": "main", "query": "prod"}, {"account": "main", "query": "staging"}),
     _TARGETS,
     tuple({"database": "orders", "query": query} for query in QUERIES),
@@ -111,7 +114,7 @@ LABELS: Mapping[str, tuple[str, ...]] = {
     "checksum": ("5e884898",),
     "code": ("200", "404"),
     "collector": tuple(POLLED),
-    "endpoint": tuple(ENDPOINTS),
+    "operation": tuple(ENDPOINTS),
     "feature": (
         "realtime_threat_intelligence",
         "request_header_logging",

@@ -51,7 +51,7 @@ SHIELDED: dict[str, Labelled] = {
         "nesting_depth": 8.0,
         "schema_nodes": 4000.0,
         "regex_length": 256.0,
-    }[labels["limit"]],
+    }.get(labels["limit"]),
     "edge_shield_api_guardian_endpoints": lambda labels, _: float(
         round((150 if labels["enabled"] == "true" else 22) * share(f"api {labels['shield_zone_id']}", 0.4, 1.3))
     ),
@@ -104,18 +104,18 @@ def _failing(labels: Labels, at: float) -> bool:
 
 
 def _calls(labels: Labels, at: float) -> float:
-    return ENDPOINTS[labels["endpoint"]][0] * (at - HISTORY.timestamp())
+    return ENDPOINTS[labels["operation"]][0] * (at - HISTORY.timestamp())
 
 
 def _by_code(labels: Labels, at: float) -> float | None:
-    never_scanned = labels["endpoint"].endswith("/scan") and labels["account"] == "eu"
+    never_scanned = labels["operation"].endswith("/scan") and labels["account"] == "eu"
     if labels["code"] == "404":
         return _calls(labels, at) / 9 if never_scanned else None
     return _calls(labels, at)
 
 
 def _bucket(labels: Labels, at: float) -> float:
-    middle = ENDPOINTS[labels["endpoint"]][1]
+    middle = ENDPOINTS[labels["operation"]][1]
     bound = float(labels["le"].replace("+Inf", "inf"))
     return _calls(labels, at) * (1 / (1 + (middle / bound) ** 3) if math.isfinite(bound) else 1.0)
 
@@ -131,21 +131,25 @@ EXPORTER: dict[str, Labelled] = {
     "edge_api_requests_total": _by_code,
     "edge_api_request_failures_total": lambda labels, at: (
         max(0.0, (at - MOMENT.timestamp() + 600) / 60)
-        if labels["endpoint"].endswith("/statistics") and labels["account"] == "main" and at > TROUBLE
+        if labels["operation"].endswith("/statistics") and labels["account"] == "main" and at > TROUBLE
         else None
     ),
     "edge_api_retries_total": lambda labels, at: (
         max(0.0, (at - MOMENT.timestamp() + 600) / 30)
-        if labels["endpoint"].endswith("/statistics") and labels["account"] == "main" and at > TROUBLE
+        if labels["operation"].endswith("/statistics") and labels["account"] == "main" and at > TROUBLE
         else None
     ),
-    "edge_api_request_duration_seconds_sum": lambda labels, at: _calls(labels, at) * ENDPOINTS[labels["endpoint"]][1],
+    "edge_api_request_duration_seconds_sum": lambda labels, at: _calls(labels, at) * ENDPOINTS[labels["operation"]][1],
     "edge_api_request_duration_seconds_count": _calls,
     "edge_api_request_duration_seconds_bucket": _bucket,
     "edge_api_throttled_seconds_total": lambda labels, at: (
         0.002 * (at - HISTORY.timestamp()) * (2 if labels["account"] == "main" else 1)
     ),
     "edge_api_budget_requests_per_second": lambda labels, _: 1.0 if labels["account"] == "main" else 0.5,
+    "edge_api_capacity_requests_per_second": lambda labels, _: {
+        "requests_per_second": 1.0 if labels["account"] == "main" else 0.5,
+        "max_in_flight": 64.0,
+    }.get(labels["limit"]),
     "edge_api_demand_requests_per_second": lambda labels, _: 0.33 if labels["account"] == "main" else 0.21,
     "edge_exporter_build_info": lambda *_: 1.0,
     "edge_exporter_config_last_reload_successful": lambda *_: 1.0,

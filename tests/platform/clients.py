@@ -25,17 +25,17 @@ class Heard:
     unknown: list[tuple[str, str]] = field(default_factory=list)
     waited: list[float] = field(default_factory=list)
 
-    def attempted(self, endpoint: str, code: str, _seconds: float, reason: str | None) -> None:
+    def attempted(self, operation: str, code: str, _seconds: float, reason: str | None) -> None:
         """See `exporter.platform.observer.Observer`."""
-        self.attempts.append((endpoint, code, reason))
+        self.attempts.append((operation, code, reason))
 
-    def retried(self, endpoint: str) -> None:
+    def retried(self, operation: str) -> None:
         """See `exporter.platform.observer.Observer`."""
-        self.retries.append(endpoint)
+        self.retries.append(operation)
 
-    def unexpected(self, endpoint: str, field: str) -> None:
+    def unexpected(self, operation: str, field: str) -> None:
         """See `exporter.platform.observer.Observer`."""
-        self.unknown.append((endpoint, field))
+        self.unknown.append((operation, field))
 
     def throttled(self, seconds: float) -> None:
         """See `exporter.platform.observer.Observer`."""

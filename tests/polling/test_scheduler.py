@@ -7,14 +7,15 @@ from pathlib import Path
 from structlog.testing import capture_logs
 
 from exporter.counters.ledger import Entry, Publish
+from exporter.polling.backoff import FIRST_WAIT
 from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, FIRST_TRIES
-from exporter.polling.scheduler import PACE_SECONDS
-from exporter.polling.timetable import phase
+from exporter.polling.scheduler import LATEST_SLOT, PACE_SECONDS
+from exporter.polling.timetable import Due, phase
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.keys import API_KEY
 from exporter.sandbox.world import World
-from exporter.targets.target import Target
-from tests.rig import START, rig
+from exporter.targets.target import PollKey, Target
+from tests.rig import START, Rig, rig
 from tests.waiting import END_SECONDS, until
 
 DNS_ONLY = {"scripts": {"discover": False}, "shield_zones": {"discover": False}}
@@ -36,10 +37,10 @@ async def test_the_first_round_polls_everything_at_once() -> None:
 async def test_a_target_is_polled_once_an_interval_at_its_own_moment() -> None:
     async with rig(account=DNS_ONLY, world=world()) as rigged:
         moments = []
-        polled = rigged.samples("edge_api_requests_total", endpoint="dns_statistics", code="200")[("main",)]
+        polled = rigged.samples("edge_api_requests_total", operation="dns_statistics", code="200")[("main",)]
         for second in range(600):
             await rigged.turn(5)
-            count = rigged.samples("edge_api_requests_total", endpoint="dns_statistics", code="200")[("main",)]
+            count = rigged.samples("edge_api_requests_total", operation="dns_statistics", code="200")[("main",)]
             if count > polled:
                 moments.extend([second * 5] * int(count - polled))
                 polled = count
@@ -76,7 +77,7 @@ async def test_a_poll_that_has_not_ended_is_not_begun_again_and_the_missed_run_i
         lane = rigged.schedule._lanes["main"]
         while len(lane.busy) > 1:  # noqa: ASYNC110 - what is waited for has no event to tell of it
             await asyncio.sleep(0)
-        assert [target.id for _, target in lane.busy] == ["102"]
+        assert [key.target.id for key in lane.busy] == ["102"]
         await rigged.press.print()
         before = rigged.value("edge_exporter_collector_missed_runs_total", collector="dns_statistics") or 0.0
         rigged.clock.now += 451
@@ -180,7 +181,7 @@ async def test_a_new_zone_is_polled_while_rate_limits_are_still_being_listed() -
         for name in rigged.schedule.plans:
             rigged.schedule.tick(name)
         await until(lambda: rigged.store.was_up("dns_statistics", new) is not None)
-        assert "discovery" in {collector for collector, _ in rigged.schedule._lanes["main"].busy}
+        assert "discovery" in {key.collector for key in rigged.schedule._lanes["main"].busy}
 
 
 async def test_a_listing_that_is_short_of_its_own_total_removes_nothing() -> None:
@@ -227,7 +228,7 @@ async def test_a_resource_that_the_plan_lacks_is_said_once_and_is_no_failure() -
         async with rig(account=SHIELD_ONLY, world=world()) as rigged:
             await rigged.turn(1000)
             await rigged.turn(1000)
-            failures = rigged.samples("edge_api_request_failures_total", endpoint="shield_bot_detection")
+            failures = rigged.samples("edge_api_request_failures_total", operation="shield_bot_detection")
             assert set(failures.values()) <= {0.0}
             assert set(rigged.samples("edge_target_up", collector="shield_bot_detection").values()) == {1.0}
     told = [line for line in logs if line["event"] == "not available" and line["collector"] == "shield_bot_detection"]
@@ -240,7 +241,7 @@ async def test_a_never_scanned_zone_is_a_state_and_no_failure() -> None:
         found = rigged.samples("edge_dns_record_scan_found")
         assert 0.0 in found.values()
         assert set(rigged.samples("edge_target_up", collector="dns_record_scans").values()) == {1.0}
-        failures = rigged.samples("edge_api_request_failures_total", endpoint="dns_record_scan")
+        failures = rigged.samples("edge_api_request_failures_total", operation="dns_record_scan")
         assert set(failures.values()) <= {0.0}
 
 
@@ -250,7 +251,7 @@ async def test_a_target_that_was_rate_limited_is_left_alone_for_as_long_as_the_p
             {"kind": "status", "status": 429, "retry_after": 2000, "path": "/dnszone/102/statistics", "times": 1}
         )
         await rigged.turn(400)
-        limited = rigged.samples("edge_api_requests_total", endpoint="dns_statistics", code="429")
+        limited = rigged.samples("edge_api_requests_total", operation="dns_statistics", code="429")
         assert limited == {("main",): 1.0}
         for _ in range(4):
             await rigged.turn(400)
@@ -264,7 +265,7 @@ async def test_a_target_whose_platform_is_unavailable_is_left_alone_for_as_long_
         rigged.faults.add({"kind": "status", "status": 503, "retry_after": 2000, "path": "/dnszone/102/statistics"})
         for _ in range(4):
             await rigged.turn(400)
-        unavailable = rigged.samples("edge_api_requests_total", endpoint="dns_statistics", code="503")
+        unavailable = rigged.samples("edge_api_requests_total", operation="dns_statistics", code="503")
         assert unavailable == {("main",): 1.0}
 
 
@@ -303,7 +304,7 @@ async def test_when_a_slow_platform_is_quick_again_nothing_waits_out_the_long_in
             pace.seconds = 300.0
         await rigged.turn(PACE_SECONDS)
         kept = next(iter(due.known))
-        rigged.schedule._defer(rigged.schedule.plans["dns_statistics"], kept, 9000.0)
+        rigged.schedule._repeat(rigged.schedule.plans["dns_statistics"], kept, 9000.0)
         assert max(at for at, _ in due.known.values()) - rigged.clock.now > 600
         pace.seconds = 0.01
         await rigged.turn(PACE_SECONDS)
@@ -311,6 +312,91 @@ async def test_when_a_slow_platform_is_quick_again_nothing_waits_out_the_long_in
         # What the platform asked for stands.
         assert waits.pop(kept) > 8000
         assert max(waits.values()) <= 450
+
+
+async def slowed(rigged: Rig) -> Due:
+    """Let calls take five minutes, so that the intervals of the statistics are long and their polls far away."""
+    rigged.schedule.accounts["main"].pace.seconds = 300.0
+    await rigged.turn(450)
+    rigged.schedule.accounts["main"].pace.seconds = 300.0
+    rigged.clock.now += PACE_SECONDS
+    rigged.schedule.tick("discovery")
+    return rigged.schedule._due["dns_statistics"]
+
+
+def interval_of(rigged: Rig) -> float:
+    return rigged.schedule.intervals.effective(
+        rigged.schedule.plans["dns_statistics"], Target("main", "dns_zone", "101")
+    )
+
+
+async def test_intervals_that_become_a_little_shorter_move_no_poll() -> None:
+    async with rig(account=DNS_ONLY, world=world(zones=40)) as rigged:
+        due = await slowed(rigged)
+        before = dict(due.known)
+        rigged.schedule.accounts["main"].pace.seconds = 200.0
+        rigged.clock.now += PACE_SECONDS
+        rigged.schedule.tick("discovery")
+        assert max(at for at, _ in before.values()) - rigged.clock.now > LATEST_SLOT * interval_of(rigged)
+        assert due.known == before
+
+
+async def test_polls_that_come_in_time_stand_when_long_intervals_are_short_again() -> None:
+    async with rig(account=DNS_ONLY, world=world(zones=40)) as rigged:
+        due = await slowed(rigged)
+        soonest = min(due.known, key=lambda target: due.known[target][0])
+        before = dict(due.known)
+        rigged.clock.now = before[soonest][0] - 10
+        rigged.schedule.accounts["main"].pace.seconds = 0.01
+        rigged.schedule.tick("discovery")
+        moved = {target for target, when in due.known.items() if when != before[target]}
+        late = {target for target, (at, _) in before.items() if at - rigged.clock.now > LATEST_SLOT * 300}
+        assert (moved, soonest in moved) == (late, False)
+        assert moved
+
+
+async def test_a_failed_poll_of_a_slow_collector_is_repeated_within_minutes() -> None:
+    hourly = {"dns_statistics": {"interval": "1h"}, "dns_record_scans": {"enabled": False}}
+    async with rig(account=DNS_ONLY, collectors=hourly, world=world()) as rigged:
+        rigged.faults.add({"kind": "status", "status": 400, "path": "/dnszone/102/statistics"})
+        while rigged.value("edge_target_up", collector="dns_statistics", target="dns_zone/102"):
+            await rigged.turn(60)
+        rigged.faults.clear()
+        polled = rigged.samples("edge_api_requests_total", endpoint="dns_statistics", code="200")[("main",)]
+        await rigged.turn(FIRST_WAIT / 2)
+        assert rigged.value("edge_target_up", collector="dns_statistics", target="dns_zone/102") == 0.0
+        await rigged.turn(FIRST_WAIT)
+        assert rigged.value("edge_target_up", collector="dns_statistics", target="dns_zone/102") == 1.0
+        # The polls of the others come when they come.
+        again = rigged.samples("edge_api_requests_total", endpoint="dns_statistics", code="200")[("main",)]
+        assert again - polled <= 2
+
+
+async def test_a_key_that_is_refused_is_not_offered_more_often_for_that() -> None:
+    slow = {
+        "dns_statistics": {"interval": "1h"},
+        "dns_record_scans": {"enabled": False},
+        "discovery": {"interval": "1h"},
+    }
+    fixed = {**DNS_ONLY, "dns_zones": {"ids": [101], "discover": False}, "api_key": "wrong"}
+    async with rig(account=fixed, collectors=slow, world=world()) as rigged:
+        for _ in range(20):
+            await rigged.turn(60)
+        refused = rigged.samples("edge_api_requests_total", endpoint="dns_statistics", code="401")
+        assert refused == {("main",): 1.0}
+
+
+async def test_the_limit_that_binds_is_shown_by_its_name() -> None:
+    async with rig(account={**DNS_ONLY, "budget": {"requests_per_second": 10, "max_in_flight": 8}}) as rigged:
+        rigged.schedule.accounts["main"].pace.seconds = 5.0
+        # A moment at which nothing is polled.
+        rigged.clock.now += PACE_SECONDS
+        rigged.schedule.tick("discovery")
+        await rigged.press.print()
+        assert rigged.samples("edge_api_capacity_requests_per_second", account="main") == {
+            ("requests_per_second",): 10.0,
+            ("max_in_flight",): 1.6,
+        }
 
 
 async def test_breaking_code_in_one_poll_ends_with_that_poll() -> None:
@@ -342,7 +428,7 @@ async def test_breaking_code_that_settles_a_poll_ends_with_that_poll_too() -> No
         count = rigged.ledger.record
 
         def broken(entry: Entry, publish: Publish) -> None:
-            if entry.key == ("dns_statistics", "main", "dns_zone", "102"):
+            if entry.key == PollKey.of("dns_statistics", "main", "dns_zone", "102"):
                 raise ZeroDivisionError
             count(entry, publish)
 

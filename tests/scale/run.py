@@ -70,7 +70,7 @@ class Row:
 
 def polled(process: Process) -> int:
     """How many answers about zones a shard has had."""
-    return int(process.sum_of("edge_api_requests_total", endpoint="dns_statistics", code="200"))
+    return int(process.sum_of("edge_api_requests_total", operation="dns_statistics", code="200"))
 
 
 def until_polled(processes: Sequence[Process], enough: int, busy: list[Scrape]) -> None:

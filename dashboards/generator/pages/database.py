@@ -138,7 +138,7 @@ _CONTAINERS = Row(
                 columns=(
                     columns.ACCOUNT,
                     Column("Registry", label="registry_id", width=100),
-                    Column("Namespace", label="namespace"),
+                    Column("Namespace", label="image_namespace"),
                     Column("Image", label="image"),
                     Column("Tag", label="tag"),
                     Column("State", words=_PRESENT, width=90),

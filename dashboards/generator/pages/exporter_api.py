@@ -8,12 +8,13 @@ BUDGET = Row(
     (
         Panel(
             title="API budget",
-            shows="Calls a second by account: what the budget allows, what targets and intervals ask for, and what is"
-            " made. The accounts that ask for most of their budget.",
-            act="Asked for above allowed: polls come late by as much. Raise requests_per_second if the platform bears"
-            " it, lengthen intervals, or narrow the targets.",
-            queries=(queries.REQUESTS, queries.DEMAND, queries.BUDGET),
-            view=Lines(dashed=(".+: asked for", ".+: allowed")),
+            shows="Calls a second by account: what each limit of the budget allows, what targets and intervals ask"
+            " for, and what is made. The accounts that ask for most of their budget.",
+            act="Asked for above the lower limit: polls come late by as much. requests_per_second: raise it if the"
+            " platform bears it. max_in_flight: the platform is slow; raise it, too. Or lengthen intervals, or narrow"
+            " the targets.",
+            queries=(queries.REQUESTS, queries.DEMAND, queries.BUDGET, queries.IN_FLIGHT),
+            view=Lines(dashed=(".+: asked for", ".+: allowed by .+")),
             unit="reqps",
             width=12,
             least=0,
@@ -31,7 +32,7 @@ BUDGET = Row(
         ),
         Panel(
             title="Retries",
-            shows="Calls a second that were repeats of failed ones, by endpoint.",
+            shows="Calls a second that were repeats of failed ones, by operation.",
             act="Retries without failures are hiccups that were healed; with failures, see the reasons below.",
             queries=(queries.RETRIES,),
             view=Lines(stack=True),
@@ -55,13 +56,13 @@ BUDGET = Row(
         ),
         Panel(
             title="Failures now",
-            shows="Failed calls a second by account, endpoint and reason; at most 100.",
-            act="One endpoint with 403 is a permission that the key lacks; all endpoints of an account are its key.",
+            shows="Failed calls a second by account, operation and reason; at most 100.",
+            act="One operation with 403 is a permission that the key lacks; all operations of an account are its key.",
             queries=(queries.FAILURES_BY_ENDPOINT,),
             view=Table(
                 columns=(
                     Column("Account", label="account", width=90),
-                    Column("Endpoint", label="endpoint"),
+                    Column("Operation", label="operation"),
                     Column("Reason", label="reason", width=120),
                     Column("Failures", unit="reqps", steps=red_from(0.001), width=110),
                 ),
@@ -83,7 +84,7 @@ BUDGET = Row(
         Panel(
             title="Latency",
             shows="Calls a second by how long they took: each column is a moment, each cell a bucket.",
-            act="A band that moves up for all is the platform or the network; a second band is one slow endpoint.",
+            act="A band that moves up for all is the platform or the network; a second band is one slow operation.",
             queries=(queries.LATENCY_BUCKETS,),
             view=Heatmap(),
             unit="s",
@@ -100,9 +101,9 @@ BUDGET = Row(
             least=0,
         ),
         Panel(
-            title="Latency by endpoint",
-            shows="The mean duration of a call, by endpoint; the 20 slowest.",
-            act="The slowest endpoint sets how many calls must be in flight: max_in_flight is rate times latency.",
+            title="Latency by operation",
+            shows="The mean duration of a call, by operation; the 20 slowest.",
+            act="The slowest operation sets how many calls must be in flight: max_in_flight is rate times latency.",
             queries=(queries.LATENCY_BY_ENDPOINT,),
             view=Lines(),
             unit="s",
@@ -110,9 +111,9 @@ BUDGET = Row(
             least=0,
         ),
         Panel(
-            title="Calls by endpoint",
-            shows="Calls a second by endpoint, the 20 most called.",
-            act="The endpoint with the most calls is the collector whose interval saves most.",
+            title="Calls by operation",
+            shows="Calls a second by operation, the 20 most called.",
+            act="The operation with the most calls is the collector whose interval saves most.",
             queries=(queries.REQUESTS_BY_ENDPOINT,),
             view=Lines(stack=True),
             unit="reqps",
@@ -121,12 +122,12 @@ BUDGET = Row(
         ),
         Panel(
             title="Unexpected values",
-            shows="Values within the time range that the exporter does not know, by endpoint and field; the 50 most.",
+            shows="Values within the time range that the exporter does not know, by operation and field; the 50 most.",
             act="They are served as unknown. Update the exporter; if it is the newest, report the field.",
             queries=(queries.UNEXPECTED,),
             view=Table(
                 columns=(
-                    Column("Endpoint", label="endpoint"),
+                    Column("Operation", label="operation"),
                     Column("Field", label="field"),
                     Column("Values", decimals=0, steps=warn_from(1), width=110),
                 ),

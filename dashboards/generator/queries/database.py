@@ -47,10 +47,12 @@ QUERY_ROWS = Query(
     highest(among(_ROWS, top(_DURATION, 200), "database", "query"), "database", "query"), DATABASE_QUERIES
 )
 
-_IMAGE = ("account", "registry_id", "namespace", "image")
+_IMAGE = ("account", "registry_id", "image_namespace", "image")
 _PRESENT = gauge("edge_container_image_tag_present", ACCOUNT)
 TAGS_MISSING = Query(total(f"{_PRESENT} == bool 0"), IMAGES, "tags")
-TAGS = Query(top(highest(gauge("edge_container_image_tags", ACCOUNT), *_IMAGE), TOP), IMAGES, "{{namespace}}/{{image}}")
+TAGS = Query(
+    top(highest(gauge("edge_container_image_tags", ACCOUNT), *_IMAGE), TOP), IMAGES, "{{image_namespace}}/{{image}}"
+)
 TAG_PRESENT = Query(highest(bottom(_PRESENT, 200), *_IMAGE, "tag"), IMAGES)
 
 SEARCH_RESULTS = Query(

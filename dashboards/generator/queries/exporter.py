@@ -28,7 +28,7 @@ TABLE_ROWS = 100
 # These counters begin at 0 with the process: what never happened is left out.
 _HAPPENED = " > 0"
 _A_FAILURE = "a platform call fails"
-_FAILURES = total(own_rate("edge_api_request_failures_total", *API), "account", "endpoint", "reason")
+_FAILURES = total(own_rate("edge_api_request_failures_total", *API), "account", "operation", "reason")
 
 _BUILD = series("edge_exporter_build_info", INSTANCE)
 _LATELY = f"last_over_time({_BUILD}[1d])"
@@ -51,15 +51,25 @@ LEDGER_UP = Query(lowest(series("edge_exporter_ledger_up", INSTANCE)), TELEMETRY
 SERIES_TOTAL = Query(total(series("edge_exporter_series", INSTANCE)), TELEMETRY, "series")
 SERIES_DROPPED = Query(or_zero(total(series("edge_exporter_series_dropped", INSTANCE)), _BUILD), TELEMETRY, "series")
 
+_CAPACITY_AT_END = series("edge_api_capacity_requests_per_second", *API, at=AT_END)
 # With many accounts, those that ask for most of their budget.
 _TIGHTEST = top(
     f"({total(series('edge_api_demand_requests_per_second', *API, at=AT_END), 'account')}"
-    f" / {total(series('edge_api_budget_requests_per_second', *API, at=AT_END), 'account')})"
+    f" / {total(f'min without (limit) ({_CAPACITY_AT_END})', 'account')})"
 )
 BUDGET = Query(
     among(total(series("edge_api_budget_requests_per_second", *API), "account"), _TIGHTEST, "account"),
     TELEMETRY,
-    "{{account}}: allowed",
+    "{{account}}: allowed by requests_per_second",
+)
+IN_FLIGHT = Query(
+    among(
+        total(series("edge_api_capacity_requests_per_second", *API, 'limit="max_in_flight"'), "account"),
+        _TIGHTEST,
+        "account",
+    ),
+    TELEMETRY,
+    "{{account}}: allowed by max_in_flight",
 )
 DEMAND = Query(
     among(total(series("edge_api_demand_requests_per_second", *API), "account"), _TIGHTEST, "account"),
@@ -78,7 +88,7 @@ THROTTLED = Query(
 )
 REQUESTS_BY_CODE = Query(total(own_rate("edge_api_requests_total", *API), "code"), TELEMETRY, "{{code}}")
 REQUESTS_BY_ENDPOINT = Query(
-    top(total(own_rate("edge_api_requests_total", *API), "endpoint"), 20), TELEMETRY, "{{endpoint}}"
+    top(total(own_rate("edge_api_requests_total", *API), "operation"), 20), TELEMETRY, "{{operation}}"
 )
 FAILURES_BY_REASON = Query(
     total(own_rate("edge_api_request_failures_total", *API), "reason") + _HAPPENED,
@@ -92,13 +102,13 @@ FAILURES_BY_ENDPOINT = Query(
     quiet=_A_FAILURE,
 )
 RETRIES = Query(
-    total(own_rate("edge_api_retries_total", *API), "endpoint") + _HAPPENED,
+    total(own_rate("edge_api_retries_total", *API), "operation") + _HAPPENED,
     TELEMETRY,
-    "{{endpoint}}",
+    "{{operation}}",
     quiet="a call is retried",
 )
 UNEXPECTED = Query(
-    top(total(f"increase({series('edge_api_unexpected_values_total', *API)}[$__range])", "endpoint", "field"), 50),
+    top(total(f"increase({series('edge_api_unexpected_values_total', *API)}[$__range])", "operation", "field"), 50),
     TELEMETRY,
     quiet="the platform sends a value that the interface document does not list",
 )
@@ -109,12 +119,12 @@ LATENCY_NINE_TENTHS = Query(f"histogram_quantile(0.9, {_LATENCY})", TELEMETRY, "
 LATENCY_MOST = Query(f"histogram_quantile(0.99, {_LATENCY})", TELEMETRY, "99 %")
 LATENCY_BY_ENDPOINT = Query(
     top(
-        f"{total(own_rate('edge_api_request_duration_seconds_sum', *API), 'endpoint')}"
-        f" / {total(own_rate('edge_api_request_duration_seconds_count', *API), 'endpoint')}",
+        f"{total(own_rate('edge_api_request_duration_seconds_sum', *API), 'operation')}"
+        f" / {total(own_rate('edge_api_request_duration_seconds_count', *API), 'operation')}",
         20,
     ),
     TELEMETRY,
-    "{{endpoint}}",
+    "{{operation}}",
 )
 
 STALENESS = Query(

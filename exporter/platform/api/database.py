@@ -10,7 +10,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from exporter.platform.errors import StatementError, WrongShape, one_line, without
 from exporter.platform.operation import Answer, Caller, Operation, Parameter
-from exporter.platform.wire import Integer, Wire
+from exporter.platform.wire import Integer, Number, Wire
 
 Cell = str | int | float | bytes | None
 
@@ -37,10 +37,10 @@ class IntegerValue(Wire):
 
 
 class FloatValue(Wire):
-    """A double."""
+    """A double; libSQL servers write null for one that is infinite, as JSON has no word for it."""
 
     type: Literal["float"]
-    value: float
+    value: Annotated[Number, Field(allow_inf_nan=True)] | None
 
     def decoded(self) -> Cell:
         """The cell in Python's terms."""
@@ -88,7 +88,7 @@ class StatementResult(Wire):
     last_insert_rowid: str | None = None
     rows_read: Integer = None
     rows_written: Integer = None
-    query_duration_ms: float | None = None
+    query_duration_ms: Number | None = None
 
 
 class Description(Wire):
@@ -173,7 +173,7 @@ async def execute(caller: Caller, statements: Sequence[str]) -> Answer[list[Rows
     """
     answer = await _pipeline(caller, [{"type": "execute", "stmt": {"sql": sql}} for sql in statements])
     outcomes = [result if isinstance(result, StatementError) else _rows(result) for result in answer.value]
-    return Answer(outcomes, answer.date, answer.raw)
+    return Answer(outcomes, answer.date, answer.raw, answer.seconds)
 
 
 async def is_readonly(caller: Caller, sql: str) -> bool | None:
@@ -209,7 +209,7 @@ async def _pipeline(
             outcomes.append(StatementError(result.error.message or "SQL error", error_key=result.error.code or ""))
         else:
             raise WrongShape("a result of the pipeline is neither ok nor an error", status=200)
-    return Answer(outcomes, answer.date, answer.raw)
+    return Answer(outcomes, answer.date, answer.raw, answer.seconds)
 
 
 def _rows(result: Mapping[str, Any]) -> Rows:

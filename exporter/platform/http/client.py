@@ -40,11 +40,16 @@ SHORT_REST = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """The clocks that a client lives by, injected so that tests turn them."""
+    """The clocks that a client lives by, injected so that tests turn them.
+
+    Attributes:
+        platform_time: the `Date` of a good answer → the time that is believed, see `PlatformTime.read`.
+    """
 
     monotonic: Callable[[], float]
     sleep: Callable[[float], Awaitable[None]]
     now: Callable[[], datetime]
+    platform_time: Callable[[datetime | None], datetime | None] = lambda date: date
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +123,7 @@ class Client:
         body: Mapping[str, Any] | None = None,
     ) -> Answer[T]:
         """See `exporter.platform.operation.Caller`."""
-        return await self.carry_out(operation, path, query, body, None)
+        return await BoundClient(self, None).call(operation, path=path, query=query, body=body)
 
     async def find(
         self,
@@ -129,7 +134,7 @@ class Client:
         body: Mapping[str, Any] | None = None,
     ) -> Answer[T | None]:
         """See `exporter.platform.operation.Caller`."""
-        return await self.carry_out(operation, path, query, body, None)
+        return await BoundClient(self, None).find(operation, path=path, query=query, body=body)
 
     def request(
         self,
@@ -165,13 +170,21 @@ class Client:
         path: Mapping[str, Scalar] | None,
         query: Mapping[str, Scalar] | None,
         body: Mapping[str, Any] | None,
-        until: float | None,
+        bound: "BoundClient",
     ) -> Answer[Any]:
-        """Carry out an operation, retrying a read, until the moment `until` on the monotonic clock.
+        """Carry out an operation, retrying a read as long as its answer is of use.
+
+        Args:
+            operation: what is asked.
+            path: parameters of the path.
+            query: parameters of the query.
+            body: the JSON body.
+            bound: until when the answer is of use; the time that the call takes is added to it.
 
         Raises:
             PlatformError: there is no usable answer.
         """
+        until = bound.until
         request = self.request(operation, path, query, body)
         secret = self.credential.read()
         name, value = self.credential.header(secret)
@@ -181,7 +194,7 @@ class Client:
             # A first attempt has its time, whenever it begins; a retry ends before the next poll is due.
             ends = until if attempt > 1 else None
             try:
-                answer = _without(await self._attempt(operation, request, until, ends), secret)
+                answer = _without(await self._attempt(operation, request, bound, ends), secret)
                 self.credential.accept()
                 return answer
             except PlatformError as error:
@@ -197,6 +210,7 @@ class Client:
             self._observer.retried(operation.name)
             attempt += 1
             self._resting += 1
+            bound.seconds += wait
             try:
                 await self._timing.sleep(wait)
             finally:
@@ -209,13 +223,14 @@ class Client:
         return wait <= SHORT_REST or self._resting < self.budget.max_in_flight // 2
 
     async def _attempt(
-        self, operation: Operation[T], request: httpx.Request, until: float | None, ends: float | None
+        self, operation: Operation[T], request: httpx.Request, bound: "BoundClient", ends: float | None
     ) -> Answer[Any]:
         resource = request.url.path
         try:
-            permit = await self.budget.acquire(resource, until)
+            permit = await self.budget.acquire(resource, bound.until)
         except Paused as paused:
             raise RateLimited(str(paused), status=429, retry_after=paused.seconds) from None
+        began = self._timing.monotonic()
         limited = answered = False
         wait: float | None = None
         try:
@@ -230,6 +245,7 @@ class Client:
             answered = not isinstance(error, TransportError | ServerError)
             raise
         finally:
+            bound.seconds += self._timing.monotonic() - began
             self.budget.release(permit, limited=limited, answered=answered, wait=wait)
 
     async def _exchange(self, operation: Operation[T], request: httpx.Request, ends: float | None) -> Answer[Any]:
@@ -241,14 +257,14 @@ class Client:
         try:
             received = await self._send(request, deadline)
             code = str(received.status)
-            answer = self._understand(operation, received)
+            answer = self._understand(operation, received, self._timing.monotonic() - began)
         except PlatformError as error:
             # That a zone has not got a resource is an answer, and no failure.
             reason = None if isinstance(error, NotAvailable) else error.reason
             code = str(error.status) if code == "none" and error.status else code
             self._observer.attempted(operation.name, code, self._timing.monotonic() - began, reason)
             raise
-        self._observer.attempted(operation.name, code, self._timing.monotonic() - began, None)
+        self._observer.attempted(operation.name, code, answer.seconds, None)
         return answer
 
     async def _send(self, request: httpx.Request, deadline: float) -> Received:
@@ -278,33 +294,36 @@ class Client:
         fault.status = came.status_code if came is not None else 0
         return fault
 
-    def _understand(self, operation: Operation[T], received: Received) -> Answer[Any]:
+    def _understand(self, operation: Operation[T], received: Received, seconds: float) -> Answer[Any]:
         status, headers, raw = received.status, received.headers, received.raw
         date = http_date(headers.get("date"))
         if status in operation.absent:
-            return Answer(None, date, raw)
+            return Answer(None, self._timing.platform_time(date), raw, seconds)
         if not received.is_success:
             wait = retry_after_seconds(headers.get("retry-after"), date or self._timing.now())
             raise responses.status_error(status, raw, wait)
         value: Any = responses.payload(operation, raw, status)
         for field in unexpected_in(value):
             self._observer.unexpected(operation.name, field)
-        return Answer(value, date, raw)
+        return Answer(value, self._timing.platform_time(date), raw, seconds)
 
 
 class BoundClient:
-    """A client whose calls are of no use after a moment; see `Client.until`.
+    """A client for the calls of one poll; see `Client.until`.
 
     Attributes:
+        until: the moment on the monotonic clock after which answers are of no use; None where there is no such moment.
         calls: how many calls were made through it, retries not counted.
+        seconds: how long they took: attempts, and the waits between them; without the waits for the account's budget.
     """
 
-    __slots__ = ("_client", "_moment", "calls")
+    __slots__ = ("_client", "calls", "seconds", "until")
 
-    def __init__(self, client: Client, moment: float) -> None:
+    def __init__(self, client: Client, until: float | None) -> None:
         self._client = client
-        self._moment = moment
+        self.until = until
         self.calls = 0
+        self.seconds = 0.0
 
     async def call(
         self,
@@ -316,7 +335,7 @@ class BoundClient:
     ) -> Answer[T]:
         """See `exporter.platform.operation.Caller`."""
         self.calls += 1
-        return await self._client.carry_out(operation, path, query, body, self._moment)
+        return await self._client.carry_out(operation, path, query, body, self)
 
     async def find(
         self,
@@ -328,7 +347,7 @@ class BoundClient:
     ) -> Answer[T | None]:
         """See `exporter.platform.operation.Caller`."""
         self.calls += 1
-        return await self._client.carry_out(operation, path, query, body, self._moment)
+        return await self._client.carry_out(operation, path, query, body, self)
 
 
 def _text(value: Scalar) -> str:

@@ -6,20 +6,20 @@ from typing import Protocol
 class Observer(Protocol):
     """Receives what happened to the calls of one account; every method returns at once and never fails."""
 
-    def attempted(self, endpoint: str, code: str, seconds: float, reason: str | None) -> None:
+    def attempted(self, operation: str, code: str, seconds: float, reason: str | None) -> None:
         """An attempt ended.
 
         Args:
-            endpoint: the operation's name.
+            operation: its name, such as `dns_statistics`.
             code: the HTTP status, or `none` where none came.
             seconds: how long it took.
             reason: why there is no usable answer, in a word of `exporter.platform.errors`; None where there is one.
         """
 
-    def retried(self, endpoint: str) -> None:
+    def retried(self, operation: str) -> None:
         """Another attempt of the same call begins."""
 
-    def unexpected(self, endpoint: str, field: str) -> None:
+    def unexpected(self, operation: str, field: str) -> None:
         """A good answer held a value that is not known for this field."""
 
     def throttled(self, seconds: float) -> None:
@@ -29,13 +29,13 @@ class Observer(Protocol):
 class Deaf:
     """For commands, which tell people what came of a call and count nothing."""
 
-    def attempted(self, endpoint: str, code: str, seconds: float, reason: str | None) -> None:
+    def attempted(self, operation: str, code: str, seconds: float, reason: str | None) -> None:
         """See `Observer.attempted`."""
 
-    def retried(self, endpoint: str) -> None:
+    def retried(self, operation: str) -> None:
         """See `Observer.retried`."""
 
-    def unexpected(self, endpoint: str, field: str) -> None:
+    def unexpected(self, operation: str, field: str) -> None:
         """See `Observer.unexpected`."""
 
     def throttled(self, seconds: float) -> None:

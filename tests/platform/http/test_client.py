@@ -34,6 +34,25 @@ async def test_a_platform_without_a_readable_clock_has_none(date: str) -> None:
         assert (await dns.statistics(kit.client, 102)).date is None
 
 
+async def test_the_seconds_of_an_answer_are_those_of_its_own_request() -> None:
+    left = [reply(500), json_reply(GOOD)]
+
+    async def slowly(_request: RawRequest, line: Line) -> None:
+        kit.clock.now += 4.0
+        await line.send(left.pop(0))
+
+    async with bare_server(slowly) as server, client_of(server.url, attempts=2, rate=0.5) as kit:
+        poll = kit.client.until(2000.0)
+        # The budget's one call goes to another poll, and this one waits two seconds for its turn.
+        permit = await kit.client.budget.acquire("/another")
+        kit.client.budget.release(permit, answered=True)
+        answer = await dns.statistics(poll, 102)
+    first_wait, rest = kit.heard.waited[0], kit.clock.slept[1]
+    assert (first_wait, answer.seconds) == (2.0, 4.0)
+    # Both attempts and the rest between them keep the poll busy, and the wait for the budget does not.
+    assert (rest > 0, poll.seconds) == (True, 8.0 + rest)
+
+
 async def test_each_attempt_and_each_unknown_value_is_told_to_the_observer() -> None:
     script = saying(reply(500), json_reply(GOOD))
     async with bare_server(script) as server, client_of(server.url, attempts=3) as kit:

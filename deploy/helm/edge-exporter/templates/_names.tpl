@@ -68,7 +68,7 @@ scheme: https
 {{- end }}
 interval: {{ .Values.monitor.interval }}
 scrapeTimeout: {{ .Values.monitor.scrapeTimeout }}
-# The exporter's own `namespace` (of an image) and `endpoint` (of a request) win over those of the target.
+# A choice: no label of the exporter is one that the operator adds to a target.
 honorLabels: true
 {{- with .Values.monitor.tlsConfig }}
 tlsConfig: {{- toYaml . | nindent 2 }}
@@ -83,4 +83,32 @@ relabelings:
 {{- with .Values.monitor.metricRelabelings }}
 metricRelabelings: {{- toYaml . | nindent 2 }}
 {{- end }}
+{{- end -}}
+
+{{/* Makes the changes of prometheusRule in one alert, in place, as exporter/alert_rules.py does; writes nothing. */}}
+{{- define "edge-exporter.changeAlert" -}}
+{{- $rule := .rule -}}
+{{- $values := .values -}}
+{{- $own := get $values.overrides $rule.alert | default dict -}}
+{{- range $field := list "expr" "for" "keep_firing_for" -}}
+{{- if hasKey $own $field -}}
+{{- $_ := set $rule $field (get $own $field) -}}
+{{- end -}}
+{{- end -}}
+{{- range $name, $number := $own.thresholds -}}
+{{- $marked := printf "(?m)\\S+(\\s+# threshold: %s)$" $name -}}
+{{- if not (regexMatch $marked $rule.expr) -}}
+{{- fail (printf "prometheusRule.overrides.%s.thresholds: the alert has no threshold %s" $rule.alert $name) -}}
+{{- end -}}
+{{- $_ := set $rule "expr" (regexReplaceAll $marked $rule.expr (printf "%v${1}" $number)) -}}
+{{- end -}}
+{{- $severity := dict -}}
+{{- if or $own.severity (get $values.severities $rule.labels.severity) -}}
+{{- $severity = dict "severity" ($own.severity | default (get $values.severities $rule.labels.severity)) -}}
+{{- end -}}
+{{- $_ := set $rule "labels" (merge (dict) $severity ($own.labels | default dict) $values.alertLabels $rule.labels) -}}
+{{- if $values.runbookBase -}}
+{{- $_ := set $rule.annotations "runbook_url" (printf "%s/%s.md" (trimSuffix "/" $values.runbookBase) $rule.alert) -}}
+{{- end -}}
+{{- $_ := set $rule "annotations" (merge (dict) ($own.annotations | default dict) $rule.annotations) -}}
 {{- end -}}

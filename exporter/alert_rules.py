@@ -1,0 +1,179 @@
+"""Renders the shipped alert rules with the values that an organisation changes.
+
+A rule file marks each threshold of an expression by a comment at the end of its line: `> 1  # threshold: factor`.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import yaml
+
+_DURATION: Final = re.compile(r"(\d+(ms|[smhdwy]))+|0")
+_NUMBER: Final = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
+_LABEL: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
+_MARKED: Final = r"(?m)\S+(\s+# threshold: {name})$"
+_KINDS: Final = {"label": "labels", "annotation": "annotations", "threshold": "thresholds"}
+_FIELDS: Final = ("for", "keep_firing_for", "severity", "expr")
+_GRAMMAR: Final = (
+    "expected runbook_base=URL, disabled=ALERT,ALERT, severity.NAME=NEW, label.NAME=VALUE, or ALERT.FIELD=VALUE, where "
+    "FIELD is for, keep_firing_for, severity, expr, label.NAME, annotation.NAME or threshold.NAME"
+)
+
+
+class RuleChangeError(ValueError):
+    """A change that cannot be made; its message names the change and says what is expected."""
+
+
+@dataclass(frozen=True, slots=True)
+class AlertChange:
+    """What is changed in one alert.
+
+    Attributes:
+        fields: `for`, `keep_firing_for`, `severity` or `expr` → its new value.
+        labels: labels that are added or replaced.
+        annotations: annotations that are added or replaced.
+        thresholds: a threshold's name → its new number.
+    """
+
+    fields: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    thresholds: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RuleChanges:
+    """What is changed in all rules.
+
+    Attributes:
+        runbook_base: the address before `/ALERT.md` in each `runbook_url`; empty leaves it.
+        severities: a shipped severity → the name that takes its place.
+        labels: labels that every alert gets.
+        disabled: alerts that are left out.
+        overrides: an alert's name → what is changed in it; this wins over what is changed in all.
+    """
+
+    runbook_base: str = ""
+    severities: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    disabled: frozenset[str] = frozenset()
+    overrides: Mapping[str, AlertChange] = field(default_factory=dict)
+
+
+def parse_changes(assignments: Iterable[str]) -> RuleChanges:
+    """Read changes that are written as `NAME=VALUE`, such as `EdgeWafSwitchedOff.for=10m`.
+
+    Raises:
+        RuleChangeError: one of them is not of this form.
+    """
+    base, disabled = "", set[str]()
+    severities: dict[str, str] = {}
+    labels: dict[str, str] = {}
+    alerts: dict[str, dict[str, dict[str, str]]] = {}
+    for assignment in assignments:
+        name, equals, value = assignment.partition("=")
+        if not equals:
+            raise RuleChangeError(f"{assignment}: {_GRAMMAR}")
+        match name.split("."):
+            case ["runbook_base"]:
+                base = value.rstrip("/")
+            case ["disabled"]:
+                disabled.update(word.strip() for word in value.split(",") if word.strip())
+            case ["severity", severity]:
+                severities[severity] = value
+            case ["label", label]:
+                labels[label] = value
+            case [alert, change] if change in _FIELDS:
+                alerts.setdefault(alert, {}).setdefault("fields", {})[change] = value
+            case [alert, kind, item] if kind in _KINDS:
+                alerts.setdefault(alert, {}).setdefault(_KINDS[kind], {})[item] = value
+            case _:
+                raise RuleChangeError(f"{assignment}: {_GRAMMAR}")
+    overrides = {alert: AlertChange(**changes) for alert, changes in alerts.items()}
+    return RuleChanges(base, severities, labels, frozenset(disabled), overrides)
+
+
+def render(files: Mapping[str, str], changes: RuleChanges) -> dict[str, str]:
+    """Make the changes in rule files.
+
+    Args:
+        files: a file's name → its text, of all shipped rule files.
+        changes: what is changed. Without any, the texts are returned as they are, with their comments.
+
+    Returns:
+        The file's name → its new text.
+
+    Raises:
+        RuleChangeError: a change names an alert, a severity or a threshold that does not exist, or its value is wrong.
+    """
+    if changes == RuleChanges():
+        return dict(files)
+    documents = {name: yaml.safe_load(text) for name, text in files.items()}
+    rules = [rule for document in documents.values() for group in document["groups"] for rule in group["rules"]]
+    alerts = [rule for rule in rules if "alert" in rule]
+    _check(changes, alerts)
+    for alert in alerts:
+        _change(alert, changes)
+    for document in documents.values():
+        for group in document["groups"]:
+            group["rules"] = [rule for rule in group["rules"] if rule.get("alert") not in changes.disabled]
+    return {name: yaml.dump(document, Dumper=_Dumper, **_LAYOUT) for name, document in documents.items()}
+
+
+def threshold_names(expr: str) -> tuple[str, ...]:
+    """The thresholds that an expression marks, each once, in their order."""
+    return tuple(dict.fromkeys(re.findall(r"(?m)# threshold: (\w+)$", expr)))
+
+
+def _check(changes: RuleChanges, alerts: list[dict[str, Any]]) -> None:
+    names = {alert["alert"] for alert in alerts}
+    for name in sorted({*changes.disabled, *changes.overrides} - names):
+        raise RuleChangeError(f"{name}: no shipped alert has this name")
+    severities = {alert["labels"]["severity"] for alert in alerts}
+    for name in sorted(changes.severities.keys() - severities):
+        raise RuleChangeError(f"severity.{name}: expected one of {', '.join(sorted(severities))}")
+    own = {f"{alert}.": change.labels for alert, change in changes.overrides.items()}
+    for prefix, labels in {"": changes.labels, **own}.items():
+        for label in labels:
+            if not _LABEL.fullmatch(label):
+                raise RuleChangeError(f"{prefix}label.{label}: expected a label's name: letters, digits and _")
+
+
+def _change(alert: dict[str, Any], changes: RuleChanges) -> None:
+    name = alert["alert"]
+    own = changes.overrides.get(name, AlertChange())
+    alert["expr"] = own.fields.get("expr", alert["expr"])
+    for threshold, number in own.thresholds.items():
+        if threshold not in threshold_names(alert["expr"]):
+            known = ", ".join(threshold_names(alert["expr"])) or "none"
+            raise RuleChangeError(f"{name}.threshold.{threshold}: the alert has no such threshold; it has: {known}")
+        if not _NUMBER.fullmatch(number):
+            raise RuleChangeError(f"{name}.threshold.{threshold}: expected a number, not {number!r}")
+        alert["expr"] = re.sub(_MARKED.format(name=threshold), rf"{number}\1", alert["expr"])
+    for duration in ("for", "keep_firing_for"):
+        if duration in own.fields:
+            if not _DURATION.fullmatch(own.fields[duration]):
+                raise RuleChangeError(
+                    f"{name}.{duration}: expected a duration such as 10m, not {own.fields[duration]!r}"
+                )
+            alert[duration] = own.fields[duration]
+    severity = alert["labels"]["severity"]
+    alert["labels"] |= {"severity": changes.severities.get(severity, severity), **changes.labels, **own.labels}
+    if "severity" in own.fields:
+        alert["labels"]["severity"] = own.fields["severity"]
+    if changes.runbook_base:
+        alert["annotations"]["runbook_url"] = f"{changes.runbook_base}/{name}.md"
+    alert["annotations"] |= own.annotations
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes expressions as blocks, as they stand in the shipped files."""
+
+    def represent_text(self, text: str) -> yaml.ScalarNode:
+        return self.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+
+
+_Dumper.add_representer(str, _Dumper.represent_text)
+_LAYOUT: Final[dict[str, Any]] = {"sort_keys": False, "width": 110, "allow_unicode": True}
