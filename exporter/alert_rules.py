@@ -119,7 +119,7 @@ def render(files: Mapping[str, str], changes: RuleChanges) -> dict[str, str]:
     for document in documents.values():
         for group in document["groups"]:
             group["rules"] = [rule for rule in group["rules"] if rule.get("alert") not in changes.disabled]
-    return {name: yaml.dump(document, Dumper=_Dumper, **_LAYOUT) for name, document in documents.items()}
+    return {name: _written(document) for name, document in documents.items()}
 
 
 def threshold_names(expr: str) -> tuple[str, ...]:
@@ -168,6 +168,11 @@ def _change(alert: dict[str, Any], changes: RuleChanges) -> None:
     alert["annotations"] |= own.annotations
 
 
+def _written(document: object) -> str:
+    text: str = yaml.dump(document, Dumper=_Dumper, sort_keys=False, width=110, allow_unicode=True)
+    return text
+
+
 class _Dumper(yaml.SafeDumper):
     """Writes expressions as blocks, as they stand in the shipped files."""
 
@@ -176,4 +181,3 @@ class _Dumper(yaml.SafeDumper):
 
 
 _Dumper.add_representer(str, _Dumper.represent_text)
-_LAYOUT: Final[dict[str, Any]] = {"sort_keys": False, "width": 110, "allow_unicode": True}

@@ -21,11 +21,12 @@ from exporter.metric import FamilyInfo
 from exporter.platform.api import database
 from exporter.polling.intervals import Account
 from exporter.polling.scheduler import HandOver, Schedule
+from exporter.polling.script_budgets import BUDGET_ROWS, BudgetMetrics
 from exporter.settings.faults import ConfigurationError
 from exporter.settings.model import Settings
 from exporter.targets.registry import Change, Registry
 from exporter.targets.sharding import Shard
-from exporter.targets.target import DATABASE_PREFIX, Target
+from exporter.targets.target import DATABASE_PREFIX, PollKey, Target, TargetKey
 from exporter.telemetry import AccountObserver, Telemetry
 from exporter.web.app import create_app
 from exporter.web.server import WebServer
@@ -34,6 +35,9 @@ from exporter.web.status_models import LedgerView
 
 STOP_SECONDS = 4.5
 CLEANING_SECONDS = 3600.0
+LAG_SECONDS = 1.0
+# A script's name may come with its first poll, and a new one with any.
+BUDGETS_SECONDS = 10.0
 
 
 class Daemon:
@@ -57,6 +61,8 @@ class Daemon:
         self._reloading = asyncio.Lock()
         self._config_faults: tuple[str, ...] = ()
         self._unsettled: set[tuple[str, str]] = set()
+        self._scripts_listed: set[str] = set()
+        self._budgets: BudgetMetrics
         self._grown: Callable[[], None] = lambda: None
         self._config_loaded = self._clocks.wall()
         self._store: Store
@@ -84,7 +90,8 @@ class Daemon:
             raise
         loop = asyncio.get_running_loop()
         rows = dict(self._ledger.remembered())
-        names = {key[1:]: row.name for key, row in rows.items() if row.name}
+        names = {key.target: row.name for key, row in rows.items() if row.name and key.collector != BUDGET_ROWS}
+        self._budgets = BudgetMetrics(self._telemetry, self._ledger, rows, alone=self._shard.total == 1)
         self._registry = Registry(self._shard, names)
         self._store = Store(
             self._clocks.wall,
@@ -95,9 +102,9 @@ class Daemon:
         self._press = self._build_press()
         self._registry.configure(wiring.selections(self.settings))
         # They belong to another shard now, which counts them from its own first sight.
-        self._ledger.forget([key for key in rows if self._registry.is_strange(*key[1:])])
+        self._ledger.forget([key for key in rows if self._registry.is_strange(key.target)])
         if self._shard.total > 1:
-            self._unsettled = {(account, kind) for _, account, kind, _ in rows if kind == "rate_limit"}
+            self._unsettled = {(key.target.account, key.target.kind) for key in rows if key.target.kind == "rate_limit"}
         accounts = self._build_accounts(self.settings, {})
         self._schedule = self._build_schedule(accounts, loop, None)
         self._declare(accounts)
@@ -108,6 +115,8 @@ class Daemon:
         await self._press.print()
         self._begin(self._press.run(), "press")
         self._begin(self._clean(), "cleaning")
+        self._begin(self._follow_budgets(), "budgets")
+        self._begin(self._measure_lag(), "loop lag")
         prefix = self.settings.web.route_prefix
         app = create_app(self._view(), self._press, self.reload, route_prefix=prefix)
         self.server.leave_room(_calls_at_once(accounts))
@@ -120,7 +129,6 @@ class Daemon:
         The process is this daemon's alone: its signals, and how its threads share the interpreter.
         """
         runtime.share()
-        runtime.raise_file_limit()
         self._grown = runtime.settle
         ended = asyncio.Event()
         loop = asyncio.get_running_loop()
@@ -163,7 +171,7 @@ class Daemon:
             self._log.error("background work broke", work=task.get_name(), error=repr(error), exc_info=error)
 
     def _remembered(self, collector: str, target: Target) -> float:
-        row = self._ledger.remembered().get((collector, target.account, target.kind, target.id))
+        row = self._ledger.remembered().get(target.polled_by(collector))
         return row.success if row is not None else 0.0
 
     def _lifetime(self, collector: str, target: Target) -> float:
@@ -210,7 +218,7 @@ class Daemon:
         # Of an account one shard speaks; the others have their own calls to tell of.
         ups = {
             account.name: partial(self._is_up, account.name, account.timeout)
-            if self._shard.owns(account.name, "account", account.name)
+            if self._shard.owns(TargetKey.of(account.name, "account", account.name))
             else None
             for account in self.settings.accounts
         }
@@ -247,18 +255,33 @@ class Daemon:
         if settled:
             # Whose a rate limit is shows when its shield zone is known; until then nobody polled it here.
             self._unsettled -= settled
-            rows = [key for key in dict(self._ledger.remembered()) if key[1:3] in settled]
-            self._ledger.forget([key for key in rows if not self._registry.holds(Target(*key[1:]))])
+            rows = [key for key in dict(self._ledger.remembered()) if (key.target.account, key.target.kind) in settled]
+            self._ledger.forget([key for key in rows if not self._registry.holds(key.target)])
+        self._scripts_listed |= {account for account, kind in change.settled if kind == "script"}
         self._show_budgets()
 
+    async def _follow_budgets(self) -> None:
+        while True:
+            await asyncio.sleep(BUDGETS_SECONDS)
+            self._show_budgets()
+
     def _show_budgets(self) -> None:
-        self._telemetry.script_budget.clear()
-        budgets = {account.name: account.scripts.monthly_budget_dollars for account in self.settings.accounts}
-        for target in self._registry.targets("script"):
-            own = budgets.get(target.account, {})
-            dollars = own.get(target.name, own.get(target.id))
-            if dollars is not None:
-                self._telemetry.script_budget.labels(target.account, target.id, target.name).set(dollars)
+        scripts = list(self._registry.targets("script"))
+        configured = {account.name: account.scripts.monthly_budget_dollars for account in self.settings.accounts}
+        # All scripts of an account are known by a complete listing, or where the configuration names each of them.
+        unnamed = {script.account for script in scripts if not script.name}
+        known = {
+            account.name
+            for account in self.settings.accounts
+            if account.name not in unnamed and (account.name in self._scripts_listed or not account.scripts.discover)
+        }
+        self._budgets.show(scripts, configured, known, self._clocks.utc())
+
+    async def _measure_lag(self) -> None:
+        while True:
+            began = self._clocks.monotonic()
+            await asyncio.sleep(LAG_SECONDS)
+            self._telemetry.loop_lag.observe(max(0.0, self._clocks.monotonic() - began - LAG_SECONDS))
 
     def _view(self) -> View:
         return View(
@@ -272,6 +295,7 @@ class Daemon:
             press_alive=self._press.is_alive,
             series=lambda: self._press.current.series,
             config=lambda: (self._config_loaded, self._config_faults),
+            unmatched_budgets=lambda: self._budgets.unmatched,
             clock=self._clocks.wall,
             monotonic=self._clocks.monotonic,
             version=__version__,
@@ -315,7 +339,7 @@ class Daemon:
                 settings = await asyncio.to_thread(self._load)
                 accounts = self._build_accounts(settings, self._schedule.accounts)
                 # Nothing is refused after this: a wrong file changes nothing, of the web's configuration neither.
-                self.server.reload()
+                await self.server.reload()
                 await self._take_over(settings, accounts)
             except ConfigurationError as error:
                 self._refuse(map(str, error.faults))
@@ -368,11 +392,10 @@ class Daemon:
     def forget_removed(self) -> None:
         """Forget counters of targets that nobody has polled for longer than their retention."""
         limit = self._clocks.wall() - self.settings.state.retention
-        old = [
-            key
-            for key, row in list(self._ledger.remembered().items())
-            if row.success < limit and not self._schedule.polls(key[0], Target(*key[1:]))
-        ]
+        polled = self._schedule.polled()
+        # A budget's name is kept for as long as its script is.
+        polled |= {PollKey(key.target, BUDGET_ROWS) for key in polled if key.collector == "scripts"}
+        old = [key for key, row in list(self._ledger.remembered().items()) if row.success < limit and key not in polled]
         self._ledger.forget(old)
 
 

@@ -46,7 +46,7 @@ class Telemetry:
 
     Attributes:
         ledger_saves: whether the last write of the counters' state went well.
-        set_aside_at: unix seconds of when a state file was last put aside in this run; None where that never happened.
+        set_aside_at: unix seconds of when state was last found to be lost in this run; None where that never happened.
     """
 
     def __init__(self, registry: CollectorRegistry, version: str) -> None:
@@ -182,7 +182,8 @@ class Telemetry:
         self.ledger_up.set(1)
         self.ledger_set_aside = Gauge(
             "edge_exporter_ledger_set_aside_timestamp_seconds",
-            "When a state file that could not be read was last renamed; 0 where that never happened in this run.",
+            "When a state file that could not be used was last renamed, or was found without its journal; 0 where that "
+            "never happened in this run.",
             unit="seconds",
             registry=registry,
         )
@@ -197,6 +198,19 @@ class Telemetry:
             "What the script may cost a month, from the configuration.",
             ("account", "script_id", "script"),
             unit="dollars",
+            registry=registry,
+        )
+        self.script_budget_unmatched = Gauge(
+            "edge_exporter_script_budget_unmatched",
+            "Whether a configured monthly budget belongs to no script that is polled, by the name or id it is set for.",
+            ("account", "script"),
+            registry=registry,
+        )
+        self.loop_lag = Histogram(
+            "edge_exporter_loop_lag_seconds",
+            "How late the event loop resumed a task that slept for a second.",
+            buckets=(0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
+            unit="seconds",
             registry=registry,
         )
         ProcessCollector(registry=registry)

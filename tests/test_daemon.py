@@ -284,7 +284,7 @@ async def test_a_reload_polls_again_at_once_what_it_cut_off(place: Place) -> Non
     faults.add({"kind": "stall", "point": "start", "path_regex": "/dnszone/.*"})
     async with place.daemon() as (daemon, client):
         lane = daemon._schedule._lanes["main"]
-        await until(lambda: any(collector == "dns_statistics" for collector, _ in lane.busy))
+        await until(lambda: any(key.collector == "dns_statistics" for key in lane.busy))
         faults.clear()
         assert await daemon.reload() == ()
         assert len(await scraped(daemon, client, "edge_dns_window_queries")) == 3
@@ -375,7 +375,10 @@ async def test_stopping_does_not_wait_for_polls_that_stall(place: Place) -> None
     await daemon.start()
     await until(
         lambda: any(
-            busy for lane in daemon._schedule._lanes.values() for busy in lane.busy if busy[0] == "dns_statistics"
+            busy
+            for lane in daemon._schedule._lanes.values()
+            for busy in lane.busy
+            if busy.collector == "dns_statistics"
         )
     )
     async with asyncio.timeout(END_SECONDS):

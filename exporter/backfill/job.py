@@ -298,7 +298,7 @@ class Backfill:
 
     @staticmethod
     def _fail(failures: list[Failure], target: Target, reason: str) -> None:
-        failures.append(Failure(target.account, target.key, target.name, reason))
+        failures.append(Failure(target.account, target.key.label, target.name, reason))
 
     def _day_of(self, account: str) -> int:
         return self._today.get(account, day_of(self._utc()))
@@ -308,7 +308,7 @@ class Backfill:
 
 
 def _mark(collector: TargetCollector[Any], target: Target) -> str:
-    return f"{collector.name}|{target.account}|{target.key}"
+    return f"{collector.name}|{target.account}|{target.key.label}"
 
 
 def _is_live_before(beginning: Beginning, span: Span) -> bool:

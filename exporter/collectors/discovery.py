@@ -23,7 +23,7 @@ from exporter.platform.errors import (
 )
 from exporter.platform.operation import Operation
 from exporter.platform.wire import Unusable
-from exporter.targets.target import Inventory, Resource, Roll, Target
+from exporter.targets.target import Inventory, Resource, Roll, Target, TargetKey
 
 T = TypeVar("T")
 
@@ -129,7 +129,7 @@ def _shield_roll(listing: shield.ZoneListing, names: dict[str, str]) -> Roll:
 
 def _owned(context: Context, account: str, zones: Roll) -> Roll:
     """The zones of this shard, for rate limits stay with their zone."""
-    own = (zone for zone in zones.resources if context.owns(account, "shield_zone", zone.id))
+    own = (zone for zone in zones.resources if context.owns(TargetKey.of(account, "shield_zone", zone.id)))
     return Roll(tuple(own), zones.complete)
 
 
@@ -154,11 +154,11 @@ def _limit_roll(limits: Iterable[RateLimitMetrics], zone_id: str) -> Roll:
     complete = True
     for limit in limits:
         if isinstance(limit, Unusable):
-            ids.append(limit.integer("ratelimitId"))
+            ids.append(limit.identity("ratelimitId"))
             complete = complete and ids[-1] is not None
         else:
             ids.append(limit.ratelimit_id)
-    return Roll(tuple(Resource(str(one), parent=zone_id) for one in ids if one is not None), complete)
+    return Roll(tuple(Resource(str(one), parent=zone_id) for one in ids if one), complete)
 
 
 async def _rate_limits(context: Context, zones: Roll, faults: list[PlatformError]) -> Roll | None:

@@ -14,7 +14,6 @@ from exporter.counters.series import advance_family, served_in_any_shape
 from exporter.counters.state_file import (
     BUSY_SECONDS,
     Families,
-    RowKey,
     StateFile,
     StateLock,
     StateLockedError,
@@ -30,8 +29,9 @@ from exporter.log import logger
 from exporter.metric import Count, Family, Sample
 from exporter.platform.http.platform_time import PlatformTime
 from exporter.runtime import Courtesy
+from exporter.targets.target import PollKey
 
-__all__ = ["Entry", "Ledger", "LedgerObserver", "RowKey", "StateLockedError"]
+__all__ = ["Entry", "Ledger", "LedgerObserver", "StateLockedError"]
 
 LINGER_SECONDS = 0.2
 RETRY_SECONDS = 5.0
@@ -53,7 +53,7 @@ class LedgerObserver(Protocol):
         """A commit failed; what it held is tried again."""
 
     def set_aside(self, at: float) -> None:
-        """A state file that cannot be read was put aside at `at` (unix seconds)."""
+        """State was lost: at `at` (unix seconds) a file was put aside, or had no journal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +61,14 @@ class Entry:
     """A successful poll, on its way through the ledger.
 
     Attributes:
-        key: collector, account, kind and id of the target.
+        key: the target, as its collector sees it.
         name: the target's name.
         success: when the poll ended, as unix seconds of our own clock.
         counts: what the poll tells of each counter family.
         now: the platform's clock.
     """
 
-    key: RowKey
+    key: PollKey
     name: str
     success: float
     counts: tuple[Count, ...]
@@ -113,10 +113,10 @@ class Ledger:
         self._give_way = Courtesy()
         self._guard = threading.Condition()
         self._waiting: list[tuple[Entry, Publish]] = []
-        self._doomed: set[RowKey] = set()
+        self._doomed: set[PollKey] = set()
         # What is on disk, and what is counted but not yet there. A row is held packed: thousands of zones are many.
-        self._rows: dict[RowKey, Stored] = {}
-        self._unsaved: dict[RowKey, Stored | None] = {}
+        self._rows: dict[PollKey, Stored] = {}
+        self._unsaved: dict[PollKey, Stored | None] = {}
         self._platform_times: dict[str, PlatformTime] = {}
         self._stopping = False
         self._failing = False
@@ -158,7 +158,7 @@ class Ledger:
         if self._lock is not None and not self.is_alive():
             self._lock.release()
 
-    def remembered(self) -> Mapping[RowKey, Stored]:
+    def remembered(self) -> Mapping[PollKey, Stored]:
         """Name and last success of each target; before the first poll, as an earlier run left them.
 
         It changes with each commit, so that only a copy can be iterated over while polls are recorded.
@@ -182,7 +182,7 @@ class Ledger:
             if len(self._waiting) in {1, HIGHEST_BATCH}:
                 self._guard.notify_all()
 
-    def forget(self, keys: Iterable[RowKey]) -> None:
+    def forget(self, keys: Iterable[PollKey]) -> None:
         """Delete rows: their targets belong to another shard now, or their retention is over.
 
         A target that is polled at the same time has come back, and its row stays.
@@ -209,7 +209,7 @@ class Ledger:
         if self._file is not None and self._file.close() and self._lock is not None:
             self._lock.note_journal(has_journal=False)
 
-    def _turn(self, waiting: list[tuple[Entry, Publish]], doomed: set[RowKey], *, last: bool) -> None:
+    def _turn(self, waiting: list[tuple[Entry, Publish]], doomed: set[PollKey], *, last: bool) -> None:
         # Polls are published in their time; a write that fails is not tried again for each of them.
         is_time = last or not self._failing or self._monotonic() >= self._next_try
         usable = is_time and self._is_usable()
@@ -300,17 +300,17 @@ class Ledger:
             self._observer.set_aside(self._clock())
             self._say(self._log.error, "state file has lost its journal, counters go on from before it")
 
-    def _rows_of(self, file: StateFile) -> dict[RowKey, Stored]:
+    def _rows_of(self, file: StateFile) -> dict[PollKey, Stored]:
         """The rows of all targets; what was believed of the platforms' time goes where it belongs."""
         rows = dict(file.rows())
-        for key in [key for key in rows if key[0] == PLATFORM_TIME]:
-            self.platform_time(key[1]).restore(rows.pop(key).success)
+        for key in [key for key in rows if key.collector == PLATFORM_TIME]:
+            self.platform_time(key.target.account).restore(rows.pop(key).success)
         return rows
 
-    def _believed_times(self) -> dict[RowKey, Stored | None]:
+    def _believed_times(self) -> dict[PollKey, Stored | None]:
         times = {account: time.believed for account, time in dict(self._platform_times).items()}
         return {
-            (PLATFORM_TIME, account, "account", ""): Stored("", believed, b"")
+            PollKey.of(PLATFORM_TIME, account, "account", ""): Stored("", believed, b"")
             for account, believed in times.items()
             if believed is not None
         }
@@ -327,15 +327,15 @@ class Ledger:
         with suppress(OSError, ValueError):
             write(event, path=str(self._path), **facts)
 
-    def _committed(self, key: RowKey) -> Families:
+    def _committed(self, key: PollKey) -> Families:
         stored = self._rows.get(key)
         return {} if stored is None else self._unpacked(key, stored)
 
-    def _unpacked(self, key: RowKey, stored: Stored) -> Families:
+    def _unpacked(self, key: PollKey, stored: Stored) -> Families:
         try:
             return unpack(stored.data)
         except ValueError as error:
-            self._say(self._log.error, "counters of a target start anew", target=f"{key[2]}/{key[3]}", error=str(error))
+            self._say(self._log.error, "counters of a target start anew", target=key.target.label, error=str(error))
             return {}
 
     def _count(self, entry: Entry) -> Families:

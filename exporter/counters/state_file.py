@@ -15,6 +15,7 @@ import msgpack
 
 from exporter.counters.series import Series, from_plain, to_plain
 from exporter.metric import LabelValues
+from exporter.targets.target import PollKey
 
 SCHEMA_VERSION = 1
 # "edge" in ASCII: whose database it is, as SQLite's header tells.
@@ -24,9 +25,12 @@ LARGEST_JOURNAL = 16 * 1024 * 1024
 # What SQLite keeps beside the file: the journal, and its index.
 _JOURNAL = ("-wal", "-shm")
 
-# collector, account, kind, id
-RowKey = tuple[str, str, str, str]
 Column = str | float | bytes
+
+
+def columns(key: PollKey) -> tuple[str, str, str, str]:
+    """The columns that identify a row: collector, account, kind and id."""
+    return key.collector, key.target.account, key.target.kind, key.target.id
 
 
 class StateLockedError(Exception):
@@ -153,7 +157,7 @@ class StateFile:
                 with suppress(OSError):
                     self._identities[piece] = _identity(piece.stat())
 
-    def rows(self) -> Iterator[tuple[RowKey, Stored]]:
+    def rows(self) -> Iterator[tuple[PollKey, Stored]]:
         """Every row.
 
         Raises:
@@ -166,9 +170,9 @@ class StateFile:
                 raise ValueError("a row is damaged")
             collector, account, kind, target_id, name, success, data = values
             # Thousands of rows share these three.
-            yield (intern(collector), intern(account), intern(kind), target_id), Stored(name, success, data)
+            yield PollKey.of(intern(collector), intern(account), intern(kind), target_id), Stored(name, success, data)
 
-    def commit(self, rows: Mapping[RowKey, Stored | None]) -> None:
+    def commit(self, rows: Mapping[PollKey, Stored | None]) -> None:
         """Write rows, and delete those that are None, all or nothing.
 
         Raises:
@@ -177,7 +181,7 @@ class StateFile:
         written: list[list[Column]] = []
         deleted: list[list[Column]] = []
         for key, row in rows.items():
-            texts = map(_text, key)
+            texts = map(_text, columns(key))
             if row is None:
                 deleted.append([*texts])
             else:

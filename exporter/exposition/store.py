@@ -4,11 +4,10 @@ import math
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from exporter.collectors.collector import Outcome
 from exporter.metric import Family, FamilyInfo, Kind, Sample, label_value
-from exporter.targets.target import Target
+from exporter.targets.target import PollKey, Target
 
 _HEALTH_LABELS = ("account", "collector", "target", "name")
 
@@ -27,31 +26,6 @@ LAST_SUCCESS = FamilyInfo(
     _HEALTH_LABELS,
 )
 HEALTH = (TARGET_UP, LAST_SUCCESS)
-
-
-class Key(NamedTuple):
-    """A target as one collector sees it; orders series steadily: by account, kind, number or text of the id."""
-
-    account: str
-    kind: str
-    order: tuple[int, str]
-    collector: str
-
-    @classmethod
-    def of(cls, collector: str, target: Target) -> "Key":
-        """The key of a target."""
-        number = int(target.id) if target.id.isascii() and target.id.isdigit() else -1
-        return cls(target.account, target.kind, (number, target.id), collector)
-
-    @property
-    def target_id(self) -> str:
-        """The target's id."""
-        return self.order[1]
-
-    @property
-    def target_key(self) -> str:
-        """The target as metrics and logs name it."""
-        return f"{self.kind}/{self.target_id}"
 
 
 @dataclass(slots=True)
@@ -86,10 +60,10 @@ class Status:
     is_final: bool = False
     served: bool = False
     chart: "array[float]" = field(default_factory=lambda: array("d"))
-    key: Key = field(init=False)
+    key: PollKey = field(init=False)
 
     def __post_init__(self) -> None:
-        self.key = Key.of(self.collector, self.target)
+        self.key = self.target.polled_by(self.collector)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,12 +105,12 @@ class Store:
         self._lifetime = lifetime
         self._clock = clock
         self._monotonic = monotonic
-        self._statuses: dict[Key, Status] = {}
-        self._ordered: list[tuple[Key, Status]] | None = None
+        self._statuses: dict[PollKey, Status] = {}
+        self._ordered: list[tuple[PollKey, Status]] | None = None
         self._collectors: set[str] = set()
         # Nothing expires before this moment, so that nothing needs to be looked at until then.
         self._earliest = math.inf
-        self._changes: dict[Key, Update] = {}
+        self._changes: dict[PollKey, Update] = {}
 
     def succeed(
         self,
@@ -193,7 +167,7 @@ class Store:
         Returns:
             Whether the target begins to fail with this.
         """
-        known = Key.of(collector, outcome.target) in self._statuses
+        known = outcome.target.polled_by(collector) in self._statuses
         status = self._status(collector, outcome.target)
         begins = status.up or not known or not status.reason
         status.up, status.reason, status.message = False, reason, message
@@ -211,12 +185,12 @@ class Store:
 
     def was_up(self, collector: str, target: Target) -> bool | None:
         """Whether the last poll went well; None where there was none."""
-        status = self._statuses.get(Key.of(collector, target))
+        status = self._statuses.get(target.polled_by(collector))
         return None if status is None or not status.polled else status.up
 
     def clear(self, collector: str, target: Target) -> None:
         """Take a target's platform series away, because the platform says that it is gone."""
-        status = self._statuses.get(Key.of(collector, target))
+        status = self._statuses.get(target.polled_by(collector))
         if status is not None:
             status.served = False
             self._change(status, Update(()))
@@ -224,7 +198,7 @@ class Store:
     def remove(self, target: Target, collector: str | None = None) -> None:
         """Take everything of a target away, of one collector or of all."""
         for name in (collector,) if collector is not None else sorted(self._collectors):
-            status = self._statuses.pop(Key.of(name, target), None)
+            status = self._statuses.pop(target.polled_by(name), None)
             if status is not None:
                 self._ordered = None
                 self._changes[status.key] = GONE
@@ -249,7 +223,7 @@ class Store:
             self._change(status, Update(()))
         return late
 
-    def changes(self) -> Mapping[Key, Update]:
+    def changes(self) -> Mapping[PollKey, Update]:
         """What changed since this was last asked; an update without families is a target that is gone."""
         changes, self._changes = self._changes, {}
         return changes
@@ -258,14 +232,14 @@ class Store:
         """Whether anything changed since `changes` was last asked."""
         return bool(self._changes)
 
-    def statuses(self) -> Iterator[tuple[Key, Status]]:
+    def statuses(self) -> Iterator[tuple[PollKey, Status]]:
         """Every target as every collector sees it, in a steady order."""
         if self._ordered is None:
             self._ordered = sorted(self._statuses.items(), key=lambda item: item[0])
         return iter(self._ordered)
 
     def _status(self, collector: str, target: Target) -> Status:
-        status = self._statuses.get(Key.of(collector, target))
+        status = self._statuses.get(target.polled_by(collector))
         if status is None:
             status = Status(target, collector, success=self._remembered(collector, target))
             self._statuses[status.key] = status
@@ -278,7 +252,7 @@ class Store:
         key = status.key
         labels = tuple(
             label_value(text)
-            for text in (status.target.account, status.collector, status.target.key, status.target.name)
+            for text in (status.target.account, status.collector, status.target.key.label, status.target.name)
         )
         families = update.families
         before = self._changes.get(key)

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from exporter.polling.intervals import Intervals
-from exporter.targets.target import Target, account_of
+from exporter.targets.target import PollKey, Target, account_of
 
 # The first repeat comes after so many seconds, each further one after twice the time of the one before.
 FIRST_WAIT = 60.0
@@ -23,7 +23,7 @@ class Backoff:
     def __init__(self, intervals: Intervals) -> None:
         self._intervals = intervals
         # How often in a row the polls of a target by a collector have failed.
-        self._failures: dict[tuple[str, Target], int] = {}
+        self._failures: dict[PollKey, int] = {}
         # Account → the moment until which repeats have taken up its spare capacity.
         self._booked: dict[str, float] = {}
 
@@ -39,9 +39,9 @@ class Backoff:
         Returns:
             The moment of the repeat, or `due` where that is earlier.
         """
-        mark, account = (collector, target), account_of(target)
-        failures = self._failures.get(mark, 0)
-        self._failures[mark] = failures + 1
+        key, account = target.polled_by(collector), account_of(target)
+        failures = self._failures.get(key, 0)
+        self._failures[key] = failures + 1
         free = max(now, self._booked.get(account, now))
         repeat = free + FIRST_WAIT * 2.0 ** min(failures, MOST_DOUBLINGS)
         if repeat >= due:
@@ -51,7 +51,7 @@ class Backoff:
 
     def succeeded(self, collector: str, target: Target) -> None:
         """End a target's row of failures."""
-        self._failures.pop((collector, target), None)
+        self._failures.pop(target.polled_by(collector), None)
 
     def forget_others(self, collector: str, targets: Collection[Target]) -> None:
         """Forget the failures of targets that a collector no longer polls.
@@ -60,6 +60,7 @@ class Backoff:
             collector: the collector.
             targets: those that it polls.
         """
-        gone = [mark for mark in self._failures if mark[0] == collector and mark[1] not in targets]
-        for mark in gone:
-            del self._failures[mark]
+        known = {target.key for target in targets}
+        gone = [key for key in self._failures if key.collector == collector and key.target not in known]
+        for key in gone:
+            del self._failures[key]

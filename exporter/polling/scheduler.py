@@ -27,7 +27,7 @@ from exporter.polling.results import Settlement
 from exporter.polling.timetable import Due, next_slot, phase
 from exporter.polling.worker_pool import Lane, Run
 from exporter.targets.registry import Change, Registry
-from exporter.targets.target import DATABASE_PREFIX, Inventory, Target, account_of
+from exporter.targets.target import DATABASE_PREFIX, Inventory, PollKey, Target, account_of
 from exporter.telemetry import Telemetry
 
 TICKS_AN_INTERVAL = 60
@@ -64,7 +64,7 @@ class HandOver:
     discovered: frozenset[str]
     durations: Mapping[str, float]
     due: Mapping[str, tuple[float, Mapping[Target, tuple[float, int]]]]
-    deferred: frozenset[tuple[str, Target]]
+    deferred: frozenset[PollKey]
 
 
 class Schedule:
@@ -115,9 +115,9 @@ class Schedule:
             if left is None
             else left.settlement
         )
-        self._unfinished: set[tuple[str, Target]] = set()
+        self._unfinished: set[PollKey] = set()
         # What the platform asked to be left alone, until its next poll.
-        self._deferred: set[tuple[str, Target]] = set()
+        self._deferred: set[PollKey] = set()
         # Collector and account → the longest stretch of the interval since it last was far shorter.
         self._stretched: dict[tuple[str, str], float] = {}
         self._firsts = Firsts(self._discovered_accounts, () if left is None else left.discovered)
@@ -147,7 +147,7 @@ class Schedule:
                 {
                     target: when
                     for target, when in due.known.items()
-                    if account_of(target) not in refused and (name, target) not in self._unfinished
+                    if account_of(target) not in refused and target.polled_by(name) not in self._unfinished
                 },
             )
             for name, due in self._due.items()
@@ -241,7 +241,7 @@ class Schedule:
         for target, (at, _) in list(due.known.items()):
             interval = self.intervals.effective(plan, target)
             is_late = at - now > LATEST_SLOT * interval
-            if is_late and account_of(target) == account and (name, target) not in self._deferred:
+            if is_late and account_of(target) == account and target.polled_by(name) not in self._deferred:
                 due.put(target, self._next_slot(plan, target, interval, now), next(self._sequence))
 
     def _greet_renewed(self, now: float) -> None:
@@ -280,7 +280,7 @@ class Schedule:
 
     def _enqueue(self, plan: Plan, due: Due, target: Target, at: float, now: float) -> None:
         interval = self.intervals.effective(plan, target)
-        self._deferred.discard((plan.collector.name, target))
+        self._deferred.discard(target.polled_by(plan.collector.name))
         following = self._next_slot(plan, target, interval, now)
         due.put(target, following, next(self._sequence))
         missed = int((now - at) // interval)
@@ -317,7 +317,7 @@ class Schedule:
             self._settle(run, polled, self._clocks.monotonic() - began)
         except Exception as error:  # noqa: BLE001 - the one boundary: a fault of ours in one poll ends with that poll
             name, target = run.collector.name, run.target
-            self._log.error("poll broke", collector=name, target=target.key, error=repr(error), exc_info=True)
+            self._log.error("poll broke", collector=name, target=target.key.label, error=repr(error), exc_info=True)
             fault = PlatformError(f"internal error: {type(error).__name__}")
             self._settle(run, Polled((Outcome(target, error=fault),)), self._clocks.monotonic() - began)
 
@@ -355,7 +355,7 @@ class Schedule:
         for outcome in polled.outcomes:
             is_own = outcome.target == run.target
             # Targets may have been removed while they were polled, and listings tell of some that are not ours.
-            if not (self._registry.holds(run.target) if is_own else self._registry.admits(outcome.target)):
+            if not (self._registry.holds(run.target.key) if is_own else self._registry.admits(outcome.target)):
                 continue
             self._registry.show(outcome.target)
             self._settle_one(plan, outcome, now, seconds)
@@ -365,7 +365,7 @@ class Schedule:
         self._firsts.told(account, found)
         change = self._registry.apply(account, found)
         for target in change.removed:
-            self._log.info("target removed", account=target.account, target=target.key, name=target.name)
+            self._log.info("target removed", account=target.account, target=target.key.label, name=target.name)
         if change.removed:
             self._settlement.forget_removed()
         self._changed(change)
@@ -398,13 +398,13 @@ class Schedule:
         if at != slot:
             due.put(target, at, next(self._sequence))
         if asked:
-            self._deferred.add((name, target))
+            self._deferred.add(target.polled_by(name))
 
     def lifetime(self, collector: str, target: Target) -> float:
         """Seconds for which a poll of a target is believed at the moment; 0 where the collector is not run."""
         plan = self.plans.get(collector)
         return 0.0 if plan is None else self.intervals.lifetime(plan, target)
 
-    def polls(self, collector: str, target: Target) -> bool:
-        """Whether a collector polls a target."""
-        return collector in self._due and target in self._due[collector].known
+    def polled(self) -> set[PollKey]:
+        """Every target as each of its collectors sees it."""
+        return {target.polled_by(name) for name, due in self._due.items() for target in due.known}

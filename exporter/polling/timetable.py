@@ -63,7 +63,7 @@ class Due:
 
 def phase(collector: str, target: Target, interval: float) -> float:
     """Where in the interval a target's polls lie: spread evenly by a hash, and the same in every run."""
-    digest = blake2b(f"{collector}|{target.account}|{target.key}".encode(), digest_size=8).digest()
+    digest = blake2b(f"{collector}|{target.account}|{target.key.label}".encode(), digest_size=8).digest()
     return int.from_bytes(digest) / 2**64 * interval
 
 

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from exporter.collectors.collector import Collector
-from exporter.targets.target import Target
+from exporter.targets.target import PollKey, Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,11 @@ class Run:
     collector: Collector
     target: Target
     until: float
+
+    @property
+    def key(self) -> PollKey:
+        """The target as the collector sees it."""
+        return self.target.polled_by(self.collector.name)
 
     def __lt__(self, other: "Run") -> bool:
         """Whether this poll is to begin before another one: its target's next poll is due earlier."""
@@ -35,13 +40,13 @@ class Lane:
 
     Attributes:
         starts: shared by the lanes of a process, whose workers begin one after another.
-        busy: what is queued or being polled: (collector, target), which is never there twice.
+        busy: what is queued or being polled, which is never there twice.
     """
 
     workers: int
     run: Callable[[Run], Awaitable[None]]
     starts: asyncio.Lock = field(default_factory=asyncio.Lock)
-    busy: set[tuple[str, Target]] = field(default_factory=set)
+    busy: set[PollKey] = field(default_factory=set)
     _queue: list[Run] = field(default_factory=list)
     _filled: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(0))
     _tasks: list[asyncio.Task[None]] = field(default_factory=list)
@@ -51,7 +56,7 @@ class Lane:
         """Set the workers to work."""
         self._tasks = [asyncio.create_task(self._work(), name="poll") for _ in range(self.workers)]
 
-    async def stop(self) -> set[tuple[str, Target]]:
+    async def stop(self) -> set[PollKey]:
         """Stop the workers, whatever they are at; returns what was queued or being polled."""
         unfinished = set(self.busy)
         for task in self._tasks:
@@ -71,7 +76,7 @@ class Lane:
 
     def offer(self, run: Run) -> bool:
         """Queue a poll, unless one of the same target by the same collector has not ended; returns whether it is."""
-        mark = (run.collector.name, run.target)
+        mark = run.key
         if mark in self.busy:
             return False
         self.busy.add(mark)
@@ -89,6 +94,6 @@ class Lane:
             try:
                 await self.run(run)
             finally:
-                self.busy.discard((run.collector.name, run.target))
+                self.busy.discard(run.key)
                 if not self.busy:
                     self._idle.set()

@@ -105,7 +105,7 @@ class ScriptsSettings(Section):
     ] = "get"
     monthly_budget_dollars: Annotated[
         Mapping[Text, Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]],
-        Field(description="A script's name and what it may cost in a month; a metric of its own."),
+        Field(description="A script's name or id and what it may cost in a month. A renamed script keeps its budget."),
     ] = Field(default_factory=dict)
 
 

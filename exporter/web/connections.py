@@ -4,7 +4,7 @@ import asyncio
 import errno
 import socket
 import ssl
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 
@@ -86,7 +86,7 @@ class Acceptor:
         bound: the socket; it is closed by its owner.
         make_protocol: makes the protocol of a connection.
         connections: what is open.
-        context: makes connections TLS connections.
+        tls: gives the context of the next connection; None for connections without TLS.
     """
 
     def __init__(
@@ -94,12 +94,12 @@ class Acceptor:
         bound: socket.socket,
         make_protocol: Callable[[], asyncio.Protocol],
         connections: Connections,
-        context: ssl.SSLContext | None = None,
+        tls: Callable[[], Awaitable[ssl.SSLContext]] | None = None,
     ) -> None:
         self._socket = bound
         self._make_protocol = make_protocol
         self._connections = connections
-        self._context = context
+        self._tls = tls
         self._loop = asyncio.get_running_loop()
         self._handshakes: set[asyncio.Task[None]] = set()
         self._resumption: asyncio.TimerHandle | None = None
@@ -169,14 +169,18 @@ class Acceptor:
         self._pause(RETRY_SECONDS)
 
     async def _connect(self, protocol: asyncio.Protocol, accepted: socket.socket) -> None:
-        is_tls = self._context is not None
+        try:
+            context = await self._tls() if self._tls is not None else None
+        except asyncio.CancelledError:
+            accepted.close()
+            raise
         try:
             await self._loop.connect_accepted_socket(
                 lambda: protocol,
                 accepted,
-                ssl=self._context,
-                ssl_handshake_timeout=HANDSHAKE_SECONDS if is_tls else None,
-                ssl_shutdown_timeout=TLS_CLOSING_SECONDS if is_tls else None,
+                ssl=context,
+                ssl_handshake_timeout=HANDSHAKE_SECONDS if context is not None else None,
+                ssl_shutdown_timeout=TLS_CLOSING_SECONDS if context is not None else None,
             )
         except OSError:
             # The client hung up, took too long or does not speak TLS: nothing of ours is wrong.

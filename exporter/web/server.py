@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import socket
-import ssl
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,8 +11,8 @@ from starlette.types import ASGIApp
 
 from exporter import runtime
 from exporter.log import logger
-from exporter.web.auth.access import AccessControl, WebConfig, load_web_config
-from exporter.web.auth.tls import ServerTls, TlsFileError
+from exporter.web.auth.access import AccessControl, WebConfig, load_web_config, slow_check
+from exporter.web.auth.tls import ServerTls, TlsFileError, prefers_curve_unset
 from exporter.web.connections import Acceptor, Connections
 from exporter.web.request_timeout import LARGEST_HEAD, ImpatientProtocol
 
@@ -28,9 +27,10 @@ STEP = 0.005
 class _Server(uvicorn.Server):
     """Accepts connections within a limit, and leaves the process's signals to the daemon."""
 
-    def __init__(self, config: uvicorn.Config, connections: Connections) -> None:
+    def __init__(self, config: uvicorn.Config, connections: Connections, tls: ServerTls | None) -> None:
         super().__init__(config)
         self._connections = connections
+        self._tls = tls
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -42,9 +42,8 @@ class _Server(uvicorn.Server):
         def make_protocol() -> ImpatientProtocol:
             return ImpatientProtocol(self.config, self.server_state, {}, self._connections)
 
-        acceptors = [
-            Acceptor(bound, make_protocol, self._connections, self.config.ssl or None) for bound in sockets or ()
-        ]
+        tls = None if self._tls is None else self._tls.latest
+        acceptors = [Acceptor(bound, make_protocol, self._connections, tls) for bound in sockets or ()]
         for acceptor in acceptors:
             acceptor.start()
         # What uvicorn's `shutdown` closes and waits for.
@@ -143,9 +142,9 @@ class WebServer:
             lifespan="off",
             timeout_keep_alive=KEEPALIVE_SECONDS,
             timeout_graceful_shutdown=1,
-            ssl_context_factory=self._context if self._tls is not None else None,
         )
-        self._server = _Server(config, self._connections)
+        _report(self._config)
+        self._server = _Server(config, self._connections, self._tls)
         sockets = [self._socket] if self._socket is not None else None
         self._task = asyncio.create_task(self._server.serve(sockets=sockets), name="web")
         while not self._server.started:
@@ -154,12 +153,7 @@ class WebServer:
                 raise RuntimeError("the web server ended before it had started")
             await asyncio.sleep(STEP)
 
-    def _context(self, _config: uvicorn.Config, _default: object) -> ssl.SSLContext:
-        if self._tls is None:
-            raise RuntimeError("there is no TLS to serve")
-        return self._tls.context
-
-    def reload(self) -> None:
+    async def reload(self) -> None:
         """Take over the web configuration file as it stands now; the files that it names are followed anyway.
 
         Raises:
@@ -167,22 +161,35 @@ class WebServer:
         """
         if self._config_file is None or self._access is None:
             return
-        config = load_web_config(self._config_file)
+        # On a thread, since a file may be on a disk that hangs.
+        config = await asyncio.to_thread(load_web_config, self._config_file)
         settings = config.tls()
         if (settings is None) != (self._tls is None):
             logger().warning("TLS is switched on or off by a restart only")
         elif settings is not None and self._tls is not None:
-            self._tls.replace(settings)
+            await asyncio.to_thread(self._tls.replace, settings)
         self._access.replace(config)
         self._config = config
+        _report(config)
 
     async def stop(self) -> None:
         """Stop serving; answers under way have a second to end."""
         if self._server is not None and self._task is not None:
             self._server.should_exit = True
             await self._task
+            if self._tls is not None:
+                self._tls.close()
         elif self._socket is not None:
             self._socket.close()
+
+
+def _report(config: WebConfig) -> None:
+    """Log what of a web configuration is taken, but not as one may expect."""
+    tls, slow = config.tls(), slow_check(config.basic_auth_users)
+    if tls is not None and prefers_curve_unset(tls):
+        logger().warning("this Python cannot exclude other curves, X25519 is preferred", key="curve_preferences")
+    if slow is not None:
+        logger().warning("a password is slow to check, the first request with it waits", cost=slow[0], seconds=slow[1])
 
 
 def _tls_file_unusable(error: TlsFileError) -> None:

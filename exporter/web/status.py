@@ -118,7 +118,7 @@ class Census:
                 collector=collector,
                 reason=reason,
                 targets=times,
-                target=label_value(key.target_key),
+                target=label_value(key.target.label),
                 name=label_value(status.target.name),
                 message=label_value(status.message),
                 last_poll=status.polled,
@@ -137,6 +137,7 @@ class View:
         ledger_alive: whether polls are still counted and published.
         press_alive: whether what is published still reaches those who scrape.
         config: when the configuration in force was loaded, and why a later one was refused.
+        unmatched_budgets: account and configured name of the monthly budgets that belong to no script.
         ledger: how the durable counters fare; None where nobody tells.
     """
 
@@ -149,6 +150,7 @@ class View:
     press_alive: Callable[[], bool]
     series: Callable[[], int]
     config: Callable[[], tuple[float, tuple[str, ...]]]
+    unmatched_budgets: Callable[[], tuple[tuple[str, str], ...]]
     clock: Callable[[], float]
     monotonic: Callable[[], float]
     version: str
@@ -201,7 +203,7 @@ class View:
 
     def is_target(self, key: str) -> bool:
         """Whether something of this key is polled."""
-        return bool(self.registry.find(key)) or any(known.target_key == key for known, _ in self.store.statuses())
+        return bool(self.registry.find(key)) or any(known.target.label == key for known, _ in self.store.statuses())
 
     async def status(self) -> StatusView:
         """The exporter as a whole."""
@@ -250,6 +252,7 @@ class View:
             series=self.series(),
             config_loaded=loaded,
             config_faults=faults,
+            unmatched_budgets=self.unmatched_budgets(),
             ledger=self.ledger(),
             targets=_counts(census),
             accounts=tuple(self._accounts(schedule, census, failures)),
@@ -270,6 +273,7 @@ class View:
                 reason="" if is_up else next((found.reason for found in failures if found.account == name), ""),
                 budget=budget.effective_rate,
                 demand=schedule.intervals.demand(name),
+                limits=account.pace.limits(),
                 paused=budget.pause_left(),
                 max_in_flight=budget.max_in_flight,
                 targets=census.count(account=name),
@@ -300,7 +304,7 @@ def _target(pair: Pair, now: float) -> TargetView:
     return TargetView(
         account=label_value(account_of(status.target)),
         collector=key.collector,
-        target=label_value(key.target_key),
+        target=label_value(key.target.label),
         name=label_value(status.target.name),
         state=state,
         reason=status.reason,

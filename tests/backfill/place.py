@@ -157,7 +157,7 @@ class Place:
             for collector in (dns_statistics.COLLECTOR, shield_rate_limits.COLLECTOR):
                 for target in registry.targets(collector.polls):
                     polled = await collector.poll(context, target)
-                    key = (collector.name, target.account, target.kind, target.id)
+                    key = target.polled_by(collector.name)
                     entry = Entry(key, target.name, now.timestamp(), polled.outcomes[0].counts, polled.date or now)
                     _add(raw, await _recorded(ledger, entry), now.timestamp())
 

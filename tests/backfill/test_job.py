@@ -90,6 +90,16 @@ def test_a_month_is_written_and_the_next_step_is_named(config: Path) -> None:
     assert not output.with_name("history.om.part").exists()
 
 
+def test_a_longer_step_makes_a_smaller_file(config: Path) -> None:
+    output = config.parent / "history.om"
+    sizes = []
+    for step in ("15m", "1h", "3h"):
+        assert backfill(config, "--step", step, "--to", day(-1)).exit_code == 0
+        sizes.append(output.stat().st_size)
+        output.unlink()
+    assert sizes[0] > 3 * sizes[1] > 6 * sizes[2]
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -103,6 +113,7 @@ def test_a_month_is_written_and_the_next_step_is_named(config: Path) -> None:
         (["--label", "zone_id=1"], "is a label that the series have already"),
         (["--label", "job=a", "--label", "job=b"], "stands twice"),
         (["--account", "other"], "there is no account 'other'"),
+        (["--step", "5m"], "'5m' is not one of '15m', '1h', '3h'"),
     ],
 )
 def test_what_makes_no_sense_is_refused_and_nothing_is_written(config: Path, arguments: list[str], says: str) -> None:

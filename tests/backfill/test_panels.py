@@ -49,23 +49,29 @@ def _seconds(step: str) -> float:
     return int(step[:-1]) * {"m": 60.0, "h": 3600.0, "d": DAY}[step[-1]]
 
 
-@pytest.fixture(scope="module", params=[Release.INSTALLED, Release.NEWEST], ids=["Prometheus 2", "Prometheus 3"])
+# A release of Prometheus, and the step of the history.
+FINE = [(Release.INSTALLED, "15m"), (Release.NEWEST, "15m")]
+COARSE = [(Release.INSTALLED, "3h"), (Release.NEWEST, "3h")]
+
+
+@pytest.fixture(scope="module", params=FINE + COARSE, ids=str)
 def past(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Past]:
     """A month, on a Prometheus of either kind."""
+    release, step = request.param
     home = tmp_path_factory.mktemp("past")
 
     async def write() -> tuple[Path, float, list[int]]:
         async with place(home, start=time.time()) as where:
             today = datetime.fromtimestamp(where.world.clock.now(), UTC).date()
             days = [today - timedelta(days=number) for number in range(DAYS, 0, -1)]
-            await where.backfill(days[0], days[-1], labels={"job": "edge"}, state=False, step="15m")
+            await where.backfill(days[0], days[-1], labels={"job": "edge"}, state=False, step=step)
             dns = where.world.dns
             midnight = datetime(today.year, today.month, today.day, tzinfo=UTC).timestamp()
             return where.output, midnight, [sum(dns.true_queries(zone, day) for zone in dns.zones) for day in days]
 
     output, midnight, totals = asyncio.run(write())
-    create_blocks(output, home / "data", request.param)
-    with prometheus_running(home, release=request.param) as server:
+    create_blocks(output, home / "data", release)
+    with prometheus_running(home, release=release) as server:
         yield Past(server, midnight, totals)
 
 
@@ -75,6 +81,7 @@ def test_queries_a_day_are_the_platforms(past: Past) -> None:
     assert list(found) == [past.midnight - number * DAY for number in range(DAYS - 1, -1, -1)]
 
 
+@pytest.mark.parametrize("past", FINE, indirect=True, ids=str)
 @pytest.mark.parametrize(("query", "days"), [(1, 1), (2, 7)], ids=["a day before", "a week before"])
 @pytest.mark.parametrize("step", [900.0, 3600.0, 7200.0])
 def test_the_same_time_before_is_there_at_every_point(past: Past, query: int, days: int, step: float) -> None:

@@ -13,7 +13,7 @@ from exporter.counters.series import Series
 from exporter.exposition.encoding import Format, header, render
 from exporter.metric import Count, Family, LabelValues, Sample
 from exporter.platform.errors import PlatformError
-from exporter.targets.target import Target
+from exporter.targets.target import Target, TargetKey
 from tests.platform.callers import ScriptedCaller
 
 NOW = datetime(2026, 2, 8, 12, 0, tzinfo=UTC)
@@ -28,9 +28,9 @@ class KnownNames:
 
     names: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
-    def name_of(self, _account: str, kind: str, resource_id: str) -> str:
+    def name_of(self, key: TargetKey) -> str:
         """See `exporter.collector.Names`."""
-        return self.names.get((kind, resource_id), "")
+        return self.names.get((key.kind, key.id), "")
 
     def learn(self, target: Target, name: str) -> Target:
         """See `exporter.collector.Names`."""

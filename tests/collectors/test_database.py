@@ -344,6 +344,6 @@ def test_the_leading_keyword_tells_whether_a_statement_reads(sql: str, reads: bo
 def test_a_query_is_a_family_and_a_target() -> None:
     one = query()
     assert (one.info.name, one.info.labels) == ("edge_database_open", ("database", "region", "tier"))
-    assert (one.target().key, one.target().interval) == ("query/orders/open", 60.0)
+    assert (one.target().key.label, one.target().interval) == ("query/orders/open", 60.0)
     collector = QueryCollector([one])
     assert (collector.wants(one.target()), collector.wants(Target("", "query", "orders/other"))) == (True, False)

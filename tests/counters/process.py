@@ -1,5 +1,6 @@
 """The exporter as a process of its own, as an operator runs it."""
 
+import fcntl
 import json
 import os
 import signal
@@ -38,6 +39,7 @@ class Exporter:
         self.logs: list[dict[str, Any]] = []
         self.url = ""
         self._serves = threading.Event()
+        self._reads = True
         clean = {name: value for name, value in os.environ.items() if not name.startswith("EDGE_EXPORTER_")}
         self._process = subprocess.Popen(
             [*prefix, sys.executable, "-m", "exporter", "run", "--config", config],
@@ -53,6 +55,8 @@ class Exporter:
     def _read(self) -> None:
         assert self._process.stderr is not None
         for line in self._process.stderr:
+            if not self._reads:
+                break
             entry = json.loads(line) if line.startswith("{") else {"event": line.strip()}
             self.logs.append(entry)
             if entry["event"] == "serving":
@@ -64,6 +68,16 @@ class Exporter:
     def pid(self) -> int:
         """The process's id."""
         return self._process.pid
+
+    def read_no_more(self) -> None:
+        """Let its log wait in the pipe, which soon is full."""
+        assert self._process.stderr is not None
+        fcntl.fcntl(self._process.stderr, fcntl.F_SETPIPE_SZ, 4096)
+        self._reads = False
+
+    def send(self, number: signal.Signals) -> None:
+        """Send it a signal."""
+        self._process.send_signal(number)
 
     def waits_for(self, event: str) -> None:
         """Wait until it has logged an event."""

@@ -80,7 +80,7 @@ def on_disk(state: Path, folder: Path) -> dict[str, float]:
         if piece.exists():
             shutil.copy(piece, copy.with_name(copy.name + suffix))
     file = StateFile(copy)
-    rows = {key[3]: unpack(row.data)["edge_dns_queries_total"][()].value for key, row in file.rows()}
+    rows = {key.target.id: unpack(row.data)["edge_dns_queries_total"][()].value for key, row in file.rows()}
     file.close()
     for suffix in ("", "-wal", "-shm"):
         copy.with_name(copy.name + suffix).unlink(missing_ok=True)

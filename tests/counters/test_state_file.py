@@ -22,12 +22,13 @@ from exporter.counters.state_file import (
     put_aside,
     unpack,
 )
+from exporter.targets.target import PollKey
 
 NOW = 1_770_379_200.0  # 2026-02-06T12:00:00Z
-ZONE = ("dns_statistics", "main", "dns_zone", "102")
-SCRIPT = ("scripts", "main", "script", "7")
+ZONE = PollKey.of("dns_statistics", "main", "dns_zone", "102")
+SCRIPT = PollKey.of("scripts", "main", "script", "7")
 ROWS = {
-    (collector, "main", kind, str(number)): Stored(
+    PollKey.of(collector, "main", kind, str(number)): Stored(
         f"{kind}-{number}.example", NOW + number, bytes([number % 256]) * 900
     )
     for collector, kind in (("dns_statistics", "dns_zone"), ("scripts", "script"))
@@ -40,14 +41,14 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "state.db"
 
 
-def write(path: Path, rows: dict[state_file.RowKey, Stored | None]) -> None:
+def write(path: Path, rows: dict[PollKey, Stored | None]) -> None:
     """Commit rows and close the file."""
     file = StateFile(path)
     file.commit(rows)
     file.close()
 
 
-def read(path: Path) -> dict[state_file.RowKey, Stored]:
+def read(path: Path) -> dict[PollKey, Stored]:
     """Every row of a file."""
     file = StateFile(path)
     try:
@@ -69,7 +70,7 @@ def test_a_row_is_replaced_whole(path: Path) -> None:
 
 def test_none_deletes_a_row(path: Path) -> None:
     write(path, {ZONE: Stored("shop.example", NOW, b"a"), SCRIPT: Stored("router", NOW, b"b")})
-    write(path, {ZONE: None, ("scripts", "main", "script", "8"): None})
+    write(path, {ZONE: None, PollKey.of("scripts", "main", "script", "8"): None})
     assert read(path) == {SCRIPT: Stored("router", NOW, b"b")}
 
 
@@ -100,9 +101,12 @@ def test_commits_are_written_ahead_and_reach_the_disk(path: Path) -> None:
 def test_half_a_character_in_a_text_stops_no_commit(path: Path) -> None:
     write(
         path,
-        {("scripts", "m\udc00", "script", "7"): Stored("n\ud800\0", NOW, b"a"), ("scripts", "\udc00", "s", ""): None},
+        {
+            PollKey.of("scripts", "m\udc00", "script", "7"): Stored("n\ud800\0", NOW, b"a"),
+            PollKey.of("scripts", "\udc00", "s", ""): None,
+        },
     )
-    assert read(path) == {("scripts", "m?", "script", "7"): Stored("n?\0", NOW, b"a")}
+    assert read(path) == {PollKey.of("scripts", "m?", "script", "7"): Stored("n?\0", NOW, b"a")}
 
 
 def test_series_come_back_as_they_were_packed() -> None:
@@ -146,7 +150,7 @@ def test_damaged_bytes_are_refused_or_read_but_never_raise_anything_else() -> No
             continue
 
 
-def read_or_refuse(path: Path) -> dict[state_file.RowKey, Stored] | None:
+def read_or_refuse(path: Path) -> dict[PollKey, Stored] | None:
     """Every row of a file, or None where it is refused for good."""
     try:
         return read(path)

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from exporter.collectors.collector import Outcome
-from exporter.exposition.store import LAST_SUCCESS, TARGET_UP, Key, Store, Update
+from exporter.exposition.store import LAST_SUCCESS, TARGET_UP, Store, Update
 from exporter.metric import Family, FamilyInfo, Kind, Sample
-from exporter.targets.target import Target
+from exporter.targets.target import PollKey, Target
 
 QUERIES = FamilyInfo("edge_dns_window_queries", "Queries.", Kind.GAUGE, "", ("zone_id",))
 TOTAL = FamilyInfo("edge_dns_queries_total", "Queries.", Kind.COUNTER, "", ("zone_id",))
@@ -55,7 +55,7 @@ class Rig:
         self.monotonic.now += seconds
         return [status.target for status in self.store.expire()]
 
-    def changes(self) -> Mapping[Key, Update]:
+    def changes(self) -> Mapping[PollKey, Update]:
         """What changed since this was last asked."""
         return self.store.changes()
 
@@ -249,7 +249,7 @@ def test_a_target_that_is_removed_leaves_nothing_in_any_collector() -> None:
         "dns_statistics": (),
         "dns_record_scans": (),
     }
-    assert [(key.account, key.target_key) for key, _ in rig.store.statuses()] == [("other", "dns_zone/101")]
+    assert [(key.target.account, key.target.label) for key, _ in rig.store.statuses()] == [("other", "dns_zone/101")]
 
 
 def test_a_target_can_be_removed_from_one_collector() -> None:
@@ -280,7 +280,7 @@ def test_a_new_name_changes_labels_and_never_the_target() -> None:
     rig.succeed()
     rig.succeed(Target("main", "dns_zone", "101", "renamed.example"))
     ((key, update),) = rig.changes().items()
-    assert (key.target_key, update.families[-1].samples[0].values[-1]) == ("dns_zone/101", "renamed.example")
+    assert (key.target.label, update.families[-1].samples[0].values[-1]) == ("dns_zone/101", "renamed.example")
     assert [status.target.name for _, status in rig.store.statuses()] == ["renamed.example"]
 
 
@@ -289,7 +289,7 @@ def test_statuses_stand_in_order_of_account_kind_and_number() -> None:
     targets = [("b", "dns_zone", "1"), ("a", "script", "2"), ("a", "dns_zone", "10"), ("a", "dns_zone", "9")]
     for account, kind, target_id in [*targets, ("a", "dns_zone", "x")]:
         rig.succeed(Target(account, kind, target_id))
-    assert [(key.account, key.target_key) for key, _ in rig.store.statuses()] == [
+    assert [(key.target.account, key.target.label) for key, _ in rig.store.statuses()] == [
         ("a", "dns_zone/x"),
         ("a", "dns_zone/9"),
         ("a", "dns_zone/10"),
@@ -304,8 +304,8 @@ def test_statuses_can_be_read_while_targets_come_and_go() -> None:
     reading = rig.store.statuses()
     rig.succeed(Target("main", "dns_zone", "102"))
     rig.store.remove(ZONE)
-    assert [key.target_id for key, _ in reading] == ["101"]
-    assert [key.target_id for key, _ in rig.store.statuses()] == ["102"]
+    assert [key.target.id for key, _ in reading] == ["101"]
+    assert [key.target.id for key, _ in rig.store.statuses()] == ["102"]
 
 
 def test_changes_are_handed_on_once() -> None:

@@ -14,7 +14,7 @@ from exporter.polling.timetable import Due, phase
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.keys import API_KEY
 from exporter.sandbox.world import World
-from exporter.targets.target import Target
+from exporter.targets.target import PollKey, Target
 from tests.rig import START, Rig, rig
 from tests.waiting import END_SECONDS, until
 
@@ -77,7 +77,7 @@ async def test_a_poll_that_has_not_ended_is_not_begun_again_and_the_missed_run_i
         lane = rigged.schedule._lanes["main"]
         while len(lane.busy) > 1:  # noqa: ASYNC110 - what is waited for has no event to tell of it
             await asyncio.sleep(0)
-        assert [target.id for _, target in lane.busy] == ["102"]
+        assert [key.target.id for key in lane.busy] == ["102"]
         await rigged.press.print()
         before = rigged.value("edge_exporter_collector_missed_runs_total", collector="dns_statistics") or 0.0
         rigged.clock.now += 451
@@ -181,7 +181,7 @@ async def test_a_new_zone_is_polled_while_rate_limits_are_still_being_listed() -
         for name in rigged.schedule.plans:
             rigged.schedule.tick(name)
         await until(lambda: rigged.store.was_up("dns_statistics", new) is not None)
-        assert "discovery" in {collector for collector, _ in rigged.schedule._lanes["main"].busy}
+        assert "discovery" in {key.collector for key in rigged.schedule._lanes["main"].busy}
 
 
 async def test_a_listing_that_is_short_of_its_own_total_removes_nothing() -> None:
@@ -362,13 +362,13 @@ async def test_a_failed_poll_of_a_slow_collector_is_repeated_within_minutes() ->
         while rigged.value("edge_target_up", collector="dns_statistics", target="dns_zone/102"):
             await rigged.turn(60)
         rigged.faults.clear()
-        polled = rigged.samples("edge_api_requests_total", endpoint="dns_statistics", code="200")[("main",)]
+        polled = rigged.samples("edge_api_requests_total", operation="dns_statistics", code="200")[("main",)]
         await rigged.turn(FIRST_WAIT / 2)
         assert rigged.value("edge_target_up", collector="dns_statistics", target="dns_zone/102") == 0.0
         await rigged.turn(FIRST_WAIT)
         assert rigged.value("edge_target_up", collector="dns_statistics", target="dns_zone/102") == 1.0
         # The polls of the others come when they come.
-        again = rigged.samples("edge_api_requests_total", endpoint="dns_statistics", code="200")[("main",)]
+        again = rigged.samples("edge_api_requests_total", operation="dns_statistics", code="200")[("main",)]
         assert again - polled <= 2
 
 
@@ -382,7 +382,7 @@ async def test_a_key_that_is_refused_is_not_offered_more_often_for_that() -> Non
     async with rig(account=fixed, collectors=slow, world=world()) as rigged:
         for _ in range(20):
             await rigged.turn(60)
-        refused = rigged.samples("edge_api_requests_total", endpoint="dns_statistics", code="401")
+        refused = rigged.samples("edge_api_requests_total", operation="dns_statistics", code="401")
         assert refused == {("main",): 1.0}
 
 
@@ -405,7 +405,7 @@ async def test_breaking_code_in_one_poll_ends_with_that_poll() -> None:
 
         class Broken:
             name, polls, interval, operations = "dns_statistics", "dns_zone", 300.0, ()
-            owns_target, families = False, ()
+            owns_target, discovers, families = False, False, ()
 
             def wants(self, _target: Target) -> bool:
                 return True
@@ -428,7 +428,7 @@ async def test_breaking_code_that_settles_a_poll_ends_with_that_poll_too() -> No
         count = rigged.ledger.record
 
         def broken(entry: Entry, publish: Publish) -> None:
-            if entry.key == ("dns_statistics", "main", "dns_zone", "102"):
+            if entry.key == PollKey.of("dns_statistics", "main", "dns_zone", "102"):
                 raise ZeroDivisionError
             count(entry, publish)
 

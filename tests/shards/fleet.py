@@ -9,7 +9,6 @@ from typing import Any
 
 import httpx
 
-from exporter.counters.ledger import RowKey
 from exporter.counters.state_file import StateFile
 from exporter.daemon import Daemon
 from exporter.sandbox import keys
@@ -18,6 +17,7 @@ from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.server import SandboxServer
 from exporter.sandbox.world import World
 from exporter.settings.model import Settings
+from exporter.targets.target import PollKey
 from tests.rig import START, flushed
 from tests.waiting import PATIENCE, until
 
@@ -71,7 +71,7 @@ class Fleet:
         """The state file of the pod with this ordinal, whatever the total is."""
         return self.folder / f"state-{index}.db"
 
-    def rows(self, index: int) -> set[RowKey]:
+    def rows(self, index: int) -> set[PollKey]:
         """The rows of a state file that no daemon uses."""
         file = StateFile(self.state(index))
         try:

@@ -4,7 +4,7 @@ import re
 
 from exporter.targets.registry import Registry, Selection
 from exporter.targets.sharding import Shard
-from exporter.targets.target import Inventory, Resource, Roll, Target
+from exporter.targets.target import Inventory, Resource, Roll, Target, TargetKey
 
 
 def zones(*names: str, complete: bool = True) -> Inventory:
@@ -98,7 +98,7 @@ def test_a_name_that_was_shown_changes_only_with_the_platform_s_own() -> None:
     made.apply("main", zones("a"))
     made.show(next(made.targets("dns_zone")))
     made.apply("main", zones(""))
-    assert made.name_of("main", "dns_zone", "101") == "a"
+    assert made.name_of(TargetKey.of("main", "dns_zone", "101")) == "a"
     made.apply("main", zones("b"))
     assert [target.name for target in made.targets("dns_zone")] == ["b"]
 
@@ -119,7 +119,7 @@ def test_a_target_that_was_not_shown_yet_takes_the_name_that_its_answer_tells() 
 
 
 def test_names_of_an_earlier_run_are_known_before_any_discovery() -> None:
-    made = Registry(Shard(), {("main", "dns_zone", "7"): "remembered"})
+    made = Registry(Shard(), {TargetKey.of("main", "dns_zone", "7"): "remembered"})
     made.configure([Selection("main", "dns_zone", (Target("main", "dns_zone", "7"),))])
     assert [target.name for target in made.targets("dns_zone")] == ["remembered"]
 
@@ -153,7 +153,7 @@ def test_a_configuration_without_a_kind_removes_its_targets() -> None:
     made = registry(DISCOVERING)
     made.apply("main", zones("a"))
     change = made.configure([])
-    assert [target.key for target in change.removed] == ["dns_zone/101"]
+    assert [target.key.label for target in change.removed] == ["dns_zone/101"]
 
 
 def test_targets_are_found_by_their_key_in_any_account() -> None:

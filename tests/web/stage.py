@@ -83,6 +83,7 @@ class Stage:
     is_ledger_alive: bool = True
     is_press_alive: bool = True
     faults: tuple[str, ...] = ()
+    unmatched_budgets: tuple[tuple[str, str], ...] = ()
     ledger: LedgerView | None = None
     shard: tuple[int, int] = (0, 1)
     reloads: int = 0
@@ -99,6 +100,7 @@ class Stage:
             press_alive=lambda: self.is_press_alive,
             series=lambda: 4321,
             config=lambda: (START - 600, self.faults),
+            unmatched_budgets=lambda: self.unmatched_budgets,
             clock=self.wall,
             monotonic=self.clock,
             version="1.2.3",

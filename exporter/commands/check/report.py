@@ -113,7 +113,7 @@ def _of_collector(account: str, collector: str, tried: list[Tried]) -> Iterator[
         shown = alike if len(alike) <= most else alike[:kept]
         for one in shown:
             target = one.target
-            yield Row(account, collector, target.key, target.name, result, _detail(one))
+            yield Row(account, collector, target.key.label, target.name, result, _detail(one))
         left = alike[len(shown) :]
         if left:
             more = " more" if shown else ""

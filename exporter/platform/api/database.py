@@ -10,7 +10,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from exporter.platform.errors import StatementError, WrongShape, one_line, without
 from exporter.platform.operation import Answer, Caller, Operation, Parameter
-from exporter.platform.wire import Integer, Wire
+from exporter.platform.wire import Integer, Number, Wire
 
 Cell = str | int | float | bytes | None
 
@@ -40,7 +40,7 @@ class FloatValue(Wire):
     """A double; libSQL servers write null for one that is infinite, as JSON has no word for it."""
 
     type: Literal["float"]
-    value: Annotated[float, Field(allow_inf_nan=True)] | None
+    value: Annotated[Number, Field(allow_inf_nan=True)] | None
 
     def decoded(self) -> Cell:
         """The cell in Python's terms."""
@@ -88,7 +88,7 @@ class StatementResult(Wire):
     last_insert_rowid: str | None = None
     rows_read: Integer = None
     rows_written: Integer = None
-    query_duration_ms: float | None = None
+    query_duration_ms: Number | None = None
 
 
 class Description(Wire):

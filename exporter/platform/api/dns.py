@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 
 from exporter.platform.api.charts import bucket_time
 from exporter.platform.operation import Answer, Caller, Operation, Parameter, Scalar
-from exporter.platform.wire import Integer, Moment, PascalWire
+from exporter.platform.wire import Integer, Moment, Number, PascalWire
 
 SCAN_STATUS: Mapping[int, str] = {0: "pending", 1: "in_progress", 2: "completed", 3: "failed"}
 
@@ -22,7 +22,7 @@ SCAN_RECORD_TYPE: Mapping[int, str] = dict(
     )
 )
 
-Chart = dict[str, float | None] | None
+Chart = dict[str, Number | None] | None
 
 
 class DnsZoneStatistics(PascalWire):

@@ -8,7 +8,7 @@ from pydantic import Field, TypeAdapter
 
 from exporter.platform.errors import PlatformError, Rejected
 from exporter.platform.operation import Answer, Caller, Operation, Parameter
-from exporter.platform.wire import Each, Int64, Integer, PascalWire, usable
+from exporter.platform.wire import Each, Identity, Integer, PascalWire, usable
 
 PAGE_SIZE = 1000
 DEFAULT_PAGE_SIZE = 20
@@ -19,7 +19,7 @@ class SearchResult(PascalWire):
     """A resource that a search found."""
 
     type: str
-    id: Int64
+    id: Identity
     name: str | None = None
 
 
@@ -51,7 +51,7 @@ class Found(NamedTuple):
     """A resource by its kind, in the platform's word, and its id."""
 
     type: str
-    id: Int64
+    id: int
 
 
 @dataclass(frozen=True, slots=True)

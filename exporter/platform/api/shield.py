@@ -177,7 +177,7 @@ async def zones(caller: Caller) -> Answer[ZoneListing]:
             if not isinstance(item, Unusable):
                 found[item.shield_zone_id] = item
                 continue
-            zone_id = item.integer("shieldZoneId")
+            zone_id = item.identity("shieldZoneId")
             if zone_id is None:
                 nameless += 1
             else:

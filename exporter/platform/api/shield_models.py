@@ -6,7 +6,17 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from exporter.platform.api.charts import calendar_day
-from exporter.platform.wire import CamelWire, Each, EnvelopeFault, Int64, Integer, Moment, Wire, unexpected_in
+from exporter.platform.wire import (
+    CamelWire,
+    Each,
+    EnvelopeFault,
+    Identity,
+    Integer,
+    Moment,
+    Number,
+    Wire,
+    unexpected_in,
+)
 
 PLAN: Mapping[int, str] = {0: "basic", 1: "advanced", 2: "business", 3: "enterprise"}
 EXECUTION_MODE: Mapping[int, str] = {0: "log", 1: "block"}
@@ -39,7 +49,7 @@ class ShieldZone(CamelWire):
         "waf_response_body_limit_action": BODY_LIMIT_ACTION,
     }
 
-    shield_zone_id: Int64
+    shield_zone_id: Identity
     pull_zone_id: Integer = None
     learning_mode: bool | None = None
     learning_mode_until: Moment = None
@@ -106,7 +116,7 @@ class RateLimitMetrics(CamelWire):
 
     ratelimit_id: Integer = None
     overview: BreachCounts | None = None
-    days: dict[str, BreachCounts | float | None] | None = Field(None, alias="ratelimitOverviewPastTwentyEightDays")
+    days: dict[str, BreachCounts | Number | None] | None = Field(None, alias="ratelimitOverviewPastTwentyEightDays")
 
     def unexpected(self) -> Iterator[str]:
         """A day whose key is no date is skipped, and counted."""
