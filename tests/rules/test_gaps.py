@@ -40,18 +40,22 @@ def expanded(values: str) -> list[str]:
     return samples
 
 
+def between(here: str, there: str, share: float) -> str:
+    """A value on the way from one sample to the next, where it rises; else the first."""
+    if "_" in (here, there) or "stale" in (here, there) or float(there) < float(here):
+        return here
+    return repr(float(here) + (float(there) - float(here)) * share)
+
+
 def with_gap(values: str, start: float, step: float) -> str:
     """A series, at one sample a minute, that ends at `start` for the length of the gap."""
     samples = expanded(values)
     every = max(1, round(step / 60))
-    minutes = [sample for sample in samples for _ in range(every)]
-    if every > 1 and "+" in values:
-        numbers = [float(sample) if sample not in ("_", "stale") else None for sample in samples]
-        minutes = []
-        for here, there in zip(numbers, [*numbers[1:], numbers[-1]], strict=True):
-            for part in range(every):
-                between = here is not None and there is not None and there >= here
-                minutes.append("_" if here is None else repr(here + (there - here) * part / every if between else here))
+    minutes = [
+        between(here, there, part / every) if "+" in values else here
+        for here, there in zip(samples, [*samples[1:], samples[-1]], strict=True)
+        for part in range(every)
+    ]
     gap = round(start / 60) + 1
     if gap < len(minutes):
         minutes[gap : gap + GAP_MINUTES] = ["stale", *["_"] * (GAP_MINUTES - 1)]
