@@ -38,7 +38,7 @@ def series(name: str) -> list[str]:
     return [one["series"] for test in load_case(name)["tests"] for one in test["input_series"]]
 
 
-@BY_NAME
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "EdgeWatchdog"])
 def test_a_case_shows_an_alert_quiet_then_firing_then_resolved(name: str) -> None:
     shown = [
         (before.at, during.at, after.at)
