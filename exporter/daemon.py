@@ -12,6 +12,7 @@ from prometheus_client import CollectorRegistry
 
 from exporter import __version__, runtime, wiring
 from exporter.collectors.catalogue import families
+from exporter.cooperative import Turns, watch_lag
 from exporter.counters.ledger import Ledger, StateLockedError
 from exporter.exposition.exposition import Exposition
 from exporter.exposition.renderer import Press
@@ -21,12 +22,13 @@ from exporter.metric import FamilyInfo
 from exporter.platform.api import database
 from exporter.polling.intervals import Account
 from exporter.polling.scheduler import HandOver, Schedule
-from exporter.script_budgets import BUDGET_ROWS, BudgetMetrics
-from exporter.settings.faults import ConfigurationError
+from exporter.polling.script_budgets import BUDGET_ROWS, BudgetMetrics
+from exporter.settings.exposure import exposed
+from exporter.settings.faults import ConfigurationError, KeyPath, written
 from exporter.settings.model import Settings
 from exporter.targets.registry import Change, Registry
 from exporter.targets.sharding import Shard
-from exporter.targets.target import DATABASE_PREFIX, Target
+from exporter.targets.target import DATABASE_PREFIX, PollKey, Target, TargetKey
 from exporter.telemetry import AccountObserver, Telemetry
 from exporter.web.app import create_app
 from exporter.web.server import WebServer
@@ -35,7 +37,6 @@ from exporter.web.status_models import LedgerView
 
 STOP_SECONDS = 4.5
 CLEANING_SECONDS = 3600.0
-LAG_SECONDS = 1.0
 # A script's name may come with its first poll, and a new one with any.
 BUDGETS_SECONDS = 10.0
 
@@ -52,6 +53,7 @@ class Daemon:
         self.settings = settings
         self._load = load
         self._clocks = wiring.real_clocks()
+        self._turns = Turns()
         self._log = logger()
         self._telemetry = Telemetry(CollectorRegistry(), __version__)
         self._shard = Shard(settings.shard.resolve(socket.gethostname()), settings.shard.total)
@@ -90,19 +92,25 @@ class Daemon:
             raise
         loop = asyncio.get_running_loop()
         rows = dict(self._ledger.remembered())
-        names = {key[1:]: row.name for key, row in rows.items() if row.name and key[0] != BUDGET_ROWS}
+        names = {key.target: row.name for key, row in rows.items() if row.name and key.collector != BUDGET_ROWS}
         self._budgets = BudgetMetrics(self._telemetry, self._ledger, rows, alone=self._shard.total == 1)
         self._registry = Registry(self._shard, names)
-        self._store = Store(self._clocks.wall, self._clocks.monotonic, self._remembered)
+        self._store = Store(
+            self._clocks.wall,
+            self._clocks.monotonic,
+            self._remembered,
+            self._lifetime,
+        )
         self._press = self._build_press()
         self._registry.configure(wiring.selections(self.settings))
         # They belong to another shard now, which counts them from its own first sight.
-        self._ledger.forget([key for key in rows if self._registry.is_strange(*key[1:])])
+        self._ledger.forget([key for key in rows if self._registry.is_strange(key.target)])
         if self._shard.total > 1:
-            self._unsettled = {(account, kind) for _, account, kind, _ in rows if kind == "rate_limit"}
+            self._unsettled = {(key.target.account, key.target.kind) for key in rows if key.target.kind == "rate_limit"}
         accounts = self._build_accounts(self.settings, {})
         self._schedule = self._build_schedule(accounts, loop, None)
         self._declare(accounts)
+        self._warn(exposed(self.settings))
         self._telemetry.shard.labels(str(self._shard.index), str(self._shard.total)).set(1)
         self._note_loaded()
         self._show_budgets()
@@ -111,9 +119,10 @@ class Daemon:
         self._begin(self._press.run(), "press")
         self._begin(self._clean(), "cleaning")
         self._begin(self._follow_budgets(), "budgets")
-        self._begin(self._measure_lag(), "loop lag")
+        self._begin(watch_lag(self._telemetry.loop_lag.observe, self._clocks.monotonic), "loop lag")
         prefix = self.settings.web.route_prefix
         app = create_app(self._view(), self._press, self.reload, route_prefix=prefix)
+        self.server.leave_room(_calls_at_once(accounts))
         await self.server.start(app, prefix)
         self._log.info("serving", url=self.server.url + prefix.rstrip("/") + "/metrics")
 
@@ -165,8 +174,11 @@ class Daemon:
             self._log.error("background work broke", work=task.get_name(), error=repr(error), exc_info=error)
 
     def _remembered(self, collector: str, target: Target) -> float:
-        row = self._ledger.remembered().get((collector, target.account, target.kind, target.id))
+        row = self._ledger.remembered().get(target.polled_by(collector))
         return row.success if row is not None else 0.0
+
+    def _lifetime(self, collector: str, target: Target) -> float:
+        return self._schedule.lifetime(collector, target)
 
     def _build_press(self) -> Press:
         series = self.settings.series
@@ -188,7 +200,8 @@ class Daemon:
             if name in former and known.get(name) == told:
                 accounts[name] = former[name]
             else:
-                client = wiring.client_of(told, self._observer(name), self._shard.total)
+                time_of_platform = self._ledger.platform_time(name)
+                client = wiring.client_of(told, self._observer(name), self._shard.total, time_of_platform, self._turns)
                 accounts[name] = wiring.account_entry(client)
         return accounts
 
@@ -208,7 +221,7 @@ class Daemon:
         # Of an account one shard speaks; the others have their own calls to tell of.
         ups = {
             account.name: partial(self._is_up, account.name, account.timeout)
-            if self._shard.owns(account.name, "account", account.name)
+            if self._shard.owns(TargetKey.of(account.name, "account", account.name))
             else None
             for account in self.settings.accounts
         }
@@ -245,8 +258,8 @@ class Daemon:
         if settled:
             # Whose a rate limit is shows when its shield zone is known; until then nobody polled it here.
             self._unsettled -= settled
-            rows = [key for key in dict(self._ledger.remembered()) if key[1:3] in settled]
-            self._ledger.forget([key for key in rows if not self._registry.holds(Target(*key[1:]))])
+            rows = [key for key in dict(self._ledger.remembered()) if (key.target.account, key.target.kind) in settled]
+            self._ledger.forget([key for key in rows if not self._registry.holds(key.target)])
         self._scripts_listed |= {account for account, kind in change.settled if kind == "script"}
         self._show_budgets()
 
@@ -266,12 +279,6 @@ class Daemon:
             if account.name not in unnamed and (account.name in self._scripts_listed or not account.scripts.discover)
         }
         self._budgets.show(scripts, configured, known, self._clocks.utc())
-
-    async def _measure_lag(self) -> None:
-        while True:
-            began = self._clocks.monotonic()
-            await asyncio.sleep(LAG_SECONDS)
-            self._telemetry.loop_lag.observe(max(0.0, self._clocks.monotonic() - began - LAG_SECONDS))
 
     def _view(self) -> View:
         return View(
@@ -314,6 +321,10 @@ class Daemon:
         self._telemetry.reload_successful.set(1)
         self._telemetry.reload_success_time.set(self._config_loaded)
 
+    def _warn(self, shown: Iterable[tuple[KeyPath, str]]) -> None:
+        for path, message in shown:
+            self._log.warning("credential is exposed", setting=written(path), reason=message)
+
     def _reload_soon(self) -> None:
         self._begin(self.reload(), "reload")
 
@@ -327,10 +338,12 @@ class Daemon:
             self._press.be_eager()
             try:
                 settings = await asyncio.to_thread(self._load)
+                shown = await asyncio.to_thread(lambda: list(exposed(settings)))
                 accounts = self._build_accounts(settings, self._schedule.accounts)
                 # Nothing is refused after this: a wrong file changes nothing, of the web's configuration neither.
-                self.server.reload()
+                await self.server.reload()
                 await self._take_over(settings, accounts)
+                self._warn(shown)
             except ConfigurationError as error:
                 self._refuse(map(str, error.faults))
             except OSError as error:
@@ -356,6 +369,7 @@ class Daemon:
         configure(settings.log.level, settings.log.format)
         change = self._registry.configure(wiring.selections(settings))
         self._schedule = self._build_schedule(accounts, asyncio.get_running_loop(), former.hand_over())
+        self.server.leave_room(_calls_at_once(accounts))
         self._declare(accounts)
         self._targets_changed(change)
         for key, status in list(self._store.statuses()):
@@ -381,15 +395,17 @@ class Daemon:
     def forget_removed(self) -> None:
         """Forget counters of targets that nobody has polled for longer than their retention."""
         limit = self._clocks.wall() - self.settings.state.retention
-        old = [
-            key
-            for key, row in list(self._ledger.remembered().items())
-            if row.success < limit
-            and not self._schedule.polls("scripts" if key[0] == BUDGET_ROWS else key[0], Target(*key[1:]))
-        ]
+        polled = self._schedule.polled()
+        # A budget's name is kept for as long as its script is.
+        polled |= {PollKey(key.target, BUDGET_ROWS) for key in polled if key.collector == "scripts"}
+        old = [key for key, row in list(self._ledger.remembered().items()) if row.success < limit and key not in polled]
         self._ledger.forget(old)
 
 
 def _all_families(settings: Settings) -> list[FamilyInfo]:
     collectors = [plan.collector for plan in wiring.plans(settings)]
     return [*families(collectors), *HEALTH]
+
+
+def _calls_at_once(accounts: Mapping[str, Account]) -> int:
+    return sum(account.client.budget.max_in_flight for account in accounts.values())

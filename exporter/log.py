@@ -1,11 +1,14 @@
 """Structured logs: for people on a terminal, JSON elsewhere."""
 
+import io
 import logging
 import sys
 from collections.abc import Mapping
 from typing import Literal, TextIO
 
 import structlog
+
+from exporter.terminal import escape
 
 Level = Literal["debug", "info", "warning", "error"]
 _LEVELS: dict[str, int] = {
@@ -14,6 +17,9 @@ _LEVELS: dict[str, int] = {
     "warning": logging.WARNING,
     "error": logging.ERROR,
 }
+
+# The traces that structlog puts below a line.
+_OF_SEVERAL_LINES = frozenset({"stack", "exception"})
 
 
 def configure(level: Level, form: Literal["auto", "console", "json"] = "auto", stream: TextIO | None = None) -> None:
@@ -32,7 +38,7 @@ def configure(level: Level, form: Literal["auto", "console", "json"] = "auto", s
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
     render: list[structlog.typing.Processor] = (
-        [structlog.dev.ConsoleRenderer(colors=out.isatty())]
+        [_escaped, structlog.dev.ConsoleRenderer(colors=out.isatty(), exception_formatter=_write_exception)]
         if console
         else [structlog.processors.format_exc_info, _what_it_is_first, structlog.processors.JSONRenderer()]
     )
@@ -58,6 +64,20 @@ def _what_it_is_first(_logger: object, _method: str, line: structlog.typing.Even
     """When, how bad and what, before the facts: a line in a terminal's width still says what it is about."""
     first = [name for name in ("timestamp", "level", "event") if name in line]
     return {name: line[name] for name in dict.fromkeys((*first, *line))}
+
+
+def _escaped(_logger: object, _method: str, line: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    """Escape the line's texts: names and messages come from the platform. What is no text is shown by its repr."""
+    return {
+        escape(name): escape(value, keep="\n" if name in _OF_SEVERAL_LINES else "") if isinstance(value, str) else value
+        for name, value in line.items()
+    }
+
+
+def _write_exception(out: TextIO, exc_info: structlog.typing.ExcInfo) -> None:
+    trace = io.StringIO()
+    structlog.dev.plain_traceback(trace, exc_info)
+    out.write(escape(trace.getvalue(), keep="\n"))
 
 
 def logger() -> structlog.typing.FilteringBoundLogger:

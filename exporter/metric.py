@@ -8,6 +8,8 @@ from typing import Generic, TypeVar
 T_contra = TypeVar("T_contra", contravariant=True)
 
 Number = float | int | bool | None
+# No 64-bit integer holds more; a larger value is no count, and sums of it would overflow.
+LARGEST_COUNT = 2.0**63
 LabelValues = tuple[str, ...]
 
 
@@ -26,10 +28,13 @@ class DayBuckets:
     Attributes:
         days: the proleptic ordinal of a UTC day (`date.toordinal`) → the count of that day.
         charted: False where the platform sent no chart (null or absent) in an otherwise good answer.
+        is_whole: whether the days hold the sum over all other series of the family and target: what those have
+            counted of a day is not counted again, and the other way round.
     """
 
     days: Mapping[int, float]
     charted: bool = True
+    is_whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +45,11 @@ class MonthToDate:
 
 
 Source = DayBuckets | MonthToDate
+
+
+def is_count(value: float) -> bool:
+    """Whether a number can be a count: finite, not negative, and not above what 64 bits hold."""
+    return 0 <= value <= LARGEST_COUNT
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,11 @@
-"""How the interpreter shares out its time: short turns for every thread, short rounds of the garbage collector."""
+"""Tunes the process: short turns for every thread, short rounds of the garbage collector, enough open files."""
 
 import gc
+import resource
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 # The event loop waits so long for another thread at each of its steps; by default it is 5 ms.
 TURN_SECONDS = 0.0005
@@ -56,3 +58,16 @@ def settle() -> None:
     gc.unfreeze()
     gc.collect()
     gc.freeze()
+
+
+def raise_file_limit() -> None:
+    """Raise the soft limit of open files to the hard limit, where the system lets us."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def file_limit() -> int:
+    """Return how many files and sockets this process may have open."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return sys.maxsize if soft == resource.RLIM_INFINITY else soft

@@ -46,7 +46,7 @@ class Telemetry:
 
     Attributes:
         ledger_saves: whether the last write of the counters' state went well.
-        set_aside_at: unix seconds of when a state file was last put aside in this run; None where that never happened.
+        set_aside_at: unix seconds of when state was last found to be lost in this run; None where that never happened.
     """
 
     def __init__(self, registry: CollectorRegistry, version: str) -> None:
@@ -97,6 +97,13 @@ class Telemetry:
             "edge_api_budget_requests_per_second",
             "Requests a second that the account may be sent at the moment.",
             ("account",),
+            registry=registry,
+        )
+        self.capacity = Gauge(
+            "edge_api_capacity_requests_per_second",
+            "Requests a second that each limit of the account's budget allows at the moment; the lower one binds."
+            " What max_in_flight allows follows from how long calls take.",
+            ("account", "limit"),
             registry=registry,
         )
         self.demand = Gauge(
@@ -160,6 +167,13 @@ class Telemetry:
             ("family",),
             registry=registry,
         )
+        self.loop_lag = Histogram(
+            "edge_exporter_loop_lag_seconds",
+            "How late the event loop, on which all polls and scrapes run, came to what was due, ten times a second.",
+            buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
+            unit="seconds",
+            registry=registry,
+        )
         self.render = Gauge(
             "edge_exporter_render_duration_seconds",
             "How long it took to render what changed and to join the last generation of the exposition.",
@@ -175,7 +189,8 @@ class Telemetry:
         self.ledger_up.set(1)
         self.ledger_set_aside = Gauge(
             "edge_exporter_ledger_set_aside_timestamp_seconds",
-            "When a state file that could not be read was last renamed; 0 where that never happened in this run.",
+            "When a state file that could not be used was last renamed, or was found without its journal; 0 where that "
+            "never happened in this run.",
             unit="seconds",
             registry=registry,
         )
@@ -196,13 +211,6 @@ class Telemetry:
             "edge_exporter_script_budget_unmatched",
             "Whether a configured monthly budget belongs to no script that is polled, by the name or id it is set for.",
             ("account", "script"),
-            registry=registry,
-        )
-        self.loop_lag = Histogram(
-            "edge_exporter_loop_lag_seconds",
-            "How late the event loop resumed a task that slept for a second.",
-            buckets=(0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
-            unit="seconds",
             registry=registry,
         )
         ProcessCollector(registry=registry)
@@ -228,7 +236,7 @@ class Telemetry:
         Args:
             accounts: account → tells whether it is up; None where another shard does.
         """
-        for family in (self.up, self.budget, self.demand):
+        for family in (self.up, self.budget, self.capacity, self.demand):
             family.clear()
         for account, is_up in accounts.items():
             if is_up is not None:

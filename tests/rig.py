@@ -26,6 +26,7 @@ from exporter.sandbox.world import World
 from exporter.settings.model import Settings
 from exporter.targets.registry import Change, Registry
 from exporter.targets.sharding import Shard
+from exporter.targets.target import PollKey, Target
 from exporter.telemetry import AccountObserver, Telemetry
 
 START = datetime(2026, 2, 8, 12, 0, tzinfo=UTC).timestamp()
@@ -57,7 +58,7 @@ async def flushed(ledger: Ledger) -> None:
     def publish(_families: object) -> None:
         loop.call_soon_threadsafe(done.set)
 
-    ledger.record(Entry(("", "", "", ""), "", 0.0, (), datetime.now(UTC)), publish)
+    ledger.record(Entry(PollKey.of("", "", "", ""), "", 0.0, (), datetime.now(UTC)), publish)
     await done.wait()
 
 
@@ -154,7 +155,11 @@ async def rig(
     ledger = Ledger(None, telemetry, clock=made.clock.now, linger=0)
     ledger.open()
     registry = Registry(shard or Shard())
-    store = Store(clocks.wall, clock)
+
+    def lifetime(collector: str, target: Target) -> float:
+        return schedule.lifetime(collector, target)
+
+    store = Store(clocks.wall, clock, lifetime=lifetime)
     exposition = Exposition(telemetry.exposed())
     plans = wiring.plans(settings)
     exposition.declare([*families([plan.collector for plan in plans]), *HEALTH])

@@ -10,7 +10,7 @@ import pytest
 from exporter.cli import COMMANDS, command
 
 ROOT = Path(__file__).parents[1]
-OURS = ("dashboards", "deploy", "exporter", "tests")
+OURS = ("dashboards", "deploy", "docs", "exporter", "tests")
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(path for folder in OURS for path in (ROOT / folder).rglob("*.md"))])
 SOURCES = sorted(path for folder in OURS for path in (ROOT / folder).rglob("*.py"))
 

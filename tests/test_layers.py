@@ -1,31 +1,10 @@
 """The house's rules, read from the source: who may import whom, and what no module may do."""
 
 import ast
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
 
-import pytest
+from tests.for_each import for_each
+from tests.rooms import LAYERS, MODULES, Module, layer_of, unit_of
 
-import exporter
-
-PACKAGE = Path(exporter.__file__).parent
-
-# Low to high. What stands on one line may be imported by what stands below it, and not by its neighbours.
-LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"alert_rules", "metric", "log", "runtime"}),
-    frozenset({"platform"}),
-    frozenset({"targets", "sandbox"}),
-    frozenset({"collectors", "counters", "telemetry"}),
-    frozenset({"settings", "exposition", "backfill"}),
-    frozenset({"polling", "script_budgets"}),
-    frozenset({"web", "wiring"}),
-    frozenset({"daemon"}),
-    frozenset({"commands"}),
-    frozenset({"cli"}),
-    frozenset({"__main__"}),
-)
 # How a YAML file is read and its faults are reported: the web configuration file is read in the same way.
 FILE_READING = tuple(f"exporter.settings.{name}" for name in ("faults", "messages", "section", "yaml_file"))
 # Everyone else receives values.
@@ -39,68 +18,12 @@ MUTATORS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Module:
-    """A module of the package, as its source says."""
-
-    name: str
-    file: Path
-
-    @property
-    def unit(self) -> str:
-        """The part of the package that the module belongs to; empty for the package's own root."""
-        return unit_of(self.name)
-
-    @cached_property
-    def nodes(self) -> list[ast.AST]:
-        """Every node of its syntax tree."""
-        return list(ast.walk(self.tree))
-
-    @cached_property
-    def tree(self) -> ast.Module:
-        """Its syntax tree."""
-        return ast.parse(self.file.read_text(encoding="utf-8"))
-
-    def imports(self) -> Iterator[str]:
-        """The modules, and the names of modules, that it imports."""
-        for node in self.nodes:
-            if isinstance(node, ast.Import):
-                yield from (alias.name for alias in node.names)
-            elif isinstance(node, ast.ImportFrom) and node.module is not None:
-                yield from (f"{node.module}.{alias.name}" for alias in node.names)
-
-
-def unit_of(name: str) -> str:
-    parts = name.split(".")
-    # What the package's root itself holds, such as its version, is nobody's layer.
-    return parts[1] if len(parts) > 1 and is_part(parts[1]) else ""
-
-
-def is_part(name: str) -> bool:
-    return (PACKAGE / name).is_dir() or (PACKAGE / f"{name}.py").is_file()
-
-
-def modules() -> list[Module]:
-    found = []
-    for file in sorted(PACKAGE.rglob("*.py")):
-        parts = ["exporter", *file.relative_to(PACKAGE).with_suffix("").parts]
-        found.append(Module(".".join(parts[:-1] if parts[-1] == "__init__" else parts), file))
-    return found
-
-
-MODULES = modules()
-
-
-def layer_of(unit: str) -> int:
-    return next(number for number, layer in enumerate(LAYERS) if unit in layer)
-
-
 def test_every_part_of_the_package_has_its_layer() -> None:
     parts = {module.unit for module in MODULES} - {""}
     assert sorted(parts - frozenset().union(*LAYERS)) == []
 
 
-@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.name)
+@for_each("module", MODULES, name=lambda module: module.name)
 def test_a_module_imports_downward_only(module: Module) -> None:
     used = {unit_of(name) for name in module.imports() if name.split(".")[0] == "exporter"} - {"", module.unit}
     upward = sorted(unit for unit in used if module.unit == "" or layer_of(unit) >= layer_of(module.unit))

@@ -3,6 +3,7 @@
 import io
 import json
 import logging
+import re
 
 from exporter.log import configure, logger
 
@@ -55,3 +56,24 @@ def test_libraries_speak_in_the_same_form_and_never_below_a_warning() -> None:
     logging.getLogger("asyncio").debug("chatter")
     logging.getLogger("asyncio").warning("slow callback")
     assert json.loads(out.getvalue())["event"] == "slow callback"
+
+
+def test_on_a_terminal_foreign_text_steers_nothing_and_forges_no_line() -> None:
+    out = Terminal()
+    configure("info", "console", out)
+    hostile = "evil\x1b]0;title\x07\x9b31m\u202e\u2066\r\nforged line"
+    logger().warning(f"event {hostile}", name=hostile, names=[hostile], **{f"key{hostile}": 1})
+    logging.getLogger("library").warning("said %s", hostile)
+    logger().error("failed", exc_info=ValueError(hostile))
+    # The renderer's own colours are the only sequences that are left.
+    text = re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue())
+    assert [char for char in text if not char.isprintable() and char != "\n"] == []
+    assert not any(line.startswith("forged") for line in text.split("\n")[:2])
+    assert r"evil\u001b]0;title\u0007\u009b31m\u202e\u2066\u000d\u000aforged line" in text
+
+
+def test_text_that_a_terminal_shows_is_left_alone() -> None:
+    out = io.StringIO()
+    configure("info", "console", out)
+    logger().info("target fails", name="bücher.example 日本 🚀")
+    assert "bücher.example 日本 🚀" in out.getvalue()

@@ -1,7 +1,6 @@
 """Every operation of the interface document is in the client, the sandbox, `call`, and a collector where it reads."""
 
 import re
-from pathlib import Path
 
 from exporter.collectors.catalogue import CATALOGUE
 from exporter.commands.call.operations import names as callable_names
@@ -11,7 +10,6 @@ from exporter.sandbox.app import OPERATIONS as SERVED
 from tests.interface import DOCUMENTED
 
 WRITES = {"script_add_secret", "shield_bot_category_action", "shield_access_list_switch"}
-TABLE = Path(__file__).parents[1] / "CONTRIBUTING.md"
 
 
 def shape(path: str) -> str:
@@ -33,18 +31,6 @@ def collectors(method: str, path: str) -> list[str]:
     ]
 
 
-def rows() -> list[str]:
-    """The table, a line a row."""
-    lines = []
-    for method, path in DOCUMENTED:
-        names = ", ".join(
-            f"`{operation.name}`" for operation in named(method, path) if operation.name in callable_names()
-        )
-        asking = ", ".join(f"`{name}`" for name in collectors(method, path)) or "none (writes)"
-        lines.append(f"| `{method} {path}` | yes | yes | {asking} | {names} |")
-    return lines
-
-
 def test_the_client_knows_every_documented_operation() -> None:
     assert [row for row in DOCUMENTED if not named(*row)] == []
 
@@ -61,8 +47,3 @@ def test_every_operation_that_reads_is_asked_for_by_a_collector() -> None:
 
 def test_every_documented_operation_can_be_called() -> None:
     assert [row for row in DOCUMENTED if not any(operation.name in callable_names() for operation in named(*row))] == []
-
-
-def test_the_contributors_guide_shows_it() -> None:
-    text = TABLE.read_text()
-    assert [row for row in rows() if row not in text] == []

@@ -13,9 +13,9 @@ from exporter.backfill.charts import SeriesKey
 from exporter.collectors.collector import Polled
 from exporter.counters.ledger import Entry, Ledger, StateLockedError
 from exporter.counters.series import DaySeries
-from exporter.counters.state_file import BUSY_SECONDS, RowKey, Stored, unpack
+from exporter.counters.state_file import BUSY_SECONDS, Stored, columns, unpack
 from exporter.metric import Family
-from exporter.targets.target import Target
+from exporter.targets.target import PollKey, Target
 
 Poll = Callable[[], Awaitable[Polled]]
 
@@ -81,9 +81,9 @@ class RecordedBaselines:
 
     async def of(self, collector: str, target: Target, _poll: Poll) -> Beginning | None:
         """See `Baselines.of`."""
-        key = (collector, target.account, target.kind, target.id)
+        key = target.polled_by(collector)
         try:
-            row = self._database.execute(_ROW, key).fetchone()
+            row = self._database.execute(_ROW, columns(key)).fetchone()
         except sqlite3.Error as error:
             raise BaselineError(f"the state file cannot be read: {error}") from error
         if row is None:
@@ -116,13 +116,13 @@ class OwnBaselines:
 
     async def of(self, collector: str, target: Target, poll: Poll) -> Beginning | None:
         """See `Baselines.of`."""
-        key = (collector, target.account, target.kind, target.id)
+        key = target.polled_by(collector)
         stored = self._ledger.remembered().get(key)
         if stored is None:
             stored = await self._first_sight(key, target, await poll())
         return _beginning(stored)
 
-    async def _first_sight(self, key: RowKey, target: Target, polled: Polled) -> Stored:
+    async def _first_sight(self, key: PollKey, target: Target, polled: Polled) -> Stored:
         outcome = polled.outcomes[0]
         loop = asyncio.get_running_loop()
         committed = loop.create_future()

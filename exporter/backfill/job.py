@@ -97,6 +97,7 @@ class Backfill:
         clients: each account's client.
         baselines: where the live counters begin.
         labels: labels that every series gets.
+        step: how far samples stand apart, in milliseconds: one of `samples.STEPS`.
         selected: which targets are wanted.
         clock: unix seconds.
         monotonic: seconds that never jump.
@@ -111,6 +112,7 @@ class Backfill:
         baselines: Baselines,
         *,
         labels: Mapping[str, str],
+        step: int,
         selected: Selected,
         clock: Callable[[], float],
         monotonic: Callable[[], float],
@@ -123,6 +125,7 @@ class Backfill:
         }
         self._baselines = baselines
         self._labels = labels
+        self._step = step
         self._selected = selected
         self._clock = clock
         self._monotonic = monotonic
@@ -252,7 +255,7 @@ class Backfill:
         known = shown.keys() if beginning is None else beginning.series.keys()
         for family, labels in sorted(known):
             series = None if beginning is None else beginning.series[family, labels]
-            past: list[Point] = points(series, shown.get((family, labels), {}), span)
+            past: list[Point] = points(series, shown.get((family, labels), {}), span, self._step)
             samples += len(past)
             parts[family] = parts.get(family, "") + "".join(lines(_INFOS[family], self._labels, own + labels, past))
         spool.add(_mark(collector, target), parts, samples)
@@ -285,7 +288,7 @@ class Backfill:
         for attempt in range(1, ATTEMPTS + 1):
             caller = self._clients[account].until(self._monotonic() + CALL_SECONDS)
             try:
-                return await ask(Context(caller, self._registry, self._utc(), self._monotonic))
+                return await ask(Context(caller, self._registry, self._utc()))
             except PlatformError as error:
                 if attempt == ATTEMPTS or not error.retryable:
                     raise
@@ -295,7 +298,7 @@ class Backfill:
 
     @staticmethod
     def _fail(failures: list[Failure], target: Target, reason: str) -> None:
-        failures.append(Failure(target.account, target.key, target.name, reason))
+        failures.append(Failure(target.account, target.key.label, target.name, reason))
 
     def _day_of(self, account: str) -> int:
         return self._today.get(account, day_of(self._utc()))
@@ -305,7 +308,7 @@ class Backfill:
 
 
 def _mark(collector: TargetCollector[Any], target: Target) -> str:
-    return f"{collector.name}|{target.account}|{target.key}"
+    return f"{collector.name}|{target.account}|{target.key.label}"
 
 
 def _is_live_before(beginning: Beginning, span: Span) -> bool:

@@ -11,6 +11,10 @@ from exporter.metric import FamilyInfo, LabelValues
 DAY_MS = 86_400_000
 # The platform's clock and that of the scraper may differ a little: what is older than the live series stays before it.
 SEAM_MS = 60_000
+MINUTE_MS = 60_000
+# How far the samples of a day may stand apart, by what a user calls it. Four steps divide twelve hours.
+STEPS: Mapping[str, int] = {"15m": 15 * MINUTE_MS, "1h": 60 * MINUTE_MS, "3h": 180 * MINUTE_MS}
+PAIR_STEPS = 4
 _EPOCH = date(1970, 1, 1).toordinal()
 _EXACT = 2.0**53
 
@@ -39,17 +43,19 @@ def day_of(moment: datetime) -> int:
     return moment.astimezone(UTC).toordinal()
 
 
-def points(series: DaySeries | None, shown: Mapping[int, float], span: Span) -> list[Point]:
+def points(series: DaySeries | None, shown: Mapping[int, float], span: Span, step: int) -> list[Point]:
     """The counter as it would have grown through a span, had it been counted from the span's first day on.
 
-    Each day's sample stands at the day's end. Where the span reaches the live counter's first sight, the last day is
-    what the ledger left out of that day, and a 0 follows: the live series begins at 0, but its first scrape may come
-    when it has grown beyond the past's sum, and would then look like a continuation and not like a new beginning.
+    A day's count is spread evenly over the day. Where the span reaches the live counter's first sight, the last day is
+    what the ledger left out of that day, spread over the time before the first sight, and a 0 follows: the live series
+    begins at 0, but its first scrape may come when it has grown beyond the past's sum, and would then look like a
+    continuation and not like a new beginning.
 
     Args:
         series: the live counter; None where nothing is known of it.
         shown: day → count, of days that the platform shows; consulted where the ledger holds nothing of a day.
         span: which days.
+        step: how far samples stand apart, in milliseconds: one of `STEPS`.
 
     Returns:
         The samples in order, none where no day is known.
@@ -61,8 +67,8 @@ def points(series: DaySeries | None, shown: Mapping[int, float], span: Span) -> 
         held = None if series is None else series.uncounted(day)
         held = shown.get(day) if held is None else held
         if held is not None:
+            made += _grown(midnight(day), midnight(day + 1), total, held, step)
             total += held
-            made.append((midnight(day + 1), total))
     if series is None or span.last < series.first_day:
         return _cut(made, span)
     if span.first > series.first_day:
@@ -70,8 +76,34 @@ def points(series: DaySeries | None, shown: Mapping[int, float], span: Span) -> 
     rest = [held for day, held in series.baselines.items() if day >= series.first_day]
     if len(made) == 1 and not rest:
         return []
-    seam = max(midnight(series.first_day) + 1, int(series.created * 1000) - SEAM_MS)
-    return [*made, (seam, math.fsum((total, *rest))), (seam + 1, 0.0)]
+    begin = midnight(series.first_day)
+    seam = max(begin + 1, int(series.created * 1000) - SEAM_MS)
+    return [*made, *_grown(begin, seam, total, math.fsum(rest), step), (seam + 1, 0.0)]
+
+
+def _grown(begin: int, end: int, total: float, held: float, step: int) -> Iterator[Point]:
+    """The samples after a midnight, in which a counter grows evenly from one value to its end.
+
+    What a range function finds must not depend on whether a range holds the sample at its beginning (Prometheus 2) or
+    not (Prometheus 3). So each fourth step from midnight on has two samples, 1 ms apart and of one value: a range
+    from there has one of them at its beginning either way. All others stand in the middle of a step, half a step from
+    the ends of every range of whole steps: `rate` extrapolates over a distance that is no longer than a typical
+    one, and pairs make the typical one shorter, so that a whole step would be too far.
+
+    Args:
+        begin: the midnight, in unix milliseconds. No sample stands there: the time before it may be unknown.
+        end: where the last sample stands.
+        total: the counter's value at the beginning.
+        held: by how much it grows.
+        step: how far samples stand apart, in milliseconds.
+    """
+    for pair in range(begin, end, PAIR_STEPS * step):
+        middles = range(pair + step // 2, pair + PAIR_STEPS * step, step)
+        for at, grown_until in ((pair, pair), (pair + 1, pair), *zip(middles, middles, strict=True)):
+            if begin < at < end:
+                # Whole numbers take the least room in a block.
+                yield at, total + math.floor(held * (grown_until - begin) / (end - begin))
+    yield end, total + held
 
 
 def _cut(made: list[Point], span: Span) -> list[Point]:

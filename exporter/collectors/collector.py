@@ -1,7 +1,7 @@
 """What a collector is: an endpoint call, the labels of its target, and the metrics that its payload yields."""
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -9,7 +9,7 @@ from exporter.collectors.measure import measure
 from exporter.metric import Count, Family, FamilyInfo, Metric, label_value
 from exporter.platform.errors import PlatformError, WrongShape
 from exporter.platform.operation import Answer, Caller, Operation
-from exporter.targets.target import Inventory, Names, Target
+from exporter.targets.target import Inventory, Names, Target, TargetKey
 
 T = TypeVar("T")
 P = TypeVar("P")
@@ -23,11 +23,10 @@ class Context:
     caller: Caller
     names: Names
     now: datetime
-    monotonic: Callable[[], float]
-    # Whether a resource, by account, kind and id, is this shard's: what is not need not be asked for more of it.
-    owns: Callable[[str, str, str], bool] = lambda _account, _kind, _id: True
+    # Whether a resource is this shard's: what is not need not be asked for more of it.
+    owns: Callable[[TargetKey], bool] = lambda _key: True
     # Takes what a discovery has learnt before it has learnt all: what it tells here it does not tell again at its end.
-    tell: "Callable[[Inventory], None] | None" = None
+    tell: "Callable[[Inventory], Awaitable[None]] | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +72,16 @@ class Collector(Protocol):
     @property
     def name(self) -> str:
         """The `collector` label, and the key under `collectors:` in the configuration."""
+        ...
+
+    @property
+    def section(self) -> str:
+        """The key under `collectors:` that switches it and sets its interval: its own name, or another collector's."""
+        ...
+
+    @property
+    def discovers(self) -> bool:
+        """Whether its answers say which targets an account has; the other collectors wait for its first one."""
         ...
 
     @property
@@ -147,6 +156,16 @@ class TargetCollector(Generic[P]):
     def __post_init__(self) -> None:
         object.__setattr__(self, "families", describe(self.labels, self.metrics))
 
+    @property
+    def section(self) -> str:
+        """See `Collector.section`."""
+        return self.name
+
+    @property
+    def discovers(self) -> bool:
+        """See `Collector.discovers`."""
+        return False
+
     def wants(self, target: Target) -> bool:
         """See `Collector.wants`: its answers tell of no other target."""
         return not target.scouted
@@ -205,6 +224,16 @@ class ListCollector(Generic[P, T]):
         both = (*describe(self.labels, self.metrics), *describe(self.item_labels, self.item_metrics))
         object.__setattr__(self, "families", both)
 
+    @property
+    def section(self) -> str:
+        """See `Collector.section`."""
+        return self.name
+
+    @property
+    def discovers(self) -> bool:
+        """See `Collector.discovers`."""
+        return False
+
     def wants(self, target: Target) -> bool:
         """See `Collector.wants`: an account none of whose items is polled needs no list of them."""
         return self.item_kind in target.watched
@@ -218,8 +247,8 @@ class ListCollector(Generic[P, T]):
         families, counts = measure(values, self.families[:own], self.metrics, listing.whole)
         outcomes = [Outcome(target, families, counts)]
         for item in listing.items:
-            name = context.names.name_of(target.account, self.item_kind, item.id)
-            outcomes.append(self._item(Target(target.account, self.item_kind, item.id, name), item))
+            found = Target(target.account, self.item_kind, item.id)
+            outcomes.append(self._item(replace(found, name=context.names.name_of(found.key)), item))
         return Polled(tuple(outcomes), answer.date)
 
     def _item(self, target: Target, item: Item[T]) -> Outcome:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from exporter.collectors.collector import Context, Outcome, Polled
+from exporter.cooperative import unhurried
 from exporter.metric import Family, FamilyInfo, Kind, LabelValues, Sample, label_value
 from exporter.platform.api import database
 from exporter.platform.api.database import Cell, Rows
@@ -39,6 +40,8 @@ class DatabaseCollector:
     """Asks each database for the smallest answer it can give."""
 
     name: str = "database"
+    section: str = "database"
+    discovers: bool = False
     polls: str = "database"
     interval: float = 60
     operations: tuple[Operation[Any], ...] = (database.PIPELINE,)
@@ -52,7 +55,7 @@ class DatabaseCollector:
     async def poll(self, context: Context, target: Target) -> Polled:
         """See `Collector.poll`; a database that does not answer is both a failure and a 0."""
         try:
-            answer = await database.execute(context.caller, ["SELECT 1"])
+            answer = await database.execute(context.caller, ["SELECT 1"], 1)
             refused: PlatformError | None = next(
                 (outcome for outcome in answer.value if isinstance(outcome, StatementError)), None
             )
@@ -67,7 +70,7 @@ COLLECTOR = DatabaseCollector()
 
 DURATION = FamilyInfo(
     "edge_database_query_duration_seconds",
-    "How long a configured query took from request to answer, polled.",
+    "How long a configured query took from request to answer, without the wait for the request budget, polled.",
     Kind.GAUGE,
     "seconds",
     ("database", "query"),
@@ -119,8 +122,11 @@ class QueryCollector:
     """
 
     name = "database_queries"
+    # A query is switched as its database is; its interval is its own, or that of the databases.
+    section = COLLECTOR.section
+    discovers = False
     polls = "query"
-    interval = 300.0
+    interval = COLLECTOR.interval
     owns_target = False
     operations: tuple[Operation[Any], ...] = (database.PIPELINE,)
 
@@ -141,18 +147,16 @@ class QueryCollector:
             asked = (query.database, query.sql)
             if asked not in self._reading and await _says_reading(context, query):
                 self._reading.add(asked)
-            began = context.monotonic()
-            answer = await database.execute(context.caller, [query.sql])
-            seconds = context.monotonic() - began
+            answer = await database.execute(context.caller, [query.sql], query.max_rows)
         except Forbidden as error:
             raise Forbidden(f"the token may not run this query: {error}", status=error.status) from None
         rows = answer.value[0]
         if isinstance(rows, StatementError):
             raise rows
-        family = Family(query.info, samples_of(query, rows))
+        family = Family(query.info, await samples_of(query, rows))
         labels = (label_value(query.database), query.name)
         families = (
-            Family(DURATION, (Sample(labels, seconds),)),
+            Family(DURATION, (Sample(labels, answer.seconds),)),
             Family(ROWS, (Sample(labels, float(len(rows.rows))),)),
             *([family] if family.samples else []),
         )
@@ -215,17 +219,17 @@ def leads_with_reading(sql: str) -> bool:
             return True
 
 
-def samples_of(query: Query, rows: Rows) -> tuple[Sample, ...]:
-    """A query's rows as samples; a row whose value is NULL is none.
+async def samples_of(query: Query, rows: Rows) -> tuple[Sample, ...]:
+    """A query's rows as samples; a row whose value is NULL or infinite is none.
 
     Raises:
         WrongShape: a column is missing, a value is no number, two rows have the same labels, or there are too many.
     """
+    if rows.is_cut:
+        raise WrongShape(f"the query returned more rows than max_rows ({query.max_rows})")
     columns = _columns(query, rows.columns)
-    if len(rows.rows) > query.max_rows:
-        raise WrongShape(f"the query returned {len(rows.rows)} rows, more than max_rows ({query.max_rows})")
     samples: dict[LabelValues, Sample] = {}
-    for number, row in enumerate(rows.rows, start=1):
+    async for number, row in unhurried(enumerate(rows.rows, start=1)):
         value = _number(row[columns[query.value]], query.value, number)
         if value is None:
             continue
@@ -250,7 +254,8 @@ def _columns(query: Query, names: Sequence[str]) -> Mapping[str, int]:
     return positions
 
 
-_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*", re.ASCII | re.IGNORECASE)
+# Each character has one way to match: a cell may hold megabytes of digits and then something else.
+_NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?\s*", re.ASCII | re.IGNORECASE)
 
 
 def _number(cell: Cell, column: str, row: int) -> float | None:
@@ -263,10 +268,8 @@ def _number(cell: Cell, column: str, row: int) -> float | None:
     try:
         value = float(cell)
     except OverflowError:
-        value = math.inf
-    if not math.isfinite(value):
-        raise WrongShape(f"row {row}: {column} is larger than a number can be here")
-    return value
+        return None
+    return value if math.isfinite(value) else None
 
 
 def _text(cell: Cell) -> str:

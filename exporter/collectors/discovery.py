@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from exporter.collectors.collector import ACCOUNT, Context, Outcome, Polled, describe
 from exporter.collectors.measure import measure
+from exporter.cooperative import unhurried
 from exporter.metric import FamilyInfo, Metric
 from exporter.platform.api import search, shield
 from exporter.platform.api.search import SearchListing
@@ -23,7 +24,7 @@ from exporter.platform.errors import (
 )
 from exporter.platform.operation import Operation
 from exporter.platform.wire import Unusable
-from exporter.targets.target import Inventory, Resource, Roll, Target
+from exporter.targets.target import Inventory, Resource, Roll, Target, TargetKey
 
 T = TypeVar("T")
 
@@ -52,6 +53,8 @@ class DiscoveryCollector:
     """
 
     name: str = "discovery"
+    section: str = "discovery"
+    discovers: bool = True
     polls: str = "account"
     interval: float = 600
     operations: tuple[Operation[Any], ...] = (search.SEARCH, shield.ZONES, shield.ZONE_RATE_LIMITS)
@@ -75,7 +78,7 @@ class DiscoveryCollector:
             found = await _tried(search.everything(context.caller), faults)
             if found is not None:
                 date = found.date
-                rolls.update(_rolls(found.value))
+                rolls.update(await _rolls(found.value))
                 if found.value.fault is None:
                     families, counts = measure((target.account,), self.families, (RESOURCES,), found.value)
                     outcome = Outcome(target, families, counts)
@@ -84,14 +87,14 @@ class DiscoveryCollector:
         if SHIELD_ZONES in target.watched:
             names = rolls["cdn"].names() if "cdn" in rolls else {}
             if rolls:
-                rolls = _told(context, rolls, names_follow=True)
+                rolls = await _told(context, rolls, names_follow=True)
             zones = await _tried(shield.zones(context.caller), faults)
             if zones is not None:
                 date = zones.date
                 rolls["shield_zone"] = _shield_roll(zones.value, names)
                 if RATE_LIMITS in target.watched:
                     own = _owned(context, target.account, rolls["shield_zone"])
-                    rolls = _told(context, rolls)
+                    rolls = await _told(context, rolls)
                     limits = await _rate_limits(context, own, faults)
                     if limits is not None:
                         rolls["rate_limit"] = limits
@@ -108,9 +111,9 @@ async def _tried(call: Awaitable[T], faults: list[PlatformError]) -> T | None:
         return None
 
 
-def _rolls(listing: SearchListing) -> dict[str, Roll]:
+async def _rolls(listing: SearchListing) -> dict[str, Roll]:
     found: dict[str, list[Resource]] = {kind: [] for kind in KINDS.values()}
-    for resource, name in listing.names.items():
+    async for resource, name in unhurried(listing.names.items()):
         kind = KINDS.get(resource.type)
         if kind is not None:
             found[kind].append(Resource(str(resource.id), name))
@@ -127,15 +130,15 @@ def _shield_roll(listing: shield.ZoneListing, names: dict[str, str]) -> Roll:
 
 def _owned(context: Context, account: str, zones: Roll) -> Roll:
     """The zones of this shard, for rate limits stay with their zone."""
-    own = (zone for zone in zones.resources if context.owns(account, "shield_zone", zone.id))
+    own = (zone for zone in zones.resources if context.owns(TargetKey.of(account, "shield_zone", zone.id)))
     return Roll(tuple(own), zones.complete)
 
 
-def _told(context: Context, rolls: dict[str, Roll], *, names_follow: bool = False) -> dict[str, Roll]:
+async def _told(context: Context, rolls: dict[str, Roll], *, names_follow: bool = False) -> dict[str, Roll]:
     """Tell what is known already, for zones need not wait for calls that tell nothing of them; returns what is left."""
     if context.tell is None:
         return rolls
-    context.tell(Inventory(rolls, names_follow))
+    await context.tell(Inventory(rolls, names_follow))
     return {}
 
 
@@ -152,11 +155,11 @@ def _limit_roll(limits: Iterable[RateLimitMetrics], zone_id: str) -> Roll:
     complete = True
     for limit in limits:
         if isinstance(limit, Unusable):
-            ids.append(limit.integer("ratelimitId"))
+            ids.append(limit.identity("ratelimitId"))
             complete = complete and ids[-1] is not None
         else:
             ids.append(limit.ratelimit_id)
-    return Roll(tuple(Resource(str(one), parent=zone_id) for one in ids if one is not None), complete)
+    return Roll(tuple(Resource(str(one), parent=zone_id) for one in ids if one), complete)
 
 
 async def _rate_limits(context: Context, zones: Roll, faults: list[PlatformError]) -> Roll | None:

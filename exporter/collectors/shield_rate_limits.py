@@ -18,22 +18,32 @@ ACTIONS: Mapping[str, Callable[[BreachCounts], int | None]] = {
 }
 
 
+# The action of days that are plain numbers: the interface document does not show which shape a day has.
+UNCLASSIFIED = "unclassified"
+
+
 @dataclass(frozen=True, slots=True)
 class Breaches:
     """A rate limit's breaches: over the window, and by UTC day and action.
 
     Attributes:
-        days: action → day → count; None where the map's days are plain numbers without actions.
+        days: action → day → count; None where no day of the map can be read, or there is no map.
+        is_plain: whether all days of the map are plain numbers.
         named: the days that the map names.
-        charted: False where there is no map.
         today: the ordinal of the platform's UTC day.
     """
 
     overview: BreachCounts | None
     days: Mapping[str, Mapping[int, float]] | None
+    is_plain: bool
     named: frozenset[int]
-    charted: bool
     today: int
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """The actions that the map can tell of."""
+        plain = (UNCLASSIFIED,) if self.days is not None and self.days[UNCLASSIFIED] else ()
+        return plain if self.is_plain else (*ACTIONS, *plain)
 
     def window(self) -> dict[str, int | None] | None:
         """Breaches over the window by action."""
@@ -42,30 +52,34 @@ class Breaches:
         return {action: count(self.overview) for action, count in ACTIONS.items()}
 
     def day(self) -> dict[str, float | None] | None:
-        """Today's breaches by action: 0 where the map does not name the day."""
-        if self.days is None or not self.charted:
-            return None
-        unnamed = None if self.today in self.named else 0
-        return {action: days.get(self.today, unnamed) for action, days in self.days.items()}
-
-    def buckets(self) -> dict[str, DayBuckets] | None:
-        """What the ledger counts, by action."""
+        """Today's breaches by action, in the shape that today has: 0 where the map does not name the day."""
         if self.days is None:
             return None
-        return {action: DayBuckets(days, charted=self.charted) for action, days in self.days.items()}
+        if self.today in self.named:
+            return {action: days.get(self.today) for action, days in self.days.items()}
+        return dict.fromkeys((UNCLASSIFIED,) if self.is_plain else ACTIONS, 0)
+
+    def buckets(self) -> dict[str, DayBuckets]:
+        """What the ledger counts, by action."""
+        days = self.days or {}
+        return {
+            action: DayBuckets(days.get(action, {}), charted=self.days is not None, is_whole=action == UNCLASSIFIED)
+            for action in self.actions
+        }
 
 
-def _by_action(chart: Mapping[str, BreachCounts | float | None]) -> Mapping[str, Mapping[int, float]] | None:
-    shapes = {type(counts) for counts in chart.values() if counts is not None}
-    if shapes and BreachCounts not in shapes:
-        return None
-    days: dict[str, dict[int, float]] = {action: {} for action in ACTIONS}
+def _by_action(chart: Mapping[str, BreachCounts | float | None]) -> Mapping[str, Mapping[int, float]]:
+    days: dict[str, dict[int, float]] = {action: {} for action in (*ACTIONS, UNCLASSIFIED)}
     for key, counts in chart.items():
         day = calendar_day(key)
-        if day is None or not isinstance(counts, BreachCounts):
+        if day is None or counts is None:
             continue
-        for action, count in ACTIONS.items():
-            value = count(counts)
+        found: dict[str, float | None] = (
+            {UNCLASSIFIED: counts}
+            if not isinstance(counts, BreachCounts)
+            else {action: count(counts) for action, count in ACTIONS.items()}
+        )
+        for action, value in found.items():
             if value is not None:
                 days[action][day] = days[action].get(day, 0) + value
     return days
@@ -74,14 +88,16 @@ def _by_action(chart: Mapping[str, BreachCounts | float | None]) -> Mapping[str,
 async def _fetch(context: Context, target: Target) -> Answer[Breaches]:
     answer = await shield.rate_limit(context.caller, int(target.id))
     metrics = answer.value
-    days = metrics.days or {}
-    named = frozenset(day for day in map(calendar_day, days) if day is not None)
+    chart = metrics.days or {}
+    named = frozenset(day for day in map(calendar_day, chart) if day is not None)
+    # A map of which nothing can be read says as little as none.
+    is_charted = metrics.days is not None and (not chart or bool(named))
+    shapes = {isinstance(counts, BreachCounts) for counts in chart.values() if counts is not None}
     breaches = Breaches(
         overview=metrics.overview,
-        days=_by_action(days),
+        days=_by_action(chart) if is_charted else None,
+        is_plain=shapes == {False},
         named=named,
-        # A map of which nothing can be read tells as little as none.
-        charted=metrics.days is not None and (not days or bool(named)),
         today=(answer.date or context.now).toordinal(),
     )
     return Answer(breaches, answer.date, answer.raw)
@@ -114,14 +130,14 @@ COLLECTOR: TargetCollector[Breaches] = TargetCollector(
         Metric(
             "edge_shield_rate_limit_day_breaches",
             "Breaches of the rate limit on the current UTC day by action (ratelimitOverviewPastTwentyEightDays), "
-            "as last polled.",
+            "as last polled; unclassified where days are plain numbers.",
             labels=("action",),
             value=lambda limit: limit.day(),
         ),
         Metric(
             "edge_shield_rate_limit_breaches_total",
             "Breaches of the rate limit since the exporter first saw it by action, counted from the days of "
-            "ratelimitOverviewPastTwentyEightDays polled.",
+            "ratelimitOverviewPastTwentyEightDays polled; unclassified where days are plain numbers.",
             labels=("action",),
             counted=lambda limit: limit.buckets(),
         ),

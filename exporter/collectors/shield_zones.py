@@ -11,7 +11,7 @@ from exporter.platform.api.shield_models import DDOS_SENSITIVITY, EXECUTION_MODE
 from exporter.platform.errors import WrongShape
 from exporter.platform.operation import Answer
 from exporter.platform.wire import known, timestamp
-from exporter.targets.target import Target
+from exporter.targets.target import Target, TargetKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,11 @@ async def _fetch(context: Context, target: Target) -> Answer[Listing[ZoneListing
     items: list[Item[NamedZone]] = []
     for zone_id, zone in answer.value.zones.items():
         pull_zone_id = zone.pull_zone_id
-        name = "" if pull_zone_id is None else context.names.name_of(target.account, "cdn", str(pull_zone_id))
+        name = (
+            ""
+            if pull_zone_id is None
+            else context.names.name_of(TargetKey.of(target.account, "cdn", str(pull_zone_id)))
+        )
         # A shield zone goes by its pull zone's name, as steadily as any other target by its own.
         named = context.names.learn(Target(target.account, "shield_zone", str(zone_id)), name)
         items.append(Item(str(zone_id), NamedZone(zone, named.name)))

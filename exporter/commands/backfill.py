@@ -20,17 +20,19 @@ from exporter import wiring
 from exporter.backfill.baselines import BaselineError, NoBaselines, RecordedBaselines, open_baselines
 from exporter.backfill.job import FAMILIES, Backfill, Failure, Report, Selected, SpanError
 from exporter.backfill.output import Spool, SpoolError, parts_of
-from exporter.backfill.samples import Span
+from exporter.backfill.samples import STEPS, Span
 from exporter.commands.configuration import read_configuration
 from exporter.commands.options import flag_values, settings_options
 from exporter.commands.output import interruptible
 from exporter.commands.output.complaint import FAULT, MISUSE, complain
+from exporter.commands.output.printing import echo
 from exporter.platform.http.observer import Deaf
 from exporter.settings.faults import ConfigurationError, suggestion
 from exporter.settings.flags import flags
 from exporter.settings.model import Settings
 from exporter.targets.registry import Registry
 from exporter.targets.sharding import Shard
+from exporter.terminal import escape
 
 FLAGS = flags()
 INTERRUPTED = 130
@@ -92,6 +94,13 @@ def _labels(_context: click.Context, _parameter: click.Parameter, values: tuple[
     callback=_labels,
     help="A label for every series, such as the job and instance of the live ones. Repeatable.",
 )
+@click.option(
+    "--step",
+    type=click.Choice(tuple(STEPS)),
+    default="15m",
+    show_default=True,
+    help="How far samples stand apart: 1h makes a quarter of the file, 3h a twelfth.",
+)
 @click.option("--account", "accounts", metavar="NAME", multiple=True, help="This account alone. Repeatable.")
 @click.option("--zone", "zones", metavar="ID|DOMAIN", multiple=True, help="This DNS zone alone. Repeatable.")
 @settings_options(FLAGS)
@@ -102,6 +111,7 @@ def command(
     last: int | None,
     output: Path,
     labels: dict[str, str],
+    step: str,
     accounts: tuple[str, ...],
     zones: tuple[str, ...],
     **given: Any,  # noqa: ANN401 - the flags' texts
@@ -109,8 +119,8 @@ def command(
     """Write the history of DNS queries and of rate-limit breaches as OpenMetrics with timestamps.
 
     `promtool tsdb create-blocks-from openmetrics FILE DIR` makes blocks of it. The series are those of the daemon's
-    counters, one sample a day, and end where the daemon's own counting began, as the state file tells: run it beside
-    the daemon, or before its first start. Then it records where the daemon is to continue.
+    counters, each day's count spread evenly over the day, and end where the daemon's own counting began, as the state
+    file tells: run it beside the daemon, or before its first start. Then it records where the daemon is to continue.
 
     It stays within each account's budget. Interrupted, the same command goes on where it was; what could not be read
     is tried again by the same command, too.
@@ -122,7 +132,7 @@ def command(
         settings = read_configuration(config, flag_values(given, FLAGS), os.environ)
     except ConfigurationError as error:
         complain(str(error), MISUSE)
-    job = Job(first, last, output, labels, Selected(frozenset(accounts), frozenset(zones)))
+    job = Job(first, last, output, labels, step, Selected(frozenset(accounts), frozenset(zones)))
     refusal = job.refusal(settings)
     if refusal is not None:
         complain(refusal, MISUSE)
@@ -150,6 +160,7 @@ class Job:
     last: int | None
     output: Path
     labels: dict[str, str]
+    step: str
     selected: Selected
 
     def refusal(self, settings: Settings) -> str | None:
@@ -175,16 +186,15 @@ async def _run(settings: Settings, job: Job, progressed: Progressed) -> tuple[Re
     baselines = open_baselines(settings.state.path, time.time)
     try:
         if isinstance(baselines, RecordedBaselines):
-            click.echo("A daemon runs on the state file: it is read, and not written.", err=True)
+            echo("A daemon runs on the state file: it is read, and not written.", err=True)
         elif isinstance(baselines, NoBaselines):
-            click.echo(
-                "There is no state file: the history ends with yesterday, and no counter continues it.", err=True
-            )
+            echo("There is no state file: the history ends with yesterday, and no counter continues it.", err=True)
         work = Backfill(
             registry,
             clients,
             baselines,
             labels=job.labels,
+            step=STEPS[job.step],
             selected=job.selected,
             clock=time.time,
             monotonic=time.monotonic,
@@ -193,7 +203,8 @@ async def _run(settings: Settings, job: Job, progressed: Progressed) -> tuple[Re
         )
         span = await work.survey(job.first, job.last)
         was_begun = parts_of(job.output).exists()
-        spool = Spool(job.output, FAMILIES, {"days": str(span), "labels": job.labels, "shard": settings.shard.total})
+        terms = {"days": str(span), "step": job.step, "labels": job.labels, "shard": settings.shard.total}
+        spool = Spool(job.output, FAMILIES, terms)
         try:
             report = await work.run(span, spool)
         except BaseException:
@@ -232,31 +243,31 @@ def _misspelt(unknown: list[Failure], registry: Registry) -> str:
 
 def _summarize(report: Report, samples: int, output: Path) -> None:
     for failure in report.failures[:SHOWN_FAILURES]:
-        click.echo(f"not written: {_told(failure)}", err=True)
+        echo(f"not written: {_told(failure)}", err=True)
     left = len(report.failures) - SHOWN_FAILURES
     if left > 0:
-        click.echo(f"not written: {left} more", err=True)
+        echo(f"not written: {left} more", err=True)
     again = f" ({report.resumed} by an earlier run)" if report.resumed else ""
     if output.exists():
-        click.echo(f"{output}: {report.span}, {report.targets} targets{again}, {samples} samples, {_size(output)}.")
+        echo(f"{output}: {report.span}, {report.targets} targets{again}, {samples} samples, {_size(output)}.")
     else:
-        click.echo(f"{output}: nothing of {report.span} is written.")
+        echo(f"{output}: nothing of {report.span} is written.")
     if report.live:
-        click.echo(f"{report.live} targets were counted live before {report.span}, which adds nothing to them.")
+        echo(f"{report.live} targets were counted live before {report.span}, which adds nothing to them.")
     unread, unknown = _sorted_out(report)
     if unread:
-        click.echo(f"{len(unread)} could not be read; the same command tries them again.")
+        echo(f"{len(unread)} could not be read; the same command tries them again.")
     if unknown:
         zones = ", ".join(failure.target.partition("/")[2] for failure in unknown)
-        click.echo(f"No account that was asked has what --zone names: {zones}.")
+        echo(f"No account that was asked has what --zone names: {zones}.")
     if output.exists():
-        click.echo(f"Next: promtool tsdb create-blocks-from --max-block-duration=1200h openmetrics {output} DIRECTORY")
+        echo(f"Next: promtool tsdb create-blocks-from --max-block-duration=1200h openmetrics {output} DIRECTORY")
 
 
 def _told(failure: Failure) -> str:
     name = f" ({failure.name})" if failure.name and not failure.target.endswith(f"/{failure.name}") else ""
     account = f"{failure.account}: " if failure.account else ""
-    return f"{account}{failure.target}{name}: {failure.reason}"
+    return escape(f"{account}{failure.target}{name}: {failure.reason}")
 
 
 def _size(path: Path) -> str:
@@ -305,8 +316,6 @@ def _lines(monotonic: Callable[[], float]) -> Progressed:
         said = now
         new = report.done - report.resumed
         left = timedelta(seconds=round((now - began) / new * (report.targets - report.done))) if new else "?"
-        click.echo(
-            f"{report.done} of {report.targets} targets, {len(report.failures)} failed, about {left} left", err=True
-        )
+        echo(f"{report.done} of {report.targets} targets, {len(report.failures)} failed, about {left} left", err=True)
 
     return progressed

@@ -13,17 +13,37 @@ from exporter.collectors.collector import Collector
 from exporter.collectors.database import QUERY_PREFIX
 from exporter.exposition.store import HEALTH
 from exporter.metric import FamilyInfo
-from exporter.settings.service import CollectorsSettings
 from exporter.settings.types import format_duration
 from exporter.telemetry import Telemetry
 
-# A user's queries have an interval each; unless it is set it is that of the databases.
-_INTERVAL_KEY = {"database_queries": "database"}
 # Operations that are asked for only where the configuration says so.
 _OPT_IN = {"script_read_by_update": "read: update"}
 # Families that the program tells from its configuration, beside those that they are to be compared with.
 _BESIDE = {"edge_script_monthly_budget_dollars": "scripts"}
-_NOTES = {"scripts": "What comes between a month's last poll and its end cannot be known, and is in no counter."}
+_NOTES = {
+    "dns_statistics": (
+        "Counters go by UTC days: of a day after the first sight everything counts, of an earlier one what it "
+        "rose since it was first seen. A day that falls is a correction, and its counter stands."
+    ),
+    "scripts": (
+        "Counters of a month to date count each rise. A fall to below half in a new month is a reset at once. A "
+        "fall to below half within a month, and any fall on a month's first day or after 24 h without a poll, is "
+        "a reset when the next poll is below the old value as well; any other fall is a correction, and the "
+        "counter stands. For a day after a reset a value at or above the old month's last counts only if it "
+        "stands for 24 h.\n\n"
+        "What can still go wrong: what comes between a month's last poll and its end cannot be known, and is in "
+        "no counter. Two wrong low answers one after the other are taken for a reset, and the month counts again "
+        "when its value has been back for 24 h; a correction that stands on a month's first day is taken for one, "
+        "too. After 24 h without a poll over a month's end, a value that rose counts whole though the platform "
+        "resets more than 6 h late, and counts only as far as it rose in the month's first 6 h though the "
+        "platform has reset. A wrong low value at the very first sight counts when it is right again."
+    ),
+    "shield_rate_limits": (
+        'Days of the map are counts by action or plain numbers, which are `action="unclassified"`. Sum over all '
+        "actions: the sum holds in both shapes. Where a map changes its shape within a day, which action a breach "
+        "counts for may differ from the platform's, and the sum does not."
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +63,7 @@ class Section:
         """The key of the configuration that sets how often a target is polled, and its default in seconds."""
         if self.collector is None:
             return None
-        name = _INTERVAL_KEY.get(self.title, self.title)
-        return f"collectors.{name}.interval", CollectorsSettings().by_name()[name].interval
+        return f"collectors.{self.collector.section}.interval", self.collector.interval
 
     @property
     def requests(self) -> tuple[str, ...]:
@@ -89,6 +108,9 @@ def as_markdown() -> str:
         f"poll of their target. A user's SQL query named N is the gauge `{QUERY_PREFIX}N{{database, …}}` with the",
         "labels that it names. The process's own `process_` and `python_` families are those of the Prometheus client",
         "library.",
+        "",
+        "Days and months are the platform's, by the `Date` of its answers. A `Date` over a day from both our clock and",
+        "the one believed last is believed when three successive answers agree; until then the last one is carried on.",
     ]
     for section in sections():
         lines += ["", f"## {section.title}"]

@@ -10,11 +10,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
-from exporter.counters.series import advance, is_sight
+from exporter.counters.series import advance_family, served_in_any_shape
 from exporter.counters.state_file import (
     BUSY_SECONDS,
     Families,
-    RowKey,
     StateFile,
     StateLock,
     StateLockedError,
@@ -28,13 +27,17 @@ from exporter.counters.state_file import (
 )
 from exporter.log import logger
 from exporter.metric import Count, Family, Sample
+from exporter.platform.http.platform_time import PlatformTime
 from exporter.runtime import Courtesy
+from exporter.targets.target import PollKey
 
-__all__ = ["Entry", "Ledger", "LedgerObserver", "RowKey", "StateLockedError"]
+__all__ = ["Entry", "Ledger", "LedgerObserver", "StateLockedError"]
 
 LINGER_SECONDS = 0.2
 RETRY_SECONDS = 5.0
 HIGHEST_BATCH = 5000
+# Rows of this name are of an account, and hold the platform's time that was believed last in place of a success.
+PLATFORM_TIME = "platform_time"
 
 
 class LedgerObserver(Protocol):
@@ -50,7 +53,7 @@ class LedgerObserver(Protocol):
         """A commit failed; what it held is tried again."""
 
     def set_aside(self, at: float) -> None:
-        """A state file that cannot be read was put aside at `at` (unix seconds)."""
+        """State was lost: at `at` (unix seconds) a file was put aside, or had no journal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +61,14 @@ class Entry:
     """A successful poll, on its way through the ledger.
 
     Attributes:
-        key: collector, account, kind and id of the target.
+        key: the target, as its collector sees it.
         name: the target's name.
         success: when the poll ended, as unix seconds of our own clock.
         counts: what the poll tells of each counter family.
         now: the platform's clock.
     """
 
-    key: RowKey
+    key: PollKey
     name: str
     success: float
     counts: tuple[Count, ...]
@@ -110,10 +113,11 @@ class Ledger:
         self._give_way = Courtesy()
         self._guard = threading.Condition()
         self._waiting: list[tuple[Entry, Publish]] = []
-        self._doomed: set[RowKey] = set()
+        self._doomed: set[PollKey] = set()
         # What is on disk, and what is counted but not yet there. A row is held packed: thousands of zones are many.
-        self._rows: dict[RowKey, Stored] = {}
-        self._unsaved: dict[RowKey, Stored | None] = {}
+        self._rows: dict[PollKey, Stored] = {}
+        self._unsaved: dict[PollKey, Stored | None] = {}
+        self._platform_times: dict[str, PlatformTime] = {}
         self._stopping = False
         self._failing = False
         self._next_try = 0.0
@@ -154,12 +158,16 @@ class Ledger:
         if self._lock is not None and not self.is_alive():
             self._lock.release()
 
-    def remembered(self) -> Mapping[RowKey, Stored]:
+    def remembered(self) -> Mapping[PollKey, Stored]:
         """Name and last success of each target; before the first poll, as an earlier run left them.
 
         It changes with each commit, so that only a copy can be iterated over while polls are recorded.
         """
         return self._rows
+
+    def platform_time(self, account: str) -> PlatformTime:
+        """What is believed of the time on an account's platform; the state file keeps it."""
+        return self._platform_times.setdefault(account, PlatformTime(self._clock, self._monotonic))
 
     def record(self, entry: Entry, publish: Publish) -> None:
         """Take in a poll.
@@ -174,7 +182,7 @@ class Ledger:
             if len(self._waiting) in {1, HIGHEST_BATCH}:
                 self._guard.notify_all()
 
-    def forget(self, keys: Iterable[RowKey]) -> None:
+    def forget(self, keys: Iterable[PollKey]) -> None:
         """Delete rows: their targets belong to another shard now, or their retention is over.
 
         A target that is polled at the same time has come back, and its row stays.
@@ -198,10 +206,10 @@ class Ledger:
                 doomed, self._doomed = self._doomed, set()
                 stopping = self._stopping
             self._turn(waiting, doomed, last=stopping)
-        if self._file is not None:
-            self._file.close()
+        if self._file is not None and self._file.close() and self._lock is not None:
+            self._lock.note_journal(has_journal=False)
 
-    def _turn(self, waiting: list[tuple[Entry, Publish]], doomed: set[RowKey], *, last: bool) -> None:
+    def _turn(self, waiting: list[tuple[Entry, Publish]], doomed: set[PollKey], *, last: bool) -> None:
         # Polls are published in their time; a write that fails is not tried again for each of them.
         is_time = last or not self._failing or self._monotonic() >= self._next_try
         usable = is_time and self._is_usable()
@@ -271,11 +279,12 @@ class Ledger:
             if self._loaded:
                 # A file that was lost under a running process is made anew from what that process knows. Where another
                 # exporter had it meanwhile, there may be targets in it that are new to this one.
-                found = dict(file.rows())
+                found = self._rows_of(file)
                 self._unsaved = {**self._rows, **self._unsaved}
                 self._rows = {**found, **self._rows}
             else:
-                self._rows = dict(file.rows())
+                self._rows = self._rows_of(file)
+                self._check_journal(file)
                 # What was counted before the file could be read began from nothing; the days tell it again.
                 self._unsaved = {key: row for key, row in self._unsaved.items() if key not in self._rows}
                 self._loaded = True
@@ -283,6 +292,28 @@ class Ledger:
             file.close()
             raise
         return file
+
+    def _check_journal(self, file: StateFile) -> None:
+        """Report a journal that was removed after a kill: the file alone is older than what was served."""
+        is_missed = self._lock is not None and self._lock.has_journal and not file.is_new
+        if is_missed and file.journal_pages <= 0:
+            self._observer.set_aside(self._clock())
+            self._say(self._log.error, "state file has lost its journal, counters go on from before it")
+
+    def _rows_of(self, file: StateFile) -> dict[PollKey, Stored]:
+        """The rows of all targets; what was believed of the platforms' time goes where it belongs."""
+        rows = dict(file.rows())
+        for key in [key for key in rows if key.collector == PLATFORM_TIME]:
+            self.platform_time(key.target.account).restore(rows.pop(key).success)
+        return rows
+
+    def _believed_times(self) -> dict[PollKey, Stored | None]:
+        times = {account: time.believed for account, time in dict(self._platform_times).items()}
+        return {
+            PollKey.of(PLATFORM_TIME, account, "account", ""): Stored("", believed, b"")
+            for account, believed in times.items()
+            if believed is not None
+        }
 
     def _failed(self, event: str, error: Exception) -> None:
         if not self._failing:
@@ -296,15 +327,15 @@ class Ledger:
         with suppress(OSError, ValueError):
             write(event, path=str(self._path), **facts)
 
-    def _committed(self, key: RowKey) -> Families:
+    def _committed(self, key: PollKey) -> Families:
         stored = self._rows.get(key)
         return {} if stored is None else self._unpacked(key, stored)
 
-    def _unpacked(self, key: RowKey, stored: Stored) -> Families:
+    def _unpacked(self, key: PollKey, stored: Stored) -> Families:
         try:
             return unpack(stored.data)
         except ValueError as error:
-            self._say(self._log.error, "counters of a target start anew", target=f"{key[2]}/{key[3]}", error=str(error))
+            self._say(self._log.error, "counters of a target start anew", target=key.target.label, error=str(error))
             return {}
 
     def _count(self, entry: Entry) -> Families:
@@ -312,12 +343,9 @@ class Ledger:
         families = {} if stored is None else self._unpacked(entry.key, stored)
         for count in entry.counts:
             states = families.setdefault(count.info.name, {})
-            for labels, source in count.sources:
-                if labels not in states and not is_sight(source):
-                    continue
-                states[labels], corrections = advance(states.get(labels), source, entry.now)
-                if corrections:
-                    self._observer.corrected(count.info.name, corrections)
+            corrections = advance_family(states, count.sources, entry.now, entry.success)
+            if corrections:
+                self._observer.corrected(count.info.name, corrections)
         self._unsaved[entry.key] = Stored(entry.name, entry.success, pack(families))
         self._give_way()
         return families
@@ -325,7 +353,9 @@ class Ledger:
     def _save(self) -> bool:
         try:
             if self._file is not None:
-                self._file.commit(self._unsaved)
+                self._file.commit({**self._unsaved, **self._believed_times()})
+                if self._lock is not None:
+                    self._lock.note_journal(has_journal=True)
         except sqlite3.Error as error:
             self._failed("state not saved, counters stand still until it is", error)
             if self._file is not None and spoils_connection(error):
@@ -350,9 +380,10 @@ def _counters(families: Families, counts: tuple[Count, ...]) -> tuple[Family, ..
     counters = []
     for count in counts:
         states = families.get(count.info.name, {})
+        order = dict.fromkeys((*(labels for labels, _ in count.sources), *served_in_any_shape(states)))
         samples = tuple(
             Sample(count.labels + labels, states[labels].value, states[labels].created)
-            for labels, _ in count.sources
+            for labels in order
             if labels in states
         )
         if samples:

@@ -1,23 +1,20 @@
-"""The rules by which exact counters come out of day buckets and month-to-date values.
+"""The rules by which exact counters are made of day buckets, and the series of a family as they are stored.
 
-Everything here is plain arithmetic on the state of one series; where that state is kept is the ledger's business.
+Everything here is plain arithmetic on the state of series; the ledger keeps that state.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from exporter.metric import DayBuckets, MonthToDate, Source
+from exporter.counters.months import MonthSeries, begin_month, month_from_plain, month_to_plain
+from exporter.metric import DayBuckets, LabelValues, MonthToDate, Source, is_count
 
 # Days this much older than the newest one leave: the platform's windows reach back 28 and 31 days.
 HORIZON_DAYS = 45
 # Only a bucket at the far end of a window (28 days the shortest) can be clipped by it.
 SHORTEST_WINDOW_DAYS = 27
-DAY_SECONDS = 86_400.0
-LOWEST_SHARE = 0.5
-# No 64-bit integer holds more; what claims to is no count, and sums of it would overflow.
-LARGEST = 2.0**63
 
 
 @dataclass(slots=True)
@@ -35,6 +32,7 @@ class DaySeries:
         highs: day → the most that it ever held.
         baselines: day → its baseline, for those that held something at the first sight, or rose since though older.
         lasts: day → what it held last, where it fell below its high water.
+        is_whole: whether it counts the sum over the family's other series, see `DayBuckets.is_whole`.
     """
 
     created: float
@@ -44,6 +42,7 @@ class DaySeries:
     highs: dict[int, float] = field(default_factory=dict)
     baselines: dict[int, float] = field(default_factory=dict)
     lasts: dict[int, float] = field(default_factory=dict)
+    is_whole: bool = False
 
     @property
     def value(self) -> float:
@@ -61,12 +60,12 @@ class DaySeries:
         first, highs, baselines = self.first_day, self.highs, self.baselines
         return [highs[day] - baselines.get(day, 0.0) for day in days if day >= first or day in baselines]
 
-    def count(self, source: DayBuckets, now: datetime, *, first: bool) -> int:
+    def count(self, source: DayBuckets, poll: "_Poll", *, first: bool) -> int:
         """Take in a poll.
 
         Args:
             source: the days as the platform shows them.
-            now: the platform's clock.
+            poll: when it was, and what else the family has counted.
             first: whether this is the first sight of the series.
 
         Returns:
@@ -75,17 +74,19 @@ class DaySeries:
         if not source.days:
             return 0
         corrections = 0
-        today = now.astimezone(UTC).toordinal()
+        owed = poll.owed
+        today = poll.now.astimezone(UTC).toordinal()
         newest = max(source.days)
+        oldest = min(source.days) if poll.oldest is None else poll.oldest
         # Without the platform's own clock there may be a day in the chart that ours has not reached.
-        clipped = self._clipped(min(source.days), max(today, newest))
+        clipped = self._clipped(oldest, max(today, newest))
         for ordinal, count in source.days.items():
             held = float(count)
-            if ordinal == clipped or not 0 <= held <= LARGEST:
+            if ordinal == clipped or not is_count(held):
                 continue
             high = self.highs.get(ordinal)
             if high is None:
-                self._begin_day(ordinal, held, first=first)
+                self._begin_day(ordinal, held, owed, first=first)
             elif held < high:
                 corrections += held < self.lasts.get(ordinal, high)
                 self.lasts[ordinal] = held
@@ -93,17 +94,21 @@ class DaySeries:
             elif held > high or self.lasts:
                 if held > high and ordinal < self.first_day:
                     self.baselines.setdefault(ordinal, high)
+                if ordinal in owed:
+                    self.baselines[ordinal] = self.baselines.get(ordinal, 0.0) + _deduct(owed, ordinal, held - high)
                 self.highs[ordinal] = held
                 self.lasts.pop(ordinal, None)
         # A clock of the platform that is ahead of its own charts ages nothing.
         self._close(min(today, newest) - HORIZON_DAYS)
         return corrections
 
-    def _begin_day(self, ordinal: int, held: float, *, first: bool) -> None:
+    def _begin_day(self, ordinal: int, held: float, owed: "Owed", *, first: bool) -> None:
         if ordinal > self.shut:
             self.highs[ordinal] = held
             if first and ordinal >= self.first_day:
                 self.baselines[ordinal] = held
+            elif ordinal in owed:
+                self.baselines[ordinal] = _deduct(owed, ordinal, held)
 
     def _clipped(self, oldest: int, today: int) -> int | None:
         """The oldest day, where the window may begin within it.
@@ -130,110 +135,148 @@ class DaySeries:
             self.closed += lost
 
 
-@dataclass(slots=True)
-class MonthSeries:
-    """A counter over a value that starts again with each UTC month.
-
-    Attributes:
-        created: unix seconds of the first sight.
-        month: year * 12 + month of the last poll.
-        polled: unix seconds of the last poll, by a clock that never goes back.
-        baseline: what is not counted of the current month.
-        high: the most that the value ever was in the current month.
-        last: what it was last.
-        closed: what was counted of earlier months.
-    """
-
-    created: float
-    month: int
-    polled: float
-    baseline: float
-    high: float
-    last: float
-    closed: float = 0.0
-
-    @property
-    def value(self) -> float:
-        """The counter."""
-        return math.fsum((self.closed, self.high, -self.baseline))
-
-    def count(self, source: MonthToDate, now: datetime) -> int:
-        """Take in a poll at the platform's time `now`; returns 1 where the value fell and that was no reset."""
-        value, month, at = float(source.value), month_of(now), now.timestamp()
-        if not 0 <= value <= LARGEST:
-            return 0
-        new_month = month != self.month
-        # A correction may have left it below the high water: what stands there, or rises from there, does not fall.
-        fell = value < self.last
-        reset = fell and (new_month or value < self.high * LOWEST_SHARE)
-        # After a long silence across a month's end, the new month's value is above the old one's by chance alone.
-        passed_over = new_month and value > self.last and at - self.polled > DAY_SECONDS
-        if reset or passed_over:
-            # The sum as it was served: rounded once more it might be less, which looks like a reset.
-            self.closed = self.value
-            self.baseline, self.high = 0.0, value
-        else:
-            self.high = max(self.high, value)
-        self.month, self.polled, self.last = month, max(self.polled, at), value
-        return int(fell and not reset)
-
-
 Series = DaySeries | MonthSeries
 
 
-def month_of(moment: datetime) -> int:
-    """The UTC month of a moment as one number that grows by 1 a month."""
-    utc = moment.astimezone(UTC)
-    return utc.year * 12 + utc.month
+# Day → what one shape of a family has counted of it beyond what the other shape has. A map may change its shape between
+# a count an action and one plain number: what one shape has counted is no rise of the other.
+Owed = dict[int, float]
 
 
-def is_sight(source: Source) -> bool:
+def _deduct(owed: Owed, ordinal: int, rise: float) -> float:
+    """Take a rise of a day out of what is owed, as far as that goes; returns how much was taken."""
+    taken = min(owed[ordinal], rise)
+    owed[ordinal] -= taken
+    return taken
+
+
+def _owed(theirs: Iterable[DaySeries], ours: Iterable[DaySeries]) -> Owed:
+    owed: Owed = {}
+    for series in theirs:
+        for ordinal, high in series.highs.items():
+            owed[ordinal] = owed.get(ordinal, 0.0) + high
+    for series in ours:
+        for ordinal in owed.keys() & series.highs.keys():
+            owed[ordinal] -= series.highs[ordinal]
+    return {ordinal: max(0.0, high) for ordinal, high in owed.items()}
+
+
+def _is_sight(source: Source) -> bool:
     """Whether a series can begin with this: a month needs a number to begin from, days need none."""
-    return not isinstance(source, MonthToDate) or 0 <= source.value <= LARGEST
+    return not isinstance(source, MonthToDate) or is_count(source.value)
 
 
-def begin(source: Source, now: datetime) -> Series:
+@dataclass(frozen=True, slots=True)
+class _Poll:
+    """When a poll was, and what else the family has counted.
+
+    Attributes:
+        now: the platform's time.
+        wall: our own clock, unix seconds.
+        relatives: series that count the same in another shape, beside which a new one begins.
+        owed: what they have counted; deducted from while the poll is taken in.
+        oldest: the oldest day of the family, where its series hold different days; None: each series has its own.
+    """
+
+    now: datetime
+    wall: float
+    relatives: tuple[DaySeries, ...] = ()
+    owed: Owed = field(default_factory=dict)
+    oldest: int | None = None
+
+
+def _begin(source: Source, poll: _Poll) -> Series:
     """The state of a series at its first sight, at which its counter is 0."""
     if isinstance(source, MonthToDate):
-        held = float(source.value)
-        return MonthSeries(now.timestamp(), month_of(now), now.timestamp(), held, held, held)
-    series = DaySeries(now.timestamp(), now.astimezone(UTC).toordinal())
-    series.count(source, now, first=True)
+        return begin_month(source, poll.now, poll.wall)
+    series = DaySeries(poll.now.timestamp(), poll.now.astimezone(UTC).toordinal(), is_whole=source.is_whole)
+    for relative in poll.relatives:
+        # It has been counted in another shape all along: its days are no history.
+        series.first_day = min(series.first_day, relative.first_day)
+        series.shut = max(series.shut, relative.shut)
+    series.count(source, poll, first=not poll.relatives)
     return series
 
 
-def advance(series: Series | None, source: Source, now: datetime) -> tuple[Series, int]:
-    """Take a poll into a series, or begin one where `is_sight`; returns the series and how many corrections there were.
+def _advance(series: Series | None, source: Source, poll: _Poll) -> tuple[Series, int]:
+    """Take a poll into a series, or begin one; returns the series and how many corrections there were.
 
     A series whose source has changed its nature begins anew from where its counter stood.
     """
     if isinstance(series, DaySeries) and isinstance(source, DayBuckets):
-        return series, series.count(source, now, first=False)
+        return series, series.count(source, poll, first=False)
     if isinstance(series, MonthSeries) and isinstance(source, MonthToDate):
-        return series, series.count(source, now)
-    if series is not None and not is_sight(source):
+        return series, series.count(source, poll.now, poll.wall)
+    if series is not None and not _is_sight(source):
         return series, 0
-    fresh = begin(source, now)
+    fresh = _begin(source, poll)
     if series is not None:
         fresh.closed, fresh.created = series.value, series.created
     return fresh, 0
 
 
+def advance_family(
+    states: MutableMapping[LabelValues, Series],
+    sources: Sequence[tuple[LabelValues, Source]],
+    now: datetime,
+    wall: float,
+) -> int:
+    """Take a poll into the series of one family of a target, and begin those that are new.
+
+    Args:
+        states: label values → series; changed in place.
+        sources: label values → what is counted.
+        now: the platform's time.
+        wall: our own clock, unix seconds.
+
+    Returns:
+        How many days or months fell, which lowers no counter.
+    """
+    corrections = 0
+    of_parts, of_whole = _polls(states.values(), sources, now, wall)
+    for labels, source in sources:
+        if labels in states or _is_sight(source):
+            poll = of_whole if _is_whole(source) else of_parts
+            states[labels], fallen = _advance(states.get(labels), source, poll)
+            corrections += fallen
+    return corrections
+
+
+def served_in_any_shape(states: Mapping[LabelValues, Series]) -> Iterable[LabelValues]:
+    """The series that are served though a poll does not show them: their sum holds only if all of them are served."""
+    has_shapes = any(isinstance(series, DaySeries) and series.is_whole for series in states.values())
+    return tuple(states) if has_shapes else ()
+
+
+def _polls(
+    states: Iterable[Series], sources: Iterable[tuple[LabelValues, Source]], now: datetime, wall: float
+) -> tuple[_Poll, _Poll]:
+    """A poll as the parts of a family take it in, and as their whole does."""
+    days = [series for series in states if isinstance(series, DaySeries)]
+    wholes = [series for series in days if series.is_whole]
+    if not wholes and not any(_is_whole(source) for _, source in sources):
+        plain = _Poll(now, wall)
+        return plain, plain
+    parts = [series for series in days if not series.is_whole]
+    relatives = tuple(days)
+    oldest = min((day for _, source in sources if isinstance(source, DayBuckets) for day in source.days), default=None)
+    return (
+        _Poll(now, wall, relatives, _owed(wholes, parts), oldest),
+        _Poll(now, wall, relatives, _owed(parts, wholes), oldest),
+    )
+
+
+def _is_whole(source: Source) -> bool:
+    return isinstance(source, DayBuckets) and source.is_whole
+
+
 def to_plain(series: Series) -> list[object]:
     """A series as plain values, for a packed row: mostly small integers, which take the fewest bytes."""
     if isinstance(series, MonthSeries):
-        return [
-            "m",
-            series.created,
-            series.month,
-            series.polled,
-            series.baseline,
-            series.high,
-            series.last,
-            series.closed,
-        ]
+        return ["m", *month_to_plain(series)]
     columns = [_column(days, series.first_day) for days in (series.highs, series.baselines, series.lasts)]
-    return ["d", series.created, series.first_day, series.closed, series.shut, *columns]
+    whole = [1] if series.is_whole else []
+    return ["d", series.created, series.first_day, series.closed, series.shut, *columns, *whole]
 
 
 def from_plain(plain: object) -> Series:
@@ -243,13 +286,14 @@ def from_plain(plain: object) -> Series:
         ValueError: the row is not one of ours.
     """
     match plain:
-        case ["m", created, month, polled, baseline, high, last, closed]:
-            sums = (_number(number) for number in (baseline, high, last, closed))
-            return MonthSeries(_number(created), int(_number(month)), _number(polled), *sums)
-        case ["d", created, first_day, closed, shut, highs, baselines, lasts]:
+        case ["m", *fields]:
+            return month_from_plain([_number(number) for number in fields])
+        case ["d", created, first_day, closed, shut, highs, baselines, lasts, *whole] if whole in ([], [1]):
             first = int(_number(first_day))
+            series = DaySeries(_number(created), first, _number(closed), int(_number(shut)), is_whole=bool(whole))
             columns = (_days(column, first) for column in (highs, baselines, lasts))
-            return DaySeries(_number(created), first, _number(closed), int(_number(shut)), *columns)
+            series.highs, series.baselines, series.lasts = columns
+            return series
     raise ValueError("a series of the state file is not as this version writes it")
 
 

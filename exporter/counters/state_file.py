@@ -15,6 +15,7 @@ import msgpack
 
 from exporter.counters.series import Series, from_plain, to_plain
 from exporter.metric import LabelValues
+from exporter.targets.target import PollKey
 
 SCHEMA_VERSION = 1
 # "edge" in ASCII: whose database it is, as SQLite's header tells.
@@ -24,9 +25,12 @@ LARGEST_JOURNAL = 16 * 1024 * 1024
 # What SQLite keeps beside the file: the journal, and its index.
 _JOURNAL = ("-wal", "-shm")
 
-# collector, account, kind, id
-RowKey = tuple[str, str, str, str]
 Column = str | float | bytes
+
+
+def columns(key: PollKey) -> tuple[str, str, str, str]:
+    """The columns that identify a row: collector, account, kind and id."""
+    return key.collector, key.target.account, key.target.kind, key.target.id
 
 
 class StateLockedError(Exception):
@@ -79,16 +83,28 @@ class StateFile:
     """A connection to the state file; used by one thread at a time.
 
     Args:
-        path: the file.
+        path: the file, which is made where there is none.
+
+    Attributes:
+        is_new: whether the file was made by this.
+        journal_pages: how many pages the journal held when the file was opened; -1 where there can be no journal.
 
     Raises:
         sqlite3.Error: the file cannot be used; see `is_passing`.
         ValueError: the file is not one that this version reads.
-        OSError: the file is gone again.
+        OSError: the file cannot be made, or is gone again.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self.is_new = not path.exists()
+        self.journal_pages = -1
+        if self.is_new:
+            if _size(_journal(path)):
+                raise ValueError("it is gone, and its journal was left behind")
+            _create(path)
+        elif not _size(path):
+            raise ValueError("it is empty")
         self._database = sqlite3.connect(path, timeout=BUSY_SECONDS, check_same_thread=False, isolation_level=None)
         try:
             self._prepare()
@@ -104,29 +120,32 @@ class StateFile:
             raise ValueError(f"it has schema {version} of a newer version; this one knows {SCHEMA_VERSION}")
         if self._pragma("quick_check(1)") != "ok":
             raise ValueError("its pages are damaged")
-        if int(self._pragma("application_id")) != APPLICATION_ID and int(self._pragma("schema_version")):
-            raise ValueError("it is another program's database")
+        if not version or int(self._pragma("application_id")) != APPLICATION_ID:
+            # A file is made whole before it stands at its path.
+            raise ValueError("it is another program's database, or has lost its tables")
         with suppress(sqlite3.OperationalError):
             # A read-only file cannot change its journal, and can still be read.
             self._pragma("journal_mode=WAL")
+            _, self.journal_pages, _ = self._database.execute("PRAGMA wal_checkpoint").fetchone()
         self._pragma("synchronous=FULL")
         self._pragma(f"journal_size_limit={LARGEST_JOURNAL}")
-        for step in range(version, SCHEMA_VERSION):
-            self._database.executescript(f"BEGIN; {_MIGRATIONS[step]} PRAGMA user_version = {step + 1}; COMMIT;")
+        _migrate(self._database, version)
 
     def _pragma(self, text: str) -> str:
         """What a pragma answers, empty where it answers nothing."""
         row = self._database.execute(f"PRAGMA {text}").fetchone()
         return "" if row is None else str(row[0])
 
-    def close(self) -> None:
-        """Close the file."""
+    def close(self) -> bool:
+        """Close the file; returns whether all of it is in the file itself, and no journal is left."""
         self._database.close()
+        return not _journal(self._path).exists()
 
     def is_lost(self) -> bool:
-        """Whether the file, or the journal, was deleted, moved or replaced: what is written will not be found again."""
+        """Whether the file or the journal was deleted, moved, replaced or emptied: what is written would be lost."""
         try:
-            return any(_identity(piece.stat()) != known for piece, known in self._identities.items())
+            is_replaced = any(_identity(piece.stat()) != known for piece, known in self._identities.items())
+            return is_replaced or not _size(self._path)
         except OSError:
             return True
 
@@ -138,7 +157,7 @@ class StateFile:
                 with suppress(OSError):
                     self._identities[piece] = _identity(piece.stat())
 
-    def rows(self) -> Iterator[tuple[RowKey, Stored]]:
+    def rows(self) -> Iterator[tuple[PollKey, Stored]]:
         """Every row.
 
         Raises:
@@ -151,9 +170,9 @@ class StateFile:
                 raise ValueError("a row is damaged")
             collector, account, kind, target_id, name, success, data = values
             # Thousands of rows share these three.
-            yield (intern(collector), intern(account), intern(kind), target_id), Stored(name, success, data)
+            yield PollKey.of(intern(collector), intern(account), intern(kind), target_id), Stored(name, success, data)
 
-    def commit(self, rows: Mapping[RowKey, Stored | None]) -> None:
+    def commit(self, rows: Mapping[PollKey, Stored | None]) -> None:
         """Write rows, and delete those that are None, all or nothing.
 
         Raises:
@@ -162,7 +181,7 @@ class StateFile:
         written: list[list[Column]] = []
         deleted: list[list[Column]] = []
         for key, row in rows.items():
-            texts = map(_text, key)
+            texts = map(_text, columns(key))
             if row is None:
                 deleted.append([*texts])
             else:
@@ -200,6 +219,45 @@ _MIGRATIONS = (
 )
 
 
+def _migrate(database: sqlite3.Connection, version: int) -> None:
+    for step in range(version, SCHEMA_VERSION):
+        database.executescript(f"BEGIN; {_MIGRATIONS[step]} PRAGMA user_version = {step + 1}; COMMIT;")
+
+
+def _create(path: Path) -> None:
+    """Make a state file beside its path, and move it there when it is whole.
+
+    A file at the path that is empty or without our tables is then always one that was damaged.
+    """
+    # A link to a file that does not exist yet names the place for it.
+    place = Path(os.path.realpath(path))
+    fresh = place.with_name(place.name + ".new")
+    fresh.unlink(missing_ok=True)
+    database = sqlite3.connect(fresh, isolation_level=None)
+    try:
+        _migrate(database, 0)
+    finally:
+        database.close()
+    fresh.rename(place)
+    folder = os.open(place.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _journal(path: Path) -> Path:
+    return path.with_name(path.name + _JOURNAL[0])
+
+
+def _size(path: Path) -> int:
+    """Bytes of a file, 0 where there is none."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
 def _checksum(values: list[Column]) -> int:
     return zlib.crc32(msgpack.packb(values))
 
@@ -213,11 +271,19 @@ def _identity(status: os.stat_result) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 
+# A line of the lock file.
+_HAS_JOURNAL = "journal"
+
+
 class StateLock:
     """Makes this process the only one that uses a state file, until it is released.
 
     Args:
         path: the state file; the lock stands beside it.
+
+    Attributes:
+        has_journal: whether the state file's journal holds what the file does not. The lock file keeps this, so that
+            a journal which is removed after a kill is missed.
 
     Raises:
         StateLockedError: another process has it.
@@ -231,18 +297,31 @@ class StateLock:
         try:
             fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            self._handle.seek(0)
-            holder = self._handle.read(32).strip()
+            holder = self._lines()[0]
             self._handle.close()
             who = f" (process {holder})" if holder else ""
             raise StateLockedError(f"{path}: another exporter{who} is using this state file") from error
         except OSError:
             self._handle.close()
             raise
-        # Who holds it is a courtesy to people; a full disk does not take the lock away.
+        self.has_journal = _HAS_JOURNAL in self._lines()
+        self._write()
+
+    def note_journal(self, *, has_journal: bool) -> None:
+        """Keep whether the journal holds what the state file does not."""
+        if has_journal != self.has_journal:
+            self.has_journal = has_journal
+            self._write()
+
+    def _lines(self) -> list[str]:
+        self._handle.seek(0)
+        return self._handle.read(64).split("\n")
+
+    def _write(self) -> None:
+        # The lock holds without it: it is for people, and for the process after a kill. A full disk takes nothing away.
         with suppress(OSError):
             self._handle.truncate(0)
-            self._handle.write(f"{os.getpid()}\n")
+            self._handle.write(f"{os.getpid()}\n" + (f"{_HAS_JOURNAL}\n" if self.has_journal else ""))
             self._handle.flush()
 
     def holds(self) -> bool:

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 
 from exporter.exposition.encoding import EOF_LINE, Format, Named, Registry, encode_own, header, render
 from exporter.exposition.segments import Body, Part, Shelf, join
-from exporter.exposition.store import Key, Update
+from exporter.exposition.store import Update
 from exporter.log import logger
 from exporter.metric import Family, FamilyInfo, Kind
+from exporter.targets.target import PollKey
 
 __all__ = ["Exposition", "Filter", "Format", "Generation"]
 
@@ -50,10 +51,10 @@ class Filter:
         stem = info.name.removesuffix("_total") if info.kind is Kind.COUNTER else info.name
         return not self.names or info.name in self.names or stem in self.names
 
-    def wants_key(self, key: Key) -> bool:
+    def wants_key(self, key: PollKey) -> bool:
         """Whether a target's chunks are wanted."""
         return (not self.collectors or key.collector in self.collectors) and (
-            not self.targets or key.target_key in self.targets
+            not self.targets or key.target.label in self.targets
         )
 
     @property
@@ -71,7 +72,7 @@ class _Block:
     shelf: Shelf = field(default_factory=Shelf)
     # Where counters carry `_created`, their OpenMetrics lines differ and stand apart.
     created: Shelf | None = None
-    dropped: dict[Key, int] = field(default_factory=dict)
+    dropped: dict[PollKey, int] = field(default_factory=dict)
 
     def shelf_of(self, form: Format) -> Shelf:
         return self.created if form is Format.OPENMETRICS and self.created is not None else self.shelf
@@ -83,7 +84,7 @@ class _Block:
         elif self.created is None:
             self.created = self.shelf.copy()
 
-    def drop(self, key: Key) -> None:
+    def drop(self, key: PollKey) -> None:
         self.dropped.pop(key, None)
         self.shelf.remove(key)
         if self.created is not None:
@@ -119,7 +120,7 @@ class Exposition:
         self._created = created
         self._blocks: dict[str, _Block] = {}
         # Which families a target has; targets of a kind have the same ones, so they share the sets.
-        self._of_key: dict[Key, frozenset[str]] = {}
+        self._of_key: dict[PollKey, frozenset[str]] = {}
         self._sets: dict[frozenset[str], frozenset[str]] = {}
         self._own_parts: Mapping[Format, Part] = {form: Part.of(b"") for form in Format}
         self._ends = {Format.TEXT: Part.of(b""), Format.OPENMETRICS: Part.of(EOF_LINE)}
@@ -144,7 +145,7 @@ class Exposition:
             blocks[info.name] = block
         self._blocks = blocks
 
-    def take(self, changes: Mapping[Key, Update], give_way: Callable[[], None] = _hurry) -> None:
+    def take(self, changes: Mapping[PollKey, Update], give_way: Callable[[], None] = _hurry) -> None:
         """Render what changed.
 
         Args:
@@ -155,7 +156,7 @@ class Exposition:
             self._take(key, update)
             give_way()
 
-    def _take(self, key: Key, update: Update) -> None:
+    def _take(self, key: PollKey, update: Update) -> None:
         held = self._of_key.get(key, frozenset())
         told = {family.info.name: self._put(key, family) for family in update.families}
         present = {name for name, is_there in told.items() if is_there}
@@ -169,7 +170,7 @@ class Exposition:
         else:
             self._of_key.pop(key, None)
 
-    def _put(self, key: Key, family: Family) -> bool:
+    def _put(self, key: PollKey, family: Family) -> bool:
         """Place a target's family; returns whether the target has anything in it now."""
         block, count = self._blocks.get(family.info.name), len(family.samples)
         if block is None or not count:
@@ -180,7 +181,7 @@ class Exposition:
         except (ValueError, TypeError, AttributeError) as error:
             # A fault of ours in one family must not hold up what all others tell.
             logger().error(
-                "family cannot be rendered", family=family.info.name, target=key.target_key, error=str(error)
+                "family cannot be rendered", family=family.info.name, target=key.target.label, error=str(error)
             )
             return False
         if block.shelf.total - block.shelf.series(key) + count > self._cap:

@@ -13,7 +13,7 @@ from itertools import accumulate
 
 from isal import isal_zlib
 
-from exporter.exposition.store import Key
+from exporter.targets.target import PollKey
 
 # Large enough to be sent as they are and to be deflated well, small enough to be made anew for one target.
 SEGMENT_BYTES = 256 * 1024
@@ -100,10 +100,10 @@ class Segment:
 
     __slots__ = ("_ends", "_fresh", "_part", "_plain", "_starts", "keys", "series", "size")
 
-    def __init__(self, keys: list[Key], chunks: list[bytes], series: list[int]) -> None:
+    def __init__(self, keys: list[PollKey], chunks: list[bytes], series: list[int]) -> None:
         self._hold(keys, chunks, series)
 
-    def _hold(self, keys: list[Key], chunks: list[bytes], series: list[int]) -> None:
+    def _hold(self, keys: list[PollKey], chunks: list[bytes], series: list[int]) -> None:
         self.keys = keys
         self.series = series
         self.size = sum(map(len, chunks))
@@ -114,12 +114,12 @@ class Segment:
         self._starts = array("L", [0]) * len(keys)
         self._ends = array("L", [0]) * len(keys)
 
-    def find(self, key: Key) -> int | None:
+    def find(self, key: PollKey) -> int | None:
         """The place of a target, if it is here."""
         place = bisect_left(self.keys, key)
         return place if place < len(self.keys) and self.keys[place] == key else None
 
-    def put(self, key: Key, chunk: bytes, series: int) -> None:
+    def put(self, key: PollKey, chunk: bytes, series: int) -> None:
         """Replace or add the chunk of a target."""
         place = bisect_left(self.keys, key)
         if place == len(self.keys) or self.keys[place] != key:
@@ -181,13 +181,13 @@ class Shelf:
 
     def __init__(self) -> None:
         self._segments: list[Segment] = []
-        self._firsts: list[Key] = []
+        self._firsts: list[PollKey] = []
         self.total = 0
 
-    def _place(self, key: Key) -> int:
+    def _place(self, key: PollKey) -> int:
         return max(0, bisect_right(self._firsts, key) - 1)
 
-    def series(self, key: Key) -> int:
+    def series(self, key: PollKey) -> int:
         """How many series a target has here."""
         if not self._segments:
             return 0
@@ -195,7 +195,7 @@ class Shelf:
         place = segment.find(key)
         return 0 if place is None else segment.series[place]
 
-    def put(self, key: Key, chunk: bytes, series: int) -> None:
+    def put(self, key: PollKey, chunk: bytes, series: int) -> None:
         """Replace or add the chunk of a target, which holds so many series."""
         self.total += series - self.series(key)
         if not self._segments:
@@ -210,7 +210,7 @@ class Shelf:
             self._segments.insert(place + 1, upper)
             self._firsts.insert(place + 1, upper.keys[0])
 
-    def remove(self, key: Key) -> None:
+    def remove(self, key: PollKey) -> None:
         """Take away the chunk of a target, if it is here."""
         if not self._segments:
             return
@@ -238,7 +238,7 @@ class Shelf:
         """The segments' bytes, in order."""
         return (segment.part() for segment in self._segments)
 
-    def chunks(self, wanted: Callable[[Key], bool]) -> Iterator[bytes]:
+    def chunks(self, wanted: Callable[[PollKey], bool]) -> Iterator[bytes]:
         """The chunks of wanted targets, in order."""
         for segment in self._segments:
             for place, key in enumerate(segment.keys):

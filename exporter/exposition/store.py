@@ -4,11 +4,10 @@ import math
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from exporter.collectors.collector import Outcome
 from exporter.metric import Family, FamilyInfo, Kind, Sample, label_value
-from exporter.targets.target import Target
+from exporter.targets.target import PollKey, Target
 
 _HEALTH_LABELS = ("account", "collector", "target", "name")
 
@@ -29,31 +28,6 @@ LAST_SUCCESS = FamilyInfo(
 HEALTH = (TARGET_UP, LAST_SUCCESS)
 
 
-class Key(NamedTuple):
-    """A target as one collector sees it; orders series steadily: by account, kind, number or text of the id."""
-
-    account: str
-    kind: str
-    order: tuple[int, str]
-    collector: str
-
-    @classmethod
-    def of(cls, collector: str, target: Target) -> "Key":
-        """The key of a target."""
-        number = int(target.id) if target.id.isascii() and target.id.isdigit() else -1
-        return cls(target.account, target.kind, (number, target.id), collector)
-
-    @property
-    def target_id(self) -> str:
-        """The target's id."""
-        return self.order[1]
-
-    @property
-    def target_key(self) -> str:
-        """The target as metrics and logs name it."""
-        return f"{self.kind}/{self.target_id}"
-
-
 @dataclass(slots=True)
 class Status:
     """How a target fares, for people and for the health families.
@@ -65,7 +39,9 @@ class Status:
         success: unix seconds of the last success, 0 where there was none.
         polled: unix seconds of the last poll.
         duration: seconds that the last poll took.
-        expires: when its series go if no poll goes well until then, on the monotonic clock.
+        believed: when what is served was polled, on the monotonic clock.
+        expires: when its series go if no poll goes well until then, on the same clock.
+        is_final: whether that moment stands whatever becomes of the interval, because a poll has failed since.
         served: whether any of its platform series are served.
         chart: the counts of the last days, oldest first, where the target has such a chart.
         key: the target as its collector sees it, which never changes.
@@ -79,13 +55,15 @@ class Status:
     success: float = 0.0
     polled: float = 0.0
     duration: float = 0.0
+    believed: float = 0.0
     expires: float = 0.0
+    is_final: bool = False
     served: bool = False
     chart: "array[float]" = field(default_factory=lambda: array("d"))
-    key: Key = field(init=False)
+    key: PollKey = field(init=False)
 
     def __post_init__(self) -> None:
-        self.key = Key.of(self.collector, self.target)
+        self.key = self.target.polled_by(self.collector)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +91,7 @@ class Store:
         clock: unix seconds.
         monotonic: seconds that never jump.
         remembered: collector, target → unix seconds of a last success in an earlier run, 0 where there was none.
+        lifetime: collector, target → seconds for which a poll may be believed by the intervals that are in force now.
     """
 
     def __init__(
@@ -120,16 +99,18 @@ class Store:
         clock: Callable[[], float],
         monotonic: Callable[[], float],
         remembered: Callable[[str, Target], float] = lambda _collector, _target: 0.0,
+        lifetime: Callable[[str, Target], float] = lambda _collector, _target: 0.0,
     ) -> None:
         self._remembered = remembered
+        self._lifetime = lifetime
         self._clock = clock
         self._monotonic = monotonic
-        self._statuses: dict[Key, Status] = {}
-        self._ordered: list[tuple[Key, Status]] | None = None
+        self._statuses: dict[PollKey, Status] = {}
+        self._ordered: list[tuple[PollKey, Status]] | None = None
         self._collectors: set[str] = set()
         # Nothing expires before this moment, so that nothing needs to be looked at until then.
         self._earliest = math.inf
-        self._changes: dict[Key, Update] = {}
+        self._changes: dict[PollKey, Update] = {}
 
     def succeed(
         self,
@@ -163,7 +144,9 @@ class Store:
         self._change(status, Update((*outcome.families, *counters)))
 
     def _believe(self, status: Status, lifetime: float) -> None:
-        status.expires = self._monotonic() + lifetime
+        status.believed = self._monotonic()
+        status.expires = status.believed + lifetime
+        status.is_final = False
         if status.served:
             self._earliest = min(self._earliest, status.expires)
 
@@ -177,13 +160,14 @@ class Store:
             outcome: whose poll it was, with the families that are to be shown all the same.
             reason: one word for what went wrong.
             message: what went wrong in words.
-            lifetime: seconds for which families that came with the failure may be believed.
+            lifetime: seconds for which families that came with the failure may be believed, and what came before it if
+                that is longer than at the last success.
             duration: seconds that the poll took.
 
         Returns:
             Whether the target begins to fail with this.
         """
-        known = Key.of(collector, outcome.target) in self._statuses
+        known = outcome.target.polled_by(collector) in self._statuses
         status = self._status(collector, outcome.target)
         begins = status.up or not known or not status.reason
         status.up, status.reason, status.message = False, reason, message
@@ -193,17 +177,20 @@ class Store:
             self._believe(status, lifetime)
             self._change(status, Update(outcome.families))
         else:
+            if not status.is_final:
+                status.expires = max(status.expires, status.believed + lifetime)
+                status.is_final = True
             self._change(status, Update((), whole=False))
         return begins
 
     def was_up(self, collector: str, target: Target) -> bool | None:
         """Whether the last poll went well; None where there was none."""
-        status = self._statuses.get(Key.of(collector, target))
+        status = self._statuses.get(target.polled_by(collector))
         return None if status is None or not status.polled else status.up
 
     def clear(self, collector: str, target: Target) -> None:
         """Take a target's platform series away, because the platform says that it is gone."""
-        status = self._statuses.get(Key.of(collector, target))
+        status = self._statuses.get(target.polled_by(collector))
         if status is not None:
             status.served = False
             self._change(status, Update(()))
@@ -211,17 +198,24 @@ class Store:
     def remove(self, target: Target, collector: str | None = None) -> None:
         """Take everything of a target away, of one collector or of all."""
         for name in (collector,) if collector is not None else sorted(self._collectors):
-            status = self._statuses.pop(Key.of(name, target), None)
+            status = self._statuses.pop(target.polled_by(name), None)
             if status is not None:
                 self._ordered = None
                 self._changes[status.key] = GONE
 
     def expire(self) -> list[Status]:
-        """Take away the platform series of targets whose last success is too long ago; returns their statuses."""
+        """Take away the platform series of targets whose last success is too long ago; returns their statuses.
+
+        Intervals become longer when many targets arrive or the platform slows down. A target whose polls go well is
+        polled that much later, so its series stay for as long as the longer interval allows.
+        """
         now = self._monotonic()
         if now < self._earliest:
             return []
         served = [status for status in self._statuses.values() if status.served]
+        for status in served:
+            if status.expires <= now and not status.is_final:
+                status.expires = max(status.expires, status.believed + self._lifetime(status.collector, status.target))
         late = [status for status in served if status.expires <= now]
         self._earliest = min((status.expires for status in served if status.expires > now), default=math.inf)
         for status in late:
@@ -229,7 +223,7 @@ class Store:
             self._change(status, Update(()))
         return late
 
-    def changes(self) -> Mapping[Key, Update]:
+    def changes(self) -> Mapping[PollKey, Update]:
         """What changed since this was last asked; an update without families is a target that is gone."""
         changes, self._changes = self._changes, {}
         return changes
@@ -238,14 +232,14 @@ class Store:
         """Whether anything changed since `changes` was last asked."""
         return bool(self._changes)
 
-    def statuses(self) -> Iterator[tuple[Key, Status]]:
+    def statuses(self) -> Iterator[tuple[PollKey, Status]]:
         """Every target as every collector sees it, in a steady order."""
         if self._ordered is None:
             self._ordered = sorted(self._statuses.items(), key=lambda item: item[0])
         return iter(self._ordered)
 
     def _status(self, collector: str, target: Target) -> Status:
-        status = self._statuses.get(Key.of(collector, target))
+        status = self._statuses.get(target.polled_by(collector))
         if status is None:
             status = Status(target, collector, success=self._remembered(collector, target))
             self._statuses[status.key] = status
@@ -258,7 +252,7 @@ class Store:
         key = status.key
         labels = tuple(
             label_value(text)
-            for text in (status.target.account, status.collector, status.target.key, status.target.name)
+            for text in (status.target.account, status.collector, status.target.key.label, status.target.name)
         )
         families = update.families
         before = self._changes.get(key)

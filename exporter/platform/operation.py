@@ -7,6 +7,8 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from pydantic import TypeAdapter
 
+from exporter.platform.long_json import Items
+
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
@@ -46,6 +48,7 @@ class Operation(Generic[T]):
         writes: whether it changes anything on the platform.
         absent: statuses that mean "there is none" and are no failure.
         documented: False for what only the notes on deployments tell of.
+        items: the array of its answer that may be long; a long answer without one is refused beyond 50,000 values.
     """
 
     name: str
@@ -58,6 +61,7 @@ class Operation(Generic[T]):
     writes: bool = False
     absent: frozenset[int] = field(default_factory=frozenset)
     documented: bool = True
+    items: Items | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +70,17 @@ class Answer(Generic[T_co]):
 
     Attributes:
         value: the payload; None only where the status is among the operation's `absent` ones.
-        date: the platform's clock, from the `Date` header, where it sent a readable one.
+        date: the platform's time, from the `Date` header as far as that is believed; None where there is none.
         raw: the body as it came.
+        seconds: from the request to the end of its answer: retries and the wait for the account's budget do not count;
+            0 where the answer was made of others.
     """
 
     value: T_co
     date: datetime | None
     # A script's answer holds its deployment key: the body is not for logs.
     raw: bytes = field(repr=False)
+    seconds: float = 0.0
 
 
 class Caller(Protocol):

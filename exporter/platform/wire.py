@@ -20,6 +20,7 @@ from pydantic import (
     WrapValidator,
 )
 from pydantic.alias_generators import to_camel, to_pascal
+from pydantic_core import PydanticCustomError
 
 T = TypeVar("T")
 
@@ -84,9 +85,19 @@ def _as_utc(moment: datetime) -> datetime | None:
     return aware if aware.year > 1 else None
 
 
+def _no_boolean(value: object) -> object:
+    if isinstance(value, bool):
+        raise PydanticCustomError("int_type", "Input should be a valid integer")
+    return value
+
+
 # An integer of the interface: 64 bits, so that nothing it is turned into later can overflow.
-Int64 = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
+Int64 = Annotated[int, Field(ge=-(2**63), le=2**63 - 1), BeforeValidator(_no_boolean)]
 Integer = Int64 | None
+# The id of a resource in a list. 0 is what a platform sends where there is none.
+Identity = Annotated[Int64, Field(ge=1)]
+# A number of the interface: an integer is one, `true` is none.
+Number = Annotated[float, Field(strict=True)]
 
 
 def _none_where_blank(value: object) -> object:
@@ -116,13 +127,15 @@ class Unusable:
         self.fault = fault
         self.raw = raw
 
-    def integer(self, field: str) -> int | None:
-        """A field of the raw item, if it is an object with an integer there."""
+    def identity(self, field: str) -> int | None:
+        """A field of the raw item, if it is an object with the id of a resource there."""
         value = self.raw.get(field) if isinstance(self.raw, dict) else None
-        return value if isinstance(value, int) and not isinstance(value, bool) else None
+        return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
 
 
 def _one_by_one(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:  # noqa: ANN401
+    if isinstance(value, Unusable):
+        return value  # of a long answer, whose items were validated while it arrived
     try:
         return handler(value)
     except ValidationError as error:

@@ -16,7 +16,7 @@ class Pace:
     Attributes:
         rate: requests a second that the budget gives at the moment.
         max_in_flight: calls at once.
-        seconds: how long a call takes of late.
+        seconds: how long a call takes of late, without its wait for the budget.
         calls: collector → calls that one of its polls makes of late.
     """
 
@@ -26,7 +26,13 @@ class Pace:
     calls: dict[str, float] = field(default_factory=dict)
 
     def note(self, collector: str, calls: int, seconds: float) -> None:
-        """Take in a poll that made `calls` calls in `seconds`."""
+        """Take in a poll.
+
+        Args:
+            collector: whose poll it was.
+            calls: how many calls it made.
+            seconds: how long they took together, without their waits for the budget.
+        """
         if not calls:
             return
         known = self.calls.get(collector)
@@ -42,12 +48,24 @@ class Pace:
         """
         return sum(rate * max(1.0, self.calls.get(collector, 1.0)) for collector, rate in polls.items())
 
+    def limits(self) -> dict[str, float]:
+        """Requests a second that each limit of the budget allows, by its key in the configuration.
+
+        How many `max_in_flight` allows depends on how long calls take; before the first call it is left out.
+        """
+        limits = {"requests_per_second": self.rate}
+        if self.seconds:
+            limits["max_in_flight"] = self.max_in_flight / self.seconds
+        return limits
+
     def capacity(self) -> float:
-        """Requests a second that can be made: the budget, or less where the platform takes its time."""
-        if not self.seconds:
-            return self.rate
-        return min(self.rate, self.max_in_flight / self.seconds)
+        """Requests a second that can be made: what the lower limit allows."""
+        return min(self.limits().values())
 
     def stretch(self, polls: Mapping[str, float]) -> float:
         """By how much the intervals must be longer than configured; 1 where they can be kept."""
         return max(1.0, self.demand(polls) / (self.capacity() * SHARE))
+
+    def spare(self, polls: Mapping[str, float]) -> float:
+        """Requests a second that polls at the stretched intervals leave; never less than the share for retries."""
+        return self.capacity() - self.demand(polls) / self.stretch(polls)

@@ -1,9 +1,10 @@
 """How often each target is polled, and for how long an answer is believed: as configured, and as the budgets allow."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass
 
 from exporter.collectors.collector import Collector
+from exporter.cooperative import at_once
 from exporter.platform.http.client import Client
 from exporter.polling.capacity import Pace
 from exporter.targets.sharding import Shard
@@ -59,19 +60,27 @@ class Intervals:
 
     def note(self, plan: Plan, targets: Iterable[Target]) -> None:
         """Note which targets a collector has, all of them."""
+        at_once(self.noting(plan, targets))
+
+    def noting(self, plan: Plan, targets: Iterable[Target]) -> Generator[None, None, None]:
+        """The same, one target at a time."""
         name = plan.collector.name
+        rates: dict[str, float] = {}
+        for target in targets:
+            account = account_of(target)
+            rates[account] = rates.get(account, 0.0) + 1 / self.configured(plan, target)
+            yield
         noted = {
             account: {other: rate for other, rate in polls.items() if other != name}
             for account, polls in self._polls.items()
         }
-        for target in targets:
-            polls = noted.setdefault(account_of(target), {})
-            polls[name] = polls.get(name, 0.0) + 1 / self.configured(plan, target)
+        for account, rate in rates.items():
+            noted.setdefault(account, {})[name] = rate
         self._polls = noted
 
     def configured(self, plan: Plan, target: Target) -> float:
         """Seconds between two polls of a target, as configured."""
-        if target.scouted and plan.collector.name == "discovery":
+        if target.scouted and plan.collector.discovers:
             return plan.interval * min(self._shard.total, MOST_SCOUT_INTERVALS)
         return target.interval if target.interval is not None else plan.interval
 
@@ -80,7 +89,7 @@ class Intervals:
         return self.configured(plan, target) * self.stretch(account_of(target), plan.collector.name)
 
     def lifetime(self, plan: Plan, target: Target) -> float:
-        """Seconds for which what a poll told is believed."""
+        """Seconds for which a poll is believed, by the interval that is in force at the moment."""
         if plan.stale_after is not None:
             return plan.stale_after
         return STALE_INTERVALS * self.effective(plan, target)
@@ -88,6 +97,11 @@ class Intervals:
     def demand(self, account: str) -> float:
         """Requests a second that an account's targets and intervals ask for."""
         return self._accounts[account].pace.demand(self._polls.get(account, {}))
+
+    def spare_seconds(self, account: str, collector: str) -> float:
+        """Seconds for which one more poll of a collector takes up what an account's polls leave of its capacity."""
+        pace, polls = self._accounts[account].pace, self._polls.get(account, {})
+        return pace.demand({collector: 1.0}) / pace.spare(polls)
 
     def slowest(self, collector: str) -> float:
         """The effective interval of a collector, in the account that stretches it most."""
@@ -103,4 +117,5 @@ class Intervals:
         """By how much an account's pace stretches intervals; those of discovery less than others."""
         known = self._accounts.get(account)
         stretch = known.pace.stretch(self._polls.get(account, {})) if known is not None else 1.0
-        return min(stretch, MOST_DISCOVERY_STRETCH) if collector == "discovery" else stretch
+        discovers = collector in self._plans and self._plans[collector].collector.discovers
+        return min(stretch, MOST_DISCOVERY_STRETCH) if discovers else stretch

@@ -11,7 +11,7 @@ from exporter.metric import DayBuckets, Family
 from exporter.platform.errors import NotAvailable, NotFound, PlatformError
 from exporter.polling.failure_log import Chronicle
 from exporter.targets.registry import Registry
-from exporter.targets.target import Target
+from exporter.targets.target import PollKey, Target
 
 # The platform's window spans a day or two more, of which the oldest may be cut off within the day.
 CHART_DAYS = 30
@@ -50,7 +50,7 @@ class Settlement:
         self._log = logger()
         self.chronicle = Chronicle(monotonic)
         self.running: Collection[str] = ()
-        self._unavailable: set[tuple[str, Target]] = set()
+        self._unavailable: set[PollKey] = set()
         self._gone: set[Target] = set()
 
     def succeeded(
@@ -80,25 +80,24 @@ class Settlement:
             told = Outcome(target) if target in self._gone and not collector.owns_target else outcome
             if self._store.was_up(name, target) is False:
                 self.chronicle.recovers(_facts(name, target))
-            self._unavailable.discard((name, target))
+            self._unavailable.discard(target.polled_by(name))
             self._store.succeed(name, told, counters, lifetime=lifetime, duration=duration, chart=chart)
 
         def hand_back(counters: tuple[Family, ...]) -> None:
             self._call_soon(publish, counters)
 
-        key = (name, target.account, target.kind, target.id)
         # Served only when it is on disk; the ledger's thread hands it back to the loop.
-        self._ledger.record(Entry(key, target.name, self._wall(), outcome.counts, now), hand_back)
+        self._ledger.record(Entry(target.polled_by(name), target.name, self._wall(), outcome.counts, now), hand_back)
 
     def forget_removed(self) -> None:
         """Forget what was noted of targets that are polled no more: one that comes back is a new one."""
-        self._gone = {target for target in self._gone if self._registry.holds(target)}
-        self._unavailable = {noted for noted in self._unavailable if self._registry.holds(noted[1])}
+        self._gone = {target for target in self._gone if self._registry.holds(target.key)}
+        self._unavailable = {noted for noted in self._unavailable if self._registry.holds(noted.target)}
 
     def _is_current(self, collector: Collector, target: Target) -> bool:
         """Whether a target is still polled: it, or its collector, may have been removed while the ledger wrote."""
         return collector.name in self.running and (
-            self._registry.holds(target) or (target.kind != collector.polls and self._registry.admits(target))
+            self._registry.holds(target.key) or (target.kind != collector.polls and self._registry.admits(target))
         )
 
     def failed(
@@ -118,15 +117,16 @@ class Settlement:
             outcome: the target, with the families that are to be shown all the same.
             error: what went wrong.
             others: the collectors that poll the same target, should the platform say that it is gone.
-            lifetime: seconds for which families that came with the failure may be believed.
+            lifetime: seconds for which the target's series may be believed by the intervals that are in force.
             duration: seconds that the poll took.
         """
         name, target = collector.name, outcome.target
         facts = _facts(name, target)
         if isinstance(error, NotAvailable):
             # The zone has not got this resource: an answer like any other, said once, and without samples.
-            if (name, target) not in self._unavailable:
-                self._unavailable.add((name, target))
+            key = target.polled_by(name)
+            if key not in self._unavailable:
+                self._unavailable.add(key)
                 self._log.info("not available", **facts, error_key=error.error_key)
             nothing = Outcome(target)
             self._store.succeed(name, nothing, (), lifetime=lifetime, duration=duration, note="not available")
@@ -142,7 +142,7 @@ class Settlement:
 
 
 def _facts(collector: str, target: Target) -> dict[str, str]:
-    return {"collector": collector, "account": target.account, "target": target.key, "name": target.name}
+    return {"collector": collector, "account": target.account, "target": target.key.label, "name": target.name}
 
 
 def _chart(outcome: Outcome) -> list[float]:

@@ -2,7 +2,7 @@
 
 import asyncio
 import itertools
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -11,6 +11,7 @@ from apscheduler.events import EVENT_JOB_MAX_INSTANCES, EVENT_JOB_MISSED, JobExe
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from exporter.collectors.collector import Context, Outcome, Polled
+from exporter.cooperative import at_once, in_slices, unhurried
 from exporter.counters.ledger import Ledger
 from exporter.exposition.store import Store
 from exporter.log import logger
@@ -20,13 +21,14 @@ from exporter.platform.errors import (
     ServerError,
 )
 from exporter.platform.http.rate_limiter import LONGEST_HONOURED_PAUSE
+from exporter.polling.backoff import Backoff
 from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, Firsts, waits_for_names
 from exporter.polling.intervals import Account, Intervals, Plan
 from exporter.polling.results import Settlement
 from exporter.polling.timetable import Due, next_slot, phase
 from exporter.polling.worker_pool import Lane, Run
 from exporter.targets.registry import Change, Registry
-from exporter.targets.target import DATABASE_PREFIX, Inventory, Target, account_of
+from exporter.targets.target import DATABASE_PREFIX, Inventory, PollKey, Target, account_of
 from exporter.telemetry import Telemetry
 
 TICKS_AN_INTERVAL = 60
@@ -63,7 +65,7 @@ class HandOver:
     discovered: frozenset[str]
     durations: Mapping[str, float]
     due: Mapping[str, tuple[float, Mapping[Target, tuple[float, int]]]]
-    deferred: frozenset[tuple[str, Target]]
+    deferred: frozenset[PollKey]
 
 
 class Schedule:
@@ -114,13 +116,14 @@ class Schedule:
             if left is None
             else left.settlement
         )
-        self._unfinished: set[tuple[str, Target]] = set()
+        self._unfinished: set[PollKey] = set()
         # What the platform asked to be left alone, until its next poll.
-        self._deferred: set[tuple[str, Target]] = set()
+        self._deferred: set[PollKey] = set()
         # Collector and account → the longest stretch of the interval since it last was far shorter.
         self._stretched: dict[tuple[str, str], float] = {}
         self._firsts = Firsts(self._discovered_accounts, () if left is None else left.discovered)
         self.intervals = Intervals(self.plans, self._accounts, registry.shard)
+        self._backoff = Backoff(self.intervals)
         starts = asyncio.Lock()
         self._lanes = {
             name: Lane(account.pace.max_in_flight, self._run, starts) for name, account in self._accounts.items()
@@ -145,7 +148,7 @@ class Schedule:
                 {
                     target: when
                     for target, when in due.known.items()
-                    if account_of(target) not in refused and (name, target) not in self._unfinished
+                    if account_of(target) not in refused and target.polled_by(name) not in self._unfinished
                 },
             )
             for name, due in self._due.items()
@@ -198,33 +201,40 @@ class Schedule:
 
     async def _tick_on_loop(self, name: str) -> None:
         """Tick. APScheduler runs a job that is no coroutine on a thread, and nothing here is made for that."""
-        self.tick(name)
+        await in_slices(self._ticking(name), self._clocks.monotonic)
 
     def tick(self, name: str) -> None:
         """Enqueue the targets of a collector that are due."""
+        at_once(self._ticking(name))
+
+    def _ticking(self, name: str) -> Generator[None, None, None]:
+        """The same, a target at a time; several of these may be under way at once."""
         now = self._clocks.monotonic()
         self.last_tick = now
         plan, due = self.plans[name], self._due[name]
         if due.version != self._registry.version:
-            self._take_targets(plan, due, now)
-        undiscovered = self._firsts.missing() if name != "discovery" else set[str]()
+            yield from self._take_targets(plan, due, now)
+        undiscovered = set[str]() if plan.collector.discovers else self._firsts.missing()
         waiting: list[tuple[float, int, Target]] = []
-        for at, turn, target in due.pop(now):
-            # Its labels carry names that the account's first discovery will tell.
-            if target.account in undiscovered and waits_for_names(target):
-                waiting.append((at, turn, target))
-            else:
-                self._enqueue(plan, due, target, at, now)
-        due.put_back(waiting)
+        try:
+            for at, turn, target in due.pop(now):
+                # Its labels carry names that the account's first discovery will tell.
+                if target.account in undiscovered and waits_for_names(target):
+                    waiting.append((at, turn, target))
+                else:
+                    self._enqueue(plan, due, target, at, now)
+                yield
+        finally:
+            due.put_back(waiting)
         earliest = due.earliest()
         self.next_due[name] = now + plan.interval if earliest is None else earliest
         if now - self._paced >= PACE_SECONDS:
             self._show_pace(now)
-            self._catch_up(now)
-            self._greet_renewed(now)
+            yield from self._catch_up(now)
+            yield from self._greet_renewed(now)
             self._settlement.chronicle.sum_up()
 
-    def _catch_up(self, now: float) -> None:
+    def _catch_up(self, now: float) -> Generator[None, None, None]:
         """Bring forward what was put off by long intervals that are short again, as after a pause of the account."""
         for plan, account in itertools.product(self.plans.values(), self._accounts):
             mark = (plan.collector.name, account)
@@ -232,17 +242,21 @@ class Schedule:
             self._stretched[mark] = max(stretch, longest)
             if stretch <= longest / 2:
                 self._stretched[mark] = stretch
-                self._bring_forward(plan, account, now)
+                yield from self._bring_forward(plan, account, now)
 
-    def _bring_forward(self, plan: Plan, account: str, now: float) -> None:
+    def _bring_forward(self, plan: Plan, account: str, now: float) -> Generator[None, None, None]:
         name, due = plan.collector.name, self._due[plan.collector.name]
-        for target, (at, _) in list(due.known.items()):
+        for target, when in list(due.known.items()):
+            yield
+            if due.known.get(target) != when:
+                continue
+            at, _ = when
             interval = self.intervals.effective(plan, target)
             is_late = at - now > LATEST_SLOT * interval
-            if is_late and account_of(target) == account and (name, target) not in self._deferred:
+            if is_late and account_of(target) == account and target.polled_by(name) not in self._deferred:
                 due.put(target, self._next_slot(plan, target, interval, now), next(self._sequence))
 
-    def _greet_renewed(self, now: float) -> None:
+    def _greet_renewed(self, now: float) -> Generator[None, None, None]:
         """Poll what an account has at once where its key was refused and is another one now."""
         for name, account in self._accounts.items():
             if account.client.credential.is_renewed():
@@ -250,30 +264,48 @@ class Schedule:
                 self._firsts.forget(name)
                 for due in self._due.values():
                     for target in [target for target in due.known if account_of(target) == name]:
-                        due.put(target, now, next(self._sequence))
+                        if target in due.known:
+                            due.put(target, now, next(self._sequence))
+                        yield
 
     def _discovered_accounts(self) -> set[str]:
-        plan = self.plans.get("discovery")
-        targets = self._registry.targets("account") if plan is not None else ()
-        return {target.account for target in targets if plan is not None and plan.collector.wants(target)}
+        return {
+            target.account
+            for plan in self.plans.values()
+            if plan.collector.discovers
+            for target in self._registry.targets(plan.collector.polls)
+            if plan.collector.wants(target)
+        }
 
     def all_discovered(self, silent: Collection[str] = ()) -> bool:
         """Whether each account's first discovery has ended, well or not; see `Firsts.are_over`."""
         return self._firsts.are_over(silent)
 
-    def _take_targets(self, plan: Plan, due: Due, now: float) -> None:
-        due.version = self._registry.version
-        targets = {
-            target: target for target in self._registry.targets(plan.collector.polls) if plan.collector.wants(target)
-        }
+    def _take_targets(self, plan: Plan, due: Due, now: float) -> Generator[None, None, None]:
+        version = self._registry.version
+        targets: dict[Target, Target] = {}
+        for target in tuple(self._registry.targets(plan.collector.polls)):
+            if plan.collector.wants(target):
+                targets[target] = target
+            yield
+        # The targets have changed meanwhile: the tick that follows each change takes them.
+        if self._registry.version != version:
+            return
+        due.version = version
         for target in due.replace(targets):
-            due.put(target, now, next(self._sequence))
-        self.intervals.note(plan, targets)
+            if due.version != version:
+                return
+            # Another tick of the same collector may have put it meanwhile.
+            if target not in due.known:
+                due.put(target, now, next(self._sequence))
+            yield
+        self._backoff.forget_others(plan.collector.name, due.known)
+        yield from self.intervals.noting(plan, targets)
         self._show_pace(now)
 
     def _enqueue(self, plan: Plan, due: Due, target: Target, at: float, now: float) -> None:
         interval = self.intervals.effective(plan, target)
-        self._deferred.discard((plan.collector.name, target))
+        self._deferred.discard(target.polled_by(plan.collector.name))
         following = self._next_slot(plan, target, interval, now)
         due.put(target, following, next(self._sequence))
         missed = int((now - at) // interval)
@@ -296,6 +328,8 @@ class Schedule:
             account.pace.rate = account.client.budget.effective_rate
             if not name.startswith(DATABASE_PREFIX):
                 self._telemetry.demand.labels(name).set(self.intervals.demand(name))
+                for limit, rate in account.pace.limits().items():
+                    self._telemetry.capacity.labels(name, limit).set(rate)
                 self._telemetry.budget.labels(name).set(account.client.budget.effective_rate)
         for name in self.plans:
             self._telemetry.interval.labels(name).set(self.intervals.slowest(name))
@@ -305,22 +339,20 @@ class Schedule:
         began = self._clocks.monotonic()
         try:
             polled = await self._poll(run)
-            self._settle(run, polled, self._clocks.monotonic() - began)
+            await self._settle(run, polled, self._clocks.monotonic() - began)
         except Exception as error:  # noqa: BLE001 - the one boundary: a fault of ours in one poll ends with that poll
             name, target = run.collector.name, run.target
-            self._log.error("poll broke", collector=name, target=target.key, error=repr(error), exc_info=True)
+            self._log.error("poll broke", collector=name, target=target.key.label, error=repr(error), exc_info=True)
             fault = PlatformError(f"internal error: {type(error).__name__}")
-            self._settle(run, Polled((Outcome(target, error=fault),)), self._clocks.monotonic() - began)
+            await self._settle(run, Polled((Outcome(target, error=fault),)), self._clocks.monotonic() - began)
 
     async def _poll(self, run: Run) -> Polled:
-        began = self._clocks.monotonic()
         account = self._accounts[account_of(run.target)]
         caller = account.client.until(run.until)
         context = Context(
             caller,
             self._registry,
             self._clocks.utc(),
-            self._clocks.monotonic,
             owns=self._registry.owns,
             tell=partial(self._found, run.target.account),
         )
@@ -328,61 +360,76 @@ class Schedule:
             polled = await run.collector.poll(context, run.target)
         except PlatformError as error:
             polled = Polled((Outcome(run.target, error=error),))
-        account.pace.note(run.collector.name, caller.calls, self._clocks.monotonic() - began)
+        account.pace.note(run.collector.name, caller.calls, caller.seconds)
         return polled
 
-    def _settle(self, run: Run, polled: Polled, seconds: float) -> None:
+    async def _settle(self, run: Run, polled: Polled, seconds: float) -> None:
         self.durations[run.collector.name] = seconds
         self._telemetry.duration.labels(run.collector.name).set(seconds)
         plan = self.plans[run.collector.name]
-        if plan.collector.name == "discovery" and self._firsts.ended(run.target.account, polled.outcomes[0].error):
-            self._due["discovery"].put(run.target, self._clocks.monotonic() + FIRST_RETRY_SECONDS, next(self._sequence))
+        if plan.collector.discovers and self._firsts.ended(run.target.account, polled.outcomes[0].error):
+            again = self._clocks.monotonic() + FIRST_RETRY_SECONDS
+            self._due[plan.collector.name].put(run.target, again, next(self._sequence))
         if polled.found is not None:
-            self._found(run.target.account, polled.found)
+            await self._found(run.target.account, polled.found)
         now = polled.date or self._clocks.utc()
         if run.target.scouted:
             error = polled.outcomes[0].error
             told = (error.reason, str(error)) if error is not None else None
             self._settlement.chronicle.lists(run.collector.name, run.target.account, told)
-        for outcome in polled.outcomes:
+        async for outcome in unhurried(polled.outcomes, self._clocks.monotonic):
             is_own = outcome.target == run.target
             # Targets may have been removed while they were polled, and listings tell of some that are not ours.
-            if not (self._registry.holds(run.target) if is_own else self._registry.admits(outcome.target)):
+            if not (self._registry.holds(run.target.key) if is_own else self._registry.admits(outcome.target)):
                 continue
             self._registry.show(outcome.target)
             self._settle_one(plan, outcome, now, seconds)
 
-    def _found(self, account: str, found: Inventory) -> None:
+    async def _found(self, account: str, found: Inventory) -> None:
         """Take over which resources an account has, and poll what is new."""
         self._firsts.told(account, found)
-        change = self._registry.apply(account, found)
+        change = await in_slices(self._registry.applying(account, found), self._clocks.monotonic)
         for target in change.removed:
-            self._log.info("target removed", account=target.account, target=target.key, name=target.name)
+            self._log.info("target removed", account=target.account, target=target.key.label, name=target.name)
         if change.removed:
             self._settlement.forget_removed()
         self._changed(change)
         for name in self.plans:
-            self.tick(name)
+            await in_slices(self._ticking(name), self._clocks.monotonic)
 
     def _settle_one(self, plan: Plan, outcome: Outcome, now: datetime, seconds: float) -> None:
         target, error = outcome.target, outcome.error
         lifetime = self.intervals.lifetime(plan, target)
         if error is None:
             self._settlement.succeeded(plan.collector, outcome, now, lifetime=lifetime, duration=seconds)
+            self._backoff.succeeded(plan.collector.name, target)
             return
         others = [other.collector for other in self.plans.values() if other.collector.polls == target.kind]
         self._settlement.failed(plan.collector, outcome, error, others, lifetime=lifetime, duration=seconds)
-        if isinstance(error, RateLimited | ServerError) and error.retry_after is not None:
-            self._defer(plan, target, min(error.retry_after, LONGEST_HONOURED_PAUSE))
+        asked = error.retry_after if isinstance(error, RateLimited | ServerError) else None
+        self._repeat(plan, target, min(asked or 0.0, LONGEST_HONOURED_PAUSE))
 
-    def _defer(self, plan: Plan, target: Target, seconds: float) -> None:
-        """Leave a target alone for as long as the platform asked."""
-        due = self._due[plan.collector.name]
-        until = self._clocks.monotonic() + seconds
-        if target in due.known and due.known[target][0] < until:
-            due.put(target, until, next(self._sequence))
-            self._deferred.add((plan.collector.name, target))
+    def _repeat(self, plan: Plan, target: Target, asked: float) -> None:
+        """Poll a target again soon after a failure, but leave it alone for as long as the platform asked (seconds)."""
+        name, now = plan.collector.name, self._clocks.monotonic()
+        due = self._due[name]
+        if target not in due.known:
+            return
+        slot = at = due.known[target][0]
+        # A key that is refused is not offered more often; a new one is polled with at once.
+        if not self._accounts[account_of(target)].client.credential.is_refused():
+            at = self._backoff.failed(name, target, now, slot)
+        at = max(at, now + asked)
+        if at != slot:
+            due.put(target, at, next(self._sequence))
+        if asked:
+            self._deferred.add(target.polled_by(name))
 
-    def polls(self, collector: str, target: Target) -> bool:
-        """Whether a collector polls a target."""
-        return collector in self._due and target in self._due[collector].known
+    def lifetime(self, collector: str, target: Target) -> float:
+        """Seconds for which a poll of a target is believed at the moment; 0 where the collector is not run."""
+        plan = self.plans.get(collector)
+        return 0.0 if plan is None else self.intervals.lifetime(plan, target)
+
+    def polled(self) -> set[PollKey]:
+        """Every target as each of its collectors sees it."""
+        return {target.polled_by(name) for name, due in self._due.items() for target in due.known}

@@ -1,7 +1,7 @@
 """Which targets of a collector are due when."""
 
 import heapq
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
@@ -42,14 +42,12 @@ class Due:
         heapq.heapify(self.heap)
         return [target for target in targets if target not in self.known]
 
-    def pop(self, now: float) -> list[tuple[float, int, Target]]:
-        """Take out what is due."""
-        due: list[tuple[float, int, Target]] = []
+    def pop(self, now: float) -> Iterator[tuple[float, int, Target]]:
+        """Take out what is due, one by one."""
         while self.heap and self.heap[0][0] <= now:
             at, turn, target = heapq.heappop(self.heap)
             if self.known.get(target) == (at, turn):
-                due.append((at, turn, target))
-        return due
+                yield at, turn, target
 
     def put_back(self, entries: Iterable[tuple[float, int, Target]]) -> None:
         """Put back what was taken out and has to wait."""
@@ -63,7 +61,7 @@ class Due:
 
 def phase(collector: str, target: Target, interval: float) -> float:
     """Where in the interval a target's polls lie: spread evenly by a hash, and the same in every run."""
-    digest = blake2b(f"{collector}|{target.account}|{target.key}".encode(), digest_size=8).digest()
+    digest = blake2b(f"{collector}|{target.account}|{target.key.label}".encode(), digest_size=8).digest()
     return int.from_bytes(digest) / 2**64 * interval
 
 

@@ -1,12 +1,12 @@
 """The queue of one account's polls, and the fixed number of workers that drain it."""
 
 import asyncio
-from collections import deque
+import heapq
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from exporter.collectors.collector import Collector
-from exporter.targets.target import Target
+from exporter.targets.target import PollKey, Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,21 +21,33 @@ class Run:
     target: Target
     until: float
 
+    @property
+    def key(self) -> PollKey:
+        """The target as the collector sees it."""
+        return self.target.polled_by(self.collector.name)
+
+    def __lt__(self, other: "Run") -> bool:
+        """Whether this poll is to begin before another one: its target's next poll is due earlier."""
+        return self.until < other.until
+
 
 @dataclass(slots=True, eq=False)
 class Lane:
     """One account's queue. Accounts share nothing, so a slow one holds up only itself.
 
+    The poll whose target is due again soonest begins first. In the order of their arrival, the first polls of thousands
+    of new targets would delay targets with short intervals until their series are stale.
+
     Attributes:
         starts: shared by the lanes of a process, whose workers begin one after another.
-        busy: what is queued or being polled: (collector, target), which is never there twice.
+        busy: what is queued or being polled, which is never there twice.
     """
 
     workers: int
     run: Callable[[Run], Awaitable[None]]
     starts: asyncio.Lock = field(default_factory=asyncio.Lock)
-    busy: set[tuple[str, Target]] = field(default_factory=set)
-    _queue: deque[Run] = field(default_factory=deque)
+    busy: set[PollKey] = field(default_factory=set)
+    _queue: list[Run] = field(default_factory=list)
     _filled: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(0))
     _tasks: list[asyncio.Task[None]] = field(default_factory=list)
     _idle: asyncio.Event = field(default_factory=asyncio.Event)
@@ -44,7 +56,7 @@ class Lane:
         """Set the workers to work."""
         self._tasks = [asyncio.create_task(self._work(), name="poll") for _ in range(self.workers)]
 
-    async def stop(self) -> set[tuple[str, Target]]:
+    async def stop(self) -> set[PollKey]:
         """Stop the workers, whatever they are at; returns what was queued or being polled."""
         unfinished = set(self.busy)
         for task in self._tasks:
@@ -64,11 +76,11 @@ class Lane:
 
     def offer(self, run: Run) -> bool:
         """Queue a poll, unless one of the same target by the same collector has not ended; returns whether it is."""
-        mark = (run.collector.name, run.target)
+        mark = run.key
         if mark in self.busy:
             return False
         self.busy.add(mark)
-        self._queue.append(run)
+        heapq.heappush(self._queue, run)
         self._filled.release()
         return True
 
@@ -78,10 +90,10 @@ class Lane:
             # What comes due with one tick would otherwise begin at once, and a scrape would wait for all of it.
             async with self.starts:
                 await asyncio.sleep(0)
-            run = self._queue.popleft()
+            run = heapq.heappop(self._queue)
             try:
                 await self.run(run)
             finally:
-                self.busy.discard((run.collector.name, run.target))
+                self.busy.discard(run.key)
                 if not self.busy:
                     self._idle.set()

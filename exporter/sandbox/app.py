@@ -7,8 +7,8 @@ from typing import Final
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from exporter.sandbox import control
@@ -68,14 +68,22 @@ def create_app(world: World, faults: Faults | None = None) -> Starlette:
         yield
         world.close()
 
+    async def not_allowed(request: Request, _error: Exception) -> Response:
+        """Answer as Starlette does, with the methods of every route of the path and not of the first alone."""
+        matching = [one for one in routes if one.matches(request.scope)[0] is not Match.NONE]
+        methods = sorted({method for one in matching for method in one.methods or ()})
+        return PlainTextResponse("Method Not Allowed", 405, {"Allow": ", ".join(methods)})
+
+    routes = [
+        *(route(operation, world) for operation in OPERATIONS),
+        *database.routes(world),
+        *control.routes(world, scripted),
+        Route("/openapi.json", openapi),
+    ]
     app = Starlette(
-        routes=[
-            *(route(operation, world) for operation in OPERATIONS),
-            *database.routes(world),
-            *control.routes(world, scripted),
-            Route("/openapi.json", openapi),
-        ],
+        routes=routes,
         middleware=[Middleware(WorldDate, world), Middleware(FaultGate, scripted, world.clock)],
+        exception_handlers={405: not_allowed},
         lifespan=lifespan,
     )
     # The platform does not guess what a path with one slash too many means.

@@ -49,7 +49,7 @@ class Bots:
             "ipAddress": None if untold else {"sensitivity": sensitivities[1]},
             "browserFingerprint": {
                 "sensitivity": None if untold else sensitivities[2],
-                "aggression": noise.whole(0, 2, _SENSITIVITY, shield_zone_id, 3),
+                "aggression": noise.whole(0, 4, _SENSITIVITY, shield_zone_id, 3),
                 "complexEnabled": shield_zone_id % 2 == 1,
             },
             "executionMode": noise.whole(0, 1, _MODE, shield_zone_id),

@@ -18,7 +18,7 @@ from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.noise import Noise
 from exporter.sandbox.sample_orders import Orders
 from exporter.sandbox.sql import Statement
-from exporter.sandbox.stream import SqlError, Stream, connect
+from exporter.sandbox.stream import ProtocolError, SqlError, Stream, connect
 from exporter.sandbox.tokens import TokenKind
 
 BATON_SECONDS: Final = 10.0
@@ -81,6 +81,7 @@ class Database:
         Raises:
             BatonError: The baton is not valid.
             ForbiddenError: A request would write, and the token only reads.
+            ProtocolError: A request breaks the protocol; those before it are executed.
         """
         loop = asyncio.get_running_loop()
         if self._pool is None:
@@ -89,7 +90,10 @@ class Database:
         parked = None
         if pipeline.baton is not None:
             parked = self._parked.pop(pipeline.baton, None)
-            if parked is None or parked.kind is not kind:
+            if parked is None:
+                raise BatonError
+            if parked.kind is not kind:
+                parked.stream.close()
                 raise BatonError
         stream, results = await loop.run_in_executor(self._pool, self._run, pipeline, kind, parked)
         baton = None if stream.is_closed else self._park(stream, kind)
@@ -121,7 +125,11 @@ class Database:
         if read_only and stream.writes(pipeline.requests):
             stream.close()
             raise ForbiddenError
-        return stream, [_result(stream, request) for request in pipeline.requests]
+        try:
+            return stream, [_result(stream, request) for request in pipeline.requests]
+        except ProtocolError:
+            stream.close()
+            raise
 
     def _prepare(self) -> None:
         if self._keeper is None:

@@ -5,6 +5,8 @@ from typing import Annotated, Final, Literal, TypeAlias, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
+from exporter.patterns import Pattern, PatternError
+
 LARGEST_BODY: Final = 64 * 1024 * 1024
 _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", re.ASCII)
 _FRAMING: Final = frozenset({"content-length", "transfer-encoding", "connection"})
@@ -28,8 +30,8 @@ def _header_name(text: str) -> str:
 
 def _pattern(text: str) -> str:
     try:
-        re.compile(text)
-    except re.error as error:
+        Pattern(text)
+    except PatternError as error:
         raise ValueError(f"not a regular expression: {error}") from error
     return text
 
@@ -63,7 +65,7 @@ class _Fault(BaseModel):
             return False
         if self.path is not None:
             return self.path == path
-        return self.path_regex is None or re.fullmatch(self.path_regex, path) is not None
+        return self.path_regex is None or Pattern(self.path_regex).fullmatch(path)
 
 
 class Status(_Fault):

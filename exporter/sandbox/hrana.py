@@ -3,6 +3,7 @@
 import base64
 import binascii
 import math
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
@@ -10,6 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
 from exporter.sandbox.request_parsing import int64
 
 SqlValue: TypeAlias = int | float | str | bytes | None
+SqlId: TypeAlias = Annotated[int, Field(ge=-(2**31), lt=2**31)]
 
 
 class _Message(BaseModel):
@@ -17,7 +19,7 @@ class _Message(BaseModel):
 
 
 def _integer(value: object) -> int:
-    number = int64(value) if isinstance(value, str) else None
+    number = int64(value.removeprefix("+")) if isinstance(value, str) else None
     if number is None:
         raise ValueError("an integer is sent as a string of up to 64 bits")
     return number
@@ -90,10 +92,9 @@ class Stmt(_Message):
     """A statement with its arguments."""
 
     sql: str | None = None
-    sql_id: int | None = None
+    sql_id: SqlId | None = None
     args: tuple[Value, ...] = Field(default=(), strict=False)
     named_args: tuple[NamedArgument, ...] = Field(default=(), strict=False)
-    want_rows: bool | None = None
 
 
 class IsOk(_Message):
@@ -172,7 +173,7 @@ class Sequence(_Message):
 
     type: Literal["sequence"]
     sql: str | None = None
-    sql_id: int | None = None
+    sql_id: SqlId | None = None
 
 
 class Describe(_Message):
@@ -180,14 +181,14 @@ class Describe(_Message):
 
     type: Literal["describe"]
     sql: str | None = None
-    sql_id: int | None = None
+    sql_id: SqlId | None = None
 
 
 class StoreSql(_Message):
     """Keeps a text for the requests that follow in the stream."""
 
     type: Literal["store_sql"]
-    sql_id: int
+    sql_id: SqlId
     sql: str
 
 
@@ -195,7 +196,7 @@ class CloseSql(_Message):
     """Forgets a text."""
 
     type: Literal["close_sql"]
-    sql_id: int
+    sql_id: SqlId
 
 
 class Close(_Message):
@@ -223,7 +224,38 @@ class Pipeline(_Message):
     requests: tuple[StreamRequest, ...] = Field(strict=False)
 
 
+class Cursor(_Message):
+    """A request for a batch whose results are streamed as lines."""
+
+    baton: str | None = None
+    batch: BatchSteps
+
+
 PIPELINE = TypeAdapter(Pipeline)
+CURSOR = TypeAdapter(Cursor)
+
+
+def conditions(batch: BatchSteps) -> Iterator[tuple[int, Condition]]:
+    """Return every condition of a batch, the inner ones too, with the number of the step that it belongs to."""
+    for place, step in enumerate(batch.steps):
+        waiting = [] if step.condition is None else [step.condition]
+        while waiting:
+            condition = waiting.pop()
+            yield place, condition
+            match condition:
+                case Not(cond=inner):
+                    waiting.append(inner)
+                case And(conds=inner) | Or(conds=inner):
+                    waiting.extend(inner)
+
+
+def needs_version_3(pipeline: Pipeline) -> bool:
+    """Tell whether a pipeline asks for what the protocol has from its third version on."""
+    return any(
+        isinstance(request, GetAutocommit)
+        or (isinstance(request, Batch) and any(isinstance(one, IsAutocommit) for _, one in conditions(request.batch)))
+        for request in pipeline.requests
+    )
 
 
 def written(value: SqlValue) -> dict[str, Any]:

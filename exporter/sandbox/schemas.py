@@ -63,6 +63,7 @@ _SENSITIVITY: Final = _record(sensitivity=_null(_INT))
 _ERRORS: Final[dict[str, Schema]] = {
     "ProblemDetails": _record(type=_TEXT, **_PROBLEM),
     "FieldErrors": _record(**_PROBLEM, errors=_list(_record(field=_TEXT, message=_TEXT)), id=_TEXT),
+    "CoreError": _record(Message=_TEXT),
     "ScriptError": _record(ErrorKey=_TEXT, Field=_null(_TEXT), Message=_TEXT),
     "StatusOnly": _record(statusCode=_INT),
     "EnvelopeError": _record(**_OUTCOME),
@@ -257,16 +258,18 @@ _SHIELD: Final[dict[str, Schema]] = {
     "CustomWafRule": _record(
         id=_INT,
         shieldZoneId=_INT,
-        userId=_TEXT,
-        ruleName=_TEXT,
+        userId=_null(_TEXT),
+        ruleName=_null(_TEXT),
         ruleDescription=_null(_TEXT),
-        ruleJson=_TEXT,
-        ruleConfiguration=_record(
-            **_CONDITION,
-            transformationTypes=_list(_INT),
-            chainedRuleConditions=_list(_record(**_CONDITION)),
+        ruleJson=_null(_TEXT),
+        ruleConfiguration=_null(
+            _record(
+                **_CONDITION,
+                transformationTypes=_list(_INT),
+                chainedRuleConditions=_list(_record(**_CONDITION)),
+            )
         ),
-        errorResponse=_null(reference("EnvelopeError")),
+        errorResponse={"anyOf": [reference("EnvelopeError"), reference("EnvelopeErrorWithStatus"), {"type": "null"}]},
     ),
     "RuleGroup": _record(
         id=_INT,

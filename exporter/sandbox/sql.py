@@ -16,6 +16,8 @@ _TOKEN: Final = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+_EXPLAIN: Final = re.compile(r"^(?:\s|--[^\n]*\n|/\*.*?\*/)*EXPLAIN(?:\s+QUERY\s+PLAN)?\b", re.IGNORECASE | re.DOTALL)
+_VERBS: Final = frozenset({"SELECT", "VALUES", "INSERT", "REPLACE", "UPDATE", "DELETE"})
 _PREFIXES: Final = (":", "@", "$")
 _MOST_PARAMETERS: Final = 32_766
 _TRIGGER_WORDS: Final = 3
@@ -24,14 +26,26 @@ _TRIGGER_WORDS: Final = 3
 class ArgumentsError(ValueError):
     """The arguments do not fit the statement's parameters."""
 
+    code = "ARGS_INVALID"
+
+
+class MixedArgumentsError(ArgumentsError):
+    """Arguments are given both by place and by name."""
+
+    code = "ARGS_BOTH_POSITIONAL_AND_NAMED"
+
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One statement, and the names of its parameters in the order of their numbers (None: it has no name)."""
+    """One statement, and the names of its parameters in the order of their numbers (None: it has no name).
+
+    `verb` is the first word, or in a statement that begins WITH the word after the common table expressions.
+    """
 
     text: str
     numbered: str
     first_word: str
+    verb: str
     parameters: tuple[str | None, ...]
 
     @property
@@ -46,6 +60,33 @@ class Statement:
             "NULL" if found.lastgroup == "parameter" else found[0] for found in _TOKEN.finditer(self.numbered)
         )
 
+    @property
+    def changes_rows(self) -> bool:
+        """Whether the statement is one that counts the rows that it changed."""
+        return self.inserts or self.verb in ("UPDATE", "DELETE")
+
+    @property
+    def inserts(self) -> bool:
+        """Whether the statement is an INSERT or a REPLACE."""
+        return self.verb in ("INSERT", "REPLACE")
+
+    @property
+    def explained(self) -> str:
+        """The statement that an EXPLAIN is about; any other statement as it is."""
+        return _EXPLAIN.sub("", self.numbered, count=1) if self.is_explain else self.numbered
+
+    def bound(self, ordered: list[object]) -> tuple[str, list[object] | dict[str, object]]:
+        """Return the text to execute, with the arguments in the form that sqlite3 takes for it.
+
+        The original text is used where it can be: a column that is a parameter is named as it is written there.
+        """
+        names = [parameter for parameter in self.parameters if parameter is not None]
+        if not names:
+            return self.text, ordered
+        plain = [name[1:] for name in names]
+        is_named = len(names) == len(ordered) == len(set(plain)) and all(name[:1] in _PREFIXES for name in names)
+        return (self.text, dict(zip(plain, ordered, strict=True))) if is_named else (self.numbered, ordered)
+
     def arguments(self, positional: list[object], named: dict[str, object]) -> list[object]:
         """Put arguments in the order of the parameters' numbers.
 
@@ -53,7 +94,7 @@ class Statement:
             ArgumentsError: One is missing, or there is one too many.
         """
         if positional and named:
-            raise ArgumentsError("positional and named arguments cannot be mixed")
+            raise MixedArgumentsError("positional and named arguments cannot be mixed")
         if len(positional) > len(self.parameters):
             raise ArgumentsError(f"{len(positional)} arguments were given for {len(self.parameters)} parameters")
         known = {name for parameter in self.parameters if parameter is not None for name in (parameter, parameter[1:])}
@@ -62,7 +103,7 @@ class Statement:
             raise ArgumentsError(f"there is no parameter {unknown[0]}")
         ordered = []
         for place, parameter in enumerate(self.parameters):
-            if place < len(positional):
+            if place < len(positional) and (parameter is None or parameter[:1] not in _PREFIXES):
                 ordered.append(positional[place])
             elif parameter is not None and parameter in named:
                 ordered.append(named[parameter])
@@ -82,6 +123,8 @@ class _Reader:
         self.words: list[str] = []
         self.parameters: list[str | None] = []
         self.last: tuple[str, str] = ("", "")
+        self._verb = ""
+        self._depth = 0
 
     def take(self, kind: str, token: str) -> None:
         self.text.append(token)
@@ -90,6 +133,9 @@ class _Reader:
             return
         if kind == "word" and len(self.words) <= _TRIGGER_WORDS:
             self.words.append(token.upper())
+        if not self._verb and self._depth == 0 and token.upper() in _VERBS:
+            self._verb = token.upper()
+        self._depth += {"(": 1, ")": -1}.get(token, 0)
         self.last = (self.last[1], token.upper())
 
     def is_complete(self) -> bool:
@@ -102,7 +148,8 @@ class _Reader:
         if self.last == ("", ""):
             return None
         first_word = self.words[0] if self.words else ""
-        return Statement("".join(self.text), "".join(self.numbered), first_word, tuple(self.parameters))
+        verb = self._verb if first_word == "WITH" else first_word
+        return Statement("".join(self.text), "".join(self.numbered), first_word, verb, tuple(self.parameters))
 
     def _number(self, token: str) -> int:
         if token == "?":  # noqa: S105 - a token of SQL, no secret

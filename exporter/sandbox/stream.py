@@ -1,5 +1,6 @@
 """A stream of the database: one connection that executes requests in order, within limits."""
 
+import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -10,15 +11,41 @@ from exporter.sandbox.sql import ArgumentsError, Statement, split
 
 _LONGEST_VALUE: Final = 16 * 1024 * 1024
 _LARGEST_RESULT: Final = 10 * 1024 * 1024
-_DEEPEST_CONDITION: Final = 50
 _STEPS_BETWEEN_CHECKS: Final = 10_000
-_WRITING_OPCODES: Final = frozenset({"Vacuum", "JournalMode", "Checkpoint"})
-_READING_PRAGMAS: Final = frozenset(
-    {"table_info", "table_xinfo", "table_list", "index_list", "index_info", "foreign_key_list", "user_version"},
-)
+_WRITING_OPCODES: Final = frozenset({"Vacuum"})
+# What a libSQL server lets through; another PRAGMA, or one of the second kind with an argument, it does not support.
+_FREE_PRAGMAS: Final = frozenset({
+    "collation_list", "compile_options", "data_version", "database_list", "defer_foreign_keys", "encoding",
+    "foreign_key_check", "foreign_key_list", "foreign_keys", "freelist_count", "function_list", "index_info",
+    "index_list", "index_xinfo", "integrity_check", "module_list", "page_count", "pragma_list", "quick_check",
+    "table_info", "table_list", "table_xinfo", "user_version",
+})  # fmt: skip
+_SHOWN_PRAGMAS: Final = frozenset({
+    "analysis_limit", "application_id", "auto_vacuum", "automatic_index", "busy_timeout", "cache_size",
+    "cache_spill", "cell_size_check", "checkpoint_fullfsync", "fullfsync", "hard_heap_limit", "journal_mode",
+    "journal_size_limit", "legacy_alter_table", "locking_mode", "max_page_count", "mmap_size", "page_size",
+    "query_only", "read_uncommitted", "recursive_triggers", "reverse_unordered_selects", "schema_version",
+    "secure_delete", "soft_heap_limit", "synchronous", "temp_store", "threads", "trusted_schema",
+    "wal_autocheckpoint",
+})  # fmt: skip
 # A wrong text may be refused before it reaches SQLite: a NUL or a number that is too large for it.
+_GENERAL: Final = frozenset({"SQLITE_ERROR", "SQLITE_SCHEMA"})
 _FAULTS: Final = (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError)
-_DENIED: Final = frozenset({sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH})
+_DENIED: Final = frozenset(
+    {
+        sqlite3.SQLITE_ATTACH,
+        sqlite3.SQLITE_ANALYZE,
+        sqlite3.SQLITE_CREATE_TEMP_INDEX,
+        sqlite3.SQLITE_CREATE_TEMP_TABLE,
+        sqlite3.SQLITE_CREATE_TEMP_TRIGGER,
+        sqlite3.SQLITE_CREATE_TEMP_VIEW,
+    },
+)
+# How SQLite words what a libSQL server finds when it parses a statement, and when it prepares it.
+_SYNTAX: Final = re.compile(r'near "|incomplete input|unrecognized token')
+_INPUT: Final = re.compile(
+    r"no such (column|function)|ambiguous column|wrong number of arguments|misuse of|(table|view|index) .* exists"
+)
 
 
 class SqlError(Exception):
@@ -33,6 +60,10 @@ class SqlError(Exception):
         return {"message": str(self), "code": self._code}
 
 
+class ProtocolError(Exception):
+    """A request that breaks the protocol: the whole pipeline is refused, and its stream ends."""
+
+
 def connect(path: str, *, read_only: bool) -> sqlite3.Connection:
     """Open a connection that can reach its own database only."""
     connection = sqlite3.connect(
@@ -43,6 +74,7 @@ def connect(path: str, *, read_only: bool) -> sqlite3.Connection:
         timeout=0.5,
     )
     connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+    connection.execute("PRAGMA foreign_keys=ON")
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
     return connection
 
@@ -50,8 +82,10 @@ def connect(path: str, *, read_only: bool) -> sqlite3.Connection:
 def _authorize(action: int, first: str | None, second: str | None, _database: str | None, _trigger: str | None) -> int:
     if action in _DENIED:
         return sqlite3.SQLITE_DENY
-    if action == sqlite3.SQLITE_PRAGMA and (first or "").lower() not in _READING_PRAGMAS:
-        return sqlite3.SQLITE_DENY
+    if action == sqlite3.SQLITE_PRAGMA:
+        name = (first or "").lower()
+        is_known = name in _FREE_PRAGMAS or (name in _SHOWN_PRAGMAS and second is None)
+        return sqlite3.SQLITE_OK if is_known else sqlite3.SQLITE_DENY
     if action == sqlite3.SQLITE_FUNCTION and (second or "").lower() == "load_extension":
         return sqlite3.SQLITE_DENY
     return sqlite3.SQLITE_OK
@@ -91,11 +125,11 @@ class Stream:
             texts: list[str | None] = []
             match request:
                 case hrana.Execute(stmt=stmt):
-                    texts = [_text(stmt, stored)]
+                    texts = [_known_text(stmt, stored)]
                 case hrana.Batch(batch=batch):
-                    texts = [_text(step.stmt, stored) for step in batch.steps]
+                    texts = [_known_text(step.stmt, stored) for step in batch.steps]
                 case hrana.Sequence():
-                    texts = [_text(request, stored)]
+                    texts = [_known_text(request, stored)]
                 case hrana.StoreSql(sql_id=sql_id, sql=sql):
                     stored[sql_id] = sql
                 case hrana.CloseSql(sql_id=sql_id):
@@ -106,14 +140,19 @@ class Stream:
 
     def _text_writes(self, text: str) -> bool:
         try:
-            return not all(self._is_readonly(statement) for statement in _statements(text))
+            return not all(one.is_explain or self._is_readonly(one.numbered) for one in _statements(text))
         except SqlError:
             return False
 
     def run(self, request: hrana.StreamRequest) -> dict[str, Any]:
-        """Execute a request and return its response."""
-        if self.is_closed:
-            raise SqlError("The stream is closed", "STREAM_CLOSED")
+        """Execute a request and return its response.
+
+        Raises:
+            SqlError: It failed in the database.
+            ProtocolError: It is none that the stream can execute.
+        """
+        if self.is_closed and not isinstance(request, hrana.Close):
+            raise ProtocolError("The stream was closed")
         match request:
             case hrana.Execute(stmt=stmt):
                 return {"type": "execute", "result": self._execute(stmt)}
@@ -121,10 +160,10 @@ class Stream:
                 return {"type": "batch", "result": self._batch(batch)}
             case hrana.Sequence():
                 for statement in self._stored_or_sent(request):
-                    self._run(statement, [], want_rows=False)
+                    self._run(statement, [])
                 return {"type": "sequence"}
             case hrana.Describe():
-                return {"type": "describe", "result": self._describe(self._single(request))}
+                return {"type": "describe", "result": self._describe(self._stored_or_sent(request)[:1])}
             case hrana.GetAutocommit():
                 return {"type": "get_autocommit", "is_autocommit": not self._connection.in_transaction}
             case hrana.StoreSql() | hrana.CloseSql() | hrana.Close():
@@ -134,6 +173,8 @@ class Stream:
     def _keep(self, request: hrana.StoreSql | hrana.CloseSql | hrana.Close) -> None:
         match request:
             case hrana.StoreSql(sql_id=sql_id, sql=sql):
+                if sql_id in self._stored:
+                    raise ProtocolError(f"SQL text {sql_id} already exists")
                 self._stored[sql_id] = sql
             case hrana.CloseSql(sql_id=sql_id):
                 self._stored.pop(sql_id, None)
@@ -148,15 +189,18 @@ class Stream:
                 {argument.name: argument.value.plain for argument in stmt.named_args},
             )
         except ArgumentsError as error:
-            raise SqlError(str(error), "ARGS_INVALID") from error
-        return self._run(statement, arguments, want_rows=stmt.want_rows is not False)
+            raise SqlError(str(error), error.code) from error
+        return self._run(statement, arguments)
 
     def _batch(self, batch: hrana.BatchSteps) -> dict[str, Any]:
+        for place, condition in hrana.conditions(batch):
+            if isinstance(condition, hrana.IsOk | hrana.IsError) and condition.step >= place:
+                raise ProtocolError("Invalid reference to step in a batch condition")
         results: list[dict[str, Any] | None] = []
         errors: list[dict[str, str] | None] = []
         for step in batch.steps:
             result = error = None
-            if step.condition is None or self._holds(step.condition, results, errors, 0):
+            if step.condition is None or self._holds(step.condition, results, errors):
                 try:
                     result = self._execute(step.stmt)
                 except SqlError as failure:
@@ -170,19 +214,15 @@ class Stream:
         condition: hrana.Condition,
         results: list[dict[str, Any] | None],
         errors: list[dict[str, str] | None],
-        depth: int,
     ) -> bool:
-        if depth > _DEEPEST_CONDITION:
-            raise SqlError("the condition is nested too deeply", "BATCH_COND_BAD")
-
         def holds(inner: hrana.Condition) -> bool:
-            return self._holds(inner, results, errors, depth + 1)
+            return self._holds(inner, results, errors)
 
         match condition:
             case hrana.IsOk(step=step):
-                return step < len(results) and results[step] is not None
+                return results[step] is not None
             case hrana.IsError(step=step):
-                return step < len(errors) and errors[step] is not None
+                return errors[step] is not None
             case hrana.Not(cond=inner):
                 return not holds(inner)
             case hrana.And(conds=conds):
@@ -192,43 +232,56 @@ class Stream:
             case hrana.IsAutocommit():
                 return not self._connection.in_transaction
 
-    def _describe(self, statement: Statement) -> dict[str, Any]:
-        names, decltypes = self._columns(statement)
+    def _describe(self, statements: list[Statement]) -> dict[str, Any]:
+        """Return what is known of a text's first statement without executing what would change something."""
+        columns: list[tuple[str, str | None]] = []
+        for statement in statements:
+            columns = self._columns(statement)
         return {
-            "params": [{"name": name} for name in statement.parameters],
-            "cols": [{"name": name, "decltype": kind} for name, kind in zip(names, decltypes, strict=True)],
-            "is_explain": statement.is_explain,
-            "is_readonly": self._is_readonly(statement),
+            "params": [{"name": name} for statement in statements for name in statement.parameters],
+            "cols": [{"name": name, "decltype": kind} for name, kind in columns],
+            "is_explain": any(statement.is_explain for statement in statements),
+            "is_readonly": all(self._is_readonly(statement.explained) for statement in statements),
         }
 
-    def _columns(self, statement: Statement) -> tuple[list[str], list[str | None]]:
-        """Return the names and declared types of a statement's columns, without executing it."""
-        if not self._is_readonly(statement) or statement.first_word not in ("SELECT", "WITH", "VALUES"):
-            return [], []
-        described = self._prepared(f"SELECT * FROM ({statement.without_parameters}\n) LIMIT 0")  # noqa: S608 - read only
-        return described, self._known_decltypes(statement, len(described))
+    def _columns(self, statement: Statement) -> list[tuple[str, str | None]]:
+        nulls: list[object] = [None] * len(statement.parameters)
+        sql, arguments = statement.bound(nulls)
+        if statement.is_explain or (statement.first_word == "PRAGMA" and self._is_readonly(statement.numbered)):
+            return [(name, None) for name in self._prepared(sql, arguments)]
+        if statement.verb not in ("SELECT", "VALUES"):
+            self._is_readonly(statement.numbered)  # prepares it, and so finds what is wrong with it
+            return []
+        # Prepared alone first: what is wrong with the statement itself is said as if it were executed.
+        self._is_readonly(statement.numbered)
+        names = _without_numbers(self._prepared(f"SELECT * FROM ({sql}\n) LIMIT 0", arguments))  # noqa: S608 - it reads
+        return list(zip(names, self._known_decltypes(statement, len(names)), strict=True))
 
-    def _prepared(self, sql: str) -> list[str]:
+    def _prepared(self, sql: str, arguments: list[object] | dict[str, object]) -> list[str]:
         try:
-            cursor = self._connection.execute(sql)
+            cursor = self._connection.execute(sql, arguments)
         except _FAULTS as error:
-            raise _failure(error) from error
+            raise _failure(error, sql) from error
         return [column[0] for column in cursor.description or ()]
 
     def _known_decltypes(self, statement: Statement, columns: int) -> list[str | None]:
         known = self._decltypes(statement)
         return known if len(known) == columns else [None] * columns
 
-    def _run(self, statement: Statement, arguments: list[object], *, want_rows: bool) -> dict[str, Any]:
+    def _run(self, statement: Statement, ordered: list[object]) -> dict[str, Any]:
         began = self._monotonic()
+        sql, arguments = statement.bound(ordered)
         try:
-            cursor = self._connection.execute(statement.numbered, arguments)
-            rows, count = self._rows(cursor, want_rows=want_rows)
+            cursor = self._connection.execute(sql, arguments)
+            rows = self._rows(cursor)
         except _FAULTS as error:
-            raise _failure(error) from error
+            raise _failure(error, statement.text) from error
         names = [column[0] for column in cursor.description or ()]
-        changed = max(0, cursor.rowcount)
         inserted = cursor.lastrowid
+        changed = 0
+        if statement.changes_rows:
+            # The cursor's own count leaves out a statement that begins WITH.
+            (changed,) = self._connection.execute("SELECT changes()").fetchone()
         return {
             "cols": [
                 {"name": name, "decltype": kind}
@@ -236,40 +289,36 @@ class Stream:
             ],
             "rows": rows,
             "affected_row_count": changed,
-            "last_insert_rowid": None if inserted is None or not changed else str(inserted),
+            "last_insert_rowid": str(inserted) if statement.inserts else None,
             "replication_index": None,
             # SQLite tells what it returned and changed, not what it looked at on the way.
-            "rows_read": count,
+            "rows_read": len(rows),
             "rows_written": changed,
             "query_duration_ms": round((self._monotonic() - began) * 1_000, 3),
         }
 
-    def _rows(self, cursor: sqlite3.Cursor, *, want_rows: bool) -> tuple[list[list[dict[str, Any]]], int]:
+    def _rows(self, cursor: sqlite3.Cursor) -> list[list[dict[str, Any]]]:
         rows: list[list[dict[str, Any]]] = []
-        count = size = 0
+        size = 0
         for row in cursor:
-            count += 1
-            if not want_rows:
-                continue
             size += sum(32 + (len(value) if isinstance(value, (str, bytes)) else 0) for value in row)
             if size > _LARGEST_RESULT:
                 raise SqlError("Response is too large", "RESPONSE_TOO_LARGE")
             rows.append([hrana.written(value) for value in row])
-        return rows, count
+        return rows
 
-    def _is_readonly(self, statement: Statement) -> bool:
-        if statement.is_explain:
-            return True
-        sql, parameters = f"EXPLAIN {statement.numbered}", [None] * len(statement.parameters)
+    def _is_readonly(self, numbered: str) -> bool:
+        """Tell whether a statement, its parameters numbered, changes nothing."""
+        parameters = [None] * sum(len(statement.parameters) for statement in split(numbered)[:1])
         try:
-            program = self._connection.execute(sql, parameters).fetchall()
+            program = self._connection.execute(f"EXPLAIN {numbered}", parameters).fetchall()
         except _FAULTS as error:
-            raise _failure(error) from error
+            raise _failure(error, numbered) from error
         return not any(
             opcode in _WRITING_OPCODES or (opcode == "Transaction" and writing) for _, opcode, _, writing, *_ in program
         )
 
-    def _single(self, source: hrana.Stmt | hrana.Describe) -> Statement:
+    def _single(self, source: hrana.Stmt) -> Statement:
         statements = self._stored_or_sent(source)
         if not statements:
             raise SqlError("SQL string does not contain any statement", "SQL_NO_STATEMENT")
@@ -278,16 +327,18 @@ class Stream:
         return statements[0]
 
     def _stored_or_sent(self, source: hrana.Stmt | hrana.Describe | hrana.Sequence) -> list[Statement]:
-        text = _text(source, self._stored)
+        if (source.sql is None) == (source.sql_id is None):
+            raise ProtocolError("Either `sql` or `sql_id` is required, and not both")
+        text = _known_text(source, self._stored)
         if text is None:
-            raise SqlError(f"SQL text {source.sql_id} was not stored", "SQL_STORE_NOT_FOUND")
+            raise ProtocolError(f"SQL text {source.sql_id} not found")
         return _statements(text)
 
     def _is_overdue(self) -> bool:
         return self._monotonic() > self._deadline
 
 
-def _text(source: hrana.Stmt | hrana.Describe | hrana.Sequence, stored: Mapping[int, str]) -> str | None:
+def _known_text(source: hrana.Stmt | hrana.Describe | hrana.Sequence, stored: Mapping[int, str]) -> str | None:
     if source.sql is not None:
         return source.sql
     return None if source.sql_id is None else stored.get(source.sql_id)
@@ -297,9 +348,26 @@ def _statements(text: str) -> list[Statement]:
     try:
         return split(text)
     except ArgumentsError as error:
-        raise SqlError(str(error), "SQL_PARSE_ERROR") from error
+        raise SqlError(f"SQL input error: {error}", "SQL_INPUT_ERROR") from error
 
 
-def _failure(error: Exception) -> SqlError:
-    code = getattr(error, "sqlite_errorname", None) or "SQL_INPUT_ERROR"
-    return SqlError(f"SQLite error: {error}", code)
+def _failure(error: Exception, sql: str) -> SqlError:
+    message, name = str(error), getattr(error, "sqlite_errorname", None) or ""
+    if message in ("not authorized", "authorization denied"):
+        return SqlError(f"SQL string could not be parsed: unsupported statement: {sql.strip()}", "SQL_PARSE_ERROR")
+    if _SYNTAX.match(message):
+        return SqlError(f"SQL string could not be parsed: {message}", "SQL_PARSE_ERROR")
+    if not name or _INPUT.match(message):
+        return SqlError(f"SQL input error: {message}", "SQL_INPUT_ERROR")
+    # The kind without its details, such as SQLITE_CONSTRAINT; of a general error there is none.
+    kind = "_".join(name.split("_")[:2])
+    return SqlError(f"SQLite error: {message}", "SQLITE_UNKNOWN" if kind in _GENERAL else kind)
+
+
+def _without_numbers(names: list[str]) -> list[str]:
+    """Return the names without the numbers by which SQLite tells columns of a subquery apart."""
+    plain: list[str] = []
+    for name in names:
+        before, colon, number = name.rpartition(":")
+        plain.append(before if colon and number.isdecimal() and before in plain else name)
+    return plain

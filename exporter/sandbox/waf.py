@@ -84,6 +84,25 @@ class Waf:
         }
 
 
+def missing_rule() -> dict[str, Any]:
+    """Return what the platform sends for a rule that is not there: an object of zeros that says why."""
+    return {
+        "id": 0,
+        "shieldZoneId": 0,
+        "userId": None,
+        "ruleName": None,
+        "ruleDescription": None,
+        "ruleJson": None,
+        "ruleConfiguration": None,
+        "errorResponse": {
+            "statusCode": 202,
+            "success": False,
+            "message": "The WAF rule was not found, or is not yours.",
+            "errorKey": "not_found_or_unauthorised_access.waf_rule",
+        },
+    }
+
+
 def _condition(place: int) -> dict[str, Any]:
     return {
         "variableTypes": _VARIABLES[place % len(_VARIABLES)],

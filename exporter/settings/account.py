@@ -8,15 +8,16 @@ from typing import Annotated, Literal
 from pydantic import Field, PlainSerializer, PlainValidator, SecretStr, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
+from exporter.regular_file import read_regular
 from exporter.settings.secrets import Secret, SecretFile, read_secret
 from exporter.settings.section import Section, at, elsewhere, items, peek, refused
 from exporter.settings.types import (
     LARGEST_ID,
     BaseUrl,
-    FilePath,
     Identifier,
-    Pattern,
+    PatternField,
     ProxyUrl,
+    ReadableFile,
     Text,
     Timeout,
     parse_path,
@@ -41,7 +42,7 @@ def parse_ids_file(value: object) -> IdsFile | None:
         return value
     path = parse_path(value)
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        lines = read_regular(path).decode("utf-8-sig").splitlines()
     except OSError as error:
         raise refused(f"{path} {unreadable(error)}") from None
     except UnicodeDecodeError:
@@ -83,10 +84,11 @@ class DnsZonesSettings(Section):
         Field(description="A file of such ids, one a line; '#' starts a comment."),
     ] = None
     include: Annotated[
-        tuple[Pattern, ...], Field(description="Only discovered zones whose domain one of these patterns is found in.")
+        tuple[PatternField, ...],
+        Field(description="Only discovered zones whose domain one of these patterns is found in."),
     ] = ()
     exclude: Annotated[
-        tuple[Pattern, ...], Field(description="Never discovered zones that one of these is found in.")
+        tuple[PatternField, ...], Field(description="Never discovered zones that one of these is found in.")
     ] = ()
 
     def all_ids(self) -> tuple[int, ...]:
@@ -166,7 +168,7 @@ class AccountSettings(Section):
     budget: BudgetSettings = BudgetSettings()
     timeout: Annotated[Timeout, Field(description="The deadline of one attempt as a whole.")] = 10.0
     proxy: Annotated[ProxyUrl, Field(description="The HTTP proxy on the way.", repr=False)] = None
-    ca_file: Annotated[FilePath, Field(description="Certificates of the authorities that are trusted, PEM.")] = None
+    ca_file: Annotated[ReadableFile, Field(description="Certificates of the authorities that are trusted, PEM.")] = None
     dns_zones: DnsZonesSettings = DnsZonesSettings()
     scripts: ScriptsSettings = ScriptsSettings()
     shield_zones: ShieldZonesSettings = ShieldZonesSettings()

@@ -3,10 +3,8 @@
 import socket
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
-from pydantic_settings import InitSettingsSource
 
 from exporter.settings.faults import ConfigurationError, Fault, KeyPath
 from exporter.settings.flags import FIRST_ACCOUNT, FIRST_DATABASE, account_variables, database_variables
@@ -76,7 +74,7 @@ def load_over(
     settings = None
     if file.data is not None:
         try:
-            settings = _merged(command_line.data, environment.data, resolved)
+            settings = Settings.of_layers(command_line.data, environment.data, resolved)
             settings.shard.resolve(host_name or socket.gethostname())
         except ValidationError as error:
             faults.extend(faults_of(error, Settings, origins.locate))
@@ -85,14 +83,6 @@ def load_over(
     if faults or settings is None:
         raise SettingsError(sorted(dict.fromkeys(faults), key=_reading_order))
     return settings
-
-
-def _merged(*layers: Mapping[str, object]) -> Settings:
-    """The layers as one, the first over the others."""
-    sources = tuple(InitSettingsSource(Settings, dict(layer)) for layer in layers)
-    # A mapping, because a type checker derives the arguments from the fields and does not know this one.
-    arguments: dict[str, Any] = {"_build_sources": (sources, {})}
-    return Settings(**arguments)
 
 
 def _reading_order(fault: Fault) -> tuple[bool, str, int]:

@@ -17,6 +17,7 @@ Model = type[BaseModel]
 _LONGEST_SHOWN = 60
 _KIND_EXPECTED = {
     "string_type": "text",
+    "path_type": "the name of a file",
     "list_type": "a list",
     "tuple_type": "a list",
     "dict_type": "a mapping",

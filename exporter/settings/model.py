@@ -1,11 +1,11 @@
 """The settings as a whole."""
 
 from collections.abc import Iterator, Mapping
-from typing import Self
+from typing import Any, Self
 
 from pydantic import model_validator
 from pydantic_core import InitErrorDetails
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from exporter.settings.account import AccountSettings, distinct
 from exporter.settings.database import DatabaseSettings, distinct_queries
@@ -18,6 +18,9 @@ from exporter.settings.service import (
     StateSettings,
     WebSettings,
 )
+
+# The argument of `Settings` that holds layers; no section has this name.
+_LAYERS = "layers"
 
 
 class Settings(BaseSettings, Section):
@@ -37,14 +40,26 @@ class Settings(BaseSettings, Section):
     @classmethod
     def settings_customise_sources(
         cls,
-        settings_cls: type[BaseSettings],  # noqa: ARG003 - the signature is the library's
+        settings_cls: type[BaseSettings],
         init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        env_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the signature is the library's
         dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Nothing but what is passed: the process's environment is read by `load` alone, from what it is given."""
-        return (init_settings,)
+        """The layers that `of_layers` passes, or the values themselves; the process's environment is not read here."""
+        given = init_settings.init_kwargs if isinstance(init_settings, InitSettingsSource) else {}
+        layers = given.get(_LAYERS)
+        return (init_settings,) if layers is None else tuple(InitSettingsSource(settings_cls, one) for one in layers)
+
+    @classmethod
+    def of_layers(cls, *layers: Mapping[str, object]) -> Self:
+        """Merge layers of values into settings; a value of an earlier layer replaces that of a later one.
+
+        Raises:
+            pydantic.ValidationError: the merged values are refused.
+        """
+        values: dict[str, Any] = {_LAYERS: [dict(layer) for layer in layers]}
+        return cls(**values)
 
     @classmethod
     def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:

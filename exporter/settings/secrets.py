@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, SecretStr
 
+from exporter.regular_file import read_regular
 from exporter.settings.section import refused
 from exporter.settings.types import Metavar, parse_path
 from exporter.settings.yaml_file import unreadable
@@ -35,8 +36,7 @@ def read_secret(path: Path) -> SecretStr:
             quotes.
     """
     try:
-        with path.open("rb") as file:
-            raw = file.read(_LARGEST_FILE + 1)
+        raw = read_regular(path, _LARGEST_FILE + 1)
     except OSError as error:
         raise SecretFileError(path, unreadable(error)) from None
     if len(raw) > _LARGEST_FILE:

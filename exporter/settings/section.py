@@ -6,13 +6,14 @@ from typing import Self, get_args
 
 from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, ValidationError, model_validator
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
+from pydantic_core.core_schema import ErrorType
 
 from exporter.settings.faults import KeyPath
 
 EXPECTED = "expected"
 REFUSED = "refused"
 ELSEWHERE = "elsewhere"
-_OURS = frozenset({EXPECTED, REFUSED, ELSEWHERE})
+_NAMED = frozenset(get_args(ErrorType))
 
 
 def expected(what: str) -> PydanticCustomError:
@@ -87,5 +88,6 @@ def _again(error: ErrorDetails) -> InitErrorDetails:
     """An error of an inner section, as one that can be raised together with ours."""
     context = error.get("ctx", {})
     kind = error["type"]
-    made = PydanticCustomError(kind, "{message}", context) if kind in _OURS else kind
+    # Only these types can be named again; ours and those of pydantic's own validators are made anew.
+    made = kind if kind in _NAMED else PydanticCustomError(kind, "{message}", {"message": error["msg"], **context})
     return InitErrorDetails(type=made, loc=error["loc"], input=error["input"], ctx=context)

@@ -3,11 +3,12 @@
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, PlainValidator, model_validator
+from pydantic import Field, PlainValidator, create_model, model_validator
 from pydantic_core import InitErrorDetails
 
+from exporter.collectors.catalogue import CATALOGUE
 from exporter.settings.section import Section, at, expected, refused
 from exporter.settings.types import (
     FilePath,
@@ -16,7 +17,7 @@ from exporter.settings.types import (
     ListenAddress,
     Metavar,
     OptionalInterval,
-    Pattern,
+    PatternField,
     Retention,
     RoutePrefix,
     format_duration,
@@ -25,23 +26,6 @@ from exporter.settings.types import (
 
 _MOST_SHARDS = 1024
 _ORDINAL = re.compile(r"[0-9]{1,6}\Z")
-
-DEFAULT_INTERVALS: Mapping[str, float] = {
-    "dns_statistics": 300.0,
-    "dns_record_scans": 600.0,
-    "scripts": 900.0,
-    "shield_rate_limits": 60.0,
-    "shield_zones": 300.0,
-    "shield_api_guardian": 900.0,
-    "shield_bot_detection": 900.0,
-    "shield_access_lists": 900.0,
-    "shield_waf_custom_rules": 900.0,
-    "shield_waf_plans": 3600.0,
-    "container_tags": 900.0,
-    "search": 600.0,
-    "database": 60.0,
-    "discovery": 600.0,
-}
 
 
 class ShardOrdinalError(Exception):
@@ -75,31 +59,21 @@ def _seconds(value: object) -> float | None:
     return float(value) if isinstance(value, int | float) else None
 
 
-def _every(name: str) -> CollectorSettings:
-    return CollectorSettings(interval=DEFAULT_INTERVALS[name])
+# A section for each collector of the catalogue that has one of its own, with the collector's interval.
+_SECTIONS: Mapping[str, CollectorSettings] = {
+    collector.name: CollectorSettings(interval=collector.interval)
+    for collector in CATALOGUE
+    if collector.section == collector.name
+}
+_FIELDS: Mapping[str, Any] = {name: (CollectorSettings, settings) for name, settings in _SECTIONS.items()}
 
 
-class CollectorsSettings(Section):
+class CollectorsSettings(create_model("_Sections", __base__=Section, **_FIELDS)):  # type: ignore[misc] # made from the catalogue
     """Every collector by its name."""
 
-    dns_statistics: CollectorSettings = _every("dns_statistics")
-    dns_record_scans: CollectorSettings = _every("dns_record_scans")
-    scripts: CollectorSettings = _every("scripts")
-    shield_rate_limits: CollectorSettings = _every("shield_rate_limits")
-    shield_zones: CollectorSettings = _every("shield_zones")
-    shield_api_guardian: CollectorSettings = _every("shield_api_guardian")
-    shield_bot_detection: CollectorSettings = _every("shield_bot_detection")
-    shield_access_lists: CollectorSettings = _every("shield_access_lists")
-    shield_waf_custom_rules: CollectorSettings = _every("shield_waf_custom_rules")
-    shield_waf_plans: CollectorSettings = _every("shield_waf_plans")
-    container_tags: CollectorSettings = _every("container_tags")
-    search: CollectorSettings = _every("search")
-    database: CollectorSettings = _every("database")
-    discovery: CollectorSettings = _every("discovery")
-
     def by_name(self) -> dict[str, CollectorSettings]:
-        """The collectors' settings, to be looked up by a collector's name."""
-        return {name: getattr(self, name) for name in type(self).model_fields}
+        """The collectors' settings, to be looked up by a collector's `section`."""
+        return {name: getattr(self, name) for name in _SECTIONS}
 
     @model_validator(mode="before")
     @classmethod
@@ -108,8 +82,8 @@ class CollectorsSettings(Section):
         if not isinstance(data, Mapping):
             return data
         return {
-            name: {**given, "interval": DEFAULT_INTERVALS[name]}
-            if isinstance(given, Mapping) and name in DEFAULT_INTERVALS and given.get("interval") is None
+            name: {**given, "interval": _SECTIONS[name].interval}
+            if isinstance(given, Mapping) and name in _SECTIONS and given.get("interval") is None
             else given
             for name, given in data.items()
         }
@@ -122,9 +96,11 @@ class SeriesSettings(Section):
         1_000_000
     )
     deny: Annotated[
-        tuple[Pattern, ...], Field(description="Families that are not served; patterns of whole names.")
+        tuple[PatternField, ...], Field(description="Families that are not served; patterns of whole names.")
     ] = ()
-    allow: Annotated[tuple[Pattern, ...], Field(description="The only families that are served; all where empty.")] = ()
+    allow: Annotated[
+        tuple[PatternField, ...], Field(description="The only families that are served; all where empty.")
+    ] = ()
     created: Annotated[bool, Field(description="Serve counters' _created in OpenMetrics.")] = False
 
     def serves(self, family: str) -> bool:

@@ -9,7 +9,10 @@ from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from pydantic import BeforeValidator, Field, PlainSerializer, PlainValidator
 
+from exporter.patterns import Pattern, PatternError
+from exporter.regular_file import check_regular
 from exporter.settings.section import expected, refused
+from exporter.settings.yaml_file import unreadable
 
 _UNITS = {"w": 604_800.0, "d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 _DURATION = re.compile(
@@ -20,7 +23,8 @@ _SECONDS = re.compile(r"\d+(?:\.\d+)?", re.ASCII)
 _MOST_DIGITS = 15
 _HIGHEST_PORT = 65_535
 LARGEST_ID = 2**63 - 1
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+# And the halves of characters by which Python writes bytes of a variable that are no UTF-8.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _PREFIX = re.compile(r"/[A-Za-z0-9._~/-]*")
 _YEAR = 365 * 86_400.0
 
@@ -155,16 +159,16 @@ def parse_text(value: object) -> str:
     return text
 
 
-def parse_pattern(value: object) -> re.Pattern[str]:
-    """A regular expression."""
-    if isinstance(value, re.Pattern):
+def parse_pattern(value: object) -> Pattern:
+    """A regular expression, of RE2's syntax."""
+    if isinstance(value, Pattern):
         return value
     if not isinstance(value, str) or not value:
         raise expected("a regular expression")
     try:
-        return re.compile(value)
-    except (re.error, RecursionError, OverflowError) as error:
-        raise expected(f"a regular expression ({getattr(error, 'msg', 'too large')})") from None
+        return Pattern(value)
+    except PatternError as error:
+        raise expected(f"a regular expression ({error})") from None
 
 
 def parse_path(value: object) -> Path:
@@ -174,6 +178,16 @@ def parse_path(value: object) -> Path:
     if not isinstance(value, str) or not value.strip() or "\0" in value:
         raise expected("a file's name")
     return Path(value)
+
+
+def parse_readable_file(value: object) -> Path:
+    """The name of a regular file that is there."""
+    path = parse_path(value)
+    try:
+        check_regular(path)
+    except OSError as error:
+        raise refused(f"{path} {unreadable(error)}") from None
+    return path
 
 
 def parse_route_prefix(value: object) -> str:
@@ -191,7 +205,8 @@ Timeout = Annotated[float, BeforeValidator(_duration(0.1, 600.0)), Metavar("DURA
 Retention = Annotated[float, BeforeValidator(_duration(1.0, 100 * _YEAR)), Metavar("DURATION")]
 BaseUrl = Annotated[str, BeforeValidator(parse_base_url), Metavar("URL")]
 ProxyUrl = Annotated[str | None, BeforeValidator(_optional(parse_proxy)), Metavar("URL")]
-Pattern = Annotated[re.Pattern[str], PlainValidator(parse_pattern), PlainSerializer(lambda pattern: pattern.pattern)]
+PatternField = Annotated[Pattern, PlainValidator(parse_pattern), PlainSerializer(lambda pattern: pattern.pattern)]
 FilePath = Annotated[Path | None, BeforeValidator(_optional(parse_path)), Metavar("FILE")]
+ReadableFile = Annotated[Path | None, BeforeValidator(_optional(parse_readable_file)), Metavar("FILE")]
 Listen = Annotated[ListenAddress, PlainValidator(parse_listen), PlainSerializer(str), Metavar("HOST:PORT")]
 RoutePrefix = Annotated[str, BeforeValidator(parse_route_prefix), Metavar("PATH")]

@@ -10,11 +10,15 @@ from pathlib import Path
 
 import yaml
 
+from exporter.regular_file import NotRegularFileError, read_regular
 from exporter.settings.faults import Fault, KeyPath, written
 
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
 _STRING_TAG = "tag:yaml.org,2002:str"
 _MERGE_KEY = "<<"
+# Aliases may repeat what is written about ten times; a small file may make more of itself.
+_ALIAS_GROWTH = 10
+_SMALL_FILE_NODES = 50_000
 _FILE_SUFFIX = "_file"
 _UNDERSTOOD_TAGS = frozenset(
     f"tag:yaml.org,2002:{name}"
@@ -83,7 +87,7 @@ def read_marked(path: Path, *, example: str, may_be_empty: bool = False) -> Mark
     """
     source = str(path)
     try:
-        raw = path.read_bytes()
+        raw = read_regular(path)
     except OSError as error:
         return _refused(source, unreadable(error))
     try:
@@ -98,15 +102,11 @@ def parse_marked(text: str, source: str, *, example: str, may_be_empty: bool = F
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
         if isinstance(root, yaml.MappingNode):
+            _Inspection().inspect(root)
             reader = _Reader(source)
             return MarkedFile(source, reader.read(root), tuple(reader.faults), root)
-    except yaml.MarkedYAMLError as error:
-        return _refused(source, *_syntax(error))
-    except yaml.reader.ReaderError as error:
-        line = text.count("\n", 0, error.position) + 1
-        return _refused(source, "holds a control character, which YAML does not allow", line)
-    except RecursionError:
-        return _refused(source, "is nested too deeply")
+    except (yaml.YAMLError, _UnusableError, RecursionError) as error:
+        return _refused(source, *_unusable(error, text))
     if root is None and may_be_empty:
         return MarkedFile(source, {})
     return _refused(source, *_no_mapping(root, example))
@@ -130,6 +130,8 @@ def _file_name_resolved(key: str, value: object, directory: Path) -> object:
 def unreadable(error: OSError) -> str:
     """Why a file cannot be read, in our words."""
     match error:
+        case NotRegularFileError():
+            return error.strerror or "is no regular file"
         case FileNotFoundError() | NotADirectoryError():
             return "does not exist"
         case IsADirectoryError():
@@ -149,6 +151,20 @@ def _no_mapping(root: yaml.Node | None, example: str) -> tuple[str, int | None]:
         return f"is empty; expected keys such as '{example}'", None
     kind = "a list" if isinstance(root, yaml.SequenceNode) else "text"
     return f"found {kind}, expected keys such as '{example}'", root.start_mark.line + 1
+
+
+def _unusable(error: Exception, text: str) -> tuple[str, int | None]:
+    """What is wrong with the file as a whole, and the line."""
+    match error:
+        case yaml.MarkedYAMLError():
+            return _syntax(error)
+        case yaml.reader.ReaderError():
+            line = text.count("\n", 0, error.position) + 1
+            return "holds a control character, which YAML does not allow", line
+        case _UnusableError():
+            return str(error), error.line
+        case _:
+            return "is nested too deeply", None
 
 
 def _syntax(error: yaml.MarkedYAMLError) -> tuple[str, int | None]:
@@ -190,6 +206,74 @@ def _entries(node: yaml.MappingNode) -> Iterator[tuple[yaml.Node, yaml.Node]]:
 
 def _is_merge(key: yaml.Node) -> bool:
     return isinstance(key, yaml.ScalarNode) and key.value == _MERGE_KEY and key.tag != _STRING_TAG
+
+
+class _UnusableError(Exception):
+    """A node that the file as a whole is refused for."""
+
+    def __init__(self, message: str, node: yaml.Node) -> None:
+        super().__init__(message)
+        self.line = node.start_mark.line + 1
+
+
+class _Inspection:
+    """Looks at every node once, before anything follows the aliases: the time it takes is that of the written file."""
+
+    def __init__(self) -> None:
+        self._sizes: dict[int, int] = {}
+
+    def inspect(self, root: yaml.Node) -> None:
+        """Join the halves of characters that were written as two escapes, as JSON does.
+
+        Raises:
+            _UnusableError: A text holds half a character, or the aliases make far more of the file than is written.
+        """
+        self._measure(root)
+        largest = max(_SMALL_FILE_NODES, _ALIAS_GROWTH * len(self._sizes))
+        if self._sizes[id(root)] > largest:
+            message = f"YAML aliases make more than {largest} values of what is written here; write them out"
+            raise _UnusableError(message, self._innermost_above(root, largest))
+
+    def _measure(self, node: yaml.Node) -> int:
+        """How many nodes the node becomes when its aliases are followed."""
+        known = self._sizes.get(id(node))
+        if known is not None:
+            return known
+        self._sizes[id(node)] = 1  # while it is open: one that contains itself is refused later
+        if isinstance(node, yaml.ScalarNode):
+            node.value = _joined(node)
+        size = 1 + sum(map(self._measure, _inner(node)))
+        self._sizes[id(node)] = size
+        return size
+
+    def _innermost_above(self, node: yaml.Node, largest: int) -> yaml.Node:
+        """Where the growth begins: each step goes to a smaller node, so that a cycle ends it."""
+        while True:
+            inner = max(_inner(node), key=self._size, default=node)
+            if not largest < self._size(inner) < self._size(node):
+                return node
+            node = inner
+
+    def _size(self, node: yaml.Node) -> int:
+        return self._sizes[id(node)]
+
+
+def _inner(node: yaml.Node) -> Iterator[yaml.Node]:
+    if isinstance(node, yaml.SequenceNode):
+        yield from node.value
+    elif isinstance(node, yaml.MappingNode):
+        for pair in node.value:
+            yield from pair
+
+
+def _joined(node: yaml.ScalarNode) -> str:
+    text: str = node.value
+    try:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16")
+    except UnicodeDecodeError:
+        half = next(char for char in text if "\ud800" <= char <= "\udfff")
+        message = f"holds \\u{ord(half):04x}, which is half a character (a lone surrogate); write the whole character"
+        raise _UnusableError(message, node) from None
 
 
 class _Reader:

@@ -1,13 +1,12 @@
 """Which targets there are: the configured ones and the discovered ones, their names, and whose they are."""
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from exporter.cooperative import at_once
+from exporter.patterns import Pattern
 from exporter.targets.sharding import Shard
-from exporter.targets.target import Inventory, Resource, Roll, Target
-
-Identity = tuple[str, str, str]
+from exporter.targets.target import Inventory, Resource, Roll, Target, TargetKey
 
 # A resource that this many complete listings in a row do not name is gone.
 LISTINGS_UNTIL_GONE = 2
@@ -29,8 +28,8 @@ class Selection:
     kind: str
     fixed: tuple[Target, ...] = ()
     discover: bool = False
-    include: tuple[re.Pattern[str], ...] = ()
-    exclude: tuple[re.Pattern[str], ...] = ()
+    include: tuple[Pattern, ...] = ()
+    exclude: tuple[Pattern, ...] = ()
     attributes: Mapping[str, str] = field(default_factory=dict)
 
     def rejection(self, name: str) -> str | None:
@@ -73,11 +72,11 @@ class Registry:
         remembered: names from an earlier run, by account, kind and id.
     """
 
-    def __init__(self, shard: Shard, remembered: Mapping[Identity, str] | None = None) -> None:
+    def __init__(self, shard: Shard, remembered: Mapping[TargetKey, str] | None = None) -> None:
         self.version = 0
         self._shard = shard
-        self._known: dict[Identity, str] = dict(remembered or {})
-        self._shown: dict[Identity, str] = {}
+        self._known: dict[TargetKey, str] = dict(remembered or {})
+        self._shown: dict[TargetKey, str] = {}
         self._selections: dict[tuple[str, str], Selection] = {}
         self._listed: dict[tuple[str, str], dict[str, _Listed]] = {}
         self._targets: dict[tuple[str, str], dict[str, Target]] = {}
@@ -89,22 +88,22 @@ class Registry:
         """Which share of the targets is this process's own."""
         return self._shard
 
-    def owns(self, account: str, kind: str, resource_id: str, parent: str = "") -> bool:
+    def owns(self, key: TargetKey, parent: str = "") -> bool:
         """Whether a resource is this shard's; `parent` is a rate limit's shield zone, where a listing tells it."""
-        if kind == "rate_limit":
+        if key.kind == "rate_limit":
             # One that the configuration names goes by what stands there, which every shard knows.
-            fixed = self._fixed.get((account, kind), {}).get(resource_id)
+            fixed = self._fixed.get((key.account, key.kind), {}).get(key.id)
             parent = parent if fixed is None else fixed.attributes.get("shield_zone_id", "")
-        return self._shard.owns(account, kind, resource_id, parent)
+        return self._shard.owns(key, parent)
 
-    def is_strange(self, account: str, kind: str, resource_id: str) -> bool:
+    def is_strange(self, key: TargetKey) -> bool:
         """Whether a resource of an earlier run is another shard's now.
 
         Of a discovered rate limit that cannot be told before its shield zone is known: see `Change.settled`.
         """
-        if kind == "rate_limit" and resource_id not in self._fixed.get((account, kind), {}):
+        if key.kind == "rate_limit" and key.id not in self._fixed.get((key.account, key.kind), {}):
             return False
-        return not self.owns(account, kind, resource_id)
+        return not self.owns(key)
 
     def configure(self, selections: Iterable[Selection]) -> Change:
         """Take over a configuration: targets that it no longer wants are removed, all else stays as it is."""
@@ -113,26 +112,37 @@ class Registry:
             key: {target.id: target for target in selection.fixed} for key, selection in self._selections.items()
         }
         self._scouts = {}
-        return self._rebuild(set(self._selections) | set(self._targets))
+        return at_once(self._rebuild(set(self._selections) | set(self._targets)))
 
     def apply(self, account: str, inventory: Inventory) -> Change:
-        """Take over what a discovery found in an account.
+        """Take over what a discovery found in an account; see `applying`."""
+        return at_once(self.applying(account, inventory))
+
+    def applying(self, account: str, inventory: Inventory) -> Generator[None, None, Change]:
+        """Take over what a discovery found in an account, a resource at a time; returns what changed.
 
         A resource is removed when two complete listings in a row have not named it; an incomplete one removes nothing.
+        Until the end the former targets stand. One of these works on an account at a time, and no `configure` runs
+        before it has ended or was given up.
         """
-        changed = {(account, kind) for kind, roll in inventory.rolls.items() if self._apply_roll(account, kind, roll)}
-        change = self._rebuild(changed) if changed else Change()
+        changed: set[tuple[str, str]] = set()
+        for kind, roll in inventory.rolls.items():
+            if (yield from self._apply_roll(account, kind, roll)):
+                changed.add((account, kind))
+        change = (yield from self._rebuild(changed)) if changed else Change()
         settled = frozenset((account, kind) for kind, roll in inventory.rolls.items() if roll.complete)
         return replace(change, settled=settled)
 
-    def _apply_roll(self, account: str, kind: str, roll: Roll) -> bool:
+    def _apply_roll(self, account: str, kind: str, roll: Roll) -> Generator[None, None, bool]:
         """Take over a listing; returns whether it told anything new."""
         listed = self._listed.setdefault((account, kind), {})
         changed = False
         named: set[str] = set()
         for resource in roll.resources:
+            yield
             # Of what is another shard's nothing is kept. A pull zone is nobody's: it lends its name.
-            if kind != "cdn" and not self.owns(account, kind, resource.id, resource.parent):
+            key = TargetKey.of(account, kind, resource.id)
+            if kind != "cdn" and not self.owns(key, resource.parent):
                 continue
             named.add(resource.id)
             entry = listed.get(resource.id)
@@ -141,7 +151,7 @@ class Registry:
                 continue
             changed = True
             listed[resource.id] = _Listed(resource)
-            self._heard((account, kind, resource.id), resource.name)
+            self._heard(key, resource.name)
         if not roll.complete:
             return changed
         for resource_id in [known for known in listed if known not in named]:
@@ -149,23 +159,27 @@ class Registry:
             if listed[resource_id].absences >= LISTINGS_UNTIL_GONE:
                 changed = True
                 del listed[resource_id]
-                self._known.pop((account, kind, resource_id), None)
-                self._shown.pop((account, kind, resource_id), None)
+                gone = TargetKey.of(account, kind, resource_id)
+                self._known.pop(gone, None)
+                self._shown.pop(gone, None)
         return changed
 
-    def _heard(self, identity: Identity, name: str) -> None:
+    def _heard(self, key: TargetKey, name: str) -> None:
         if not name:
             return
-        self._known[identity] = name
-        if self._shown.get(identity):
-            self._shown[identity] = name
+        self._known[key] = name
+        if self._shown.get(key):
+            self._shown[key] = name
 
-    def _rebuild(self, keys: set[tuple[str, str]]) -> Change:
+    def _rebuild(self, keys: set[tuple[str, str]]) -> Generator[None, None, Change]:
         added: list[Target] = []
         removed: list[Target] = []
         for key in sorted(keys):
             before = self._targets.get(key, {})
-            after = {target.id: target for target in self._selected(key)}
+            after: dict[str, Target] = {}
+            for target in self._selected(key):
+                after[target.id] = target
+                yield
             added.extend(target for target_id, target in after.items() if target_id not in before)
             removed.extend(target for target_id, target in before.items() if target_id not in after)
             self._targets[key] = after
@@ -178,7 +192,7 @@ class Registry:
             return
         fixed = self._fixed[key]
         for target in selection.fixed:
-            if self.owns(target.account, target.kind, target.id):
+            if self.owns(target.key):
                 yield replace(target, name=self._name(target, target.name))
             elif target.kind == "account":
                 # What an account's lists tell of is every shard's business, the account itself is one shard's.
@@ -189,43 +203,37 @@ class Registry:
             attributes = dict(selection.attributes)
             if entry.resource.parent:
                 attributes["shield_zone_id"] = entry.resource.parent
-            name = self.name_of(selection.account, selection.kind, resource_id)
-            yield Target(selection.account, selection.kind, resource_id, name, attributes)
+            found = Target(selection.account, selection.kind, resource_id, attributes=attributes)
+            yield replace(found, name=self.name_of(found.key))
 
     def _name(self, target: Target, configured: str) -> str:
-        return configured or self.name_of(target.account, target.kind, target.id)
+        return configured or self.name_of(target.key)
 
-    def name_of(self, account: str, kind: str, resource_id: str) -> str:
-        """See `exporter.collector.Names`."""
-        identity = (account, kind, resource_id)
-        shown = self._shown.get(identity)
-        return self._known.get(identity, "") if shown is None else shown
+    def name_of(self, key: TargetKey) -> str:
+        """See `exporter.targets.target.Names`."""
+        shown = self._shown.get(key)
+        return self._known.get(key, "") if shown is None else shown
 
     def learn(self, target: Target, name: str) -> Target:
-        """See `exporter.collector.Names`."""
-        identity = (target.account, target.kind, target.id)
-        self._heard(identity, name)
-        current = self.name_of(*identity)
+        """See `exporter.targets.target.Names`."""
+        self._heard(target.key, name)
+        current = self.name_of(target.key)
         return target if target.name == current else replace(target, name=current)
 
     def show(self, target: Target) -> None:
         """Note that series of this target are served under its name from now on."""
-        self._shown.setdefault((target.account, target.kind, target.id), target.name)
+        self._shown.setdefault(target.key, target.name)
 
-    def holds(self, target: Target) -> bool:
+    def holds(self, key: TargetKey) -> bool:
         """Whether a target is polled."""
-        return target.id in self._targets.get((target.account, target.kind), {})
+        return key.id in self._targets.get((key.account, key.kind), {})
 
     def admits(self, target: Target) -> bool:
         """Whether a target that a listing told of in passing is one of ours."""
-        if self.holds(target):
+        if self.holds(target.key):
             return True
         selection = self._selections.get((target.account, target.kind))
-        return (
-            selection is not None
-            and selection.rejection(target.name) is None
-            and self.owns(target.account, target.kind, target.id)
-        )
+        return selection is not None and selection.rejection(target.name) is None and self.owns(target.key)
 
     def targets(self, kind: str) -> Iterator[Target]:
         """All targets of a kind, of every account, and the accounts that are scouted for what is in them."""
@@ -235,15 +243,15 @@ class Registry:
             if own_kind == kind:
                 yield from targets.values()
 
-    def find(self, key: str) -> list[Target]:
-        """The targets that go by a key such as `dns_zone/102`, in any account."""
-        kind, _, target_id = key.partition("/")
+    def find(self, label: str) -> list[Target]:
+        """The targets that go by a label such as `dns_zone/102`, in any account."""
+        kind, _, target_id = label.partition("/")
         return [
             targets[target_id]
             for (_, own_kind), targets in self._targets.items()
             if own_kind == kind and target_id in targets
         ]
 
-    def names(self) -> Mapping[Identity, str]:
+    def names(self) -> Mapping[TargetKey, str]:
         """All names that are known, to be remembered across restarts."""
         return self._known

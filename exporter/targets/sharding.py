@@ -6,6 +6,8 @@ By rendezvous hashing, without a coordinator.
 from dataclasses import dataclass
 from hashlib import blake2b
 
+from exporter.targets.target import TargetKey
+
 
 @dataclass(frozen=True, slots=True)
 class Shard:
@@ -14,24 +16,23 @@ class Shard:
     index: int = 0
     total: int = 1
 
-    def owns(self, account: str, kind: str, target_id: str, parent: str = "") -> bool:
+    def owns(self, key: TargetKey, parent: str = "") -> bool:
         """Whether the target is this shard's.
 
         Args:
-            account: the account's name; empty for a database.
-            kind: see `exporter.collector.Target`.
-            target_id: the platform's id.
+            key: the target.
             parent: the shield zone of a rate limit, where it is known. The two stay together, so that a shard lists
                 the rate limits of its own shield zones alone.
         """
         if self.total == 1:
             return True
+        kind, target_id = key.kind, key.id
         if kind == "rate_limit" and parent:
             kind, target_id = "shield_zone", parent
         elif kind == "query":
             # A database's budget is not divided: its queries are asked by the shard that asks the database.
             kind, target_id = "database", target_id.partition("/")[0]
-        return owner(f"{account}/{kind}/{target_id}", self.total) == self.index
+        return owner(f"{key.account}/{kind}/{target_id}", self.total) == self.index
 
 
 def owner(key: str, total: int) -> int:

@@ -2,10 +2,49 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 # Before the name of a database, where accounts and databases stand side by side.
 DATABASE_PREFIX = "database:"
+
+
+class TargetKey(NamedTuple):
+    """The identity of a target; made by `of`. Keys are ordered by account, kind, and the number or the text of the id.
+
+    Attributes:
+        account: the account's name; empty for a database.
+        kind: `dns_zone`, `script`, `shield_zone`, `rate_limit`, ...
+        number: the id as a number, so that keys are ordered as people count; -1 where it is none.
+        id: the platform's id, as text.
+    """
+
+    account: str
+    kind: str
+    number: int
+    id: str
+
+    @classmethod
+    def of(cls, account: str, kind: str, target_id: str) -> "TargetKey":
+        """The key of a target."""
+        is_number = target_id.isascii() and target_id.isdigit()
+        return cls(account, kind, int(target_id) if is_number else -1, target_id)
+
+    @property
+    def label(self) -> str:
+        """The target as metrics and logs name it, such as `dns_zone/102`."""
+        return f"{self.kind}/{self.id}"
+
+
+class PollKey(NamedTuple):
+    """A target as one collector sees it; ordered by the target first."""
+
+    target: TargetKey
+    collector: str
+
+    @classmethod
+    def of(cls, collector: str, account: str, kind: str, target_id: str) -> "PollKey":
+        """The key of a collector's target."""
+        return cls(TargetKey.of(account, kind, target_id), collector)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +60,7 @@ class Target:
         watched: names to watch for: an image's tags, or the kinds of resource that an account's lists are for.
         interval: seconds between two polls, where the target has an interval of its own.
         scouted: whether the target is another shard's, and polled only for what its answers tell of other targets.
+        key: the target's identity.
     """
 
     account: str
@@ -31,11 +71,14 @@ class Target:
     watched: tuple[str, ...] = field(default=(), compare=False)
     interval: float | None = field(default=None, compare=False)
     scouted: bool = field(default=False, compare=False)
+    key: TargetKey = field(init=False, repr=False, compare=False)
 
-    @property
-    def key(self) -> str:
-        """The target as metrics and logs name it, such as `dns_zone/102`."""
-        return f"{self.kind}/{self.id}"
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key", TargetKey.of(self.account, self.kind, self.id))
+
+    def polled_by(self, collector: str) -> PollKey:
+        """The target as a collector of this name sees it."""
+        return PollKey(self.key, collector)
 
     def is_polled_as(self, other: "Target") -> bool:
         """Whether a poll asks the same of both, and as often: what an earlier poll of the other told still serves."""
@@ -52,7 +95,7 @@ def account_of(target: Target) -> str:
 class Names(Protocol):
     """Tells what resources are called, steadily: a name that has been shown once does not change by itself."""
 
-    def name_of(self, account: str, kind: str, resource_id: str) -> str:
+    def name_of(self, key: TargetKey) -> str:
         """The name, empty where it is not known."""
         ...
 

@@ -6,7 +6,7 @@ Fields are only ever added. Times are unix seconds, stretches of time are second
 import json
 from collections.abc import AsyncIterator, Mapping
 
-from exporter.web.cooperative import unhurried
+from exporter.cooperative import unhurried
 from exporter.web.status import View
 from exporter.web.status_models import State, status_as_json, target_as_json
 from exporter.web.target_query import MOST_ROWS, SORTS, Query

@@ -3,30 +3,52 @@
 import asyncio
 import contextlib
 import socket
-import ssl
 from collections.abc import Iterator
 from pathlib import Path
 
 import uvicorn
 from starlette.types import ASGIApp
 
+from exporter import runtime
 from exporter.log import logger
-from exporter.web.auth.access import AccessControl, WebConfig, load_web_config
-from exporter.web.auth.tls import ServerTls, TlsFileError
+from exporter.web.auth.access import AccessControl, WebConfig, load_web_config, slow_check
+from exporter.web.auth.tls import ServerTls, TlsFileError, prefers_curve_unset
+from exporter.web.connections import Acceptor, Connections
 from exporter.web.request_timeout import LARGEST_HEAD, ImpatientProtocol
 
-BACKLOG = 128
 MOST_CONNECTIONS = 512
+LEAST_CONNECTIONS = 16
+# Descriptors for the ledger, the logs, name lookups, files that are read, and connections that are being closed.
+RESERVED_FILES = 96
 KEEPALIVE_SECONDS = 75
 STEP = 0.005
 
 
-class _QuietServer(uvicorn.Server):
-    """Leaves the process's signals to the daemon."""
+class _Server(uvicorn.Server):
+    """Accepts connections within a limit, and leaves the process's signals to the daemon."""
+
+    def __init__(self, config: uvicorn.Config, connections: Connections, tls: ServerTls | None) -> None:
+        super().__init__(config)
+        self._connections = connections
+        self._tls = tls
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Serve on bound sockets."""
+
+        def make_protocol() -> ImpatientProtocol:
+            return ImpatientProtocol(self.config, self.server_state, {}, self._connections)
+
+        tls = None if self._tls is None else self._tls.latest
+        acceptors = [Acceptor(bound, make_protocol, self._connections, tls) for bound in sockets or ()]
+        for acceptor in acceptors:
+            acceptor.start()
+        # What uvicorn's `shutdown` closes and waits for.
+        self.servers = acceptors  # type: ignore[assignment]
+        self.started = True
 
 
 class WebServer:
@@ -43,7 +65,8 @@ class WebServer:
         self._port = port
         self._config_file = config_file
         self._socket: socket.socket | None = None
-        self._server: _QuietServer | None = None
+        self._server: _Server | None = None
+        self._connections = Connections(LEAST_CONNECTIONS)
         self._task: asyncio.Task[None] | None = None
         self._access: AccessControl | None = None
         self._tls: ServerTls | None = None
@@ -87,6 +110,19 @@ class WebServer:
         scheme = "http" if self._config.tls() is None else "https"
         return f"{scheme}://{f'[{host}]' if ':' in host else host}:{self.port}"
 
+    def leave_room(self, outgoing: int) -> None:
+        """Set how many connections may be open at once, so that descriptors are left for the rest of the process.
+
+        Args:
+            outgoing: how many connections the process may have to platforms and databases.
+        """
+        files = runtime.file_limit()
+        room = files - RESERVED_FILES - outgoing
+        if room < LEAST_CONNECTIONS:
+            needed = LEAST_CONNECTIONS + RESERVED_FILES + outgoing
+            logger().warning("the limit of open files is low, raise it (ulimit -n)", limit=files, needed=needed)
+        self._connections.limit = max(LEAST_CONNECTIONS, min(MOST_CONNECTIONS, room))
+
     async def start(self, app: ASGIApp, route_prefix: str = "/") -> None:
         """Serve an application; once this returns, requests are answered."""
         self._access = AccessControl(app, self._config, route_prefix=route_prefix)
@@ -99,17 +135,16 @@ class WebServer:
             access_log=False,
             proxy_headers=False,
             log_config=None,
-            http=ImpatientProtocol,
+            # Below that, it logs a line for each request that is none: strangers could fill a disk.
+            log_level="error",
             h11_max_incomplete_event_size=LARGEST_HEAD,
             ws="none",
             lifespan="off",
-            backlog=BACKLOG,
-            limit_concurrency=MOST_CONNECTIONS,
             timeout_keep_alive=KEEPALIVE_SECONDS,
             timeout_graceful_shutdown=1,
-            ssl_context_factory=self._context if self._tls is not None else None,
         )
-        self._server = _QuietServer(config)
+        _report(self._config)
+        self._server = _Server(config, self._connections, self._tls)
         sockets = [self._socket] if self._socket is not None else None
         self._task = asyncio.create_task(self._server.serve(sockets=sockets), name="web")
         while not self._server.started:
@@ -118,12 +153,7 @@ class WebServer:
                 raise RuntimeError("the web server ended before it had started")
             await asyncio.sleep(STEP)
 
-    def _context(self, _config: uvicorn.Config, _default: object) -> ssl.SSLContext:
-        if self._tls is None:
-            raise RuntimeError("there is no TLS to serve")
-        return self._tls.context
-
-    def reload(self) -> None:
+    async def reload(self) -> None:
         """Take over the web configuration file as it stands now; the files that it names are followed anyway.
 
         Raises:
@@ -131,22 +161,35 @@ class WebServer:
         """
         if self._config_file is None or self._access is None:
             return
-        config = load_web_config(self._config_file)
+        # On a thread, since a file may be on a disk that hangs.
+        config = await asyncio.to_thread(load_web_config, self._config_file)
         settings = config.tls()
         if (settings is None) != (self._tls is None):
             logger().warning("TLS is switched on or off by a restart only")
         elif settings is not None and self._tls is not None:
-            self._tls.replace(settings)
+            await asyncio.to_thread(self._tls.replace, settings)
         self._access.replace(config)
         self._config = config
+        _report(config)
 
     async def stop(self) -> None:
         """Stop serving; answers under way have a second to end."""
         if self._server is not None and self._task is not None:
             self._server.should_exit = True
             await self._task
+            if self._tls is not None:
+                self._tls.close()
         elif self._socket is not None:
             self._socket.close()
+
+
+def _report(config: WebConfig) -> None:
+    """Log what of a web configuration is taken, but not as one may expect."""
+    tls, slow = config.tls(), slow_check(config.basic_auth_users)
+    if tls is not None and prefers_curve_unset(tls):
+        logger().warning("this Python cannot exclude other curves, X25519 is preferred", key="curve_preferences")
+    if slow is not None:
+        logger().warning("a password is slow to check, the first request with it waits", cost=slow[0], seconds=slow[1])
 
 
 def _tls_file_unusable(error: TlsFileError) -> None:

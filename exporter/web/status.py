@@ -5,12 +5,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from exporter.cooperative import unhurried
 from exporter.exposition.store import Store
 from exporter.metric import label_value
 from exporter.polling.intervals import Account, Plan
 from exporter.targets.registry import Registry
 from exporter.targets.target import account_of
-from exporter.web.cooperative import unhurried
 from exporter.web.status_models import (
     AccountView,
     CollectorView,
@@ -118,7 +118,7 @@ class Census:
                 collector=collector,
                 reason=reason,
                 targets=times,
-                target=label_value(key.target_key),
+                target=label_value(key.target.label),
                 name=label_value(status.target.name),
                 message=label_value(status.message),
                 last_poll=status.polled,
@@ -203,7 +203,7 @@ class View:
 
     def is_target(self, key: str) -> bool:
         """Whether something of this key is polled."""
-        return bool(self.registry.find(key)) or any(known.target_key == key for known, _ in self.store.statuses())
+        return bool(self.registry.find(key)) or any(known.target.label == key for known, _ in self.store.statuses())
 
     async def status(self) -> StatusView:
         """The exporter as a whole."""
@@ -273,6 +273,7 @@ class View:
                 reason="" if is_up else next((found.reason for found in failures if found.account == name), ""),
                 budget=budget.effective_rate,
                 demand=schedule.intervals.demand(name),
+                limits=account.pace.limits(),
                 paused=budget.pause_left(),
                 max_in_flight=budget.max_in_flight,
                 targets=census.count(account=name),
@@ -303,7 +304,7 @@ def _target(pair: Pair, now: float) -> TargetView:
     return TargetView(
         account=label_value(account_of(status.target)),
         collector=key.collector,
-        target=label_value(key.target_key),
+        target=label_value(key.target.label),
         name=label_value(status.target.name),
         state=state,
         reason=status.reason,

@@ -1,6 +1,7 @@
 """What the status page and the JSON show, as data."""
 
 from array import array
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 
@@ -97,6 +98,8 @@ class AccountView:
         reason: where it is down, the reason of its newest failure.
         budget: requests a second that it may be sent at the moment.
         demand: requests a second that its targets and intervals ask for.
+        limits: requests a second that each limit of its budget allows, by the limit's key in the configuration; the
+            lower one binds. What max_in_flight allows is known after the first call.
         paused: seconds for which it is left alone after a 429; 0 where it is not.
         max_in_flight: requests at once.
         targets: how many targets it has, counted once for each collector.
@@ -108,6 +111,7 @@ class AccountView:
     reason: str
     budget: float
     demand: float
+    limits: Mapping[str, float]
     paused: float
     max_in_flight: int
     targets: int
@@ -158,7 +162,7 @@ class LedgerView:
     Attributes:
         durable: whether they are kept in a file; otherwise they start anew with the process.
         saves: whether the last write went well.
-        set_aside: unix seconds of when an unreadable file was put aside in this run; None where that never happened.
+        set_aside: unix seconds of when state was last found to be lost in this run; None where that never happened.
     """
 
     durable: bool

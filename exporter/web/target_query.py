@@ -4,8 +4,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
-from exporter.exposition.store import Key, Status
-from exporter.targets.target import account_of
+from exporter.exposition.store import Status
+from exporter.targets.target import PollKey, account_of
 from exporter.web.status_models import State
 
 MOST_ROWS = 10_000
@@ -14,7 +14,7 @@ MOST_WORDS = 10
 _DECIMALS = 9
 _STATES = {state: rank for rank, state in enumerate(State)}
 
-Pair = tuple[Key, Status]
+Pair = tuple[PollKey, Status]
 # Only values of one type meet in a sort, but which type it is depends on what is sorted by.
 _Rank = tuple[float | str, ...]
 
@@ -77,7 +77,7 @@ class Query:
             return False
         if not self.search:
             return True
-        text = f"{status.target.name}\n{key.target_key}\n{account_of(status.target)}\n{status.reason}".casefold()
+        text = f"{status.target.name}\n{key.target.label}\n{account_of(status.target)}\n{status.reason}".casefold()
         return all(word in text for word in self.search.casefold().split())
 
     def asks_for(self, state: State) -> bool:

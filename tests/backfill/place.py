@@ -14,6 +14,7 @@ from exporter import wiring
 from exporter.backfill.baselines import open_baselines
 from exporter.backfill.job import FAMILIES, Backfill, Report, Selected
 from exporter.backfill.output import Spool
+from exporter.backfill.samples import STEPS
 from exporter.collectors import discovery, dns_statistics, shield_rate_limits
 from exporter.collectors.collector import Context
 from exporter.counters.ledger import Entry, Ledger
@@ -98,6 +99,7 @@ class Place:
         first: date | None = None,
         last: date | None = None,
         *,
+        step: str = "3h",
         state: bool = True,
         labels: Mapping[str, str] | None = None,
         selected: Selected | None = None,
@@ -112,6 +114,7 @@ class Place:
                     {"main": client},
                     baselines,
                     labels=labels or {},
+                    step=STEPS[step],
                     selected=selected or Selected(),
                     clock=self.world.clock.now,
                     monotonic=asyncio.get_running_loop().time,
@@ -146,7 +149,7 @@ class Place:
         """Poll every counter once, and add what is then served to raw samples."""
         async with self.parts() as (registry, client):
             now = datetime.fromtimestamp(self.world.clock.now(), UTC)
-            context = Context(client, registry, now, asyncio.get_running_loop().time)
+            context = Context(client, registry, now)
             account = next(registry.targets("account"))
             found = await discovery.COLLECTOR.poll(context, account)
             assert found.found is not None
@@ -154,7 +157,7 @@ class Place:
             for collector in (dns_statistics.COLLECTOR, shield_rate_limits.COLLECTOR):
                 for target in registry.targets(collector.polls):
                     polled = await collector.poll(context, target)
-                    key = (collector.name, target.account, target.kind, target.id)
+                    key = target.polled_by(collector.name)
                     entry = Entry(key, target.name, now.timestamp(), polled.outcomes[0].counts, polled.date or now)
                     _add(raw, await _recorded(ledger, entry), now.timestamp())
 

@@ -34,8 +34,8 @@ class Platform:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever)
         self._thread.start()
-        world = World(seed=1, clock=WorldClock(), dns_zones=5)
-        self._server = SandboxServer(create_app(world, self.faults))
+        self.world = World(seed=1, clock=WorldClock(), dns_zones=5)
+        self._server = SandboxServer(create_app(self.world, self.faults))
         asyncio.run_coroutine_threadsafe(self._server.start(), self._loop).result()
         self.url = self._server.url
 
@@ -90,6 +90,16 @@ def test_a_month_is_written_and_the_next_step_is_named(config: Path) -> None:
     assert not output.with_name("history.om.part").exists()
 
 
+def test_a_longer_step_makes_a_smaller_file(config: Path) -> None:
+    output = config.parent / "history.om"
+    sizes = []
+    for step in ("15m", "1h", "3h"):
+        assert backfill(config, "--step", step, "--to", day(-1)).exit_code == 0
+        sizes.append(output.stat().st_size)
+        output.unlink()
+    assert sizes[0] > 3 * sizes[1] > 6 * sizes[2]
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -103,6 +113,7 @@ def test_a_month_is_written_and_the_next_step_is_named(config: Path) -> None:
         (["--label", "zone_id=1"], "is a label that the series have already"),
         (["--label", "job=a", "--label", "job=b"], "stands twice"),
         (["--account", "other"], "there is no account 'other'"),
+        (["--step", "5m"], "'5m' is not one of '15m', '1h', '3h'"),
     ],
 )
 def test_what_makes_no_sense_is_refused_and_nothing_is_written(config: Path, arguments: list[str], says: str) -> None:
@@ -175,6 +186,14 @@ def test_what_failed_is_named_and_tried_again_by_the_same_command(config: Path, 
     platform.faults.remove(fault.fault_id)
     again = backfill(config)
     assert (again.exit_code, "11 targets (10 by an earlier run)" in again.stdout) == (0, True)
+
+
+def test_the_name_of_a_zone_steers_no_terminal(config: Path, platform: Platform) -> None:
+    platform.world.dns.zones.rename(102, "evil\x1b[2J\x9b31m\u202e\nforged")
+    platform.faults.add({"kind": "status", "status": 404, "path_regex": "/dnszone/102/.*"})
+    result = backfill(config)
+    assert r"not written: main: dns_zone/102 (evil\u001b[2J\u009b31m\u202e\u000aforged): " in result.stderr
+    assert [char for char in result.output if not char.isprintable() and char != "\n"] == []
 
 
 def test_other_arguments_do_not_go_on_with_an_unfinished_file(config: Path, platform: Platform) -> None:

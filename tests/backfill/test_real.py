@@ -2,20 +2,33 @@
 
 import asyncio
 import time
+import urllib.request
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from http import HTTPStatus
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from exporter.backfill.samples import STEPS
 from exporter.counters.series import DaySeries
 from exporter.counters.state_file import Families, unpack
 from exporter.daemon import Daemon
 from exporter.sandbox import keys
 from exporter.settings.model import Settings
 from tests.backfill.place import Place, Samples, grown, place
-from tests.real_parts import Prometheus, create_blocks, prometheus_running, scraping
+from tests.real_parts import (
+    Prometheus,
+    Release,
+    create_blocks,
+    prometheus_running,
+    scraping,
+    victoria_metrics_running,
+)
+from tests.waiting import until
 
 pytestmark = pytest.mark.real
 DAY = timedelta(days=1)
@@ -50,31 +63,118 @@ def baseline(families: Families, day: date) -> float:
     return series.uncounted(day.toordinal()) or 0.0
 
 
-def test_a_range_query_over_30_days_is_the_platforms_history(tmp_path: Path) -> None:
-    data = tmp_path / "data"
+@dataclass(frozen=True)
+class Written:
+    """A month that is written, and the truth about it: each zone's queries of each day, the last day last."""
 
-    async def write() -> tuple[date, dict[str, list[int]]]:
-        async with place(tmp_path, start=time.time()) as where:
+    output: Path
+    end: float
+    truth: dict[str, list[int]]
+
+
+def written(home: Path, step: str) -> Written:
+    """Write the 30 days that end with yesterday."""
+
+    async def write() -> Written:
+        async with place(home, start=time.time()) as where:
             today = datetime.fromtimestamp(where.world.clock.now(), UTC).date()
-            await where.backfill(today - 30 * DAY, today - DAY, labels={"job": "edge"}, state=False)
-            create_blocks(where.output, data)
+            await where.backfill(today - 30 * DAY, today - DAY, labels={"job": "edge"}, state=False, step=step)
             days = [today - number * DAY for number in range(30, 0, -1)]
-            return today, {str(zone): [where.world.dns.true_queries(zone, day) for day in days] for zone in ZONES}
+            truth = {str(zone): [where.world.dns.true_queries(zone, day) for day in days] for zone in ZONES}
+            end = datetime(today.year, today.month, today.day, tzinfo=UTC).timestamp()
+            return Written(where.output, end, truth)
 
-    today, truth = asyncio.run(write())
-    end = datetime(today.year, today.month, today.day, tzinfo=UTC).timestamp()
-    with prometheus_running(tmp_path) as server:
-        found = server.ask_range("edge_dns_queries_total", start=end - 30 * 86400, end=end, step=86400)
+    return asyncio.run(write())
+
+
+@pytest.fixture(scope="module", params=STEPS)
+def month(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Written:
+    """A month with each step."""
+    return written(tmp_path_factory.mktemp("month"), request.param)
+
+
+def by_zone(found: list[dict[str, Any]]) -> dict[str, float]:
+    """The values of an instant query."""
+    return {series["metric"]["zone_id"]: float(series["value"][1]) for series in found}
+
+
+def increase(days: float, at: float, server: Prometheus) -> dict[str, float]:
+    """What the panels and their readers ask: the growth over a number of days up to a moment."""
+    return by_zone(server.ask(f"increase(edge_dns_queries_total[{days * 24:.0f}h])", time=at))
+
+
+def assert_increases_are_the_platforms(server: Prometheus, month: Written) -> None:
+    """A midnight, a noon, a week and the month, to the query."""
+    for number in range(1, 30):
+        at = month.end - number * 86400
+        midnight = increase(1, at, server)
+        assert midnight == pytest.approx({zone: truth[-number - 1] for zone, truth in month.truth.items()}, abs=0.1)
+        noon = increase(1, at + 43200, server)
+        halves = {zone: (truth[-number - 1] + truth[-number]) / 2 for zone, truth in month.truth.items()}
+        # Samples are whole numbers, and half of an odd count is none.
+        assert noon == pytest.approx(halves, abs=0.6), number
+    for number in (0, 1, 7, 20):
+        week = {zone: sum(truth[23 - number : 30 - number]) for zone, truth in month.truth.items()}
+        assert increase(7, month.end - number * 86400, server) == pytest.approx(week, abs=0.1)
+    whole = {zone: sum(truth) for zone, truth in month.truth.items()}
+    assert increase(30, month.end, server) == pytest.approx(whole, abs=0.1)
+
+
+@pytest.mark.parametrize("release", Release)
+def test_a_midnight_a_noon_and_a_week_are_exact_on_each_prometheus(
+    tmp_path: Path, month: Written, release: Release
+) -> None:
+    """Prometheus 2 counts the sample at a range's beginning as part of it, Prometheus 3 does not."""
+    create_blocks(month.output, tmp_path / "data", release)
+    with prometheus_running(tmp_path, release=release) as server:
+        assert_increases_are_the_platforms(server, month)
+        found = server.ask_range("edge_dns_queries_total", start=month.end - 30 * 86400, end=month.end, step=86400)
         told = {series["metric"]["zone_id"]: [float(value) for _, value in series["values"]] for series in found}
-        assert {zone: [after - before for before, after in pairwise(values)] for zone, values in told.items()} == truth
-        increases = server.ask("increase(edge_dns_queries_total[30d])", time=end)
-        assert {series["metric"]["zone_id"]: round(float(series["value"][1])) for series in increases} == {
-            zone: sum(counts) for zone, counts in truth.items()
-        }
+        assert {zone: [after - before for before, after in pairwise(values)] for zone, values in told.items()} == (
+            month.truth
+        )
 
 
+@pytest.mark.parametrize("release", Release)
+def test_the_rate_of_each_hour_is_the_days_mean(tmp_path: Path, release: Release) -> None:
+    """At each quarter of an hour, in whose windows there are pairs of samples at all places."""
+    month = written(tmp_path, "15m")
+    create_blocks(month.output, tmp_path / "data", release)
+    with prometheus_running(tmp_path, release=release) as server:
+        begin = month.end - 2 * 86400
+        found = server.ask_range(
+            "3600 * rate(edge_dns_queries_total[1h])", start=begin + 3600, end=begin + 86400, step=900
+        )
+    hours = {series["metric"]["zone_id"]: sorted({float(value) for _, value in series["values"]}) for series in found}
+    assert {len(series["values"]) for series in found} == {93}
+    for zone, truth in month.truth.items():
+        # Samples are whole numbers.
+        assert [hours[zone][0], hours[zone][-1]] == pytest.approx([truth[-2] / 24] * 2, abs=2), zone
+
+
+def test_victoria_metrics_takes_the_file_and_tells_the_same(tmp_path: Path, month: Written) -> None:
+    with victoria_metrics_running(tmp_path / "vm") as server:
+        request = urllib.request.Request(  # noqa: S310 - loopback
+            f"{server.url}/api/v1/import/prometheus", month.output.read_bytes(), {"Content-Type": "text/plain"}
+        )
+        with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310 - loopback
+            assert answer.status == HTTPStatus.NO_CONTENT
+        with urllib.request.urlopen(f"{server.url}/internal/force_flush", timeout=60):  # noqa: S310 - loopback
+            pass
+        assert_increases_are_the_platforms(server, month)
+
+
+def counted(daemon: Daemon) -> dict[str, Families]:
+    """The counters of each zone that the daemon has polled."""
+    rows = dict(daemon._ledger.remembered())
+    return {key.target.id: unpack(row.data) for key, row in rows.items() if key.collector == "dns_statistics"}
+
+
+@pytest.mark.parametrize("release", [Release.INSTALLED, Release.NEWEST], ids=["Prometheus 2", "Prometheus 3"])
 @pytest.mark.parametrize("history_first", [True, False], ids=["history first", "live first"])
-async def test_across_the_seam_every_query_is_counted_once(tmp_path: Path, *, history_first: bool) -> None:
+async def test_across_the_seam_every_query_is_counted_once(
+    tmp_path: Path, release: Release, *, history_first: bool
+) -> None:
     async with place(tmp_path, start=time.time()) as where:
         dns = where.world.dns
         # One whose past is so small that the live counter outgrows it before its first scrape.
@@ -94,19 +194,13 @@ async def test_across_the_seam_every_query_is_counted_once(tmp_path: Path, *, hi
         labels = {"job": "edge", "instance": address}
         try:
             if not history_first:
-                async with asyncio.timeout(20):
-                    while len(daemon._ledger.remembered()) < len(zones):  # noqa: ASYNC110 - nobody tells
-                        await asyncio.sleep(0.05)
+                await until(lambda: len(counted(daemon)) == len(zones))
                 dns.add_queries(small, 70)
-            with prometheus_running(tmp_path, scraping(address)) as server:
+            with prometheus_running(tmp_path, scraping(address), release) as server:
                 for zone in zones:
                     dns.add_queries(zone, 1000 + zone)
                 where.world.clock.set_speed(0)
-                rows = {
-                    key[3]: unpack(row.data)
-                    for key, row in dict(daemon._ledger.remembered()).items()
-                    if key[0] == "dns_statistics"
-                }
+                rows = counted(daemon)
                 live = sum(dns.true_queries(zone, today) - baseline(rows[str(zone)], today) for zone in zones)
                 await server.until("sum(edge_dns_queries_total)", live)
             output = where.output
@@ -117,8 +211,8 @@ async def test_across_the_seam_every_query_is_counted_once(tmp_path: Path, *, hi
                 await where.backfill(first, labels=labels)
         finally:
             await daemon.stop()
-        create_blocks(output, tmp_path / "data")
-        with prometheus_running(tmp_path) as server:
+        create_blocks(output, tmp_path / "data", release)
+        with prometheus_running(tmp_path, release=release) as server:
             whole = await asyncio.to_thread(raw, server, "edge_dns_queries_total", time.time() + 1)
         days = [first + number * DAY for number in range(30)]
         assert {zone: grown(samples) for zone, samples in whole.items()} == {

@@ -123,7 +123,7 @@ async def test_each_days_sample_stands_at_its_end(tmp_path: Path) -> None:
         )
         counts = [where.world.dns.true_queries(ZONE, day) for day in days(ago(3), ago(1))]
         midnight = START - DAY / 2
-        assert samples == [
+        assert [sample for sample in samples[:-2] if sample[0] % DAY == 0] + samples[-2:] == [
             (midnight - 3 * DAY, 0),
             (midnight - 2 * DAY, counts[0]),
             (midnight - DAY, sum(counts[:2])),

@@ -11,9 +11,8 @@ from playwright.async_api import Page, async_playwright
 from exporter.web.app import create_app
 from exporter.web.server import WebServer
 from tests.real_parts import find
+from tests.waiting import PATIENCE
 from tests.web.stage import Stage
-
-PATIENCE = 20_000.0
 
 
 @dataclass
@@ -81,7 +80,7 @@ async def window(
         async with async_playwright() as playwright:
             browser = await playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
             page = await (await browser.new_context(**context)).new_page()
-            page.set_default_timeout(PATIENCE)
+            page.set_default_timeout(PATIENCE * 1000)
             opened = Window(page, server, url)
             page.on("console", lambda message: opened.complaints.append(message.text))
             page.on("pageerror", lambda error: opened.complaints.append(str(error)))

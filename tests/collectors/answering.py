@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from exporter.platform.http.responses import payload
 from exporter.platform.operation import Answer, Operation, Scalar
-from tests.platform.callers import DATE
+from tests.platform.callers import DATE, SECONDS
 
 T = TypeVar("T")
 
@@ -27,7 +27,7 @@ class AnsweringCaller:
     ) -> Answer[T]:
         """See `exporter.platform.operation.Caller`."""
         raw = self.bodies[operation.name]
-        return Answer(payload(operation, raw, 200), DATE, raw)
+        return Answer(payload(operation, raw, 200), DATE, raw, SECONDS)
 
     async def find(
         self,

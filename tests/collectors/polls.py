@@ -13,7 +13,7 @@ from exporter.counters.series import Series
 from exporter.exposition.encoding import Format, header, render
 from exporter.metric import Count, Family, LabelValues, Sample
 from exporter.platform.errors import PlatformError
-from exporter.targets.target import Target
+from exporter.targets.target import Target, TargetKey
 from tests.platform.callers import ScriptedCaller
 
 NOW = datetime(2026, 2, 8, 12, 0, tzinfo=UTC)
@@ -28,30 +28,18 @@ class KnownNames:
 
     names: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
-    def name_of(self, _account: str, kind: str, resource_id: str) -> str:
+    def name_of(self, key: TargetKey) -> str:
         """See `exporter.collector.Names`."""
-        return self.names.get((kind, resource_id), "")
+        return self.names.get((key.kind, key.id), "")
 
     def learn(self, target: Target, name: str) -> Target:
         """See `exporter.collector.Names`."""
         return replace(target, name=target.name or name)
 
 
-class Ticking:
-    """A monotonic clock that moves on by a quarter of a second whenever it is asked."""
-
-    def __init__(self) -> None:
-        self._now = 100.0
-
-    def __call__(self) -> float:
-        """Seconds."""
-        self._now += 0.25
-        return self._now
-
-
 def context_of(caller: ScriptedCaller, names: Mapping[tuple[str, str], str] | None = None) -> Context:
     """What a fetch may use."""
-    return Context(caller, KnownNames(names or {}), NOW, Ticking())
+    return Context(caller, KnownNames(names or {}), NOW)
 
 
 async def poll(
@@ -67,7 +55,7 @@ async def poll(
 
 def exposed(collector: Collector, *polls: Polled, form: Format = Format.TEXT) -> str:
     """The exposition of a collector's families after some polls, its counters counted over all of them."""
-    counters: dict[tuple[str, LabelValues], Series] = {}
+    counters: dict[tuple[str, LabelValues], dict[LabelValues, Series]] = {}
     families: list[Family] = []
     for polled in polls:
         families = [family for outcome in polled.outcomes for family in outcome.families]
@@ -80,13 +68,10 @@ def exposed(collector: Collector, *polls: Polled, form: Format = Format.TEXT) ->
     )
 
 
-def _counted(count: Count, counters: dict[tuple[str, LabelValues], Series], now: datetime) -> Family:
-    samples: list[Sample] = []
-    for values, source in count.sources:
-        key = (count.info.name, (*count.labels, *values))
-        counters[key], _ = series.advance(counters.get(key), source, now)
-        samples.append(Sample(key[1], counters[key].value))
-    return Family(count.info, tuple(samples))
+def _counted(count: Count, counters: dict[tuple[str, LabelValues], dict[LabelValues, Series]], now: datetime) -> Family:
+    states = counters.setdefault((count.info.name, count.labels), {})
+    series.advance_family(states, count.sources, now, now.timestamp())
+    return Family(count.info, tuple(Sample(count.labels + values, state.value) for values, state in states.items()))
 
 
 def assert_as_in_file(exposition: str, name: str, folder: Path = EXPOSITIONS) -> None:

@@ -11,10 +11,10 @@ from exporter.exposition.exposition import Format
 from exporter.metric import FamilyInfo, Kind
 from exporter.platform.api.catalogue import OPERATIONS
 from tests.collectors.answering import AnsweringCaller
-from tests.collectors.polls import EXPOSITIONS, NOW, KnownNames, Ticking, exposed
+from tests.collectors.polls import EXPOSITIONS, NOW, KnownNames, exposed
 from tests.collectors.targets import TARGETS, collectors
 from tests.platform.payloads import GOOD
-from tests.real_parts import find_promtool
+from tests.real_parts import find
 
 DATABASES = {"database", "query"}
 
@@ -24,7 +24,7 @@ async def whole(form: Format) -> str:
     bodies = {name: json.dumps(body).encode() for name, body in GOOD.items()}
     text = ""
     for collector in collectors():
-        context = Context(AnsweringCaller(bodies), KnownNames({("cdn", "9"): "shop"}), NOW, Ticking())
+        context = Context(AnsweringCaller(bodies), KnownNames({("cdn", "9"): "shop"}), NOW)
         text += exposed(collector, await collector.poll(context, TARGETS[collector.polls]), form=form)
     return text
 
@@ -77,7 +77,7 @@ async def test_every_family_is_exposed_by_a_good_answer_of_each_operation() -> N
 
 @pytest.mark.real
 def test_promtool_finds_nothing_in_any_exposition() -> None:
-    promtool = find_promtool()
+    promtool = find("promtool")
     for file in sorted(EXPOSITIONS.glob("*.prom")):
         checked = subprocess.run(
             [promtool, "check", "metrics"], input=file.read_bytes(), capture_output=True, check=False

@@ -17,7 +17,7 @@ from exporter.collectors.collector import (
 from exporter.metric import Family, FamilyInfo, Kind, Metric, MonthToDate, Sample
 from exporter.platform.errors import NotFound, PlatformError, WrongShape
 from exporter.platform.operation import Answer
-from exporter.targets.target import Inventory, Resource, Roll, Target
+from exporter.targets.target import Inventory, Resource, Roll, Target, TargetKey
 from tests.platform.callers import ScriptedCaller
 
 NOW = datetime(2026, 2, 8, 12, 0, tzinfo=UTC)
@@ -33,9 +33,9 @@ class Names:
         self.known = known or {}
         self.told: list[str] = []
 
-    def name_of(self, _account: str, _kind: str, resource_id: str) -> str:
+    def name_of(self, key: TargetKey) -> str:
         """See `exporter.collector.Names`."""
-        return self.known.get(resource_id, "")
+        return self.known.get(key.id, "")
 
     def learn(self, target: Target, name: str) -> Target:
         """See `exporter.collector.Names`."""
@@ -44,7 +44,7 @@ class Names:
 
 
 def context(names: Names | None = None) -> Context:
-    return Context(ScriptedCaller([]), names or Names(), NOW, lambda: 0.0)
+    return Context(ScriptedCaller([]), names or Names(), NOW)
 
 
 def collector(payload: str | PlatformError, *, named: bool = False) -> TargetCollector[str]:
@@ -102,7 +102,7 @@ def values(outcome: Outcome) -> dict[str, list[tuple[tuple[str, ...], float]]]:
 
 def test_a_target_is_its_account_kind_and_id() -> None:
     other = Target("main", "dns_zone", "102", "renamed.example", {"a": "b"}, ("c",), 5.0)
-    assert (other == ZONE, hash(ZONE) == hash(other), ZONE.key) == (True, True, "dns_zone/102")
+    assert (other == ZONE, hash(ZONE) == hash(other), ZONE.key.label) == (True, True, "dns_zone/102")
     strangers = [Target("else", "dns_zone", "102"), Target("main", "script", "102"), Target("main", "dns_zone", "103")]
     assert [stranger for stranger in strangers if stranger == ZONE] == []
 

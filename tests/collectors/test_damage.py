@@ -12,14 +12,14 @@ from exporter.collectors.collector import Collector, Context, Polled
 from exporter.exposition.exposition import Format
 from exporter.platform.errors import PlatformError
 from tests.collectors.answering import AnsweringCaller
-from tests.collectors.polls import NOW, KnownNames, Ticking, exposed
+from tests.collectors.polls import NOW, KnownNames, exposed
 from tests.collectors.targets import TARGETS, collectors
 from tests.platform.damage import damaged
 
 
 async def polled(collector: Collector, bodies: dict[str, bytes]) -> Polled | None:
     """The outcome of a poll; None where it ended in a typed error."""
-    context = Context(AnsweringCaller(bodies), KnownNames(), NOW, Ticking())
+    context = Context(AnsweringCaller(bodies), KnownNames(), NOW)
     try:
         return await collector.poll(context, TARGETS[collector.polls])
     except PlatformError:

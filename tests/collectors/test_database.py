@@ -1,6 +1,7 @@
 """The collectors of databases: whether they answer, and the gauges that users define by SQL."""
 
 import json
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -38,6 +39,8 @@ def cell(value: object) -> dict[str, object]:
     match value:
         case None:
             return {"type": "null"}
+        case dict():
+            return value
         case bytes():
             return {"type": "blob", "base64": "AAE"}
         case int():
@@ -165,13 +168,20 @@ async def test_what_is_a_number_is_a_value(value: object, number: str) -> None:
         ("1_000", "row 1: value is text that is no number"),
         ("0x10", "row 1: value is text that is no number"),
         ("\uff14\uff12", "row 1: value is text that is no number"),
-        ("1e999", "row 1: value is larger than a number can be here"),
-        (10**400, "row 1: value is larger than a number can be here"),
         (b"x", "row 1: value is a blob, not a number"),
     ],
 )
 async def test_what_is_no_number_is_a_failure_of_the_query(value: object, why: str) -> None:
     assert await refusal(query(labels=()), ["value"], [value]) == why
+
+
+@pytest.mark.parametrize("value", ["1e999", "-1e999", 10**400, math.inf, {"type": "float", "value": None}])
+async def test_a_value_that_is_infinite_loses_its_row_and_no_other(value: object) -> None:
+    rows = (["us", "pro", 12], ["eu", "pro", value], ["ap", "pro", 3])
+    assert await result_of(query(), ["region", "tier", "value"], *rows) == [
+        'edge_database_open{database="orders",region="ap",tier="pro"} 3.0',
+        'edge_database_open{database="orders",region="us",tier="pro"} 12.0',
+    ]
 
 
 async def test_each_failure_of_a_result_says_what_is_wrong() -> None:
@@ -188,7 +198,7 @@ async def test_each_failure_of_a_result_says_what_is_wrong() -> None:
         "row 2 has the same labels as another row: no labels at all"
     )
     assert await refusal(query(rows=2), columns, *[["eu", str(tier), 1] for tier in range(3)]) == (
-        "the query returned 3 rows, more than max_rows (2)"
+        "the query returned more rows than max_rows (2)"
     )
 
 
@@ -334,6 +344,6 @@ def test_the_leading_keyword_tells_whether_a_statement_reads(sql: str, reads: bo
 def test_a_query_is_a_family_and_a_target() -> None:
     one = query()
     assert (one.info.name, one.info.labels) == ("edge_database_open", ("database", "region", "tier"))
-    assert (one.target().key, one.target().interval) == ("query/orders/open", 60.0)
+    assert (one.target().key.label, one.target().interval) == ("query/orders/open", 60.0)
     collector = QueryCollector([one])
     assert (collector.wants(one.target()), collector.wants(Target("", "query", "orders/other"))) == (True, False)

@@ -175,7 +175,11 @@ def test_an_account_with_nothing_to_discover_is_not_asked() -> None:
 async def test_each_list_is_told_before_the_next_is_asked_for() -> None:
     caller = ScriptedCaller([FOUND, zones(3, 4), limits(55), limits(57)])
     told: list[tuple[Inventory, int]] = []
-    context = replace(context_of(caller), tell=lambda inventory: told.append((inventory, len(caller.calls))))
+
+    async def tell(inventory: Inventory) -> None:
+        told.append((inventory, len(caller.calls)))
+
+    context = replace(context_of(caller), tell=tell)
     polled = await COLLECTOR.poll(context, account(SEARCH, SHIELD_ZONES, RATE_LIMITS))
     assert [(sorted(inventory.rolls), inventory.names_follow, calls) for inventory, calls in told] == [
         (["cdn", "dns_zone", "script"], True, 1),

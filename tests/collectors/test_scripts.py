@@ -2,7 +2,7 @@ import json
 
 from exporter.collectors.scripts import COLLECTOR
 from exporter.platform.api.catalogue import OPERATIONS
-from exporter.targets.target import Target
+from exporter.targets.target import Target, TargetKey
 from tests.collectors.polls import KnownNames, assert_as_in_file, context_of, exposed, poll, samples
 from tests.platform.callers import ScriptedCaller
 
@@ -70,4 +70,4 @@ async def test_it_is_read_as_the_configuration_says() -> None:
 def test_no_operation_of_a_poll_writes() -> None:
     assert [operation.name for operation in COLLECTOR.operations if operation.writes] == []
     assert set(COLLECTOR.operations) <= set(OPERATIONS)
-    assert KnownNames().name_of("main", "script", "7") == ""
+    assert KnownNames().name_of(TargetKey.of("main", "script", "7")) == ""

@@ -26,7 +26,11 @@ async def test_an_accounts_shield_zones() -> None:
     body = f'{{"data": [{ZONE}, {{"shieldZoneId": 4}}], "page": {PAGE % 2}}}'
     polled = await poll(COLLECTOR, ACCOUNT, body, names={("cdn", "9"): "shop"})
     assert_as_in_file(exposed(COLLECTOR, polled), "shield_zones")
-    assert [outcome.target.key for outcome in polled.outcomes] == ["account/main", "shield_zone/3", "shield_zone/4"]
+    assert [outcome.target.key.label for outcome in polled.outcomes] == [
+        "account/main",
+        "shield_zone/3",
+        "shield_zone/4",
+    ]
 
 
 async def test_what_is_null_yields_no_sample() -> None:
@@ -60,7 +64,7 @@ async def test_a_zone_that_cannot_be_read_fails_alone() -> None:
     account, good, bad = polled.outcomes
     assert (account.error, good.error, bad.families) == (None, None, ())
     assert isinstance(bad.error, WrongShape)
-    assert bad.target.key == "shield_zone/4"
+    assert bad.target.key.label == "shield_zone/4"
     assert str(bad.error).startswith("the zone's item has another shape than documented: wafEnabled: ")
 
 

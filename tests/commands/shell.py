@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import Any
 from click.testing import CliRunner
 
 from exporter.cli import command
+from tests.waiting import END_SECONDS
 
 OURS = ("EDGE_EXPORTER_", "PLATFORM_DATABASE_", "_EDGE_EXPORTER_")
 PROGRAM = (sys.executable, "-m", "exporter")
@@ -72,11 +72,10 @@ class Process:
         """Send it a signal."""
         self._process.send_signal(number)
 
-    def wait(self) -> tuple[Ended, float]:
-        """How it ended, with what it printed from now on, and how many seconds that took."""
-        began = time.monotonic()
-        out, err = self._process.communicate(timeout=30)
-        return Ended(out, err, self._process.returncode), time.monotonic() - began
+    def wait(self) -> Ended:
+        """How it ended, with what it printed from now on; what it waits for on its way out stalls for longer."""
+        out, err = self._process.communicate(timeout=END_SECONDS)
+        return Ended(out, err, self._process.returncode)
 
 
 @contextmanager
@@ -102,6 +101,6 @@ def process(
             # Told, it removes what it has laid down, and stops what it has started.
             started.terminate()
             try:
-                started.wait(timeout=10)
+                started.wait(timeout=END_SECONDS)
             except subprocess.TimeoutExpired:
                 started.kill()

@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tests.commands.shell import PROGRAM, clean
+from tests.waiting import PATIENCE
 
-PATIENCE = 30.0
 CTRL_C = "\x03"
+AGAIN_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
@@ -27,13 +28,15 @@ def type_in(words: Sequence[str], answers: Sequence[tuple[str, str]], environ: M
     pid, terminal = pty.fork()
     if pid == 0:
         os.execve(sys.executable, [*PROGRAM, *words], clean({"COLUMNS": "80", "TERM": "xterm", **environ}))  # noqa: S606
-    seen, waiting, typed = b"", list(answers), ""
+    seen, waiting, typed, seen_before = b"", list(answers), "", 0
     deadline = time.monotonic() + PATIENCE
     try:
         while time.monotonic() < deadline:
-            if not select.select([terminal], [], [], 1.0)[0]:
-                # A Ctrl-C that comes just before a read begins is not heard; a person presses it again.
-                os.write(terminal, typed.encode() if typed == CTRL_C else b"")
+            if not select.select([terminal], [], [], AGAIN_SECONDS)[0]:
+                # A Ctrl-C that comes just before a read begins is not heard; a person who sees no more than its echo
+                # presses it again.
+                if typed == CTRL_C and seen[seen_before:] in {b"", b"^C"}:
+                    os.write(terminal, CTRL_C.encode())
                 continue
             try:
                 read = os.read(terminal, 65_536)
@@ -41,7 +44,7 @@ def type_in(words: Sequence[str], answers: Sequence[tuple[str, str]], environ: M
                 break
             seen += read
             if waiting and waiting[0][0].encode() in seen:
-                typed = waiting.pop(0)[1]
+                typed, seen_before = waiting.pop(0)[1], len(seen)
                 os.write(terminal, typed.encode())
     finally:
         os.close(terminal)

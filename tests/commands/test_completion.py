@@ -9,6 +9,7 @@ import pytest
 
 from tests.commands.shell import clean, invoke
 from tests.real_parts import find
+from tests.waiting import PATIENCE
 
 # What a shell does with a typed line, up to the completions that it would offer.
 BASH = """
@@ -46,7 +47,12 @@ def path(tmp_path: Path) -> str:
 def ask(shell: str, script: str, path: str) -> list[str]:
     """What a shell prints."""
     ended = subprocess.run(
-        [find(shell), "-c", script], capture_output=True, text=True, check=False, env=clean({"PATH": path}), timeout=60
+        [find(shell), "-c", script],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=clean({"PATH": path}),
+        timeout=PATIENCE,
     )
     assert ended.stderr == ""
     return ended.stdout.splitlines()

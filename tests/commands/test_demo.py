@@ -1,13 +1,13 @@
 """`demo`: the exporter on a sandbox, with nothing to configure."""
 
 import signal
-import time
 
 import httpx
 import pytest
 
 from tests.commands.conftest import Nobody
 from tests.commands.shell import Ended, Process, invoke, process
+from tests.waiting import wait_until
 
 
 def addresses(demo: Process) -> dict[str, str]:
@@ -27,9 +27,8 @@ def test_it_serves_what_it_prints_until_a_signal_ends_it(number: signal.Signals)
         assert httpx.get(f"{told['sandbox']}/openapi.json").status_code == 200
         assert f" {told['sandbox']}/sandbox/faults\n" in httpx.get(told["control"]).text
         demo.send(number)
-        ended, seconds = demo.wait()
+        ended = demo.wait()
     assert (ended.out.strip(), ended.err, ended.code) == ("", "", 0)
-    assert seconds < 5
 
 
 def test_fast_lets_the_world_s_time_run_240_times_as_fast_and_a_seed_chooses_the_world() -> None:
@@ -46,17 +45,16 @@ def test_the_log_level_outlives_a_reload(level: str, *, is_told: bool) -> None:
         url = addresses(demo)["metrics"].removesuffix("/metrics")
         assert httpx.post(f"{url}/-/reload").status_code == 200
         demo.send(signal.SIGTERM)
-        ended, _ = demo.wait()
+        ended = demo.wait()
     assert ('"event": "configuration loaded"' in ended.err, '"event": "stopping"' in ended.err) == (is_told, is_told)
 
 
 def test_what_it_polls_goes_well() -> None:
     with process("demo", "--listen", "127.0.0.1:0", "--sandbox-port", "0") as demo:
         url = addresses(demo)["metrics"]
-        deadline = time.monotonic() + 20
-        while 'edge_database_orders_open{database="orders",region="eu"}' not in (text := httpx.get(url).text):
-            assert time.monotonic() < deadline, text[-500:]
-        targets = [line for line in text.splitlines() if line.startswith("edge_target_up{")]
+        orders = 'edge_database_orders_open{database="orders",region="eu"}'
+        wait_until(lambda: orders in httpx.get(url).text, orders)
+        targets = [line for line in httpx.get(url).text.splitlines() if line.startswith("edge_target_up{")]
     assert targets
     assert [line for line in targets if not line.endswith(" 1.0")] == []
 

@@ -7,8 +7,9 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Self
 
-from exporter.counters.ledger import Entry, Ledger, Publish, RowKey
+from exporter.counters.ledger import Entry, Ledger, Publish
 from exporter.metric import Count, DayBuckets, Family, FamilyInfo, Kind, LabelValues, Source
+from exporter.targets.target import PollKey
 from tests.counters.series import DAY_0, FIRST_SIGHT
 
 QUERIES = FamilyInfo("edge_dns_queries_total", "Queries.", Kind.COUNTER, "", ("account", "zone_id", "domain"))
@@ -52,9 +53,9 @@ class Heard:
         self.asides.append(at)
 
 
-def key_of(zone: str) -> RowKey:
+def key_of(zone: str) -> PollKey:
     """The row of a zone's statistics."""
-    return ("dns_statistics", "main", "dns_zone", zone)
+    return PollKey.of("dns_statistics", "main", "dns_zone", zone)
 
 
 def poll_of(
@@ -123,4 +124,4 @@ class Book:
 
     def settle(self) -> None:
         """Wait until what was asked for before has been done."""
-        self.record(Entry(("", "", "", ""), "", WALL, (), FIRST_SIGHT))
+        self.record(Entry(PollKey.of("", "", "", ""), "", WALL, (), FIRST_SIGHT))

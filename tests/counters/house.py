@@ -1,7 +1,7 @@
 """A daemon on a sandbox, over real sockets, polled when a test says so."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from exporter.sandbox.server import SandboxServer
 from exporter.sandbox.world import World
 from exporter.settings.model import Settings
 from tests.rig import START, flushed
+from tests.waiting import until
 
 POLLED_BY_HAND = ("dns_statistics", "scripts", "shield_rate_limits", "discovery")
 
@@ -106,10 +107,3 @@ class House:
                 yield running
         finally:
             await daemon.stop()
-
-
-async def until(check: Callable[[], bool], seconds: float = 20.0) -> None:
-    """Wait for something that has no event to tell of it."""
-    async with asyncio.timeout(seconds):
-        while not check():  # noqa: ASYNC110
-            await asyncio.sleep(0.005)

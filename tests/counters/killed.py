@@ -1,4 +1,4 @@
-"""A process that counts until it is killed: `python -m tests.ledger.killed STATE TRUTH`.
+"""A process that counts until it is killed: `python -m tests.counters.killed STATE TRUTH`.
 
 TRUTH is a file that holds how many queries the platform has served, mapped into memory, so that it outlives the
 process. What is served goes to standard output, a line each.

@@ -1,39 +1,48 @@
 """The exporter as a process of its own, as an operator runs it."""
 
+import fcntl
 import json
 import os
 import signal
 import subprocess
 import sys
 import threading
+import time
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from prometheus_client.parser import text_string_to_metric_families
 
+from tests.waiting import PATIENCE
+
 ROOT = Path(__file__).parents[2]
-PATIENCE = 60.0
 
 
 class Exporter:
     """`edge-exporter run` on a configuration file; returns from its making once it serves.
 
+    Args:
+        settings: the configuration.
+        folder: where the configuration file is written.
+        prefix: a command that starts it, such as `prlimit` with its arguments.
+
     Attributes:
         logs: what it has logged.
     """
 
-    def __init__(self, settings: Mapping[str, Any], folder: Path) -> None:
+    def __init__(self, settings: Mapping[str, Any], folder: Path, prefix: Sequence[str] = ()) -> None:
         config = folder / "exporter.yml"
         # Every JSON document is YAML too.
         config.write_text(json.dumps(settings))
         self.logs: list[dict[str, Any]] = []
         self.url = ""
         self._serves = threading.Event()
+        self._reads = True
         clean = {name: value for name, value in os.environ.items() if not name.startswith("EDGE_EXPORTER_")}
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "exporter", "run", "--config", config],
+            [*prefix, sys.executable, "-m", "exporter", "run", "--config", config],
             stderr=subprocess.PIPE,
             cwd=ROOT,
             env=clean,
@@ -46,12 +55,36 @@ class Exporter:
     def _read(self) -> None:
         assert self._process.stderr is not None
         for line in self._process.stderr:
+            if not self._reads:
+                break
             entry = json.loads(line) if line.startswith("{") else {"event": line.strip()}
             self.logs.append(entry)
             if entry["event"] == "serving":
                 self.url = entry["url"].removesuffix("/metrics")
                 self._serves.set()
         self._serves.set()
+
+    @property
+    def pid(self) -> int:
+        """The process's id."""
+        return self._process.pid
+
+    def read_no_more(self) -> None:
+        """Let its log wait in the pipe, which soon is full."""
+        assert self._process.stderr is not None
+        fcntl.fcntl(self._process.stderr, fcntl.F_SETPIPE_SZ, 4096)
+        self._reads = False
+
+    def send(self, number: signal.Signals) -> None:
+        """Send it a signal."""
+        self._process.send_signal(number)
+
+    def waits_for(self, event: str) -> None:
+        """Wait until it has logged an event."""
+        deadline = time.monotonic() + PATIENCE
+        while event not in self.events:
+            assert time.monotonic() < deadline, f"{event!r} was not logged"
+            time.sleep(0.05)
 
     @property
     def events(self) -> list[str]:

@@ -5,8 +5,10 @@ Everything is worked out afresh from the list of all polls that went well and we
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from fractions import Fraction
+
+DAY = 86_400.0
 
 
 @dataclass(frozen=True)
@@ -19,10 +21,30 @@ class Days:
 
 @dataclass(frozen=True)
 class Month:
-    """What a month to date was."""
+    """What a month to date was; `wall` is our own clock in unix seconds."""
 
     now: datetime
     value: float
+    wall: float = 0.0
+
+
+@dataclass(frozen=True)
+class Shapes:
+    """What a map of breaches showed: a count an action, or a plain number; the other is None."""
+
+    now: datetime
+    parts: Mapping[str, Mapping[int, int]] | None
+    whole: Mapping[int, int] | None
+
+
+@dataclass(frozen=True)
+class Dated:
+    """The date of an answer, our own clock, and the monotonic one; or where a process began, what the last believed."""
+
+    date: datetime | None
+    wall: float
+    monotonic: float
+    restored: float | None = None
 
 
 def days_counter(polls: Sequence[Days]) -> int:
@@ -52,22 +74,104 @@ def may_be_clipped(day: int, poll: Days, first_day: int) -> bool:
     return is_oldest and not is_known_whole
 
 
+def shapes_counter(polls: Sequence[Shapes]) -> int:
+    """What the counters of all actions add up to after these polls, whichever shapes the map had.
+
+    Of a day each shape has a high water: the sum of the actions' ones, and the plain number's. What rises in one shape
+    counts as far as the other shape has not counted it.
+    """
+    first_day = polls[0].now.toordinal()
+    parts: dict[int, dict[str, int]] = {}
+    whole: dict[int, int] = {}
+    total = 0
+    for poll in polls:
+        shown = _union(poll)
+        is_first = poll is polls[0]
+        for day in shown:
+            if may_be_clipped(day, Days(poll.now, shown), first_day):
+                continue
+            of_parts, of_whole = sum(parts.get(day, {}).values()), whole.get(day, 0)
+            is_history = (day < first_day or is_first) and day not in parts and day not in whole
+            if poll.parts is not None:
+                highs = parts.setdefault(day, {})
+                for action, days in poll.parts.items():
+                    if day in days:
+                        highs[action] = max(highs.get(action, 0), days[day])
+                rise, owed = sum(highs.values()) - of_parts, of_whole - of_parts
+            else:
+                whole[day] = max(of_whole, shown[day])
+                rise, owed = whole[day] - of_whole, of_parts - of_whole
+            total += 0 if is_history else max(0, rise - max(0, owed))
+    return total
+
+
+def _union(poll: Shapes) -> dict[int, int]:
+    if poll.parts is None:
+        return dict(poll.whole or {})
+    days = {day for shown in poll.parts.values() for day in shown}
+    return {day: sum(shown.get(day, 0) for shown in poll.parts.values()) for day in days}
+
+
+def believed_time(answers: Sequence[Dated]) -> datetime:
+    """The platform's time to go by at the last of these answers."""
+    believed: tuple[float, float] | None = None
+    run: list[tuple[float, float]] = []
+    time = 0.0
+    for answer in answers:
+        if answer.date is None:
+            believed = None if answer.restored is None else (answer.restored, answer.monotonic)
+            run = []
+            continue
+        date = answer.date.timestamp()
+        carried = None if believed is None else believed[0] + answer.monotonic - believed[1]
+        is_near = abs(date - answer.wall) <= DAY or (carried is not None and abs(date - carried) <= DAY)
+        if run and abs(date - (run[-1][0] + answer.monotonic - run[-1][1])) > DAY:
+            run = []
+        run.append((date, answer.monotonic))
+        if is_near or len(run) == 3:
+            believed, run, time = (date, answer.monotonic), [], date
+        else:
+            time = carried if carried is not None else min(date, answer.wall)
+    return datetime.fromtimestamp(time, UTC)
+
+
 def month_counter(polls: Sequence[Month]) -> Fraction:
     """What a counter over a month to date serves after these polls."""
     total = Fraction(0)
-    high = last = Fraction(polls[0].value)
-    before = latest = polls[0].now
+    believed, high, before = polls[0], Fraction(polls[0].value), polls[0]
+    doubted = False
+    # After a reset: what the value was before, how long such a value is held, and whether it is.
+    former: Fraction | None = None
+    guard, held = 0.0, False
     for poll in polls[1:]:
-        value = Fraction(poll.value)
-        other_month = (poll.now.year, poll.now.month) != (before.year, before.month)
+        value, last = Fraction(poll.value), Fraction(believed.value)
+        # Neither a jump of our clock nor one of the platform's is a silence.
+        silence = max(0.0, min((poll.now - before.now).total_seconds(), poll.wall - before.wall))
+        guard = max(0.0, guard - silence)
+        before = poll
+        young = poll.now - datetime(poll.now.year, poll.now.month, 1, tzinfo=UTC)
+        other_month = (poll.now.year, poll.now.month) != (believed.now.year, believed.now.month)
         if value < last:
-            if other_month or value < high / 2:
-                total, high = total + value, value
-        elif value > last:
-            # The platform's clock may go back; how long nobody asked is measured from the latest time that was seen.
-            if other_month and poll.now - latest > timedelta(hours=24):
-                total, high = total + value, value
-            elif value > high:
-                total, high = total + value - high, value
-        before, latest, last = poll.now, max(latest, poll.now), value
+            held = False
+            if doubted or (other_month and value < high / 2):
+                former, guard, doubted = last, DAY, False
+                total, high, believed = total + value, value, poll
+            elif value < high / 2 or silence > DAY or young < timedelta(days=1):
+                doubted = True
+            else:
+                believed = poll
+            continue
+        doubted = False
+        if former is not None and value >= former:
+            if guard > 0 and not held:
+                held, guard = True, DAY
+            if guard > 0:
+                continue
+            former = None
+        held = False
+        if other_month and value > last and silence > DAY and young > timedelta(hours=6):
+            total, high = total + value, value
+        elif value > high:
+            total, high = total + value - high, value
+        believed = poll
     return total

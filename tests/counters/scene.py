@@ -13,10 +13,12 @@ from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.dns import Chart, KeyFormat, Shape
 from exporter.sandbox.world import World
 from exporter.targets.target import Target
-from tests.counters.reference import Days, Month, days_counter, month_counter
+from tests.counters.reference import Days, Month, Shapes, days_counter, month_counter, shapes_counter
 
-Poll = Days | Month
+Poll = Days | Month | Shapes
 SeriesKey = tuple[str, LabelValues]
+# The sum over actions.
+BREACHES = ("edge_shield_rate_limit_breaches_total", ("*",))
 Truth = dict[SeriesKey, Poll]
 
 
@@ -52,8 +54,11 @@ class Watched:
         self.pending = []
 
     def by_the_rules(self) -> dict[SeriesKey, Fraction]:
-        """What the rules make of the polls that are on disk."""
-        return {series: _by_the_rules(polls) for series, polls in self.committed.items()}
+        """What the rules make of the polls that are on disk; of a map that had both shapes the sum over its actions."""
+        shapes = [poll for poll in self.committed.get(BREACHES, ()) if isinstance(poll, Shapes)]
+        if any(poll.whole is not None for poll in shapes):
+            return {BREACHES: Fraction(shapes_counter(shapes))}
+        return {series: _by_the_rules(polls) for series, polls in self.committed.items() if series != BREACHES}
 
 
 def _by_the_rules(polls: list[Poll]) -> Fraction:
@@ -79,7 +84,7 @@ class Scene:
         self.shapes = dict.fromkeys((Chart.QUERIES, Chart.NORMAL, Chart.SMART), Shape.FULL)
         self.window, self.hours = 30, 24
         self.hidden: dict[str, set[int]] = {"zone": set(), "limit": set()}
-        self.no_map = False
+        self.no_map = self.plain = False
 
     def now(self) -> datetime:
         """The world's time."""
@@ -148,10 +153,15 @@ class Scene:
 
         listed = self._days(28, self.hidden["limit"], of_action("total"))
         found: Truth = {}
+        parts: dict[str, dict[int, int]] = {}
         for action in ("logged", "challenged", "blocked"):
             days = self._days(28, self.hidden["limit"], of_action(action))
-            shown = {day: count for day, count in days.shown.items() if listed.shown[day] and not self.no_map}
-            found["edge_shield_rate_limit_breaches_total", (action,)] = Days(days.now, shown)
+            parts[action] = {day: count for day, count in days.shown.items() if listed.shown[day] and not self.no_map}
+            found["edge_shield_rate_limit_breaches_total", (action,)] = Days(days.now, parts[action])
+        whole = {day: count for day, count in listed.shown.items() if count}
+        # Nothing is plain about a map without days.
+        is_plain = self.plain and whole and not self.no_map
+        found[BREACHES] = Shapes(self.now(), None, whole) if is_plain else Shapes(self.now(), parts, None)
         return found
 
     def true_month(self) -> Truth:
@@ -189,6 +199,11 @@ class Scene:
         """Send null in the place of the map of breaches, or the map."""
         self.no_map = missing
         self.world.rate_limits.set_no_days(self.limit, missing=missing)
+
+    def set_plain(self, *, plain: bool) -> None:
+        """Send the days of the map of breaches as plain numbers, or as objects."""
+        self.plain = plain
+        self.world.rate_limits.set_plain_days(self.limit, plain=plain)
 
     def set_keys(self, form: KeyFormat, window: int) -> None:
         """Write days otherwise, and send a window of so many days and today."""

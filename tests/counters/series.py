@@ -3,19 +3,29 @@
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
-from exporter.counters.series import Series, advance, from_plain, to_plain
-from exporter.metric import DayBuckets, MonthToDate, Source
+from exporter.counters.series import Series, advance_family, from_plain, to_plain
+from exporter.metric import DayBuckets, LabelValues, MonthToDate, Source
 
 FIRST_SIGHT = datetime(2026, 2, 6, 12, tzinfo=UTC)
 DAY_0 = FIRST_SIGHT.toordinal()
 
 
 class Counter:
-    """A series that is polled, with its corrections added up."""
+    """A series that is polled, with its corrections added up.
+
+    Attributes:
+        ahead: seconds by which our own clock is ahead of the platform's.
+    """
 
     def __init__(self) -> None:
-        self.series: Series | None = None
+        self.states: dict[LabelValues, Series] = {}
         self.corrections = 0
+        self.ahead = 0.0
+
+    @property
+    def series(self) -> Series | None:
+        """The series, once it has been polled."""
+        return self.states.get(())
 
     @property
     def value(self) -> float:
@@ -25,8 +35,7 @@ class Counter:
 
     def poll(self, source: Source, now: datetime) -> float:
         """Take in a poll; returns what is served then."""
-        self.series, corrections = advance(self.series, source, now)
-        self.corrections += corrections
+        self.corrections += advance_family(self.states, [((), source)], now, now.timestamp() + self.ahead)
         return self.value
 
     def days(self, day: float, counts: Mapping[int, float] | None) -> float:
@@ -42,7 +51,7 @@ class Counter:
         """The same counter after a restart."""
         assert self.series is not None
         other = Counter()
-        other.series, other.corrections = from_plain(to_plain(self.series)), self.corrections
+        other.states, other.corrections = {(): from_plain(to_plain(self.series))}, self.corrections
         return other
 
 

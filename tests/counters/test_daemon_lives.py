@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.counters.house import House, Running, until
+from exporter.targets.target import PollKey
+from tests.counters.house import House, Running
+from tests.waiting import until
 
 QUERIES = "edge_dns_queries_total"
 LAST_SUCCESS = "edge_target_last_success_timestamp_seconds"
@@ -71,7 +73,7 @@ async def test_the_last_success_is_remembered_where_the_platform_is_down(house: 
 
 async def test_the_creation_is_remembered(house: House) -> None:
     async with house.daemon() as running:
-        key = ("dns_statistics", "main", "dns_zone", "101")
+        key = PollKey.of("dns_statistics", "main", "dns_zone", "101")
         first = running.daemon._ledger._committed(key)[QUERIES][()].created
     house.world.clock.advance(7200)
     async with house.daemon() as running:
@@ -121,9 +123,9 @@ async def test_after_its_retention_a_removed_zone_begins_anew(house: House) -> N
         running.daemon._clocks = dataclasses.replace(clocks, wall=lambda: time.time() + 31 * 86400)
         running.daemon.forget_removed()
         await running.settle()
-        remembered = {key[2:] for key in running.daemon._ledger.remembered()}
-        assert ("dns_zone", "101") not in remembered
-        assert ("dns_zone", "102") in remembered
+        remembered = {key.target.label for key in running.daemon._ledger.remembered()}
+        assert "dns_zone/101" not in remembered
+        assert "dns_zone/102" in remembered
         house.world.dns.add_zone(name, 101)
         await running.poll("discovery")
         await running.poll("dns_statistics")
@@ -137,7 +139,7 @@ async def test_a_target_that_is_polled_is_never_forgotten(house: House) -> None:
         running.daemon.forget_removed()
         await running.settle()
         assert {"101", "102", "103"} <= {
-            key[3] for key in running.daemon._ledger.remembered() if key[0] == "dns_statistics"
+            key.target.id for key in running.daemon._ledger.remembered() if key.collector == "dns_statistics"
         }
 
 

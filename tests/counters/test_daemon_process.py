@@ -1,8 +1,12 @@
 """The daemon as a process: how it ends, and what the next one finds."""
 
 import asyncio
+import os
+import shutil
 import signal
-import time
+import subprocess
+import urllib.error
+import urllib.request
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -12,8 +16,56 @@ import pytest
 from exporter.sandbox import keys
 from tests.counters.house import House
 from tests.counters.process import Exporter
+from tests.waiting import END_SECONDS, PATIENCE, until
 
 QUERIES = "edge_dns_queries_total"
+
+
+HANGING = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+ssize_t pwrite64(int file, const void *data, size_t size, off64_t at) {
+    if (access(getenv("DISK_HANGS"), F_OK) == 0) {
+        close(creat(getenv("DISK_HUNG"), 0600));
+        for (;;) pause();
+    }
+    ssize_t (*write)(int, const void *, size_t, off64_t) = dlsym(RTLD_NEXT, "pwrite64");
+    return write(file, data, size, at);
+}
+"""
+
+
+class HangingDisk:
+    """A disk whose writes hang from some time on: SQLite's calls to the system are replaced."""
+
+    def __init__(self, folder: Path) -> None:
+        source, library = folder / "hanging.c", folder / "hanging.so"
+        self._hangs, self._hung = folder / "hangs", folder / "hung"
+        source.write_text(HANGING)
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+        self.prefix = (
+            "env", f"LD_PRELOAD={library}", f"DISK_HANGS={self._hangs}", f"DISK_HUNG={self._hung}"
+        )  # fmt: skip
+
+    def hang(self) -> None:
+        """Let every write hang from now on."""
+        self._hangs.touch()
+
+    async def hung(self) -> None:
+        """Wait until a write hangs."""
+        async with asyncio.timeout(30):
+            while not self._hung.exists():  # noqa: ASYNC110 - nothing tells of it
+                await asyncio.sleep(0.01)
+
+
+@pytest.fixture
+def hanging_disk(tmp_path: Path) -> HangingDisk:
+    if shutil.which("cc") is None:
+        pytest.skip("needs a C compiler: apt-get install gcc libc6-dev")
+    return HangingDisk(tmp_path)
 
 
 @pytest.fixture
@@ -31,6 +83,7 @@ def settings(house: House) -> dict[str, Any]:
         "base_url": house.sandbox.url,
         "api_key": keys.API_KEY,
         "budget": {"requests_per_second": 1000, "max_in_flight": 8},
+        "timeout": "600s",
     }
     return {
         "accounts": [account],
@@ -47,23 +100,20 @@ async def started(house: House) -> Exporter:
 
 async def served(exporter: Exporter, zone: str, value: float) -> None:
     """Wait until a zone's counter is served with this value."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         # Nothing tells of it from outside but a scrape.
         while (await asyncio.to_thread(exporter.samples, QUERIES, "zone_id")).get(zone) != value:  # noqa: ASYNC110
             await asyncio.sleep(0.05)
 
 
-async def test_sigterm_ends_it_within_5_seconds_though_polls_stall(house: House) -> None:
+async def test_sigterm_ends_it_though_polls_stall(house: House) -> None:
     exporter = await started(house)
     await served(exporter, "101", 0)
     house.faults.add({"kind": "stall", "point": "start"})
     house.faults.add({"kind": "stall", "point": "body"})
-    async with asyncio.timeout(30):
-        while not any(fault.hits for fault in house.faults.all()):  # noqa: ASYNC110 - nothing tells of it
-            await asyncio.sleep(0.01)
-    began = time.monotonic()
-    assert await asyncio.to_thread(exporter.end) == 0
-    assert time.monotonic() - began < 5
+    await until(lambda: any(fault.hits for fault in house.faults.all()))
+    async with asyncio.timeout(END_SECONDS):
+        assert await asyncio.to_thread(exporter.end) == 0
     assert exporter.events[-1] == "stopping"
 
 
@@ -101,3 +151,49 @@ async def test_a_second_process_on_the_state_file_says_so_and_ends(house: House)
     assert second.events[-1].endswith("is using this state file")
     assert str(house.state) in second.events[-1]
     assert await asyncio.to_thread(first.end) == 0
+
+
+async def ends_in_time(exporter: Exporter) -> None:
+    """End it by SIGTERM, while what holds up one of its threads lasts for ever."""
+    assert await asyncio.to_thread(exporter.end) == 0
+
+
+async def test_sigterm_ends_it_within_5_seconds_though_a_reload_waits_for_its_file(house: House) -> None:
+    exporter = await started(house)
+    config = house.state.with_name("exporter.yml")
+    config.unlink()
+    # To open it for reading waits for someone who writes.
+    os.mkfifo(config)
+    exporter.send(signal.SIGHUP)
+    await ends_in_time(exporter)
+
+
+async def test_sigterm_ends_it_within_5_seconds_though_the_disk_hangs_in_a_commit(
+    house: House, hanging_disk: HangingDisk
+) -> None:
+    exporter = await asyncio.to_thread(Exporter, settings(house), house.state.parent, hanging_disk.prefix)
+    await served(exporter, "101", 0)
+    hanging_disk.hang()
+    house.world.dns.add_queries(101, 7)
+    await hanging_disk.hung()
+    await ends_in_time(exporter)
+
+
+async def test_sigterm_ends_it_within_5_seconds_though_its_log_is_not_read(house: House) -> None:
+    exporter = await started(house)
+    exporter.read_no_more()
+    # Each is a line in the log, until the pipe is full and the loop waits to write to it.
+    while await asyncio.to_thread(answers, exporter.url):
+        exporter.send(signal.SIGHUP)
+    await ends_in_time(exporter)
+
+
+def answers(url: str) -> bool:
+    """Whether it answers at all."""
+    try:
+        urllib.request.urlopen(f"{url}/-/healthy", timeout=3).close()  # noqa: S310 - on the loopback
+    except urllib.error.HTTPError as error:
+        error.close()
+    except OSError:
+        return False
+    return True

@@ -62,7 +62,20 @@ def make_newer(path: Path) -> None:
     newer.close()
 
 
-DAMAGE = [damage_header, damage_rows, truncate, scramble, make_newer]
+def empty(path: Path) -> None:
+    """Empty the file."""
+    path.write_bytes(b"")
+
+
+def drop_the_tables(path: Path) -> None:
+    """Leave a database in which there is nothing."""
+    path.unlink()
+    other = sqlite3.connect(path)
+    other.execute("VACUUM")
+    other.close()
+
+
+DAMAGE = [damage_header, damage_rows, truncate, scramble, make_newer, empty, drop_the_tables]
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
@@ -165,7 +178,10 @@ def test_a_file_that_is_deleted_under_a_running_process_is_made_anew(
         book.poll(9, "103")
         lose(path)
         assert book.poll(50) == 10
-        assert [line["event"] for line in logs] == ["state file was lost, it is written anew"]
+        events = [line["event"] for line in logs]
+    assert events[0] == "state file was lost, it is written anew"
+    # An empty file in its place, and a journal without its file, are damage besides.
+    assert events[1:] == (["state file put aside"] if lose in (delete_file, empty_in_place) else [])
     with Book(path) as book:
         assert book.poll(51) == 11
         assert book.poll(11, "103") == 2
@@ -190,20 +206,37 @@ def test_a_journal_that_was_left_behind_by_a_deleted_file_brings_nothing_back(pa
         journal = path.with_name("state.db-wal").read_bytes()
     path.unlink()
     path.with_name("state.db-wal").write_bytes(journal)
-    with Book(path) as book:
+    with capture_logs() as logs, Book(path) as book:
         assert [book.poll(count) for count in (60, 61)] == [0, 1]
+        assert book.heard.asides == [1770379200.0]
+    assert [(line["event"], line["error"]) for line in logs] == [
+        ("state file put aside", "it is gone, and its journal was left behind")
+    ]
+    assert asides(path) == [f"{ASIDE}-wal"]
 
 
 # Counts 7 queries of a zone, and is killed.
 KILLED = """
 import os, sys
 from pathlib import Path
-from tests.ledger.book import Book
+from tests.counters.book import Book
 book = Book(Path(sys.argv[1]))
 book.poll(10, "777")
 print(book.poll(17, "777"), flush=True)
 os.kill(os.getpid(), 9)
 """
+
+
+def kill_one(path: Path) -> str:
+    """Let another process count and be killed; returns what it served last."""
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED, path],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return killed.stdout
 
 
 def delete_lock(path: Path) -> None:
@@ -246,14 +279,7 @@ def test_the_journal_of_another_exporter_that_was_killed_outlives_this_ones_dele
     with Book(path) as book:
         book.poll(40)
         delete_everything(path)
-        killed = subprocess.run(
-            [sys.executable, "-c", KILLED, path],
-            cwd=Path(__file__).parents[2],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert killed.stdout == "7.0\n"
+        assert kill_one(path) == "7.0\n"
         assert path.with_name("state.db-wal").stat().st_size > 0
         assert book.poll(45) == 5
         assert book.poll(20, "777") == 10
@@ -273,6 +299,65 @@ def delete_both(path: Path) -> None:
     """Delete all that begins as the file does, but for it."""
     delete_journal(path)
     delete_index(path)
+
+
+def empty_journal(path: Path) -> None:
+    """Leave a journal in which there is nothing."""
+    path.with_name("state.db-wal").write_bytes(b"")
+
+
+def spoil_journal(path: Path) -> None:
+    """Put noise in place of the journal."""
+    journal = path.with_name("state.db-wal")
+    journal.write_bytes(random.Random(4).randbytes(journal.stat().st_size))  # noqa: S311 - repeatable
+
+
+@pytest.mark.parametrize("lose", [delete_journal, delete_both, empty_journal, spoil_journal])
+def test_a_journal_that_is_removed_after_a_kill_is_missed_and_the_days_tell_the_rest_again(
+    path: Path, lose: Callable[[Path], None]
+) -> None:
+    with Book(path) as book:
+        assert [book.poll(count, "777") for count in (3, 10)] == [0, 7]
+    assert kill_one(path) == "14.0\n"
+    lose(path)
+    with capture_logs() as logs, Book(path) as book:
+        assert [line["event"] for line in logs] == ["state file has lost its journal, counters go on from before it"]
+        assert book.heard.asides == [1770379200.0]
+        assert book.poll(20, "777") == 17
+    assert asides(path) == []
+    with capture_logs() as logs, Book(path) as book:
+        assert book.poll(21, "777") == 18
+        assert book.heard.asides == []
+    assert logs == []
+
+
+def test_a_journal_that_is_there_after_a_kill_is_not_missed(path: Path) -> None:
+    kill_one(path)
+    with capture_logs() as logs, Book(path) as book:
+        assert book.poll(20, "777") == 10
+        assert book.heard.asides == []
+    assert logs == []
+
+
+def test_a_file_that_is_emptied_under_a_running_process_is_written_anew(path: Path) -> None:
+    with Book(path) as book:
+        assert [book.poll(count) for count in (40, 45)] == [0, 5]
+        book.poll(9, "103")
+        empty(path)
+        assert book.poll(50) == 10
+    with Book(path) as book:
+        assert book.poll(51) == 11
+        assert book.poll(11, "103") == 2
+
+
+def test_a_link_to_a_file_that_does_not_exist_yet_names_the_place_for_it(path: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    path.symlink_to(tmp_path / "elsewhere" / "real.db")
+    with Book(path) as book:
+        assert [book.poll(count) for count in (40, 45)] == [0, 5]
+    assert path.is_symlink()
+    with Book(path) as book:
+        assert book.poll(46) == 6
 
 
 @pytest.mark.parametrize("lose", [delete_journal, delete_index, delete_both])

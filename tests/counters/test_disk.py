@@ -12,6 +12,7 @@ from structlog.testing import capture_logs
 
 from exporter.counters import state_file
 from tests.counters.book import Book, key_of
+from tests.real_parts import find
 
 
 @pytest.fixture
@@ -127,11 +128,13 @@ def test_a_read_only_disk_serves_no_counter_until_it_can_be_written(small_disk: 
 
 
 def protect(path: Path, *, on: bool) -> None:
-    """Let nobody write a file, not even root, or let them again."""
+    """Let nobody write a state file, not even root, or let them again."""
     if os.geteuid():
-        path.chmod(0o444 if on else 0o644)
+        # SQLite has made the journal beside it with its mode.
+        for each in [path] if on else path.parent.glob(f"{path.name}*"):
+            each.chmod(0o444 if on else 0o644)
         return
-    made = subprocess.run(["chattr", "+i" if on else "-i", path], capture_output=True, text=True, check=False)
+    made = subprocess.run([find("chattr"), "+i" if on else "-i", path], capture_output=True, text=True, check=False)
     if made.returncode:
         pytest.skip(f"a file that root too cannot write takes the right to chattr: {made.stderr.strip()}")
 

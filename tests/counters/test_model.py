@@ -1,7 +1,8 @@
 """The whole way from the sandbox's world to the served counters, driven at random and held to the rules.
 
 Each step is one of: traffic today or late, up or down; breaches; costs; charts that change their form; time that
-passes, minutes to 40 days, and clocks that go back; polls that go well or meet a fault; a state file that another
+passes, minutes to 40 days, and platforms' clocks that go back, or are years ahead for an answer or more; zeros in the
+middle of a month, and answers from before its beginning; polls that go well or meet a fault; a state file that another
 process locks, or that loses a piece; restarts and kills. After each, every counter that is served equals what the
 reference makes of what the world truly was at the last polls that were committed, and no counter has ever fallen.
 """
@@ -15,7 +16,9 @@ import tempfile
 import threading
 from collections import Counter
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime, parsedate_to_datetime
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +53,8 @@ from exporter.sandbox.keys import API_KEY
 from exporter.targets.registry import Registry
 from exporter.targets.sharding import Shard
 from tests.counters.book import Heard
-from tests.counters.scene import Scene, Watched
+from tests.counters.reference import Dated, Month, believed_time
+from tests.counters.scene import BREACHES, Poll, Scene, Watched
 from tests.platform.clients import FakeClock
 from tests.platform.clients import Heard as HeardCalls
 
@@ -100,7 +104,11 @@ class Platform(RuleBasedStateMachine):
         self.monkeypatch.setattr(state_file, "BUSY_SECONDS", 0.0)
         self.clock = WorldClock(BEGIN, speed=0)
         self.faults = Faults()
+        # The monotonic clock and our own go on together, whatever the platform's does.
         self.monotonic = FakeClock()
+        self.behind = BEGIN - self.monotonic.now
+        self.answers: list[Dated] = []
+        self.kept: float | None = None
         self.ledger = self._open()
 
     @initialize(seed=st.integers(0, 1000), busy=st.booleans())
@@ -108,6 +116,7 @@ class Platform(RuleBasedStateMachine):
         """A zone, a quiet rate limit and a busy one, and a script."""
         self.scene = Scene(self.clock, seed, busy=busy)
         self.watched = self.scene.watched()
+        self.transport = Redated(httpx.ASGITransport(create_app(self.scene.world, self.faults)))
         self.client = self.runner.run(self._connect())
 
     async def _connect(self) -> Client:
@@ -115,29 +124,41 @@ class Platform(RuleBasedStateMachine):
         return Client(
             "http://sandbox",
             Credential("access_key", lambda: API_KEY),
-            transport=httpx.ASGITransport(create_app(self.scene.world, self.faults)),
+            transport=self.transport,
             budget=Budget(1e6, 4, clock=clock, sleep=clock.sleep, throttled=lambda _seconds: None),
             retry=Retry(random.Random(1).random),  # noqa: S311 - no secret
             timeout=10.0,
             observer=HeardCalls(),
-            timing=Timing(clock, clock.sleep, self.scene.now),
+            timing=Timing(clock, clock.sleep, self.scene.now, self._platform_time),
         )
+
+    def _platform_time(self, date: datetime | None) -> datetime | None:
+        return self.ledger.platform_time("main").read(date)
+
+    def _wall(self) -> float:
+        return self.monotonic.now + self.behind
 
     def _open(self) -> Ledger:
         self.heard = Heard()
         path = self.folder / f"{self.lives}" / "state.db"
         # What could not be saved is tried again when the test's clock says so.
-        ledger = Ledger(path, self.heard, monotonic=self.monotonic, linger=0, retry=1.0)
+        ledger = Ledger(path, self.heard, clock=self._wall, monotonic=self.monotonic, linger=0, retry=1.0)
         ledger.open()
+        # It goes on from what was believed at the last commit.
+        self.answers.append(Dated(None, self._wall(), self.monotonic.now, self.kept))
         return ledger
 
     # What happens on the platform, and what is polled afterwards.
 
     def _go_on(self, then: Then) -> None:
         minutes, names = then
-        self.clock.advance(minutes * 60 if minutes >= 0 else DAY - self.clock.now() % DAY)
+        self._wait(minutes * 60 if minutes >= 0 else DAY - self.clock.now() % DAY)
         for name in sorted(names):
             self._poll(self.watched[name], is_saved=True)
+
+    def _wait(self, seconds: float) -> None:
+        self.clock.advance(seconds)
+        self.monotonic.now += seconds
 
     @rule(queries=st.integers(1, 500), then=THEN)
     def serve_queries(self, queries: int, then: Then) -> None:
@@ -217,6 +238,59 @@ class Platform(RuleBasedStateMachine):
         self.clock.advance(-hours * 3600)
         self._go_on(then)
 
+    @rule(plain=st.booleans(), then=THEN)
+    def change_the_days_shape(self, *, plain: bool, then: Then) -> None:
+        """The days of breaches are plain numbers, or objects."""
+        STEPS_RUN["shapes"] += 1
+        self.scene.set_plain(plain=plain)
+        self._go_on(then)
+
+    @rule(zeros=st.integers(1, 2), then=THEN)
+    def send_zeros(self, zeros: int, then: Then) -> None:
+        """A month is 0 for an answer or two, and then what it was."""
+        STEPS_RUN["zeros"] += 1
+        books, script = self.scene.world.scripts, self.scene.script
+        month = books.true_month(script)
+        books.set_month(script, cost=0.0, requests=0, cpu_ms=0.0)
+        for _ in range(zeros):
+            self._poll(self.watched["script"], is_saved=True)
+        books.set_month(script, cost=month.cost, requests=month.requests, cpu_ms=month.cpu_ms)
+        self._poll(self.watched["script"], is_saved=True)
+        self._go_on(then)
+
+    @rule(minutes=st.integers(1, 600), lags=st.lists(st.integers(0, 1500), max_size=3), then=THEN)
+    def begin_a_month(self, minutes: int, lags: list[int], then: Then) -> None:
+        """A month begins, and a replica that lags still answers with the one before now and then."""
+        STEPS_RUN["months begun"] += 1
+        books, script = self.scene.world.scripts, self.scene.script
+        self._poll(self.watched["script"], is_saved=True)
+        now = self.scene.now()
+        following = datetime(now.year + now.month // 12, now.month % 12 + 1, 1, tzinfo=UTC)
+        self._wait((following - now).total_seconds() - 60)
+        self._poll(self.watched["script"], is_saved=True)
+        old = books.true_month(script)
+        self._wait(60 + minutes * 60)
+        self._poll(self.watched["script"], is_saved=True)
+        for lag in lags:
+            month = books.true_month(script)
+            books.set_month(script, cost=old.cost, requests=old.requests + lag % 3, cpu_ms=old.cpu_ms)
+            self._poll(self.watched["script"], is_saved=True)
+            books.set_month(script, cost=month.cost, requests=month.requests, cpu_ms=month.cpu_ms)
+            self._wait(lag * 60)
+            self._poll(self.watched["script"], is_saved=True)
+        self._go_on(then)
+
+    @rule(answers=st.lists(st.sampled_from([800, 800, 800, 900, 0]), min_size=1, max_size=5), names=st.sets(NAMES))
+    def date_answers_wrong(self, answers: list[int], names: set[str]) -> None:
+        """Answers are dated years ahead, and then as they should be."""
+        STEPS_RUN["dates"] += 1
+        for days in answers:
+            self.transport.days = days
+            for name in sorted(names):
+                self._poll(self.watched[name], is_saved=True)
+        self.transport.days = 0
+        self._go_on((1, names))
+
     # What the exporter does.
 
     @rule(then=THEN)
@@ -262,6 +336,7 @@ class Platform(RuleBasedStateMachine):
         """What is pending is saved on the way out."""
         STEPS_RUN["restarts"] += 1
         self.ledger.close()
+        self.kept = self.ledger.platform_time("main").believed
         for watched in self.watched.values():
             watched.commit()
         self.ledger = self._open()
@@ -299,7 +374,7 @@ class Platform(RuleBasedStateMachine):
         self._go_on(then)
 
     async def _ask(self, watched: Watched) -> tuple[Any, datetime | None]:
-        context = Context(self.client.until(1e12), Registry(Shard()), self.scene.now(), lambda: 0.0)
+        context = Context(self.client.until(1e12), Registry(Shard()), self.scene.now())
         polled = await watched.collector.poll(context, watched.target)
         return polled.outcomes[0].counts, polled.date
 
@@ -308,10 +383,13 @@ class Platform(RuleBasedStateMachine):
             self.monotonic.now += 1.0
         POLLS[watched.collector.name] += 1
         truth = watched.truth()
+        date = self.scene.now() + timedelta(days=self.transport.days)
+        self.answers.append(Dated(date, self._wall(), self.monotonic.now))
         counts, now = self.runner.run(self._ask(watched))
-        assert now == self.scene.now()
+        assert now == believed_time(self.answers)
+        truth = {series: self._timed(poll, now) for series, poll in truth.items()}
         target = watched.target
-        key = (watched.collector.name, target.account, target.kind, target.id)
+        key = target.polled_by(watched.collector.name)
         published: list[tuple[Family, ...]] = []
         done = threading.Event()
 
@@ -319,10 +397,11 @@ class Platform(RuleBasedStateMachine):
             published.append(families)
             done.set()
 
-        self.ledger.record(Entry(key, target.name, self.clock.now(), counts, now), publish)
+        self.ledger.record(Entry(key, target.name, self._wall(), counts, now), publish)
         assert done.wait(20)
         watched.pending.append(truth)
         if is_saved:
+            self.kept = self.ledger.platform_time("main").believed
             for other in self.watched.values():
                 other.commit()
         # A target's own labels come first, and the metric's after them.
@@ -333,6 +412,12 @@ class Platform(RuleBasedStateMachine):
             for sample in family.samples
         }
         watched.expected = watched.by_the_rules()
+        if BREACHES in watched.expected:
+            watched.served = {BREACHES: sum(watched.served.values())}
+
+    def _timed(self, poll: Poll, now: datetime) -> Poll:
+        """A poll at the time that is believed."""
+        return replace(poll, now=now, wall=self._wall()) if isinstance(poll, Month) else replace(poll, now=now)
 
     @precondition(lambda self: hasattr(self, "watched"))
     @invariant()
@@ -365,6 +450,25 @@ class Platform(RuleBasedStateMachine):
         self.runner.close()
         self.monkeypatch.undo()
         shutil.rmtree(self.folder)
+
+
+class Redated(httpx.AsyncBaseTransport):
+    """Dates answers so many days ahead."""
+
+    def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
+        self._inner = inner
+        self.days = 0
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Answer a request."""
+        answer = await self._inner.handle_async_request(request)
+        date = parsedate_to_datetime(answer.headers["date"]) + timedelta(days=self.days)
+        answer.headers["date"] = format_datetime(date, usegmt=True)
+        return answer
+
+    async def aclose(self) -> None:
+        """Close it."""
+        await self._inner.aclose()
 
 
 class _Lock:

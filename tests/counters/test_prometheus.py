@@ -116,7 +116,7 @@ async def caught_up(prometheus: Prometheus, truth: Truth) -> dict[str, dict[Labe
     """Wait until Prometheus holds the platform's present; returns all that it holds."""
     wanted = truth.since()
     held: dict[str, dict[Labels, list[float]]] = {}
-    for _ in range(300):
+    for _ in range(3000):
         held = await asyncio.to_thread(held_by, prometheus, truth)
         latest = {family: {labels: values[-1] for labels, values in series.items()} for family, series in held.items()}
         if latest == wanted:

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 
-from exporter.counters.series import DaySeries, MonthSeries, from_plain, to_plain
+from exporter.counters.series import DaySeries, from_plain, to_plain
 from exporter.metric import DayBuckets
 from tests.counters.series import DAY_0, FIRST_SIGHT, Counter, window
 
@@ -430,11 +430,6 @@ def test_a_series_of_days_comes_back_as_it_was_stored() -> None:
     assert from_plain(to_plain(series)) == series
 
 
-def test_a_series_of_months_comes_back_as_it_was_stored() -> None:
-    series = MonthSeries(1770379200.25, 24314, 1770379201.5, 0.1, 0.3, 0.2, 17.5)
-    assert from_plain(to_plain(series)) == series
-
-
 @pytest.mark.parametrize(
     "plain",
     [
@@ -452,6 +447,8 @@ def test_a_series_of_months_comes_back_as_it_was_stored() -> None:
         ["d", 1, DAY_0, 0, 0, [1], [], []],
         ["d", 1, DAY_0, 0, 0, None, [], []],
         ["d", 1, DAY_0, 0, 0, [], []],
+        ["d", 1, DAY_0, 0, 0, [], [], [], 2],
+        ["m", *range(13)],
     ],
 )
 def test_a_row_that_is_not_ours_is_refused(plain: object) -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from exporter.counters import state_file
-from exporter.counters.series import DaySeries, MonthSeries
+from exporter.counters.months import MonthSeries
+from exporter.counters.series import DaySeries
 from exporter.counters.state_file import (
     StateFile,
     StateLock,
@@ -21,12 +22,13 @@ from exporter.counters.state_file import (
     put_aside,
     unpack,
 )
+from exporter.targets.target import PollKey
 
 NOW = 1_770_379_200.0  # 2026-02-06T12:00:00Z
-ZONE = ("dns_statistics", "main", "dns_zone", "102")
-SCRIPT = ("scripts", "main", "script", "7")
+ZONE = PollKey.of("dns_statistics", "main", "dns_zone", "102")
+SCRIPT = PollKey.of("scripts", "main", "script", "7")
 ROWS = {
-    (collector, "main", kind, str(number)): Stored(
+    PollKey.of(collector, "main", kind, str(number)): Stored(
         f"{kind}-{number}.example", NOW + number, bytes([number % 256]) * 900
     )
     for collector, kind in (("dns_statistics", "dns_zone"), ("scripts", "script"))
@@ -39,14 +41,14 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "state.db"
 
 
-def write(path: Path, rows: dict[state_file.RowKey, Stored | None]) -> None:
+def write(path: Path, rows: dict[PollKey, Stored | None]) -> None:
     """Commit rows and close the file."""
     file = StateFile(path)
     file.commit(rows)
     file.close()
 
 
-def read(path: Path) -> dict[state_file.RowKey, Stored]:
+def read(path: Path) -> dict[PollKey, Stored]:
     """Every row of a file."""
     file = StateFile(path)
     try:
@@ -68,7 +70,7 @@ def test_a_row_is_replaced_whole(path: Path) -> None:
 
 def test_none_deletes_a_row(path: Path) -> None:
     write(path, {ZONE: Stored("shop.example", NOW, b"a"), SCRIPT: Stored("router", NOW, b"b")})
-    write(path, {ZONE: None, ("scripts", "main", "script", "8"): None})
+    write(path, {ZONE: None, PollKey.of("scripts", "main", "script", "8"): None})
     assert read(path) == {SCRIPT: Stored("router", NOW, b"b")}
 
 
@@ -99,9 +101,12 @@ def test_commits_are_written_ahead_and_reach_the_disk(path: Path) -> None:
 def test_half_a_character_in_a_text_stops_no_commit(path: Path) -> None:
     write(
         path,
-        {("scripts", "m\udc00", "script", "7"): Stored("n\ud800\0", NOW, b"a"), ("scripts", "\udc00", "s", ""): None},
+        {
+            PollKey.of("scripts", "m\udc00", "script", "7"): Stored("n\ud800\0", NOW, b"a"),
+            PollKey.of("scripts", "\udc00", "s", ""): None,
+        },
     )
-    assert read(path) == {("scripts", "m?", "script", "7"): Stored("n?\0", NOW, b"a")}
+    assert read(path) == {PollKey.of("scripts", "m?", "script", "7"): Stored("n?\0", NOW, b"a")}
 
 
 def test_series_come_back_as_they_were_packed() -> None:
@@ -145,7 +150,7 @@ def test_damaged_bytes_are_refused_or_read_but_never_raise_anything_else() -> No
             continue
 
 
-def read_or_refuse(path: Path) -> dict[state_file.RowKey, Stored] | None:
+def read_or_refuse(path: Path) -> dict[PollKey, Stored] | None:
     """Every row of a file, or None where it is refused for good."""
     try:
         return read(path)
@@ -174,7 +179,7 @@ def test_no_truncated_file_makes_other_rows(path: Path, tmp_path: Path) -> None:
     write(path, {**ROWS})
     whole = path.read_bytes()
     copy = tmp_path / "copy.db"
-    for size in range(2, len(whole), 997):
+    for size in range(0, len(whole), 997):
         copy.write_bytes(whole[:size])
         assert read_or_refuse(copy) is None
 
@@ -231,9 +236,25 @@ def test_a_step_that_fails_leaves_the_schema_before_it(path: Path, monkeypatch: 
     assert read(path) == {ZONE: Stored("shop.example", NOW, b"a")}
 
 
-def test_an_empty_file_is_a_new_one(path: Path) -> None:
+def test_an_empty_file_is_refused(path: Path) -> None:
     path.touch()
-    assert read(path) == {}
+    with pytest.raises(ValueError, match="it is empty"):
+        StateFile(path)
+
+
+def test_a_database_without_tables_is_refused(path: Path) -> None:
+    other = sqlite3.connect(path)
+    other.execute("VACUUM")
+    other.close()
+    with pytest.raises(ValueError, match="has lost its tables"):
+        StateFile(path)
+
+
+def test_a_file_whose_making_was_cut_off_is_made_anew(path: Path) -> None:
+    path.with_name("state.db.new").write_text("half of a file")
+    write(path, {**ROWS})
+    assert read(path) == ROWS
+    assert not path.with_name("state.db.new").exists()
 
 
 def delete(path: Path) -> None:
@@ -299,7 +320,7 @@ def test_a_lock_a_full_disk_and_a_read_only_file_pass(path: Path, monkeypatch: p
     file._pragma("query_only=1")
     read_only = error_of(lambda: file.commit({**ROWS}))
     file.close()
-    missing = error_of(lambda: StateFile(path / "nowhere.db"))
+    missing = error_of(lambda: StateFile(path.with_name("nowhere") / "state.db"))
     assert [error.sqlite_errorname for error in (locked, full, read_only, missing)] == [
         "SQLITE_BUSY",
         "SQLITE_FULL",
@@ -350,7 +371,7 @@ def test_nothing_that_was_put_aside_is_overwritten(path: Path) -> None:
 HOLDER = """
 import sys, time
 from pathlib import Path
-from exporter.statefile import StateLock
+from exporter.counters.state_file import StateLock
 lock = StateLock(Path(sys.argv[1]))
 print("held", flush=True)
 sys.stdin.read()

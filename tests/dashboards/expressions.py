@@ -49,9 +49,13 @@ class Selected:
 
     @property
     def range(self) -> timedelta | None:
-        """The selector's range, where it has one."""
-        nearest = self.around[0] if self.around else None
-        return nearest.range if isinstance(nearest, MatrixSelector) else None
+        """The range over which the selector's function looks, where it has one."""
+        for expr in self.around:
+            if isinstance(expr, MatrixSelector | SubqueryExpr):
+                return expr.range
+            if isinstance(expr, Call):
+                break
+        return None
 
     @property
     def aggregation(self) -> str:

@@ -12,12 +12,13 @@ import pytest
 from dashboards.generator.inventory import PAGES, Kind, Use, filled_in, queries
 from dashboards.generator.page import Page, Panel, Table
 from tests.dashboards import world
+from tests.for_each import for_each
 from tests.real_parts import Prometheus, create_blocks, prometheus_running
 
 pytestmark = pytest.mark.real
 
 USES = queries()
-every_query = pytest.mark.parametrize("use", USES, ids=lambda use: f"{use.page} {use.kind.value}: {use.place}")
+every_query = for_each("use", USES, name=lambda use: f"{use.page} {use.kind.value}: {use.place}")
 
 # What compares with the past finds something as soon as there is a past, in health too.
 OF_HISTORY = "Prometheus has held the counters"
@@ -86,13 +87,10 @@ def test_finds_something_in_trouble(month: Month, use: Use) -> None:
     assert month.ask(use, world.END)
 
 
-@pytest.mark.parametrize(
-    ("page", "panel"),
-    [(page, panel) for page in PAGES for panel in page.panels],
-    ids=lambda part: part.title if isinstance(part, Panel) else "",
-)
-def test_answers_carry_the_labels_that_are_shown(month: Month, page: Page, panel: Panel) -> None:
+@for_each("shown", [(page, panel) for page in PAGES for panel in page.panels], name=lambda shown: shown[1].title)
+def test_answers_carry_the_labels_that_are_shown(month: Month, shown: tuple[Page, Panel]) -> None:
     """Legends and columns name labels that the answers have: what matching drops is not shown as nothing."""
+    page, panel = shown
     uses = [use for use in USES if (use.page, use.kind, use.place) == (page.uid, Kind.PANEL, panel.title)]
     answers = [month.ask(use, world.END) for use in uses]
     for query, answer in zip(panel.queries, answers, strict=True):

@@ -5,7 +5,6 @@ import subprocess
 import sys
 
 import promql_parser
-import pytest
 from promql_parser import AggModifierType, AggregateExpr, MatchOp
 
 from dashboards.generator.inventory import PAGES, Kind, Use, filled_in, queries
@@ -19,11 +18,12 @@ from tests.dashboards.families import (
     known_families,
     platform_families,
 )
+from tests.for_each import for_each
 
 USES = queries()
 KNOWN = known_families()
 
-every_query = pytest.mark.parametrize("use", USES, ids=lambda use: f"{use.page} {use.kind.value}: {use.place}")
+every_query = for_each("use", USES, name=lambda use: f"{use.page} {use.kind.value}: {use.place}")
 
 
 def seconds(step: str) -> int:
@@ -84,12 +84,15 @@ def test_rates_span_grafanas_interval(use: Use) -> None:
         if found.call == "rate":
             assert found.range == RATE_INTERVAL
         if found.call == "increase":
-            assert found.range in {RANGE, promql_parser.parse_duration("1h")}
+            assert found.range in {RANGE, *(promql_parser.parse_duration(length) for length in ("1h", "1d"))}
 
 
 @every_query
 def test_is_not_finer_than_its_collector(use: Use) -> None:
-    """The least step of a query is the interval of the collector behind its counters, and no finer for gauges."""
+    """The least step of a query is the interval of the collector behind its counters, and no finer for gauges.
+
+    What looks at the past may be coarser: backfilled samples stand further apart.
+    """
     if use.kind is Kind.VARIABLE:
         return
     families = [KNOWN[family_of(found.name)] for found in selected(use) if found.name]
@@ -97,7 +100,8 @@ def test_is_not_finer_than_its_collector(use: Use) -> None:
     slowest_counter = max((known.polled_every for known in families if known.counter), default=0.0)
 
     assert seconds(use.step) >= max(slowest, 60)
-    if slowest_counter:
+    looks_back = use.step == "1d" or " offset " in use.expr
+    if slowest_counter and not looks_back:
         assert seconds(use.step) == slowest_counter
 
 

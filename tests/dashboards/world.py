@@ -76,7 +76,11 @@ VALUES: Mapping[str, tuple[str, ...]] = {
     "generation": ("0", "1", "2"),
     "job_id": ("3f2504e0",),
     "level": ("medium", "off"),
-    "limit": ("endpoints", "fields_per_type", "nesting_depth", "schema_nodes", "regex_length"),
+    # Of an API guardian, and of an account's budget.
+    "limit": (
+        *("endpoints", "fields_per_type", "nesting_depth", "schema_nodes", "regex_length"),
+        *("requests_per_second", "max_in_flight"),
+    ),
     "mode": ("block", "log"),
     "plan": ("business",),
     "pull_zone": ("shop",),

@@ -3,8 +3,7 @@
 import json
 import shutil
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ import httpx
 
 from tests.commands.shell import process
 from tests.real_parts import Prometheus, prometheus_reading
+from tests.waiting import PATIENCE, wait_until
 
 REPOSITORY = Path(__file__).parents[2]
 SHIPPED = REPOSITORY / "deploy"
@@ -31,14 +31,14 @@ class Served:
 
     def get(self, path: str, **headers: str) -> httpx.Response:
         """Ask for a path."""
-        return httpx.get(self.url + path, headers=headers, timeout=10, trust_env=False)
+        return httpx.get(self.url + path, headers=headers, timeout=PATIENCE, trust_env=False)
 
     def post(self, path: str, /, **told: Any) -> None:
         """Send a JSON object, which is to be accepted."""
-        answer = httpx.post(self.url + path, json=told, timeout=10, trust_env=False)
+        answer = httpx.post(self.url + path, json=told, timeout=PATIENCE, trust_env=False)
         assert answer.is_success, answer.text
 
-    def wait(self, path: str, status: int = 200, seconds: float = 60) -> None:
+    def wait(self, path: str, status: int = 200) -> None:
         """Wait until a path answers with a status."""
 
         def is_there() -> bool:
@@ -47,7 +47,7 @@ class Served:
             except httpx.HTTPError:
                 return False
 
-        until(is_there, seconds, f"{self.url}{path} to answer with {status}")
+        wait_until(is_there, f"{self.url}{path} to answer with {status}")
 
 
 @dataclass(frozen=True)
@@ -55,14 +55,6 @@ class Demo(Served):
     """A running demo and the address of its sandbox."""
 
     sandbox: Served
-
-
-def until(condition: Callable[[], bool], seconds: float, awaited: str) -> None:
-    """Wait until something is so, and fail where it does not come."""
-    ends = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < ends, f"waited {seconds} s for {awaited}"
-        time.sleep(0.1)
 
 
 def addresses(told: str) -> dict[str, str]:
@@ -84,7 +76,7 @@ def demo_running() -> Iterator[Demo]:
             text = demo.get("/metrics").text
             return all(f"\n{name}{{" in text for name in LAST)
 
-        until(is_polled, 30, "the first round of polls")
+        wait_until(is_polled, "the first round of polls")
         yield demo
 
 

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from tests.demo.stage import SHIPPED, Served, decoded, demo_running, prometheus_beside, replace, until
+from tests.demo.stage import SHIPPED, Served, decoded, demo_running, prometheus_beside, replace
 from tests.real_parts import alertmanager_reading
+from tests.waiting import wait_until
 
 # A rate over 15 minutes that has to last for 5 more would take 20 minutes: in the test's copy both are seconds.
 IN_SECONDS = (
@@ -101,13 +102,13 @@ def test_a_failed_scan_and_a_breach_reach_the_webhook_and_so_does_their_end(tmp_
         zone = world["dns_zones"]["first"][0]
         limit = world["rate_limits"][0]
         rate = f'rate_limit_action:edge_shield_rate_limit_breaches:rate15m{{rate_limit_id="{limit["id"]}"}}'
-        until(lambda: bool(watcher.ask(rate)), 60, "a rate of breaches that can be trusted")
+        wait_until(lambda: bool(watcher.ask(rate)), "a rate of breaches that can be trusted")
         assert webhook.told == []
 
         demo.sandbox.post("/sandbox/world", event="scan_failed", zone_id=zone["id"])
         demo.sandbox.post("/sandbox/world", event="breach_burst", rate_limit_id=limit["id"], blocked=100_000)
         both = ("EdgeDnsScanFailed", "EdgeRateLimitBlocking")
-        until(lambda: all("firing" in webhook.statuses(name) for name in both), 60, "both notifications")
+        wait_until(lambda: all("firing" in webhook.statuses(name) for name in both), "both notifications")
         path, scan = webhook.first("EdgeDnsScanFailed")
         assert path == "/warning"
         assert scan["labels"]["zone_id"] == str(zone["id"])
@@ -119,7 +120,7 @@ def test_a_failed_scan_and_a_breach_reach_the_webhook_and_so_does_their_end(tmp_
         assert breach["annotations"]["runbook_url"].endswith("/deploy/runbooks/EdgeRateLimitBlocking.md")
 
         demo.sandbox.post("/sandbox/world", event="scan_completed", zone_id=zone["id"])
-        until(lambda: all("resolved" in webhook.statuses(name) for name in both), 60, "the end of both")
+        wait_until(lambda: all("resolved" in webhook.statuses(name) for name in both), "the end of both")
         assert [webhook.statuses(name) for name in both] == [["firing", "resolved"]] * 2
         # Nothing else was wrong, and nobody was told of anything else.
         assert {alert["labels"]["alertname"] for _, alert in webhook.told} == set(both)

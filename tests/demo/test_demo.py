@@ -1,7 +1,6 @@
 """The demo serves everything there is, and moves."""
 
 import subprocess
-import time
 
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
@@ -9,8 +8,9 @@ from prometheus_client.parser import text_string_to_metric_families as parse_tex
 
 from exporter.collectors.catalogue import families
 from exporter.exposition.store import HEALTH
-from tests.demo.stage import Served, until
-from tests.real_parts import Prometheus, find_promtool
+from tests.demo.stage import Served
+from tests.real_parts import Prometheus, find
+from tests.waiting import settled, wait_until
 
 
 def series(text: str) -> dict[str, int]:
@@ -26,10 +26,7 @@ def test_every_family_of_the_catalogue_has_series(demo: Served) -> None:
         exposed = series(demo.get("/metrics").text)
         return [info.name for info in (*families(), *HEALTH) if not exposed.get(info.name)]
 
-    ends = time.monotonic() + 60
-    while missing() and time.monotonic() < ends:
-        time.sleep(0.5)
-    assert missing() == []
+    assert settled(missing, []) == []
 
 
 def test_values_are_not_zero_and_move(demo: Served) -> None:
@@ -37,10 +34,9 @@ def test_values_are_not_zero_and_move(demo: Served) -> None:
         text = demo.get("/metrics?name[]=edge_dns_day_queries").text
         return sum(float(line.rpartition(" ")[2]) for line in text.splitlines() if not line.startswith("#"))
 
-    first, ends = day_queries(), time.monotonic() + 40
-    while day_queries() == first and time.monotonic() < ends:
-        time.sleep(0.2)
-    assert 0 < first < day_queries()
+    first = day_queries()
+    assert first > 0
+    wait_until(lambda: day_queries() > first, "more queries")
 
 
 def test_openmetrics_parses_with_every_family_of_the_right_type(demo: Served) -> None:
@@ -57,7 +53,7 @@ def test_every_target_is_well(demo: Served) -> None:
 
 @pytest.mark.real
 def test_promtool_finds_nothing_in_the_whole_exposition(demo: Served) -> None:
-    promtool = find_promtool()
+    promtool = find("promtool")
     checked = subprocess.run(
         [promtool, "check", "metrics"], input=demo.get("/metrics").content, capture_output=True, check=False
     )
@@ -66,7 +62,7 @@ def test_promtool_finds_nothing_in_the_whole_exposition(demo: Served) -> None:
 
 @pytest.mark.real
 def test_a_real_prometheus_scrapes_it_whole(demo: Served, prometheus: Prometheus) -> None:
-    until(lambda: bool(prometheus.ask("up == 1")), 30, "the first scrape")
+    wait_until(lambda: bool(prometheus.ask("up == 1")), "the first scrape")
     assert len(prometheus.ask("up == 1")) == 1
     ours = series(demo.get("/metrics?name[]=edge_dns_record_scan_status").text)["edge_dns_record_scan_status"]
     stored = prometheus.ask("count(edge_dns_record_scan_status)")
@@ -75,10 +71,7 @@ def test_a_real_prometheus_scrapes_it_whole(demo: Served, prometheus: Prometheus
 
 @pytest.mark.real
 def test_no_alert_fires_on_a_healthy_demo_even_where_none_waits(prometheus: Prometheus) -> None:
-    until(lambda: bool(prometheus.ask("edge_up == 1")), 30, "the first scrape")
-    ends = time.monotonic() + 40
-    while time.monotonic() < ends:
-        time.sleep(1)
+    wait_until(lambda: bool(prometheus.ask("count_over_time(edge_up[10m]) >= 40")), "forty scrapes")
     # From the second evaluation after the first scrape on: before, there is no exporter to be seen.
     chosen = 'alertstate="firing",alertname!="EdgeWatchdog"'
     fired = prometheus.ask(f"count by (alertname, name) (max_over_time(ALERTS{{{chosen}}}[36s]))")

@@ -9,9 +9,10 @@ import pytest
 
 from dashboards.generator.inventory import Use, filled_in, queries
 from tests.demo.conftest import AT_ONCE
-from tests.demo.stage import Demo, demo_running, prometheus_beside, until
+from tests.demo.stage import Demo, demo_running, prometheus_beside
 from tests.real_parts import Prometheus
 from tests.rules.rule_files import CASES, load_alerts, load_recordings
+from tests.waiting import PATIENCE, wait_until
 
 pytestmark = pytest.mark.real
 
@@ -125,14 +126,14 @@ def place(use: Use) -> tuple[str, str]:
 
 
 def test_every_query_that_is_not_quiet_finds_something(prometheus: Prometheus) -> None:
-    until(lambda: bool(prometheus.ask("count_over_time(up[1m]) >= 15")), 60, "fifteen scrapes")
+    wait_until(lambda: bool(prometheus.ask("count_over_time(up[1m]) >= 15")), "fifteen scrapes")
     asked = [use for use in queries() if not use.quiet and place(use) not in NEED_HISTORY]
     assert len(asked) > 150
     assert [f"{use.page} {use.kind}: {use.place}" for use in asked if not ask(prometheus, use, 10)] == []
 
 
 def test_every_recorded_series_is_there_but_those_that_wait(prometheus: Prometheus) -> None:
-    until(lambda: bool(prometheus.ask("count_over_time(up[1m]) >= 15")), 60, "fifteen scrapes")
+    wait_until(lambda: bool(prometheus.ask("count_over_time(up[1m]) >= 15")), "fifteen scrapes")
     waiting: set[str] = set()
     for rule in load_recordings():
         if rule.name.endswith(RECORDED_LATER) or any(name in rule.expr for name in waiting):
@@ -150,7 +151,7 @@ def troubled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Demo, P
     with demo_running() as demo, prometheus_beside(demo, folder, AT_ONCE) as prometheus:
         # A list has changed where another content was seen before.
         seen = "edge_shield_access_list_info offset 20s"
-        until(lambda: bool(prometheus.ask(seen)), 90, "a list that was seen")
+        wait_until(lambda: bool(prometheus.ask(seen)), "a list that was seen")
         image = demo.sandbox.get("/sandbox/world").json()["images"][0]
         tag = {name: image[name] for name in ("registry_id", "namespace", "name")} | {"tag": image["tags"][0]}
         demo.sandbox.post("/sandbox/world", event="image_tag_removed", **tag)
@@ -163,7 +164,7 @@ def test_scripted_trouble_lets_the_alerts_fire_and_the_quiet_queries_speak(troub
     prometheus = troubled[1]
 
     silent = [use for use in queries() if use.quiet in EVENTS or use.quiet == AT_THE_START]
-    resting, ends = set(FIRING), time.monotonic() + 75
+    resting, ends = set(FIRING), time.monotonic() + PATIENCE
     while (silent or resting) and time.monotonic() < ends:
         time.sleep(1)
         # A counter that begins with its first event has risen at the second one, a poll later.
@@ -174,7 +175,7 @@ def test_scripted_trouble_lets_the_alerts_fire_and_the_quiet_queries_speak(troub
 
 
 def test_every_quiet_query_finds_nothing_where_all_is_well(prometheus: Prometheus) -> None:
-    until(lambda: bool(prometheus.ask("count_over_time(up[1m]) >= 15")), 60, "fifteen scrapes")
+    wait_until(lambda: bool(prometheus.ask("count_over_time(up[1m]) >= 15")), "fifteen scrapes")
     asked = [use for use in queries() if use.quiet and use.quiet not in {AT_THE_START, OF_THE_MACHINE}]
     assert [f"{use.page} {use.kind}: {use.place}" for use in asked if ask(prometheus, use, 5)] == []
 

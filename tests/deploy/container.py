@@ -2,9 +2,8 @@
 
 import re
 import subprocess
-import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
@@ -12,7 +11,8 @@ from typing import Final
 import httpx
 
 from tests.deploy.files import REPOSITORY, USER
-from tests.deploy.programs import PATIENCE, run
+from tests.deploy.programs import run
+from tests.waiting import PATIENCE, settled
 
 (BASE,) = re.findall(r"^ARG PYTHON_IMAGE=(.+)$", (REPOSITORY / "Dockerfile").read_text(), re.MULTILINE)
 HARDENED: Final = (
@@ -39,22 +39,16 @@ class Container:
 
     def ask(self, path: str) -> httpx.Response:
         """What the exporter answers."""
-        return httpx.get(self.url + path, trust_env=False, timeout=10)
+        return httpx.get(self.url + path, trust_env=False, timeout=PATIENCE)
 
     def await_ready(self) -> int:
         """The status of /-/ready, once it is good or patience has ended."""
-        return self._await("/-/ready", lambda answer: answer.status_code == httpx.codes.OK).status_code
+        return settled(lambda: self.ask("/-/ready").status_code, int(httpx.codes.OK))
 
     def await_metrics(self, *lines: str) -> str:
         """The metrics, once they hold some lines or patience has ended."""
-        return self._await("/metrics", lambda answer: set(lines) <= set(answer.text.splitlines())).text
-
-    def _await(self, path: str, is_good: Callable[[httpx.Response], bool]) -> httpx.Response:
-        until = time.monotonic() + 20
-        answer = self.ask(path)
-        while not is_good(answer) and time.monotonic() < until:
-            answer = self.ask(path)
-        return answer
+        settled(lambda: set(lines) <= set(self.ask("/metrics").text.splitlines()), expected=True)
+        return self.ask("/metrics").text
 
     def shell(self, command: str) -> str:
         """What a command writes inside."""
@@ -88,8 +82,7 @@ def build() -> str:
 def running(image: str, port: int, *arguments: str, options: tuple[str, ...] = ()) -> Iterator[Container]:
     """A container whose exporter answers on a port; it is removed at the end."""
     name = f"edge-exporter-test-{uuid.uuid4().hex[:12]}"
-    given = (f"--env=HEALTHCHECK_URL=http://127.0.0.1:{port}/-/healthy", *HARDENED, *options)
-    command = ["podman", "run", f"--name={name}", *given, image, *arguments]
+    command = ["podman", "run", f"--name={name}", *HARDENED, *options, image, *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         assert process.stdout is not None
         try:

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tests.deploy.files import REPOSITORY
-
-PATIENCE = 300
+from tests.waiting import PATIENCE
 
 
 def run(

@@ -10,17 +10,16 @@ import pytest
 
 from exporter import __version__
 from exporter.sandbox import keys
-from tests.demo.stage import until
 from tests.deploy.container import BASE, HARDENED, Container, build, running
 from tests.deploy.files import STATE_FOLDER
 from tests.deploy.programs import run
 from tests.ports import free_port
-from tests.real_parts import find
+from tests.real_parts import end_without, find
 from tests.rules.rule_files import load_rules
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.real
 
-INSTALL = "apt-get install podman buildah runc uidmap netavark"
 # For a machine without systemd.
 CONTAINERS_CONF = """
 [containers]
@@ -36,14 +35,14 @@ events_logger = "file"
 def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The image, built from this checkout."""
     for tool in ("podman", "buildah"):
-        find(tool, install=INSTALL, optional=True)
+        find(tool)
     with pytest.MonkeyPatch.context() as patch:
         if "CONTAINERS_CONF" not in os.environ and not Path("/run/systemd/system").exists():
             path = tmp_path_factory.mktemp("containers") / "containers.conf"
             path.write_text(CONTAINERS_CONF)
             patch.setenv("CONTAINERS_CONF", str(path))
         if run("podman", "image", "exists", BASE).returncode != 0:
-            pytest.skip(f"{BASE} is missing: podman pull {BASE}, or tests/deploy/make_base_image.sh without a registry")
+            end_without(BASE, "make real-parts")
         name = build()
         yield name
         run("podman", "rmi", "--force", name)
@@ -95,7 +94,7 @@ def test_a_prometheus_that_is_mounted_runs_beside_the_demo_with_the_shipped_rule
     with running(image, port, *arguments, str(watcher), options=options) as container:
         assert container.await_ready() == 200
         # It starts with nothing, and loads them once it is known where the exporter answers.
-        until(lambda: loaded() == sorted(rule.name for rule in load_rules()), 30, "the shipped rules")
+        wait_until(lambda: loaded() == sorted(rule.name for rule in load_rules()), "the shipped rules")
 
 
 def test_the_health_check_fails_where_nobody_answers(image: str) -> None:

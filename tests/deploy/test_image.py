@@ -38,7 +38,6 @@ def test_its_variables_are_known_and_agree_with_its_port_and_its_volume() -> Non
     assert named_variables(DOCKERFILE) - known_variables() == set()
     assert values["EDGE_EXPORTER_WEB__LISTEN"] == f":{PORT}"
     assert values["EDGE_EXPORTER_STATE__PATH"].startswith(f"{STATE_FOLDER}/")
-    assert values["HEALTHCHECK_URL"] == f"http://127.0.0.1:{PORT}/-/healthy"
     assert (_steps("EXPOSE"), _steps("VOLUME")) == ([str(PORT)], [STATE_FOLDER])
 
 

@@ -15,9 +15,9 @@ from structlog.testing import capture_logs
 
 from exporter.exposition.encoding import header, render
 from exporter.exposition.exposition import Exposition, Filter, Format, Generation
-from exporter.exposition.store import GONE, Key, Update
+from exporter.exposition.store import GONE, Update
 from exporter.metric import Family, FamilyInfo, Kind, Sample, label_value
-from exporter.targets.target import Target
+from exporter.targets.target import PollKey
 from exporter.telemetry import WithoutCreated
 
 WINDOW = FamilyInfo("edge_window_queries", "Queries.", Kind.GAUGE, "", ("zone_id",))
@@ -35,9 +35,9 @@ class NothingOwn:
         return ()
 
 
-def key(number: int, collector: str = "statistics", account: str = "main") -> Key:
+def key(number: int, collector: str = "statistics", account: str = "main") -> PollKey:
     """A zone as a collector sees it."""
-    return Key.of(collector, Target(account, "dns_zone", str(number)))
+    return PollKey.of(collector, account, "dns_zone", str(number))
 
 
 def family(info: FamilyInfo, zone: str, value: float = 1.0, count: int = 1) -> Family:
@@ -59,7 +59,7 @@ def text(generation: Generation, form: Format = Format.TEXT) -> str:
     return b"".join(generation.bodies[form].pieces).decode()
 
 
-State = Mapping[Key, Mapping[str, Family]]
+State = Mapping[PollKey, Mapping[str, Family]]
 
 
 def naive(state: State, form: Format, wanted: Filter = Filter(), *, created: bool = False) -> bytes:  # noqa: B008
@@ -118,20 +118,20 @@ def test_an_empty_exposition_is_a_whole_one() -> None:
 
 
 @st.composite
-def changes(draw: st.DrawFn) -> tuple[Key, Update]:
+def changes(draw: st.DrawFn) -> tuple[PollKey, Update]:
     """A target that is polled, that fails, or that is gone."""
     number, collector = draw(st.integers(0, 12)), draw(st.sampled_from(["scans", "statistics"]))
     known = key(number, collector, draw(st.sampled_from(["main", "other"])))
     if draw(st.booleans()):
         return known, GONE
-    zone = label_value(draw(st.text(max_size=4))) + f"/{known.account}/{collector}/{number}"
+    zone = label_value(draw(st.text(max_size=4))) + f"/{known.target.account}/{collector}/{number}"
     infos = draw(st.lists(st.sampled_from(INFOS), unique=True, max_size=4))
     values = st.floats(min_value=0, allow_nan=False, allow_infinity=False) | st.integers(0, 10**9).map(float)
     families = tuple(family(info, zone, draw(values), draw(st.integers(0, 3))) for info in infos)
     return known, Update(families, whole=draw(st.booleans()))
 
 
-def applied(state: dict[Key, dict[str, Family]], known: Key, update: Update) -> None:
+def applied(state: dict[PollKey, dict[str, Family]], known: PollKey, update: Update) -> None:
     """Do to the naive state what an update does."""
     held = {} if update.whole else state.get(known, {})
     held = {**held, **{each.info.name: each for each in update.families}}
@@ -141,10 +141,10 @@ def applied(state: dict[Key, dict[str, Family]], known: Key, update: Update) -> 
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.lists(changes(), max_size=6), max_size=8), st.booleans())
 def test_whatever_changes_the_exposition_is_what_a_naive_rendering_gives(
-    turns: list[list[tuple[Key, Update]]],
+    turns: list[list[tuple[PollKey, Update]]],
     created: bool,  # noqa: FBT001 - drawn
 ) -> None:
-    state: dict[Key, dict[str, Family]] = {}
+    state: dict[PollKey, dict[str, Family]] = {}
     with (
         patch("exporter.exposition.segments.SEGMENT_BYTES", 200),
         patch("exporter.exposition.segments.SMALL_BYTES", 50),
@@ -186,8 +186,8 @@ FILTERS = st.builds(
 
 @settings(max_examples=50, deadline=None)
 @given(st.lists(changes(), max_size=30), FILTERS)
-def test_a_filter_gives_what_a_naive_filter_gives(made_changes: list[tuple[Key, Update]], wanted: Filter) -> None:
-    state: dict[Key, dict[str, Family]] = {}
+def test_a_filter_gives_what_a_naive_filter_gives(made_changes: list[tuple[PollKey, Update]], wanted: Filter) -> None:
+    state: dict[PollKey, dict[str, Family]] = {}
     made = exposition(created=True)
     for known, update in made_changes:
         applied(state, known, update)

@@ -11,13 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exporter.exposition.segments import Body, Part, Segment, Shelf, gather, join
-from exporter.exposition.store import Key
-from exporter.targets.target import Target
+from exporter.targets.target import PollKey
 
 
-def key(number: int, collector: str = "dns_statistics") -> Key:
+def key(number: int, collector: str = "dns_statistics") -> PollKey:
     """The key of a zone."""
-    return Key.of(collector, Target("main", "dns_zone", str(number)))
+    return PollKey.of(collector, "main", "dns_zone", str(number))
 
 
 def plain(shelf: Shelf) -> bytes:
@@ -52,7 +51,7 @@ STEPS: st.SearchStrategy[list[Step]] = st.lists(
 
 @given(STEPS)
 def test_a_shelf_is_its_chunks_in_the_order_of_their_targets(steps: list[Step]) -> None:
-    held: dict[Key, bytes] = {}
+    held: dict[PollKey, bytes] = {}
     with segments_of(40):
         shelf = Shelf()
         for number, chunk, builds in steps:
@@ -66,8 +65,8 @@ def test_a_shelf_is_its_chunks_in_the_order_of_their_targets(steps: list[Step]) 
                 assert plain(shelf) == b"".join(held[known] for known in sorted(held))
             assert shelf.total == sum(map(len, held.values()))
             assert [shelf.series(known) for known in held] == [len(chunk) for chunk in held.values()]
-        assert list(shelf.chunks(lambda known: known.order[0] % 2 == 0)) == [
-            held[known] for known in sorted(held) if known.order[0] % 2 == 0
+        assert list(shelf.chunks(lambda known: known.target.number % 2 == 0)) == [
+            held[known] for known in sorted(held) if known.target.number % 2 == 0
         ]
         body = join(list(shelf.parts()))
         expected = b"".join(held[known] for known in sorted(held))

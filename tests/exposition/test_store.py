@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from exporter.collectors.collector import Outcome
-from exporter.exposition.store import LAST_SUCCESS, TARGET_UP, Key, Store, Update
+from exporter.exposition.store import LAST_SUCCESS, TARGET_UP, Store, Update
 from exporter.metric import Family, FamilyInfo, Kind, Sample
-from exporter.targets.target import Target
+from exporter.targets.target import PollKey, Target
 
 QUERIES = FamilyInfo("edge_dns_window_queries", "Queries.", Kind.GAUGE, "", ("zone_id",))
 TOTAL = FamilyInfo("edge_dns_queries_total", "Queries.", Kind.COUNTER, "", ("zone_id",))
@@ -30,7 +30,13 @@ class Rig:
     def __init__(self, remembered: float = 0.0) -> None:
         self.clock = Clock(1_770_000_000.0)
         self.monotonic = Clock(100.0)
-        self.store = Store(self.clock, self.monotonic, lambda _collector, _target: remembered)
+        self.lifetime = 0.0
+        self.store = Store(
+            self.clock,
+            self.monotonic,
+            lambda _collector, _target: remembered,
+            lambda _collector, _target: self.lifetime,
+        )
 
     def succeed(self, target: Target = ZONE, *, lifetime: float = 900.0, collector: str = "dns_statistics") -> None:
         """Publish a good poll with a gauge and a counter."""
@@ -41,9 +47,15 @@ class Rig:
     def fail(self, target: Target = ZONE, families: tuple[Family, ...] = (), reason: str = "timeout") -> bool:
         """Note a bad poll."""
         outcome = Outcome(target, families)
-        return self.store.fail("dns_statistics", outcome, reason, "in words", lifetime=900.0, duration=0.1)
+        lifetime = self.lifetime or 900.0
+        return self.store.fail("dns_statistics", outcome, reason, "in words", lifetime=lifetime, duration=0.1)
 
-    def changes(self) -> Mapping[Key, Update]:
+    def expired(self, seconds: float) -> list[Target]:
+        """What has expired when so much time has passed."""
+        self.monotonic.now += seconds
+        return [status.target for status in self.store.expire()]
+
+    def changes(self) -> Mapping[PollKey, Update]:
         """What changed since this was last asked."""
         return self.store.changes()
 
@@ -152,6 +164,41 @@ def test_series_stand_until_their_lifetime_ends_and_go_then() -> None:
     assert (told(update), update.whole) == ({TARGET_UP.name: 0.0, LAST_SUCCESS.name: 1_770_000_000.0}, True)
 
 
+def test_a_healthy_target_stays_for_the_longer_of_the_lifetimes_then_and_now() -> None:
+    rig = Rig()
+    rig.succeed(lifetime=6.0)
+    rig.lifetime = 57.0
+    assert [rig.expired(6.0), rig.expired(50.0), rig.expired(1.0)] == [[], [], [ZONE]]
+
+
+def test_an_interval_that_became_shorter_takes_nothing_away_early() -> None:
+    rig = Rig()
+    rig.succeed(lifetime=57.0)
+    rig.lifetime = 6.0
+    assert [rig.expired(56.0), rig.expired(1.0)] == [[], [ZONE]]
+
+
+def test_from_the_first_failure_on_a_longer_interval_keeps_nothing() -> None:
+    rig = Rig()
+    rig.succeed(lifetime=6.0)
+    rig.lifetime = 30.0
+    rig.monotonic.now += 5.0
+    rig.fail()
+    # The interval grows on, and more polls fail.
+    rig.lifetime = 900.0
+    rig.monotonic.now += 5.0
+    rig.fail()
+    assert [rig.expired(19.0), rig.expired(1.0)] == [[], [ZONE]]
+
+
+def test_families_of_a_failure_stay_for_the_longer_lifetime_too() -> None:
+    rig = Rig()
+    rig.lifetime = 6.0
+    rig.fail(families=(Family(QUERIES, (Sample(("101",), 0.0),)),))
+    rig.lifetime = 57.0
+    assert [rig.expired(6.0), rig.expired(51.0)] == [[], [ZONE]]
+
+
 def test_what_has_expired_does_not_expire_again() -> None:
     rig = Rig()
     rig.succeed(lifetime=1.0)
@@ -202,7 +249,7 @@ def test_a_target_that_is_removed_leaves_nothing_in_any_collector() -> None:
         "dns_statistics": (),
         "dns_record_scans": (),
     }
-    assert [(key.account, key.target_key) for key, _ in rig.store.statuses()] == [("other", "dns_zone/101")]
+    assert [(key.target.account, key.target.label) for key, _ in rig.store.statuses()] == [("other", "dns_zone/101")]
 
 
 def test_a_target_can_be_removed_from_one_collector() -> None:
@@ -233,7 +280,7 @@ def test_a_new_name_changes_labels_and_never_the_target() -> None:
     rig.succeed()
     rig.succeed(Target("main", "dns_zone", "101", "renamed.example"))
     ((key, update),) = rig.changes().items()
-    assert (key.target_key, update.families[-1].samples[0].values[-1]) == ("dns_zone/101", "renamed.example")
+    assert (key.target.label, update.families[-1].samples[0].values[-1]) == ("dns_zone/101", "renamed.example")
     assert [status.target.name for _, status in rig.store.statuses()] == ["renamed.example"]
 
 
@@ -242,7 +289,7 @@ def test_statuses_stand_in_order_of_account_kind_and_number() -> None:
     targets = [("b", "dns_zone", "1"), ("a", "script", "2"), ("a", "dns_zone", "10"), ("a", "dns_zone", "9")]
     for account, kind, target_id in [*targets, ("a", "dns_zone", "x")]:
         rig.succeed(Target(account, kind, target_id))
-    assert [(key.account, key.target_key) for key, _ in rig.store.statuses()] == [
+    assert [(key.target.account, key.target.label) for key, _ in rig.store.statuses()] == [
         ("a", "dns_zone/x"),
         ("a", "dns_zone/9"),
         ("a", "dns_zone/10"),
@@ -257,8 +304,8 @@ def test_statuses_can_be_read_while_targets_come_and_go() -> None:
     reading = rig.store.statuses()
     rig.succeed(Target("main", "dns_zone", "102"))
     rig.store.remove(ZONE)
-    assert [key.target_id for key, _ in reading] == ["101"]
-    assert [key.target_id for key, _ in rig.store.statuses()] == ["102"]
+    assert [key.target.id for key, _ in reading] == ["101"]
+    assert [key.target.id for key, _ in rig.store.statuses()] == ["102"]
 
 
 def test_changes_are_handed_on_once() -> None:

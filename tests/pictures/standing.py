@@ -51,7 +51,7 @@ SHIELDED: dict[str, Labelled] = {
         "nesting_depth": 8.0,
         "schema_nodes": 4000.0,
         "regex_length": 256.0,
-    }[labels["limit"]],
+    }.get(labels["limit"]),
     "edge_shield_api_guardian_endpoints": lambda labels, _: float(
         round((150 if labels["enabled"] == "true" else 22) * share(f"api {labels['shield_zone_id']}", 0.4, 1.3))
     ),
@@ -146,6 +146,10 @@ EXPORTER: dict[str, Labelled] = {
         0.002 * (at - HISTORY.timestamp()) * (2 if labels["account"] == "main" else 1)
     ),
     "edge_api_budget_requests_per_second": lambda labels, _: 1.0 if labels["account"] == "main" else 0.5,
+    "edge_api_capacity_requests_per_second": lambda labels, _: {
+        "requests_per_second": 1.0 if labels["account"] == "main" else 0.5,
+        "max_in_flight": 64.0,
+    }.get(labels["limit"]),
     "edge_api_demand_requests_per_second": lambda labels, _: 0.33 if labels["account"] == "main" else 0.21,
     "edge_exporter_build_info": lambda *_: 1.0,
     "edge_exporter_config_last_reload_successful": lambda *_: 1.0,

@@ -107,7 +107,7 @@ def stalling(sent_before: bytes = b"") -> Script:
     return stall
 
 
-def dripping(head: bytes, drop: bytes = b" ", seconds: float = 0.005) -> Script:
+def dripping(head: bytes, drop: bytes = b" ", seconds: float = 0.05) -> Script:
     """A script that sends a head, and then a little at a time for ever."""
 
     async def drip(_request: RawRequest, line: Line) -> None:

@@ -12,6 +12,7 @@ from exporter.platform.operation import Answer, Operation, Scalar
 T = TypeVar("T")
 
 DATE = datetime(2026, 2, 8, 12, 0, tzinfo=UTC)
+SECONDS = 0.25
 
 
 @dataclass
@@ -48,9 +49,9 @@ class ScriptedCaller:
         if isinstance(answer, PlatformError):
             raise answer
         if answer is None:
-            return Answer(None, self.date, b"")
+            return Answer(None, self.date, b"", SECONDS)
         raw = answer.encode() if isinstance(answer, str) else answer
-        return Answer(payload(operation, raw, 200), self.date, raw)
+        return Answer(payload(operation, raw, 200), self.date, raw, SECONDS)
 
 
 def caller(*answers: str | bytes | PlatformError | None) -> ScriptedCaller:

@@ -7,14 +7,16 @@ from pathlib import Path
 from structlog.testing import capture_logs
 
 from exporter.counters.ledger import Entry, Publish
+from exporter.polling.backoff import FIRST_WAIT
 from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, FIRST_TRIES
-from exporter.polling.scheduler import PACE_SECONDS
-from exporter.polling.timetable import phase
+from exporter.polling.scheduler import LATEST_SLOT, PACE_SECONDS
+from exporter.polling.timetable import Due, phase
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.keys import API_KEY
 from exporter.sandbox.world import World
-from exporter.targets.target import Target
-from tests.rig import START, rig
+from exporter.targets.target import PollKey, Target
+from tests.rig import START, Rig, rig
+from tests.waiting import END_SECONDS, until
 
 DNS_ONLY = {"scripts": {"discover": False}, "shield_zones": {"discover": False}}
 SHIELD_ONLY = {"dns_zones": {"discover": False}, "scripts": {"discover": False}}
@@ -75,7 +77,7 @@ async def test_a_poll_that_has_not_ended_is_not_begun_again_and_the_missed_run_i
         lane = rigged.schedule._lanes["main"]
         while len(lane.busy) > 1:  # noqa: ASYNC110 - what is waited for has no event to tell of it
             await asyncio.sleep(0)
-        assert [target.id for _, target in lane.busy] == ["102"]
+        assert [key.target.id for key in lane.busy] == ["102"]
         await rigged.press.print()
         before = rigged.value("edge_exporter_collector_missed_runs_total", collector="dns_statistics") or 0.0
         rigged.clock.now += 451
@@ -103,12 +105,10 @@ async def test_a_zone_that_was_shown_without_a_name_keeps_having_none_until_the_
 
 async def test_zones_do_not_wait_for_a_shield_zone_list_that_stalls_at_first_sight() -> None:
     stall = {"kind": "stall", "point": "start", "path": "/shield/shield-zones"}
-    account = {"timeout": 5.0, "shield_zones": {"ids": [1]}}
+    account = {"timeout": 600.0, "shield_zones": {"ids": [1]}}
     zones = [Target("main", "dns_zone", str(number)) for number in (101, 102, 103)]
     async with rig(account=account, world=world(), fault=stall) as rigged:
-        async with asyncio.timeout(4):
-            while not all(rigged.store.was_up("dns_statistics", zone) for zone in zones):  # noqa: ASYNC110 - no event
-                await asyncio.sleep(0.01)
+        await until(lambda: all(rigged.store.was_up("dns_statistics", zone) for zone in zones))
         # What the list would name waits for it.
         assert rigged.store.was_up("shield_bot_detection", Target("main", "shield_zone", "1")) is None
         assert not rigged.schedule.all_discovered()
@@ -151,8 +151,12 @@ async def test_a_key_that_is_put_right_brings_names_before_anything_that_carries
         for _ in range(FIRST_TRIES + 2):
             await rigged.turn(FIRST_RETRY_SECONDS)
         key.write_text(API_KEY)
-        for _ in range(2):
-            await rigged.turn(PACE_SECONDS)
+        # The file is read on a thread, which takes its time.
+        credential = rigged.schedule.accounts["main"].client.credential
+        async with asyncio.timeout(30):
+            while credential.is_refused():
+                await rigged.turn(PACE_SECONDS)
+        await rigged.turn(PACE_SECONDS)
         names = {name for name, _ in rigged.samples("edge_target_up", account="main", collector="shield_zones")}
         assert names == {"main", "prod-shop-web", "staging-shop-web", "prod-api-gateway"}
 
@@ -180,10 +184,8 @@ async def test_a_new_zone_is_polled_while_rate_limits_are_still_being_listed() -
         rigged.clock.now += 901
         for name in rigged.schedule.plans:
             rigged.schedule.tick(name)
-        async with asyncio.timeout(10):
-            while rigged.store.was_up("dns_statistics", new) is None:  # noqa: ASYNC110 - no event tells of it
-                await asyncio.sleep(0)
-        assert "discovery" in {collector for collector, _ in rigged.schedule._lanes["main"].busy}
+        await until(lambda: rigged.store.was_up("dns_statistics", new) is not None)
+        assert "discovery" in {key.collector for key in rigged.schedule._lanes["main"].busy}
 
 
 async def test_a_listing_that_is_short_of_its_own_total_removes_nothing() -> None:
@@ -306,7 +308,7 @@ async def test_when_a_slow_platform_is_quick_again_nothing_waits_out_the_long_in
             pace.seconds = 300.0
         await rigged.turn(PACE_SECONDS)
         kept = next(iter(due.known))
-        rigged.schedule._defer(rigged.schedule.plans["dns_statistics"], kept, 9000.0)
+        rigged.schedule._repeat(rigged.schedule.plans["dns_statistics"], kept, 9000.0)
         assert max(at for at, _ in due.known.values()) - rigged.clock.now > 600
         pace.seconds = 0.01
         await rigged.turn(PACE_SECONDS)
@@ -316,13 +318,98 @@ async def test_when_a_slow_platform_is_quick_again_nothing_waits_out_the_long_in
         assert max(waits.values()) <= 450
 
 
+async def slowed(rigged: Rig) -> Due:
+    """Let calls take five minutes, so that the intervals of the statistics are long and their polls far away."""
+    rigged.schedule.accounts["main"].pace.seconds = 300.0
+    await rigged.turn(450)
+    rigged.schedule.accounts["main"].pace.seconds = 300.0
+    rigged.clock.now += PACE_SECONDS
+    rigged.schedule.tick("discovery")
+    return rigged.schedule._due["dns_statistics"]
+
+
+def interval_of(rigged: Rig) -> float:
+    return rigged.schedule.intervals.effective(
+        rigged.schedule.plans["dns_statistics"], Target("main", "dns_zone", "101")
+    )
+
+
+async def test_intervals_that_become_a_little_shorter_move_no_poll() -> None:
+    async with rig(account=DNS_ONLY, world=world(zones=40)) as rigged:
+        due = await slowed(rigged)
+        before = dict(due.known)
+        rigged.schedule.accounts["main"].pace.seconds = 200.0
+        rigged.clock.now += PACE_SECONDS
+        rigged.schedule.tick("discovery")
+        assert max(at for at, _ in before.values()) - rigged.clock.now > LATEST_SLOT * interval_of(rigged)
+        assert due.known == before
+
+
+async def test_polls_that_come_in_time_stand_when_long_intervals_are_short_again() -> None:
+    async with rig(account=DNS_ONLY, world=world(zones=40)) as rigged:
+        due = await slowed(rigged)
+        soonest = min(due.known, key=lambda target: due.known[target][0])
+        before = dict(due.known)
+        rigged.clock.now = before[soonest][0] - 10
+        rigged.schedule.accounts["main"].pace.seconds = 0.01
+        rigged.schedule.tick("discovery")
+        moved = {target for target, when in due.known.items() if when != before[target]}
+        late = {target for target, (at, _) in before.items() if at - rigged.clock.now > LATEST_SLOT * 300}
+        assert (moved, soonest in moved) == (late, False)
+        assert moved
+
+
+async def test_a_failed_poll_of_a_slow_collector_is_repeated_within_minutes() -> None:
+    hourly = {"dns_statistics": {"interval": "1h"}, "dns_record_scans": {"enabled": False}}
+    async with rig(account=DNS_ONLY, collectors=hourly, world=world()) as rigged:
+        rigged.faults.add({"kind": "status", "status": 400, "path": "/dnszone/102/statistics"})
+        while rigged.value("edge_target_up", collector="dns_statistics", target="dns_zone/102"):
+            await rigged.turn(60)
+        rigged.faults.clear()
+        polled = rigged.samples("edge_api_requests_total", operation="dns_statistics", code="200")[("main",)]
+        await rigged.turn(FIRST_WAIT / 2)
+        assert rigged.value("edge_target_up", collector="dns_statistics", target="dns_zone/102") == 0.0
+        await rigged.turn(FIRST_WAIT)
+        assert rigged.value("edge_target_up", collector="dns_statistics", target="dns_zone/102") == 1.0
+        # The polls of the others come when they come.
+        again = rigged.samples("edge_api_requests_total", operation="dns_statistics", code="200")[("main",)]
+        assert again - polled <= 2
+
+
+async def test_a_key_that_is_refused_is_not_offered_more_often_for_that() -> None:
+    slow = {
+        "dns_statistics": {"interval": "1h"},
+        "dns_record_scans": {"enabled": False},
+        "discovery": {"interval": "1h"},
+    }
+    fixed = {**DNS_ONLY, "dns_zones": {"ids": [101], "discover": False}, "api_key": "wrong"}
+    async with rig(account=fixed, collectors=slow, world=world()) as rigged:
+        for _ in range(20):
+            await rigged.turn(60)
+        refused = rigged.samples("edge_api_requests_total", operation="dns_statistics", code="401")
+        assert refused == {("main",): 1.0}
+
+
+async def test_the_limit_that_binds_is_shown_by_its_name() -> None:
+    async with rig(account={**DNS_ONLY, "budget": {"requests_per_second": 10, "max_in_flight": 8}}) as rigged:
+        rigged.schedule.accounts["main"].pace.seconds = 5.0
+        # A moment at which nothing is polled.
+        rigged.clock.now += PACE_SECONDS
+        rigged.schedule.tick("discovery")
+        await rigged.press.print()
+        assert rigged.samples("edge_api_capacity_requests_per_second", account="main") == {
+            ("requests_per_second",): 10.0,
+            ("max_in_flight",): 1.6,
+        }
+
+
 async def test_breaking_code_in_one_poll_ends_with_that_poll() -> None:
     async with rig(account=DNS_ONLY, world=world()) as rigged:
         collector = rigged.schedule.plans["dns_statistics"].collector
 
         class Broken:
             name, polls, interval, operations = "dns_statistics", "dns_zone", 300.0, ()
-            owns_target, families = False, ()
+            owns_target, discovers, families = False, False, ()
 
             def wants(self, _target: Target) -> bool:
                 return True
@@ -345,7 +432,7 @@ async def test_breaking_code_that_settles_a_poll_ends_with_that_poll_too() -> No
         count = rigged.ledger.record
 
         def broken(entry: Entry, publish: Publish) -> None:
-            if entry.key == ("dns_statistics", "main", "dns_zone", "102"):
+            if entry.key == PollKey.of("dns_statistics", "main", "dns_zone", "102"):
                 raise ZeroDivisionError
             count(entry, publish)
 
@@ -364,5 +451,5 @@ async def test_stopping_does_not_wait_for_polls_that_stall() -> None:
         rigged.clock.now += 400
         rigged.schedule.tick("dns_statistics")
         await asyncio.sleep(0)
-        async with asyncio.timeout(2):
+        async with asyncio.timeout(END_SECONDS):
             await rigged.schedule.stop()

@@ -41,4 +41,4 @@ def test_a_target_that_is_gone_is_not_due() -> None:
     due = Due()
     due.put(QUERY, 5000.0, 1)
     assert due.replace({}) == []
-    assert due.pop(5000.0) == []
+    assert list(due.pop(5000.0)) == []

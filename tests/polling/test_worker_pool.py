@@ -15,9 +15,9 @@ class Named:
         self.name = name
 
 
-def run(number: int, name: str = "dns_statistics") -> Run:
+def run(number: int, name: str = "dns_statistics", until: float = 0.0) -> Run:
     """A poll of a zone."""
-    return Run(cast("Collector", Named(name)), Target("main", "dns_zone", str(number)), 0.0)
+    return Run(cast("Collector", Named(name)), Target("main", "dns_zone", str(number)), until)
 
 
 async def test_no_more_polls_are_under_way_than_there_are_workers() -> None:
@@ -57,6 +57,23 @@ async def test_a_target_is_queued_once_for_a_collector_and_apart_for_another() -
     assert polled == [("dns_statistics", "1"), ("dns_record_scans", "1")]
     assert lane.offer(run(1)), "a poll that has ended may come again"
     await lane.stop()
+
+
+async def test_targets_with_short_intervals_do_not_wait_behind_the_first_polls_of_many_new_ones() -> None:
+    polled: list[str] = []
+
+    async def poll(due: Run) -> None:
+        polled.append(due.target.id)
+
+    lane = Lane(1, poll)
+    for number in range(100, 1000):
+        lane.offer(run(number, "dns_record_scans", until=600.0 + number))
+    lane.offer(run(2, until=70.0))
+    lane.offer(run(1, until=60.0))
+    lane.start()
+    await lane.drained()
+    await lane.stop()
+    assert polled == [str(number) for number in (1, 2, *range(100, 1000))]
 
 
 async def test_stopping_ends_polls_under_way_and_forgets_those_that_wait() -> None:

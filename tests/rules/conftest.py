@@ -2,16 +2,16 @@
 
 import pytest
 
-from tests.real_parts import find, find_promtool
+from tests.real_parts import find
 
 
 @pytest.fixture(scope="session")
 def promtool() -> str:
     """Prometheus's own checker."""
-    return find_promtool()
+    return find("promtool")
 
 
 @pytest.fixture(scope="session")
 def amtool() -> str:
     """Alertmanager's own checker."""
-    return find("amtool", install="apt-get install --no-install-recommends prometheus-alertmanager")
+    return find("amtool")

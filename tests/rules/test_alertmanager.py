@@ -1,7 +1,6 @@
 """The shipped Alertmanager configuration, asked of a real Alertmanager."""
 
 import subprocess
-import time
 from collections.abc import Iterator
 
 import httpx
@@ -9,9 +8,9 @@ import pytest
 
 from tests.real_parts import alertmanager_reading
 from tests.rules.rule_files import DEPLOY, Rule, load_alerts
+from tests.waiting import PATIENCE, settled
 
 CONFIG = DEPLOY / "alertmanager" / "alertmanager.yml"
-PATIENCE = 20.0
 
 pytestmark = pytest.mark.real
 
@@ -37,11 +36,7 @@ class Asked:
 
     def await_inhibited(self, job: str, expected: dict[str, bool]) -> dict[str, bool]:
         """What `inhibited` says once it says what is expected; sources are taken up a moment after they are posted."""
-        until = time.monotonic() + PATIENCE
-        found = self.inhibited(job)
-        while found != expected and time.monotonic() < until:
-            found = self.inhibited(job)
-        return found
+        return settled(lambda: self.inhibited(job), expected)
 
 
 def _named(labels: dict[str, str]) -> str:

@@ -1,13 +1,12 @@
 import re
 from dataclasses import dataclass
 
-import pytest
-
 from tests.dashboards.families import family_of
+from tests.for_each import for_each
 from tests.rules.rule_files import CASES, load_alerts, load_case, load_recordings, seconds, selected
 
 NAMES = [alert.name for alert in load_alerts()]
-BY_NAME = pytest.mark.parametrize("name", NAMES)
+BY_NAME = for_each("name", NAMES, name=str)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,14 @@ from pathlib import Path
 import pytest
 
 from tests.dashboards.families import SCRAPE_LABELS, family_of, known_families
+from tests.for_each import for_each
 from tests.rules.rule_files import CASES, DEPLOY, Rule, load_alerts, load_recordings, load_rules, selected
 
 BASE_URL = "https://github.com/edge-exporter/edge-exporter/blob/main/deploy/runbooks"
 ALERTS = load_alerts()
 RECORDINGS = load_recordings()
-BY_ALERT = pytest.mark.parametrize("alert", ALERTS, ids=lambda alert: alert.name)
-BY_RULE = pytest.mark.parametrize("rule", load_rules(), ids=lambda rule: rule.name)
+BY_ALERT = for_each("alert", ALERTS, name=lambda alert: alert.name)
+BY_RULE = for_each("rule", load_rules(), name=lambda rule: rule.name)
 
 
 @pytest.mark.real
@@ -74,7 +75,7 @@ def test_counters_are_read_as_rates_over_at_least_four_polls(rule: Rule) -> None
         assert part.seconds >= 4 * family.polled_every, part.name
 
 
-@pytest.mark.parametrize("rule", RECORDINGS, ids=lambda rule: rule.name)
+@for_each("rule", RECORDINGS, name=lambda rule: rule.name)
 def test_a_recorded_series_is_named_by_level_metric_and_operation(rule: Rule) -> None:
     assert re.fullmatch(r"[a-z_]+:edge_[a-z_]+:[a-z0-9]+", rule.name)
 

@@ -7,11 +7,12 @@ import pytest
 
 from exporter.platform import errors
 from tests.dashboards.families import SCRAPE_LABELS, family_of, known_families
+from tests.for_each import for_each
 from tests.rules.rule_files import RUNBOOKS, Rule, load_alerts, load_recordings, selected
 
 ALERTS = load_alerts()
 PAGES = sorted(path for path in RUNBOOKS.glob("*.md") if path.name != "README.md")
-BY_PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
+BY_PAGE = for_each("page", PAGES, name=lambda path: path.stem)
 
 
 def queries(page: Path) -> list[str]:
@@ -47,13 +48,13 @@ def test_a_page_names_what_exists_only(page: Path) -> None:
     assert named <= set(families)
 
 
-@pytest.mark.parametrize("page", [*PAGES, RUNBOOKS / "README.md"], ids=lambda path: path.stem)
+@for_each("page", [*PAGES, RUNBOOKS / "README.md"], name=lambda path: path.stem)
 def test_a_page_links_what_exists(page: Path) -> None:
     links = re.findall(r"\]\(([^)]+)\)", page.read_text())
     assert [link for link in links if not (RUNBOOKS / link).exists()] == []
 
 
-@pytest.mark.parametrize("alert", ALERTS, ids=lambda alert: alert.name)
+@for_each("alert", ALERTS, name=lambda alert: alert.name)
 def test_the_index_has_the_alert_with_its_severity(alert: Rule) -> None:
     row = f"| [{alert.name}]({alert.name}.md) | {alert.labels['severity']} |"
     assert (RUNBOOKS / "README.md").read_text().count(row) == 1
@@ -82,7 +83,7 @@ def test_a_page_that_goes_by_reasons_names_none_that_is_not_and_says_where_the_o
     assert "(EdgeTargetFailing.md) has them all" in text
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
+@for_each("page", PAGES, name=lambda path: path.stem)
 def test_a_query_that_selects_reasons_selects_ones_that_are(page: Path) -> None:
     chosen = {word for words in re.findall(r'reason=~?"([^"]+)"', page.read_text()) for word in words.split("|")}
     assert chosen - reasons() == set()

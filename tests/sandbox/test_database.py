@@ -1,3 +1,4 @@
+import json
 from typing import Any
 
 import httpx
@@ -22,11 +23,12 @@ class Pipeline:
         self._headers = {"Authorization": f"Bearer {token}"}
 
     async def post(
-        self, *requests: dict[str, Any], baton: str | None = None, host: str | None = None
+        self, *requests: dict[str, Any], baton: str | None = None, host: str | None = None, version: int = 2
     ) -> httpx.Response:
         """Send a pipeline and return the answer."""
         headers = self._headers if host is None else {**self._headers, "Host": host}
-        return await self._client.post("/v2/pipeline", json={"baton": baton, "requests": requests}, headers=headers)
+        body = {"baton": baton, "requests": requests}
+        return await self._client.post(f"/v{version}/pipeline", json=body, headers=headers)
 
     async def results(self, *requests: dict[str, Any], baton: str | None = None) -> list[dict[str, Any]]:
         """Send a pipeline that must be answered, and return its results."""
@@ -101,22 +103,21 @@ async def test_arguments_by_name_are_found_with_and_without_a_prefix(reader: Pip
     assert [value["value"] for value in rows[0]] == ["1", "x", "x"]
 
 
-async def test_rows_are_left_out_where_they_are_not_wanted(reader: Pipeline) -> None:
-    assert await reader.rows("SELECT 1", want_rows=False) == []
-
-
 @pytest.mark.parametrize(
     ("sql", "code"),
     [
-        ("SELECT * FROM nothing", "SQLITE_ERROR"),
-        ("SELEC 1", "SQLITE_ERROR"),
+        ("SELECT * FROM nowhere", "SQLITE_UNKNOWN"),
+        ("SELEC 1", "SQL_PARSE_ERROR"),
+        ("SELECT nope", "SQL_INPUT_ERROR"),
         ("", "SQL_NO_STATEMENT"),
         ("SELECT 1; SELECT 2", "SQL_MANY_STATEMENTS"),
         ("SELECT ?", "ARGS_INVALID"),
-        ("SELECT ?99999", "SQL_PARSE_ERROR"),
+        ("SELECT ?99999", "SQL_INPUT_ERROR"),
         ("SELECT 'a\0b'", "SQL_INPUT_ERROR"),
-        ("ATTACH '/tmp/other' AS other", "SQLITE_AUTH"),
-        ("PRAGMA journal_mode = DELETE", "SQLITE_AUTH"),
+        ("ATTACH '/tmp/other' AS other", "SQL_PARSE_ERROR"),
+        ("PRAGMA journal_mode = DELETE", "SQL_PARSE_ERROR"),
+        ("CREATE TEMP TABLE t (a)", "SQL_PARSE_ERROR"),
+        ("INSERT INTO orders (id) VALUES (1), (1)", "SQLITE_CONSTRAINT"),
         ("SELECT zeroblob(100000000)", "SQLITE_TOOBIG"),
     ],
 )
@@ -145,6 +146,7 @@ async def test_a_stream_goes_on_under_its_baton_and_a_transaction_with_it(full: 
         {"type": "sequence", "sql": "BEGIN; INSERT INTO t VALUES (1); INSERT INTO t VALUES (2);"},
         {"type": "get_autocommit"},
         {"type": "store_sql", "sql_id": 1, "sql": "SELECT sum(a) FROM t"},
+        version=3,
     )
     assert first.json()["results"][2]["response"] == {"type": "get_autocommit", "is_autocommit": False}
     assert await reader.rows("SELECT count(*) FROM t") == [[{"type": "integer", "value": "0"}]]
@@ -153,13 +155,11 @@ async def test_a_stream_goes_on_under_its_baton_and_a_transaction_with_it(full: 
     third = await full.post(
         execute("COMMIT"),
         {"type": "close_sql", "sql_id": 1},
-        {"type": "execute", "stmt": {"sql_id": 1}},
         CLOSE,
-        execute("SELECT 1"),
+        CLOSE,
         baton=second.json()["baton"],
     )
-    types = [result["type"] for result in third.json()["results"]]
-    assert types == ["ok", "ok", "error", "ok", "error"]
+    assert [result["type"] for result in third.json()["results"]] == ["ok"] * 4
     assert third.json()["baton"] is None
     assert await reader.rows("SELECT count(*) FROM t") == [[{"type": "integer", "value": "2"}]]
 
@@ -186,12 +186,113 @@ async def test_a_batch_runs_its_steps_by_their_conditions(full: Pipeline) -> Non
             step("SELECT 3", {"type": "not", "cond": done}),
             step("SELECT 4", {"type": "and", "conds": [done, failed]}),
             step("SELECT 5", {"type": "or", "conds": [{"type": "not", "cond": done}, {"type": "is_autocommit"}]}),
-            step("SELECT 6", {"type": "ok", "step": 99}),
         ],
     }
-    result = (await full.results({"type": "batch", "batch": batch}, CLOSE))[0]["response"]["result"]
-    assert [one is not None for one in result["step_results"]] == [True, False, True, False, True, True, False]
-    assert [one is not None for one in result["step_errors"]] == [False, True, False, False, False, False, False]
+    answer = await full.post({"type": "batch", "batch": batch}, CLOSE, version=3)
+    result = answer.json()["results"][0]["response"]["result"]
+    assert [one is not None for one in result["step_results"]] == [True, False, True, False, True, True]
+    assert [one is not None for one in result["step_errors"]] == [False, True, False, False, False, False]
+
+
+@pytest.mark.parametrize(
+    "breaking",
+    [
+        [execute("SELECT 1", sql_id=1)],
+        [{"type": "execute", "stmt": {}}],
+        [{"type": "execute", "stmt": {"sql_id": 9}}],
+        [{"type": "describe", "sql_id": 9}],
+        [{"type": "sequence"}],
+        [{"type": "store_sql", "sql_id": 1, "sql": "SELECT 1"}] * 2,
+        [{"type": "store_sql", "sql_id": 2**31, "sql": "SELECT 1"}],
+        [CLOSE, execute("SELECT 1")],
+        [
+            {
+                "type": "batch",
+                "batch": {"steps": [{"stmt": {}, "condition": {"type": "ok", "step": 0}}]},
+            }
+        ],
+        [{"type": "get_autocommit"}],
+        [
+            {
+                "type": "batch",
+                "batch": {"steps": [{"stmt": {"sql": "1"}, "condition": {"type": "is_autocommit"}}]},
+            }
+        ],
+    ],
+)
+async def test_what_breaks_the_protocol_is_refused_in_plain_text(
+    full: Pipeline, breaking: list[dict[str, Any]]
+) -> None:
+    baton = (await full.post(execute("SELECT 1"))).json()["baton"]
+    answer = await full.post(*breaking, baton=baton)
+    assert (answer.status_code, answer.headers["content-type"]) == (400, "text/plain; charset=utf-8")
+
+
+async def test_what_breaks_the_protocol_ends_the_stream_and_not_what_was_done(full: Pipeline) -> None:
+    baton = (await full.post(execute("CREATE TABLE t (a)"))).json()["baton"]
+    broken = await full.post(execute("INSERT INTO t VALUES (1)"), {"type": "execute", "stmt": {}}, baton=baton)
+    assert broken.status_code == 400
+    assert await full.rows("SELECT count(*) FROM t") == [[{"type": "integer", "value": "1"}]]
+    assert (await full.post(execute("SELECT 1"), baton=baton)).status_code == 400
+
+
+async def test_only_an_insert_has_a_last_row_id(full: Pipeline) -> None:
+    results = await full.results(
+        execute("CREATE TABLE t (a)"),
+        execute("INSERT INTO t VALUES (1)"),
+        execute("WITH x AS (SELECT 2 AS b) INSERT INTO t SELECT b FROM x"),
+        execute("UPDATE t SET a = 3"),
+        execute("REPLACE INTO t VALUES (4)"),
+        execute("DELETE FROM t"),
+        CLOSE,
+    )
+    ids = [one["response"]["result"]["last_insert_rowid"] for one in results[:-1]]
+    assert ids == [None, "1", "2", None, "3", None]
+
+
+async def test_foreign_keys_are_kept_and_can_be_turned_off(full: Pipeline) -> None:
+    results = await full.results(
+        execute("PRAGMA foreign_keys"),
+        execute("PRAGMA foreign_keys=OFF"),
+        execute("PRAGMA foreign_keys"),
+        execute("PRAGMA defer_foreign_keys=ON"),
+        CLOSE,
+    )
+    values = [one["response"]["result"]["rows"] for one in (results[0], results[2])]
+    assert values == [[[{"type": "integer", "value": "1"}]], [[{"type": "integer", "value": "0"}]]]
+    assert {one["type"] for one in results} == {"ok"}
+
+
+async def test_a_column_that_is_a_parameter_is_named_as_it_is_written(reader: Pipeline) -> None:
+    named = [{"name": "a", "value": {"type": "text", "value": "x"}}]
+    executed, described, _ = await reader.results(
+        execute("SELECT :a", named_args=named), {"type": "describe", "sql": "SELECT :a, :a"}, CLOSE
+    )
+    assert executed["response"]["result"]["cols"] == [{"name": ":a", "decltype": None}]
+    assert [one["name"] for one in described["response"]["result"]["cols"]] == [":a", ":a"]
+
+
+async def test_a_cursor_streams_what_became_of_each_step(client: httpx.AsyncClient) -> None:
+    steps = [
+        {"stmt": {"sql": "SELECT 1 AS a UNION SELECT 2"}},
+        {"stmt": {"sql": "SELECT nope"}},
+        {"stmt": {"sql": "SELECT 3"}, "condition": {"type": "ok", "step": 1}},
+        {"stmt": {"sql": "REPLACE INTO orders SELECT * FROM orders LIMIT 1"}},
+    ]
+    headers = {"Authorization": f"Bearer {DATABASE_TOKEN_FULL}"}
+    answer = await client.post("/v3/cursor", json={"batch": {"steps": steps}}, headers=headers)
+    first, *entries = [json.loads(line) for line in answer.text.splitlines()]
+    assert first["baton"] is not None
+    assert [(one["type"], one.get("step")) for one in entries] == [
+        ("step_begin", 0),
+        ("row", None),
+        ("row", None),
+        ("step_end", None),
+        ("step_error", 1),
+        ("step_begin", 3),
+        ("step_end", None),
+    ]
+    assert (entries[3]["last_insert_rowid"], isinstance(entries[6]["last_insert_rowid"], int)) == (None, True)
 
 
 async def test_describe_tells_about_a_statement_without_executing_it(reader: Pipeline) -> None:
@@ -220,7 +321,7 @@ async def test_describe_tells_about_a_statement_without_executing_it(reader: Pip
     told = [
         (one["response"]["result"]["is_readonly"], one["response"]["result"]["is_explain"]) for one in described[1:5]
     ]
-    assert told == [(False, False), (True, True), (False, False), (True, False)]
+    assert told == [(False, False), (False, True), (False, False), (True, False)]
     assert described[5]["type"] == "error"
     assert (await reader.rows("SELECT count(*) > 0 FROM orders"))[0][0]["value"] == "1"
 
@@ -230,7 +331,6 @@ async def test_describe_tells_about_a_statement_without_executing_it(reader: Pip
     [
         execute("DELETE FROM orders"),
         execute("WITH x AS (SELECT 1) DELETE FROM orders WHERE id IN x"),
-        execute("CREATE TEMP TABLE t (a)"),
         execute("BEGIN IMMEDIATE"),
         {"type": "sequence", "sql": "SELECT 1; DROP TABLE orders"},
         {"type": "batch", "batch": {"steps": [{"stmt": {"sql": "INSERT INTO orders DEFAULT VALUES"}}]}},
@@ -291,7 +391,7 @@ async def test_databases_are_named_by_their_host(full: Pipeline) -> None:
 
 
 async def test_the_protocol_is_announced(client: httpx.AsyncClient) -> None:
-    for path in ("/v2", "/health"):
+    for path in ("/v2", "/v3", "/health"):
         answer = await client.get(path)
         assert (answer.status_code, answer.content) == (200, b"")
 
@@ -306,3 +406,28 @@ async def test_orders_come_and_are_shipped_as_the_clock_goes(reader: Pipeline, c
     assert "2026-02-06T12:00:00" < second[3] <= "2026-02-07T12:00:00"
     open_orders = await reader.rows("SELECT count(*) FROM orders WHERE shipped IS NULL")
     assert int(open_orders[0][0]["value"]) > 0
+
+
+@pytest.mark.parametrize("depth", [60, 100_000])
+async def test_a_condition_may_be_nested_deeply_and_is_refused_where_that_is_too_much(
+    client: httpx.AsyncClient, depth: int
+) -> None:
+    condition = '{"type":"not","cond":' * depth + '{"type":"is_autocommit"}' + "}" * depth
+    steps = '[{"stmt":{"sql":"SELECT 1"},"condition":' + condition + "}]"
+    headers = {"Authorization": f"Bearer {DATABASE_TOKEN_FULL}"}
+    body = '{"requests":[{"type":"batch","batch":{"steps":' + steps + '}},{"type":"close"}]}'
+    answer = await client.post("/v3/pipeline", content=body, headers=headers)
+    assert answer.status_code == (200 if depth == 60 else 400)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("PUT", "/sandbox/faults", "DELETE, GET, HEAD, POST"),
+        ("GET", "/v2/pipeline", "POST"),
+        ("DELETE", "/compute/script/1", "GET, HEAD, POST"),
+    ],
+)
+async def test_a_path_names_all_of_its_methods(client: httpx.AsyncClient, method: str, path: str, allowed: str) -> None:
+    answer = await client.request(method, path)
+    assert (answer.status_code, answer.headers["allow"]) == (405, allowed)

@@ -1,7 +1,7 @@
 import asyncio
+import contextlib
 import json
 import ssl
-import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from exporter.sandbox.faults import Faults
 from exporter.sandbox.keys import API_KEY
 from exporter.sandbox.server import SandboxServer
 from exporter.sandbox.world import World
+from tests.waiting import END_SECONDS, PATIENCE, until
 
 ZONE = "/dnszone/101/statistics"
 OTHER = "/dnszone/102/statistics"
@@ -32,6 +33,15 @@ async def gather(pieces: AsyncIterator[bytes], received: bytearray) -> None:
     """Keep what comes, until it ends or breaks off."""
     async for piece in pieces:
         received.extend(piece)
+
+
+async def is_silent(waiting: asyncio.Task[Any]) -> None:
+    """See that nothing ends a wait for the server, and end it."""
+    done, _ = await asyncio.wait([waiting], timeout=0.2)
+    assert not done
+    waiting.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await waiting
 
 
 async def pieces_of(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
@@ -228,25 +238,25 @@ async def test_a_stalled_body_sends_half_and_then_nothing(remote: httpx.AsyncCli
     whole = await remote.get(ZONE)
     await script(remote, "stall", path=ZONE)
     received = bytearray()
-    async with remote.stream("GET", ZONE, timeout=0.2) as answer:
+    async with remote.stream("GET", ZONE, timeout=PATIENCE) as answer:
         assert int(answer.headers["content-length"]) == len(whole.content)
-        with pytest.raises(httpx.ReadTimeout):
-            await gather(answer.aiter_raw(), received)
-    assert received == whole.content[: len(whole.content) // 2]
+        reading = asyncio.create_task(gather(answer.aiter_raw(), received))
+        half = len(whole.content) // 2
+        await until(lambda: len(received) >= half)
+        await is_silent(reading)
+    assert received == whole.content[:half]
 
 
 async def test_an_answer_can_stall_before_its_headers(remote: httpx.AsyncClient) -> None:
     await script(remote, "stall", point="start")
-    with pytest.raises(httpx.ReadTimeout):
-        await remote.send(remote.build_request("GET", ZONE, timeout=0.2), stream=True)
+    await is_silent(asyncio.create_task(remote.send(remote.build_request("GET", ZONE, timeout=PATIENCE), stream=True)))
 
 
 async def test_an_answer_can_stall_after_its_headers(remote: httpx.AsyncClient) -> None:
     await script(remote, "stall", point="headers")
-    answer = await remote.send(remote.build_request("GET", ZONE, timeout=0.2), stream=True)
+    answer = await remote.send(remote.build_request("GET", ZONE, timeout=PATIENCE), stream=True)
     assert answer.status_code == 200
-    with pytest.raises(httpx.ReadTimeout):
-        await answer.aread()
+    await is_silent(asyncio.create_task(answer.aread()))
 
 
 @pytest.mark.parametrize(("point", "started"), [("start", False), ("headers", True), ("body", True)])
@@ -343,16 +353,15 @@ def test_a_probable_fault_strikes_as_often_as_its_seed_says() -> None:
 async def test_a_server_stops_at_once_whatever_is_stalled(world: World) -> None:
     server = SandboxServer(create_app(world))
     await server.start()
-    async with httpx.AsyncClient(base_url=server.url, headers={"AccessKey": API_KEY}, timeout=30) as client:
+    async with httpx.AsyncClient(base_url=server.url, headers={"AccessKey": API_KEY}, timeout=PATIENCE) as client:
         stalled: list[asyncio.Task[Any]] = []
         for kind, told in (("stall", {}), ("delay", {"seconds": 3600}), ("drip", {"seconds": 3600})):
             await script(client, kind, path=f"/{kind}", **told)
             stalled.append(asyncio.create_task(client.get(f"/{kind}")))
         while any(fault["hits"] == 0 for fault in (await client.get("/sandbox/faults")).json()):
             continue
-        began = time.monotonic()
-        await server.stop()
-        assert time.monotonic() - began < 2
+        async with asyncio.timeout(END_SECONDS):
+            await server.stop()
         assert all(
             isinstance(fate, httpx.TransportError) for fate in await asyncio.gather(*stalled, return_exceptions=True)
         )

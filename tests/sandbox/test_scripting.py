@@ -66,15 +66,17 @@ def test_a_month_that_does_not_grow_holds_its_values(world: World, clock: WorldC
     assert world.scripts.true_month(7) == before
 
 
-async def test_the_list_is_paged(client: httpx.AsyncClient) -> None:
+async def test_the_list_is_paged(client: httpx.AsyncClient, world: World) -> None:
     whole = (await client.get("/compute/script", params={"page": 1, "perPage": 1000})).json()
     assert ([one["Id"] for one in whole["Items"]], whole["TotalItems"], whole["HasMoreItems"]) == (
         [7, 8, 9, 10],
         4,
         False,
     )
+    added = [world.scripts.add_script(name) for name in ("a", "b", "c")]
+    # A page of under five silently becomes one of five.
     pages = [(await client.get("/compute/script", params={"page": page, "perPage": 3})).json() for page in (1, 2, 3)]
-    assert [[one["Id"] for one in page["Items"]] for page in pages] == [[7, 8, 9], [10], []]
+    assert [[one["Id"] for one in page["Items"]] for page in pages] == [[7, 8, 9, 10, added[0]], added[1:], []]
     assert [page["HasMoreItems"] for page in pages] == [True, False, False]
 
 

@@ -45,11 +45,12 @@ async def test_the_zones_are_listed_with_every_documented_field(client: httpx.As
     }
 
 
-async def test_the_list_is_paged_to_its_end(client: httpx.AsyncClient) -> None:
+async def test_the_list_is_paged_to_its_end(client: httpx.AsyncClient, world: World) -> None:
+    world.shield.largest_page = 2
     seen: list[int] = []
     page: int | None = 1
     while page is not None:
-        listed = (await client.get("/shield/shield-zones", params={"page": page, "perPage": 2})).json()
+        listed = (await client.get("/shield/shield-zones", params={"page": page})).json()
         seen += [zone["shieldZoneId"] for zone in listed["data"]]
         page = listed["page"]["nextPage"]
     assert seen == [1, 2, 3]
@@ -61,7 +62,13 @@ async def test_pages_can_be_smaller_than_asked_for(client: httpx.AsyncClient, wo
     assert listed["page"] == {"totalCount": 3, "totalPages": 3, "currentPage": 1, "nextPage": 2, "pageSize": 1}
 
 
-@pytest.mark.parametrize("query", [{"page": "0"}, {"perPage": "0"}, {"perPage": "1001"}, {"page": "one"}])
+@pytest.mark.parametrize("asked", ["-1", "0", "1", "4", "5"])
+async def test_a_page_of_under_five_silently_becomes_one_of_five(client: httpx.AsyncClient, asked: str) -> None:
+    listed = (await client.get("/shield/shield-zones", params={"perPage": asked})).json()
+    assert listed["page"]["pageSize"] == 5
+
+
+@pytest.mark.parametrize("query", [{"page": "0"}, {"perPage": "1001"}, {"page": "one"}])
 async def test_a_page_that_cannot_be_is_a_bad_request(client: httpx.AsyncClient, query: dict[str, str]) -> None:
     answer = await client.get("/shield/shield-zones", params=query)
     assert (answer.status_code, answer.json()) == (400, {"statusCode": 400})

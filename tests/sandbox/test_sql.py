@@ -37,15 +37,16 @@ def test_parameters_are_numbered_as_sqlite_does() -> None:
 
 
 def test_arguments_are_given_by_place_or_by_name_with_or_without_its_prefix() -> None:
+    (numbered,) = split("SELECT ?, ?2")
+    assert numbered.arguments([1, 2], {}) == [1, 2]
     (statement,) = split("SELECT :a, @b")
-    assert statement.arguments([1, 2], {}) == [1, 2]
     assert statement.arguments([], {"a": 1, "@b": None}) == [1, None]
 
 
 @pytest.mark.parametrize(
     ("positional", "named", "message"),
     [
-        ([1], {}, "value for parameter @b not found"),
+        ([1, 2], {}, "value for parameter :a not found"),
         ([1, 2, 3], {}, "3 arguments were given for 2 parameters"),
         ([], {"a": 1, "c": 2}, "there is no parameter c"),
         ([], {"a": 1, ":b": 2}, "there is no parameter :b"),

@@ -85,15 +85,6 @@ async def test_the_oldest_stream_goes_when_there_are_too_many(database: Database
     assert (await database.answer(pipeline(CLOSE, baton=batons[1]), TokenKind.READ_ONLY))["baton"] is None
 
 
-async def test_a_condition_that_is_nested_too_deeply_is_an_error(database: Database) -> None:
-    condition: dict[str, Any] = {"type": "is_autocommit"}
-    for _ in range(60):
-        condition = {"type": "not", "cond": condition}
-    batch = {"type": "batch", "batch": {"steps": [{"stmt": {"sql": "SELECT 1"}, "condition": condition}]}}
-    answer = await database.answer(pipeline(batch, CLOSE), TokenKind.FULL_ACCESS)
-    assert answer["results"][0]["error"]["code"] == "BATCH_COND_BAD"
-
-
 async def test_a_database_that_was_closed_begins_anew(database: Database) -> None:
     await database.answer(pipeline(execute("CREATE TABLE t (a)"), CLOSE), TokenKind.FULL_ACCESS)
     database.close()

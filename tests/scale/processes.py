@@ -13,9 +13,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from exporter.collectors.catalogue import CATALOGUE
 from exporter.sandbox import keys
 from exporter.sandbox.dns import FIRST_ZONE_ID
-from exporter.settings.service import DEFAULT_INTERVALS
 from tests.ports import free_port
 
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -126,7 +126,7 @@ def exporters(folder: Path, platform: Process, zones: int, total: int, interval:
     """
     ids = folder / "ids"
     ids.write_text("".join(f"{zone}\n" for zone in range(FIRST_ZONE_ID, FIRST_ZONE_ID + zones)))
-    collectors: dict[str, dict[str, object]] = {name: {"enabled": False} for name in DEFAULT_INTERVALS}
+    collectors: dict[str, dict[str, object]] = {collector.section: {"enabled": False} for collector in CATALOGUE}
     collectors |= {"discovery": {"interval": 600}, "dns_statistics": {"interval": interval}}
     account = {
         "name": "main",

@@ -125,7 +125,7 @@ def test_an_address_alone_says_which_variable_is_missing() -> None:
 
 def test_a_key_and_its_file_are_one_too_many() -> None:
     assert refusal(Path(), None, None, {**ENOUGH, "EDGE_EXPORTER_API_KEY_FILE": "/dev/null"}) == [
-        "EDGE_EXPORTER_API_KEY_FILE: accounts[0].api_key_file: /dev/null is empty"
+        "EDGE_EXPORTER_API_KEY_FILE: accounts[0].api_key_file: /dev/null is a device, expected a regular file"
     ]
 
 

@@ -1,11 +1,11 @@
 """The configuration file: what a whole one gives, and what an empty one means."""
 
-import re
 from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
 
+from exporter.patterns import Pattern
 from exporter.settings.account import (
     AccessListSettings,
     BudgetSettings,
@@ -68,6 +68,7 @@ def test_every_key_of_a_whole_file_arrives(tmp_path: Path) -> None:
     write(tmp_path, "hunter2\n", "keys/edge")
     write(tmp_path, "hunter3\n", "keys/orders")
     write(tmp_path, "102\n103 # a comment\n\n# 104\n", "ids.txt")
+    write(tmp_path, "PEM", "ca.pem")
     settings = load_text(tmp_path, WHOLE)
     account, database = settings.accounts[0], settings.databases[0]
 
@@ -78,8 +79,8 @@ def test_every_key_of_a_whole_file_arrives(tmp_path: Path) -> None:
     assert account.ca_file == tmp_path / "ca.pem"
     assert account.dns_zones.discover is False
     assert account.dns_zones.all_ids() == (101, 102, 103)
-    assert account.dns_zones.include == (re.compile("^prod-"),)
-    assert account.dns_zones.exclude == (re.compile("old"),)
+    assert account.dns_zones.include == (Pattern("^prod-"),)
+    assert account.dns_zones.exclude == (Pattern("old"),)
     assert account.scripts == ScriptsSettings(
         discover=False, ids=(9,), read="update", monthly_budget_dollars={"router": 20.0, "a b": 0.5}
     )

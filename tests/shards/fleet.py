@@ -9,7 +9,6 @@ from typing import Any
 
 import httpx
 
-from exporter.counters.ledger import RowKey
 from exporter.counters.state_file import StateFile
 from exporter.daemon import Daemon
 from exporter.sandbox import keys
@@ -18,7 +17,9 @@ from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.server import SandboxServer
 from exporter.sandbox.world import World
 from exporter.settings.model import Settings
+from exporter.targets.target import PollKey
 from tests.rig import START, flushed
+from tests.waiting import PATIENCE, until
 
 # Each process tells these of itself.
 OWN = ("edge_exporter_", "edge_api_", "process_", "python_")
@@ -70,7 +71,7 @@ class Fleet:
         """The state file of the pod with this ordinal, whatever the total is."""
         return self.folder / f"state-{index}.db"
 
-    def rows(self, index: int) -> set[RowKey]:
+    def rows(self, index: int) -> set[PollKey]:
         """The rows of a state file that no daemon uses."""
         file = StateFile(self.state(index))
         try:
@@ -107,9 +108,8 @@ class Pod:
 
     async def settle(self) -> None:
         """Wait until what was due is polled, counted and printed."""
-        async with asyncio.timeout(20):
-            while not self.daemon._schedule.all_discovered():  # noqa: ASYNC110 - nobody tells
-                await asyncio.sleep(0.01)
+        await until(self.daemon._schedule.all_discovered)
+        async with asyncio.timeout(PATIENCE):
             for _ in range(3):
                 await self.daemon._schedule.drained()
                 await flushed(self.daemon._ledger)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from exporter.targets.sharding import Shard
+from exporter.targets.target import TargetKey
 from tests.shards.fleet import Fleet, Pod, fleet
 
 COUNTERS = ("edge_dns_queries_total", "edge_shield_rate_limit_breaches_total")
@@ -80,14 +81,20 @@ def moved(shared: Fleet, before: int, after: int) -> set[int]:
     """The zones that change hands."""
 
     def owner(zone: int, total: int) -> int:
-        return next(index for index in range(total) if Shard(index, total).owns("main", "dns_zone", str(zone)))
+        return next(
+            index for index in range(total) if Shard(index, total).owns(TargetKey.of("main", "dns_zone", str(zone)))
+        )
 
     return {zone for zone in shared.world.dns.zones if owner(zone, before) != owner(zone, after)}
 
 
 def zones_in(shared: Fleet, index: int) -> set[int]:
     """The zones of which a pod that has stopped has rows."""
-    return {int(key[3]) for key in shared.rows(index) if key[:2] == ("dns_statistics", "main")}
+    return {
+        int(key.target.id)
+        for key in shared.rows(index)
+        if (key.collector, key.target.account) == ("dns_statistics", "main")
+    }
 
 
 @pytest.mark.parametrize("gap", [0.0, 600.0])
@@ -119,9 +126,15 @@ async def test_rows_of_rate_limits_go_where_their_shield_zones_are(tmp_path: Pat
             async with shared.running(total):
                 pass
             for index in range(total):
-                rows = {int(key[3]) for key in shared.rows(index) if key[:2] == ("shield_rate_limits", "second")}
+                rows = {
+                    int(key.target.id)
+                    for key in shared.rows(index)
+                    if (key.collector, key.target.account) == ("shield_rate_limits", "second")
+                }
                 shard = Shard(index, total)
-                assert rows == {limit for limit, zone in limits if shard.owns("second", "shield_zone", str(zone))}
+                assert rows == {
+                    limit for limit, zone in limits if shard.owns(TargetKey.of("second", "shield_zone", str(zone)))
+                }
 
 
 async def test_a_shard_that_keeps_its_targets_goes_on_where_it_was(tmp_path: Path) -> None:

@@ -1,26 +1,25 @@
 """The scheduler's ticks and the polls share the event loop's thread."""
 
-import asyncio
 import threading
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 
 from exporter.polling.scheduler import Schedule
 from tests.shards.fleet import fleet
+from tests.waiting import until
 
 
 async def test_every_tick_runs_on_the_event_loops_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     threads: list[int] = []
-    tick = Schedule.tick
+    ticking = Schedule._ticking
 
-    def noting(schedule: Schedule, name: str) -> None:
+    def noting(schedule: Schedule, name: str) -> Generator[None, None, None]:
         threads.append(threading.get_ident())
-        tick(schedule, name)
+        return ticking(schedule, name)
 
     async with fleet(tmp_path, collectors={"dns_statistics": {"interval": 30}}) as shared, shared.running(1):
-        monkeypatch.setattr(Schedule, "tick", noting)
-        async with asyncio.timeout(10):
-            while len(threads) < 2:  # noqa: ASYNC110 - a tick is an event of its own
-                await asyncio.sleep(0.05)
+        monkeypatch.setattr(Schedule, "_ticking", noting)
+        await until(lambda: len(threads) >= 2)
     assert set(threads) == {threading.get_ident()}

@@ -11,7 +11,7 @@ from exporter.collectors import discovery
 from exporter.settings.model import Settings
 from exporter.targets.registry import Registry
 from exporter.targets.sharding import Shard
-from exporter.targets.target import Inventory, Resource, Roll, Target
+from exporter.targets.target import Inventory, Resource, Roll, Target, TargetKey
 from tests.shards.fleet import MEANWHILE, fleet
 
 KINDS = (
@@ -89,11 +89,11 @@ def targets_of(shard: Shard, settings: Settings, inventories: dict[str, Inventor
             own = tuple(
                 limit
                 for limit in inventory.rolls["rate_limit"].resources
-                if registry.owns(account, "shield_zone", limit.parent)
+                if registry.owns(TargetKey.of(account, "shield_zone", limit.parent))
             )
             listed = Inventory({**inventory.rolls, "rate_limit": Roll(own, complete=True)})
         registry.apply(account, listed)
-    return Counter(target for kind in KINDS for target in registry.targets(kind) if registry.holds(target))
+    return Counter(target for kind in KINDS for target in registry.targets(kind) if registry.holds(target.key))
 
 
 @pytest.mark.parametrize("total", range(1, 17))
@@ -119,8 +119,8 @@ def test_every_shard_lists_what_an_account_has_and_one_speaks_of_it(total: int) 
             registry.configure(wiring.selections(settings))
             (target,) = (target for target in registry.targets("account") if target.account == account.name)
             assert discovery.COLLECTOR.wants(target)
-            assert target.scouted != registry.holds(target)
-            speaking += registry.holds(target)
+            assert target.scouted != registry.holds(target.key)
+            speaking += registry.holds(target.key)
         assert speaking == 1
 
 

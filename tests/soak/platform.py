@@ -76,6 +76,8 @@ class Seen:
     falls: list[str] = field(default_factory=list)
     counted: float = 0.0
     failing: list[str] | None = None
+    # The histogram that the exporter keeps of its own event loop: upper bound → delays up to it.
+    loop_lag: dict[str, float] = field(default_factory=dict)
 
 
 class Troublemaker:
@@ -159,6 +161,8 @@ class Scraper:
                 series += 1
                 if sample.name == "edge_target_up" and not sample.value:
                     failing.append(f"{sample.labels['collector']} {sample.labels['target']}")
+                if sample.name == "edge_exporter_loop_lag_seconds_bucket":
+                    self._seen.loop_lag[sample.labels["le"]] = sample.value
                 if family.type == "counter" and not sample.name.startswith(("edge_exporter_", "edge_api_", "process_")):
                     self._hold(sample.name, sample.labels, sample.value)
         self._seen.series, self._seen.failing = series, failing

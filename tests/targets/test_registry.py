@@ -1,10 +1,9 @@
 """Which targets there are."""
 
-import re
-
+from exporter.patterns import Pattern
 from exporter.targets.registry import Registry, Selection
 from exporter.targets.sharding import Shard
-from exporter.targets.target import Inventory, Resource, Roll, Target
+from exporter.targets.target import Inventory, Resource, Roll, Target, TargetKey
 
 
 def zones(*names: str, complete: bool = True) -> Inventory:
@@ -33,8 +32,8 @@ def test_only_names_that_match_an_include_and_no_exclude_pattern_are_polled() ->
         "main",
         "dns_zone",
         discover=True,
-        include=(re.compile("^prod-"),),
-        exclude=(re.compile("old"), re.compile("x$")),
+        include=(Pattern("^prod-"),),
+        exclude=(Pattern("old"), Pattern("x$")),
     )
     made = registry(selection)
     made.apply("main", zones("prod-a", "prod-old", "dev-a", "prod-x", "prod-b"))
@@ -42,9 +41,7 @@ def test_only_names_that_match_an_include_and_no_exclude_pattern_are_polled() ->
 
 
 def test_a_rejection_says_why() -> None:
-    selection = Selection(
-        "main", "dns_zone", discover=True, include=(re.compile("^prod-"),), exclude=(re.compile("old"),)
-    )
+    selection = Selection("main", "dns_zone", discover=True, include=(Pattern("^prod-"),), exclude=(Pattern("old"),))
     assert selection.rejection("dev") == "its name matches no include pattern"
     assert selection.rejection("prod-old") == "its name matches the exclude pattern old"
     assert selection.rejection("prod-a") is None
@@ -53,7 +50,7 @@ def test_a_rejection_says_why() -> None:
 
 def test_a_fixed_id_is_polled_whatever_its_name_and_whether_or_not_it_is_listed() -> None:
     fixed = Target("main", "dns_zone", "7")
-    made = registry(Selection("main", "dns_zone", (fixed,), discover=True, include=(re.compile("^prod-"),)))
+    made = registry(Selection("main", "dns_zone", (fixed,), discover=True, include=(Pattern("^prod-"),)))
     assert ids(made) == ["7"]
     made.apply("main", zones("prod-a"))
     made.apply("main", zones("prod-a"))
@@ -98,7 +95,7 @@ def test_a_name_that_was_shown_changes_only_with_the_platform_s_own() -> None:
     made.apply("main", zones("a"))
     made.show(next(made.targets("dns_zone")))
     made.apply("main", zones(""))
-    assert made.name_of("main", "dns_zone", "101") == "a"
+    assert made.name_of(TargetKey.of("main", "dns_zone", "101")) == "a"
     made.apply("main", zones("b"))
     assert [target.name for target in made.targets("dns_zone")] == ["b"]
 
@@ -119,7 +116,7 @@ def test_a_target_that_was_not_shown_yet_takes_the_name_that_its_answer_tells() 
 
 
 def test_names_of_an_earlier_run_are_known_before_any_discovery() -> None:
-    made = Registry(Shard(), {("main", "dns_zone", "7"): "remembered"})
+    made = Registry(Shard(), {TargetKey.of("main", "dns_zone", "7"): "remembered"})
     made.configure([Selection("main", "dns_zone", (Target("main", "dns_zone", "7"),))])
     assert [target.name for target in made.targets("dns_zone")] == ["remembered"]
 
@@ -153,7 +150,7 @@ def test_a_configuration_without_a_kind_removes_its_targets() -> None:
     made = registry(DISCOVERING)
     made.apply("main", zones("a"))
     change = made.configure([])
-    assert [target.key for target in change.removed] == ["dns_zone/101"]
+    assert [target.key.label for target in change.removed] == ["dns_zone/101"]
 
 
 def test_targets_are_found_by_their_key_in_any_account() -> None:

@@ -3,12 +3,13 @@
 import pytest
 
 from exporter.targets.sharding import Shard, owner
+from exporter.targets.target import TargetKey
 
 KEYS = [f"main/dns_zone/{number}" for number in range(20_000)]
 
 
 def test_one_shard_owns_everything() -> None:
-    assert all(Shard().owns("main", "dns_zone", str(number)) for number in range(100))
+    assert all(Shard().owns(TargetKey.of("main", "dns_zone", str(number))) for number in range(100))
 
 
 @pytest.mark.parametrize("total", range(1, 17))

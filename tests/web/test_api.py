@@ -118,6 +118,7 @@ async def test_the_status_comes_as_json() -> None:
             "reason": "",
             "budget": 10.0,
             "demand": 0.0,
+            "limits": {"requests_per_second": 10.0},
             "paused": 0.0,
             "max_in_flight": 4,
             "targets": 1,

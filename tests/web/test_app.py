@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from exporter.exposition.store import Key, Status, Store
+from exporter.exposition.store import Status, Store
+from exporter.targets.target import PollKey
 from exporter.web.app import create_app
 from exporter.web.page.assets import load_assets
 from tests.web.asked import asking
@@ -205,7 +206,7 @@ async def test_one_page_is_made_at_a_time() -> None:
         events: list[str] = []
 
         class Watched(Store):
-            def statuses(self) -> Iterator[tuple[Key, Status]]:
+            def statuses(self) -> Iterator[tuple[PollKey, Status]]:
                 events.append("begin")
                 return on.store.statuses()
 

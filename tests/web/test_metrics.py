@@ -282,9 +282,7 @@ async def test_a_real_prometheus_reads_every_series_of_a_large_exposition(tmp_pa
                 found = await asyncio.to_thread(prometheus.ask, expression)
                 return str(found[0]["value"][1]) if found else ""
 
-            async with asyncio.timeout(30):
-                while await ask("up") != "1":  # noqa: ASYNC110 - nobody tells
-                    await asyncio.sleep(0.1)
+            await prometheus.until("up", 1)
             seen = await ask(f"count({QUERIES.name})")
             total = await ask(f"sum({QUERIES.name})")
     zones = LARGE // 100

@@ -1,23 +1,76 @@
-"""Clients that take their time over a request."""
+"""Clients that take their time over a request, on an event loop whose time a test turns."""
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 import uvicorn
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
+from uvicorn.server import ServerState
 
-from exporter.web.request_timeout import LARGEST_HEAD, ImpatientProtocol
+from exporter.web.connections import Connections
+from exporter.web.request_timeout import LARGEST_HEAD, REQUEST_SECONDS, ImpatientProtocol
+from exporter.web.server import KEEPALIVE_SECONDS
+from tests.waiting import until
 
-PATIENCE = 0.2
 REQUEST = b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"
 
 
-class Hasty(ImpatientProtocol):
-    """Loses patience soon, so that tests need not wait."""
+class LoopTime:
+    """The time of the running event loop, ahead of the clock by what a test has added."""
 
-    seconds = PATIENCE
+    def __init__(self) -> None:
+        self._clock = asyncio.get_running_loop().time
+        self._ahead = 0.0
+
+    def __call__(self) -> float:
+        """The loop's time in seconds."""
+        return self._clock() + self._ahead
+
+    def advance(self, seconds: float) -> None:
+        """Let timers see that so many seconds have passed."""
+        self._ahead += seconds
+
+
+class Counting(ImpatientProtocol):
+    """Counts the times that data came, which a client cannot see."""
+
+    received = 0
+
+    def data_received(self, data: bytes) -> None:
+        """See `asyncio.Protocol`."""
+        super().data_received(data)
+        self.received += 1
+
+
+class Connection:
+    """A client's connection, and the server's end of it."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, server: Counting) -> None:
+        self.reader = reader
+        self._writer = writer
+        self._server = server
+
+    async def send(self, data: bytes) -> None:
+        """Send data, and wait until the server has read it."""
+        seen = self._server.received
+        self._writer.write(data)
+        await until(lambda: self._server.received > seen)
+
+    async def ask(self) -> bytes:
+        """Send a request; the answer."""
+        await self.send(REQUEST)
+        return await self.reader.readuntil(b"well")
+
+    def is_open(self) -> bool:
+        """Whether the server keeps the connection."""
+        return not self._server.transport.is_closing()
+
+    async def until_closed(self) -> None:
+        """Wait until the server has closed the connection."""
+        await until(lambda: not self.is_open(), "the end of the connection")
 
 
 async def app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -25,72 +78,77 @@ async def app(scope: Scope, receive: Receive, send: Send) -> None:
     await PlainTextResponse("well")(scope, receive, send)
 
 
+def counting(config: uvicorn.Config, server_state: ServerState, app_state: dict[str, Any], _loop: object) -> Counting:
+    """A protocol whose connection is counted with no others."""
+    return Counting(config, server_state, app_state, Connections(9))
+
+
 @pytest.fixture
-async def port() -> AsyncIterator[int]:
-    """A server's port."""
+async def time() -> LoopTime:
+    """The time of the test's own loop, to its end: timers that were set must not see it go back."""
+    turned = LoopTime()
+    asyncio.get_running_loop().time = turned  # type: ignore[method-assign]
+    return turned
+
+
+@pytest.fixture
+async def connection() -> AsyncIterator[Connection]:
+    """A connection to a server, which both ends have made."""
     config = uvicorn.Config(
-        app, port=0, http=Hasty, h11_max_incomplete_event_size=LARGEST_HEAD, log_config=None, lifespan="off", ws="none"
+        app,
+        port=0,
+        http=counting,  # type: ignore[arg-type]
+        h11_max_incomplete_event_size=LARGEST_HEAD,
+        timeout_keep_alive=KEEPALIVE_SECONDS,
+        log_config=None,
+        lifespan="off",
+        ws="none",
     )
     server = uvicorn.Server(config)
     serving = asyncio.create_task(server._serve())
-    while not server.started:  # noqa: ASYNC110 - uvicorn has no event for it
-        await asyncio.sleep(0.005)
-    yield server.servers[0].sockets[0].getsockname()[1]
+    await until(lambda: server.started)
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.servers[0].sockets[0].getsockname()[1])
+    await until(lambda: server.server_state.connections)
+    (made,) = server.server_state.connections
+    assert isinstance(made, Counting)
+    yield Connection(reader, writer, made)
+    writer.close()
     server.should_exit = True
     await serving
 
 
-async def closed_in_time(reader: asyncio.StreamReader) -> bool:
-    """Whether the server closes the connection before long."""
-    try:
-        async with asyncio.timeout(PATIENCE * 20):
-            return await reader.read() == b""
-    except ConnectionResetError:
-        return True
+async def test_a_connection_that_says_nothing_is_closed(connection: Connection, time: LoopTime) -> None:
+    time.advance(REQUEST_SECONDS)
+    await connection.until_closed()
 
 
-async def test_a_connection_that_says_nothing_is_closed(port: int) -> None:
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    assert await closed_in_time(reader)
-    writer.close()
+async def test_a_head_that_does_not_end_is_closed_however_it_drips(connection: Connection, time: LoopTime) -> None:
+    await connection.send(b"GET / HTTP/1.1\r\nX: ")
+    for _ in range(3):
+        assert connection.is_open()
+        time.advance(REQUEST_SECONDS / 4)
+        await connection.send(b"a")
+    time.advance(REQUEST_SECONDS / 4)
+    await connection.until_closed()
 
 
-async def test_a_head_that_does_not_end_is_closed_however_it_drips(port: int) -> None:
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    writer.write(b"GET / HTTP/1.1\r\nX: ")
-    dripping = asyncio.create_task(drip(writer))
-    assert await closed_in_time(reader)
-    dripping.cancel()
-    writer.close()
+async def test_a_client_that_keeps_its_connection_between_scrapes_keeps_it(
+    connection: Connection, time: LoopTime
+) -> None:
+    for _ in range(3):
+        assert (await connection.ask()).startswith(b"HTTP/1.1 200")
+        time.advance(REQUEST_SECONDS * 2)
 
 
-async def drip(writer: asyncio.StreamWriter) -> None:
-    """Send a byte now and then."""
-    while True:
-        writer.write(b"a")
-        await asyncio.sleep(PATIENCE / 10)
+async def test_a_second_request_that_does_not_end_is_closed_too(connection: Connection, time: LoopTime) -> None:
+    await connection.ask()
+    time.advance(REQUEST_SECONDS * 2)
+    await connection.send(b"GET / HT")
+    assert connection.is_open()
+    time.advance(REQUEST_SECONDS)
+    await connection.until_closed()
 
 
-async def test_a_client_that_keeps_its_connection_between_scrapes_keeps_it(port: int) -> None:
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    for _ in range(2):
-        writer.write(REQUEST)
-        assert (await reader.readuntil(b"well")).startswith(b"HTTP/1.1 200")
-        await asyncio.sleep(PATIENCE * 2)
-    writer.close()
-
-
-async def test_a_second_request_that_does_not_end_is_closed_too(port: int) -> None:
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    writer.write(REQUEST)
-    await reader.readuntil(b"well")
-    writer.write(b"GET / HT")
-    assert await closed_in_time(reader)
-    writer.close()
-
-
-async def test_a_head_that_is_too_large_is_refused(port: int) -> None:
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    writer.write(b"GET / HTTP/1.1\r\nX: " + b"a" * (LARGEST_HEAD * 2))
-    assert (await reader.readline()).startswith(b"HTTP/1.1 400")
-    writer.close()
+async def test_a_head_that_is_too_large_is_refused(connection: Connection) -> None:
+    await connection.send(b"GET / HTTP/1.1\r\nX: " + b"a" * (LARGEST_HEAD * 2))
+    assert (await connection.reader.readline()).startswith(b"HTTP/1.1 400")

@@ -35,7 +35,7 @@ async def test_a_target_that_fails_says_why_and_keeps_the_age_of_its_last_succes
 
 
 def _with_series(target: Target) -> Outcome:
-    return Outcome(target, (Family(HEALTH[0], (Sample(("main", STATISTICS, target.key, ""), 1.0),)),))
+    return Outcome(target, (Family(HEALTH[0], (Sample(("main", STATISTICS, target.key.label, ""), 1.0),)),))
 
 
 async def test_a_target_whose_series_are_gone_is_stale_and_is_not_drawn() -> None:

@@ -105,8 +105,9 @@ _QUERIES = Row(
     (
         Panel(
             title="Queries against the same time before",
-            shows="Queries a second now, a day before and a week before. The comparisons need that much of history in"
-            " Prometheus; `edge-exporter backfill` brings it from the platform's charts.",
+            shows="Queries a second now, and those of the hour that ended a day before and a week before. The"
+            " comparisons need that much of history in Prometheus; `edge-exporter backfill` brings it from the"
+            " platform's charts, where every hour is its day's mean.",
             act="A drop of all zones at once is most often upstream: a registrar, an expired delegation, a resolver."
             " A rise of one record type is most often a client gone wrong.",
             queries=(queries.RATE, queries.RATE_YESTERDAY, queries.RATE_LAST_WEEK),
@@ -177,8 +178,10 @@ _QUERIES = Row(
         ),
         Panel(
             title="Queries a day",
-            shows="The total of each closed UTC day of the last 30, whatever the time range.",
-            act="A missing day is a day on which Prometheus or the exporter did not run: backfill fills it.",
+            shows="The total of each closed UTC day of the last 30, whatever the time range; each bar stands at the"
+            " day's end.",
+            act="Days before the exporter's first are brought by `edge-exporter backfill`. A day that is missing later"
+            " is one on which Prometheus did not run.",
             queries=(queries.CLOSED_DAYS,),
             view=Lines(bars=True),
             width=12,

@@ -8,12 +8,13 @@ BUDGET = Row(
     (
         Panel(
             title="API budget",
-            shows="Calls a second by account: what the budget allows, what targets and intervals ask for, and what is"
-            " made. The accounts that ask for most of their budget.",
-            act="Asked for above allowed: polls come late by as much. Raise requests_per_second if the platform bears"
-            " it, lengthen intervals, or narrow the targets.",
-            queries=(queries.REQUESTS, queries.DEMAND, queries.BUDGET),
-            view=Lines(dashed=(".+: asked for", ".+: allowed")),
+            shows="Calls a second by account: what each limit of the budget allows, what targets and intervals ask"
+            " for, and what is made. The accounts that ask for most of their budget.",
+            act="Asked for above the lower limit: polls come late by as much. requests_per_second: raise it if the"
+            " platform bears it. max_in_flight: the platform is slow; raise it, too. Or lengthen intervals, or narrow"
+            " the targets.",
+            queries=(queries.REQUESTS, queries.DEMAND, queries.BUDGET, queries.IN_FLIGHT),
+            view=Lines(dashed=(".+: asked for", ".+: allowed by .+")),
             unit="reqps",
             width=12,
             least=0,

@@ -73,9 +73,10 @@ _NOW = Row(
         ),
         Panel(
             title="API budget asked for",
-            shows="What targets and intervals ask of an account, as a share of its request budget; the worst account.",
-            act="Above 100 % polls come late by as much as it exceeds. Raise the account's budget, lengthen intervals,"
-            " or narrow its targets by include and exclude.",
+            shows="What targets and intervals ask of an account, as a share of what the lower limit of its request"
+            " budget allows: requests_per_second, or max_in_flight while the platform is slow; the worst account.",
+            act="Above 100 % polls come late by as much as it exceeds. Raise the limit that binds, lengthen intervals,"
+            " or narrow the account's targets by include and exclude.",
             queries=(queries.BUDGET_ASKED,),
             view=Numbers(),
             unit="percentunit",

@@ -1,6 +1,6 @@
 """DNS: queries by zone, record type and routing, and the scans of records."""
 
-from dashboards.generator.intervals import DAY, DNS_RECORD_SCANS, DNS_STATISTICS
+from dashboards.generator.intervals import DAY, DNS_RECORD_SCANS, DNS_STATISTICS, HISTORY
 from dashboards.generator.page import Query
 from dashboards.generator.promql import (
     ACCOUNT,
@@ -11,6 +11,7 @@ from dashboards.generator.promql import (
     count,
     gauge,
     highest,
+    increase,
     milliseconds,
     or_zero,
     rate,
@@ -30,8 +31,16 @@ _USUAL = f"({_WINDOW} - {_DAY}) / 30"
 _USUAL_OF_ALL = f"(sum({_WINDOW}) - sum({_DAY})) / 30"
 # Days are UTC's. In a day's first hour its fraction says little, and dividing by it would say nonsense.
 _DAY_FRACTION = "scalar(clamp_min(vector((time() % 86400) / 86400), 1 / 24))"
-# The total of each closed day, from the newest value that each midnight's 24 hours hold.
-_CLOSED_DAYS = f"max_over_time(sum({_DAY})[1d:1h])"
+
+
+def _closed_days(increase_over: str) -> str:
+    """The total of each closed day: the day's gauge at its newest or, before there was one, the backfilled counter."""
+    counted = total(increase("edge_dns_queries_total", *SCOPE, over=increase_over))
+    return f"(max_over_time(sum({_DAY})[1d:1h]) or {counted})"
+
+
+# A band is read from a sample an hour: 30 days of all samples would be slow.
+_DAYS_OF_BAND = _closed_days("1d:1h")
 # Rates are noise where there is hardly any traffic.
 _BUSY = f"({_USUAL} > 100)"
 # Traffic has its hours: what a day has by now is held against the same time of yesterday and of a week ago. Where
@@ -51,13 +60,13 @@ _SHOWN = top(_DAY, TABLE_ROWS)
 RATE = Query(total(rate("edge_dns_queries_total", *SCOPE)), DNS_STATISTICS, "queries")
 RATE_YESTERDAY = Query(
     total(rate("edge_dns_queries_total", *SCOPE, at=" offset 1d")),
-    DNS_STATISTICS,
+    HISTORY,
     "a day before",
     quiet="Prometheus has held the counters for a day",
 )
 RATE_LAST_WEEK = Query(
     total(rate("edge_dns_queries_total", *SCOPE, at=" offset 1w")),
-    DNS_STATISTICS,
+    HISTORY,
     "a week before",
     quiet="Prometheus has held the counters for a week",
 )
@@ -80,10 +89,10 @@ TODAY = Query(total(_DAY), DNS_STATISTICS, "today so far")
 WINDOW = Query(total(_WINDOW), DNS_STATISTICS, "30 days")
 USUAL_BY_NOW = Query(_BY_NOW_OF_ALL, DNS_STATISTICS, "usual by this time")
 # Where Prometheus has held no closed day yet, the band is the mean that the platform's own window gives.
-LOWEST_DAY = Query(f"min_over_time({_CLOSED_DAYS}[30d:1d]) or {_USUAL_OF_ALL}", DNS_STATISTICS, "lowest of 30 days")
-HIGHEST_DAY = Query(f"max_over_time({_CLOSED_DAYS}[30d:1d]) or {_USUAL_OF_ALL}", DNS_STATISTICS, "highest of 30 days")
+LOWEST_DAY = Query(f"min_over_time({_DAYS_OF_BAND}[30d:1d]) or {_USUAL_OF_ALL}", DNS_STATISTICS, "lowest of 30 days")
+HIGHEST_DAY = Query(f"max_over_time({_DAYS_OF_BAND}[30d:1d]) or {_USUAL_OF_ALL}", DNS_STATISTICS, "highest of 30 days")
 MEAN_DAY = Query(_USUAL_OF_ALL, DNS_STATISTICS, "mean of 30 days")
-CLOSED_DAYS = Query(_CLOSED_DAYS, DAY, "queries")
+CLOSED_DAYS = Query(_closed_days("1d"), DAY, "queries")
 
 RECORD_TYPES = Query(
     top(total(gauge("edge_dns_window_record_queries", *SCOPE), "record_type"), 15), DNS_STATISTICS, "{{record_type}}"

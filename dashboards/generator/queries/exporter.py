@@ -51,15 +51,25 @@ LEDGER_UP = Query(lowest(series("edge_exporter_ledger_up", INSTANCE)), TELEMETRY
 SERIES_TOTAL = Query(total(series("edge_exporter_series", INSTANCE)), TELEMETRY, "series")
 SERIES_DROPPED = Query(or_zero(total(series("edge_exporter_series_dropped", INSTANCE)), _BUILD), TELEMETRY, "series")
 
+_CAPACITY_AT_END = series("edge_api_capacity_requests_per_second", *API, at=AT_END)
 # With many accounts, those that ask for most of their budget.
 _TIGHTEST = top(
     f"({total(series('edge_api_demand_requests_per_second', *API, at=AT_END), 'account')}"
-    f" / {total(series('edge_api_budget_requests_per_second', *API, at=AT_END), 'account')})"
+    f" / {total(f'min without (limit) ({_CAPACITY_AT_END})', 'account')})"
 )
 BUDGET = Query(
     among(total(series("edge_api_budget_requests_per_second", *API), "account"), _TIGHTEST, "account"),
     TELEMETRY,
-    "{{account}}: allowed",
+    "{{account}}: allowed by requests_per_second",
+)
+IN_FLIGHT = Query(
+    among(
+        total(series("edge_api_capacity_requests_per_second", *API, 'limit="max_in_flight"'), "account"),
+        _TIGHTEST,
+        "account",
+    ),
+    TELEMETRY,
+    "{{account}}: allowed by max_in_flight",
 )
 DEMAND = Query(
     among(total(series("edge_api_demand_requests_per_second", *API), "account"), _TIGHTEST, "account"),

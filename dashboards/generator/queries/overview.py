@@ -17,7 +17,8 @@ _OF_ACCOUNTS = gauge("edge_target_up", ACCOUNT, 'account!=""')
 _SINCE_SUCCESS = age("edge_target_last_success_timestamp_seconds", ACCOUNT)
 _FAILING = f"({_TARGET_UP} == 0)"
 # Every shard has its share of an account's budget, and asks for its share of the work.
-_BUDGET = total(series("edge_api_budget_requests_per_second", ACCOUNT), "account")
+# Of its limits the lower one binds: calls a second, or calls at once while the platform is slow.
+_CAPACITY = total(f"min without (limit) ({series('edge_api_capacity_requests_per_second', ACCOUNT)})", "account")
 _DEMAND = total(series("edge_api_demand_requests_per_second", ACCOUNT), "account")
 # Rules may keep an account's name or sum over it, so what is not of an account is shown too.
 _ALERTS = 'ALERTS{alertname=~"Edge.+", account=~"$account"}'
@@ -31,12 +32,12 @@ TARGETS = Query(count(_TARGET_UP), TELEMETRY, "targets")
 TARGETS_FAILING = Query(total(f"{_TARGET_UP} == bool 0"), TELEMETRY, "targets")
 LONGEST_WITHOUT = Query(highest(_SINCE_SUCCESS), TELEMETRY, "longest")
 ALERTS_FIRING = Query(f"count({_FIRING}) or vector(0)", TELEMETRY, "alerts")
-BUDGET_ASKED = Query(highest(f"{_DEMAND} / {_BUDGET}"), TELEMETRY, "of the budget")
+BUDGET_ASKED = Query(highest(f"{_DEMAND} / {_CAPACITY}"), TELEMETRY, "of the budget")
 
 ACCOUNT_UP = Query(top(_UP, ACCOUNT_ROWS), TELEMETRY, "{{account}}")
 ACCOUNT_TARGETS = Query(top(count(_OF_ACCOUNTS, "account"), ACCOUNT_ROWS), TELEMETRY)
 ACCOUNT_FAILING = Query(top(total(f"{_OF_ACCOUNTS} == bool 0", "account"), ACCOUNT_ROWS), TELEMETRY)
-ACCOUNT_BUDGET = Query(top(f"{_DEMAND} / {_BUDGET}", ACCOUNT_ROWS), TELEMETRY)
+ACCOUNT_BUDGET = Query(top(f"{_DEMAND} / {_CAPACITY}", ACCOUNT_ROWS), TELEMETRY)
 ACCOUNT_REQUESTS = Query(top(total(own_rate("edge_api_requests_total", ACCOUNT), "account"), ACCOUNT_ROWS), TELEMETRY)
 ACCOUNT_FAILURES = Query(
     top(total(own_rate("edge_api_request_failures_total", ACCOUNT), "account"), ACCOUNT_ROWS), TELEMETRY

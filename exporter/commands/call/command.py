@@ -27,6 +27,7 @@ from exporter.commands.call.request import Result, Task, prepare
 from exporter.commands.options import account_flags, flag_values, settings_options
 from exporter.commands.output import interruptible
 from exporter.commands.output.complaint import FAULT, MISUSE, complain
+from exporter.commands.output.printing import echo
 from exporter.commands.output.table import terminal_width
 from exporter.platform.errors import PlatformError
 from exporter.settings.loading import SettingsError, load
@@ -164,7 +165,7 @@ def _ask(task: Task, line: Line) -> None:
     body = as_text(request["body"], compact=True)
     if not sys.stdin.isatty():
         complain(f"{what}\n  {body}\nThere is nobody to ask: --yes sends it. Nothing was sent.", MISUSE)
-    click.echo(f"{what}\n  {body}", err=True)
+    echo(f"{what}\n  {body}", err=True)
     try:
         is_wanted = click.confirm("Send it?", err=True)
     except click.Abort:

@@ -158,8 +158,7 @@ class Visit:
     async def _poll(self, plan: Plan, target: Target) -> None:
         name = plan.collector.name
         caller = self._client.until(self._clocks.monotonic() + _RETRY_TIMEOUTS * self._timeout)
-        utc, monotonic = self._clocks.utc(), self._clocks.monotonic
-        context = Context(caller, self._registry, utc, monotonic, owns=self._registry.owns)
+        context = Context(caller, self._registry, self._clocks.utc(), owns=self._registry.owns)
         found: dict[str, int] = {}
         try:
             polled = await plan.collector.poll(context, target)
@@ -193,4 +192,4 @@ def _tried(collector: str, outcome: Outcome, found: Mapping[str, int]) -> Tried:
 
 
 def _discovers(poll: Poll) -> bool:
-    return poll[0].collector.name == "discovery"
+    return poll[0].collector.discovers

@@ -19,10 +19,12 @@ from exporter.commands.output import interruptible
 from exporter.commands.output.complaint import FAULT, complain
 from exporter.commands.output.table import lay_out, natural_width, terminal_width
 from exporter.platform.errors import one_line
-from exporter.settings.faults import ConfigurationError
+from exporter.settings.exposure import exposed
+from exporter.settings.faults import ConfigurationError, Fault, written
 from exporter.settings.flags import flags
 from exporter.settings.model import Settings
 from exporter.settings.yaml_file import MarkedFile
+from exporter.terminal import escape
 from exporter.wiring import real_clocks
 
 FLAGS = flags()
@@ -60,14 +62,16 @@ def command(config: Path | None, *, offline: bool, **given: Any) -> None:  # noq
         told.append(_counted(len(warnings), "warning"))
     table = render(report.rows(verdicts), terminal_width())
     # In one piece: a reader that takes the first line alone (`| head -1`) does not change the exit code.
-    click.echo("\n".join([table, "", *report.appetites(verdicts), *warnings, f"{', '.join(told)}."]))
+    lines = [escape(line) for line in (*report.appetites(verdicts), *warnings)]
+    click.echo("\n".join([table, "", *lines, f"{', '.join(told)}."]))
     if count:
         raise SystemExit(FAULT)
 
 
 def _warnings(settings: Settings, verdicts: Sequence[Verdict], file: MarkedFile) -> list[str]:
-    """What selects nothing, a line each."""
-    return [f"warning: {one_line(str(warning))}" for warning in idle(settings, verdicts, file)]
+    """What exposes a credential, and what selects nothing, a line each."""
+    shown = [Fault(file.source, file.line(path), written(path), message) for path, message in exposed(settings)]
+    return [f"warning: {one_line(str(warning))}" for warning in (*shown, *idle(settings, verdicts, file))]
 
 
 def _print_offline(settings: Settings, file: MarkedFile) -> None:
@@ -81,7 +85,7 @@ def _print_offline(settings: Settings, file: MarkedFile) -> None:
     click.echo("Nothing was contacted; of the targets, those that discovery would find are not counted:")
     verdicts = Trial(settings, real_clocks(), lambda _name, _done, _all: None).foresee()
     for line in [*report.appetites(verdicts), *_warnings(settings, verdicts, file)]:
-        click.echo(line)
+        click.echo(escape(line))
 
 
 def _counted(number: int, one: str, many: str = "") -> str:
@@ -116,6 +120,7 @@ def _progress() -> Iterator[Callable[[str, int, int], None]]:
         yield lambda _name, _done, _all: None
         return
     from rich.console import Console  # noqa: PLC0415 - loaded where there is a bar to draw
+    from rich.markup import escape as as_plain_text  # noqa: PLC0415
     from rich.progress import Progress, TaskID  # noqa: PLC0415
 
     with Progress(console=Console(stderr=True), transient=True) as bars:
@@ -123,7 +128,7 @@ def _progress() -> Iterator[Callable[[str, int, int], None]]:
 
         def progressed(name: str, done: int, total: int) -> None:
             if name not in tasks:
-                tasks[name] = bars.add_task(name)
+                tasks[name] = bars.add_task(as_plain_text(escape(name)))
             bars.update(tasks[name], completed=done, total=total)
 
         yield progressed

@@ -10,6 +10,7 @@ from exporter.collectors.catalogue import CATALOGUE
 from exporter.commands.check.check_account import Tried
 from exporter.commands.check.check_run import Verdict
 from exporter.platform.errors import (
+    MESSAGE_LIMIT,
     CredentialError,
     Forbidden,
     NotAvailable,
@@ -17,10 +18,10 @@ from exporter.platform.errors import (
     PlatformError,
     TransportError,
     Unauthorized,
-    one_line,
 )
 from exporter.polling.capacity import SHARE
 from exporter.targets.target import DATABASE_PREFIX, Target
+from exporter.terminal import escape
 
 OK, NEVER_SCANNED, NOT_AVAILABLE, NOT_TRIED, FAILED = "ok", "never scanned", "not available", "not tried", "failed"
 # So many targets of a collector are listed where they are well, or where they fail alike; more are summarised.
@@ -42,9 +43,13 @@ class Row:
     detail: str
 
     def cells(self) -> tuple[str, ...]:
-        """The row's cells in the order of the table's columns; what the platform said cannot steer a terminal."""
+        """The row's cells in the order of the table's columns, each on one line and of a length that can be read."""
         cells = (self.account, self.collector, self.target, self.name, self.result, self.detail)
-        return tuple(one_line(cell) for cell in cells)
+        return tuple(escape(_shortened(cell)) for cell in cells)
+
+
+def _shortened(cell: str) -> str:
+    return cell if len(cell) <= MESSAGE_LIMIT else cell[: MESSAGE_LIMIT - 1] + "…"
 
 
 COLUMNS = ("ACCOUNT", "COLLECTOR", "TARGET", "NAME", "RESULT", "DETAIL")
@@ -74,7 +79,10 @@ def _of_account(verdict: Verdict) -> Iterator[Row]:
         yield _barrier_row(verdict, verdict.barrier)
         return
     # What discovery found comes before what became of it.
-    order = {collector.name: place for place, collector in enumerate(CATALOGUE)} | {"discovery": -1}
+    order = {
+        collector.name: place
+        for place, collector in enumerate(sorted(CATALOGUE, key=lambda collector: not collector.discovers))
+    }
     tried = sorted(_telling(verdict.tried), key=lambda one: (order[one.collector], _place(one.target)))
     for collector, group in groupby(tried, key=lambda one: one.collector):
         yield from _of_collector(verdict.name, collector, list(group))
@@ -110,7 +118,7 @@ def _of_collector(account: str, collector: str, tried: list[Tried]) -> Iterator[
         shown = alike if len(alike) <= most else alike[:kept]
         for one in shown:
             target = one.target
-            yield Row(account, collector, target.key, target.name, result, _detail(one))
+            yield Row(account, collector, target.key.label, target.name, result, _detail(one))
         left = alike[len(shown) :]
         if left:
             more = " more" if shown else ""

@@ -3,13 +3,13 @@
 import sys
 from typing import NoReturn
 
-import click
+from exporter.commands.output.printing import echo
 
 FAULT = 1
 MISUSE = 2
 
 
 def complain(message: str, code: int = FAULT) -> NoReturn:
-    """End the command; the message may have several lines."""
-    click.echo(message, err=True)
+    """End the command; the message may have several lines, and its other control characters are escaped."""
+    echo(message, err=True)
     sys.exit(code)

@@ -4,7 +4,9 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any
 
+from exporter import runtime
 from exporter.commands.output.complaint import complain
+from exporter.commands.output.deadline import ends_in_time
 from exporter.counters.ledger import StateLockedError
 from exporter.platform.errors import PlatformError
 from exporter.settings.faults import ConfigurationError
@@ -19,8 +21,10 @@ class ListenError(Exception):
 
 
 def serve(coroutine: Coroutine[Any, Any, None]) -> None:
-    """Run to the end; what cannot start ends the command."""
+    """Run to the end, which comes in time after a signal; what cannot start ends the command."""
+    runtime.raise_file_limit()
     try:
-        asyncio.run(coroutine)
+        with ends_in_time():
+            asyncio.run(coroutine)
     except (ConfigurationError, StateLockedError, ListenError, PlatformError) as error:
         complain(str(error))

@@ -5,6 +5,8 @@ import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 
+from exporter.terminal import escape
+
 # Wide enough for anything: lines are cut to what is in them.
 _UNLIMITED = 10_000
 _GAP = 2
@@ -23,7 +25,7 @@ def lay_out(
     folded: Sequence[str] = (),
     colours: Mapping[str, str] | None = None,
 ) -> str:
-    """A table as text, without trailing blanks.
+    """A table as text, without trailing blanks; control characters in its cells are escaped, line breaks aside.
 
     Args:
         columns: the headings.
@@ -40,7 +42,7 @@ def lay_out(
     for column in columns:
         table.add_column(column, no_wrap=width is None or column not in folded, overflow="fold")
     for row in rows:
-        table.add_row(*(Text(cell, style=(colours or {}).get(cell, "")) for cell in row))
+        table.add_row(*(Text(escape(cell, keep="\n"), style=(colours or {}).get(cell, "")) for cell in row))
     out = io.StringIO()
     console = Console(
         file=out,
@@ -57,5 +59,5 @@ def natural_width(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> int:
     """How wide a table is that breaks nothing."""
     from rich.cells import cell_len  # noqa: PLC0415
 
-    table = [columns, *rows]
+    table = [columns, *([escape(cell, keep="\n") for cell in row] for row in rows)]
     return sum(max(cell_len(row[place]) for row in table) + _GAP for place in range(len(columns))) - _GAP

@@ -14,7 +14,7 @@ _DAY_FIRST = re.compile(r"(\d\d)-(\d\d)-(\d{4})", re.ASCII)
 # The platform writes seven digits of fraction; Python reads six.
 _LONG_FRACTION = re.compile(r"(\.\d{6})\d+")
 DAY = timedelta(days=1)
-WEEK = timedelta(days=7)
+SHORTEST_MONTH = timedelta(days=28)
 FEWEST_GAPS = 6
 
 
@@ -72,7 +72,7 @@ def daily(chart: Mapping[str, float | None]) -> dict[int, float]:
 
 
 def _check_width(moments: list[datetime]) -> None:
-    """Refuse charts whose buckets lie regularly more than a day apart; a missing day alone proves nothing."""
+    """Refuse charts whose buckets lie regularly more than a day apart; days may be missing, one gap proves nothing."""
     if len(moments) < 2 or abs(moments[1] - moments[0]) <= DAY:  # noqa: PLR2004 - a gap takes two
         return
     moments.sort()
@@ -81,6 +81,8 @@ def _check_width(moments: list[datetime]) -> None:
     is_regular = len(gaps) > 1 and len(set(gaps)) == 1
     # A long bucket may be missing, too; where so many days are, they seldom leave gaps of one measure.
     is_regular = is_regular or (len(gaps) >= FEWEST_GAPS and not any(gap % shortest for gap in gaps))
-    if shortest > DAY and (is_regular or shortest >= WEEK):
+    # Months are of several lengths.
+    is_monthly = len(gaps) > 1 and shortest >= SHORTEST_MONTH
+    if shortest > DAY and (is_regular or is_monthly):
         width = shortest / DAY
         raise WrongShape(f"the chart's buckets are {width:g} days long: a day's count cannot be told from them")

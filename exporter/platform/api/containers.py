@@ -2,6 +2,7 @@
 
 from pydantic import TypeAdapter
 
+from exporter.platform.long_json import Items
 from exporter.platform.operation import Answer, Caller, Operation, Parameter
 from exporter.platform.wire import CamelWire, Each, usable
 
@@ -18,6 +19,7 @@ TAGS = Operation(
     path="/mc/registries/tags",
     help="The tags of a container image; a read, though it is a POST.",
     answer=TypeAdapter(list[Each[ContainerImageTag]]),
+    items=Items((), TypeAdapter(Each[ContainerImageTag]).validate_python),
     parameters=(
         Parameter("registryId", "body", "string", "Registry: dockerhub, github, or a number as text."),
         Parameter("imageName", "body", "string", "The image's name."),

@@ -7,8 +7,9 @@ from typing import ClassVar
 from pydantic import TypeAdapter
 
 from exporter.platform.api.charts import bucket_time
+from exporter.platform.long_json import Items
 from exporter.platform.operation import Answer, Caller, Operation, Parameter, Scalar
-from exporter.platform.wire import Integer, Moment, PascalWire
+from exporter.platform.wire import Integer, Moment, Number, PascalWire
 
 SCAN_STATUS: Mapping[int, str] = {0: "pending", 1: "in_progress", 2: "completed", 3: "failed"}
 
@@ -22,7 +23,7 @@ SCAN_RECORD_TYPE: Mapping[int, str] = dict(
     )
 )
 
-Chart = dict[str, float | None] | None
+Chart = dict[str, Number | None] | None
 
 
 class DnsZoneStatistics(PascalWire):
@@ -101,6 +102,7 @@ RECORD_SCAN = Operation(
     path="/dnszone/{zoneId}/records/scan",
     help="The latest record scan of a DNS zone.",
     answer=TypeAdapter(DnsRecordScanJob),
+    items=Items(("Records",), TypeAdapter(ScanRecord).validate_python),
     parameters=(Parameter("zoneId", "path", "integer", "DNS zone id."),),
     # Never scanned, or no such zone: the statistics tell which.
     absent=frozenset({404}),

@@ -6,7 +6,7 @@ from typing import ClassVar
 from pydantic import SecretStr, TypeAdapter
 
 from exporter.platform.operation import Answer, Caller, Operation, Parameter
-from exporter.platform.wire import Integer, Moment, PascalWire
+from exporter.platform.wire import Integer, Moment, Number, PascalWire
 
 SCRIPT_TYPE: Mapping[int, str] = {0: "dns", 1: "cdn", 2: "middleware"}
 
@@ -74,9 +74,9 @@ class EdgeScript(PascalWire):
     deployment_key: SecretStr | None = None
     repository_id: Integer = None
     integration_id: Integer = None
-    monthly_cost: float | None = None
-    monthly_request_count: float | None = None
-    monthly_cpu_time: float | None = None
+    monthly_cost: Number | None = None
+    monthly_request_count: Number | None = None
+    monthly_cpu_time: Number | None = None
 
 
 class ScriptSecret(PascalWire):

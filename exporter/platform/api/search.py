@@ -6,9 +6,11 @@ from typing import NamedTuple
 
 from pydantic import Field, TypeAdapter
 
+from exporter.cooperative import unhurried
 from exporter.platform.errors import PlatformError, Rejected
+from exporter.platform.long_json import Items
 from exporter.platform.operation import Answer, Caller, Operation, Parameter
-from exporter.platform.wire import Each, Int64, Integer, PascalWire, usable
+from exporter.platform.wire import Each, Identity, Integer, PascalWire, usable
 
 PAGE_SIZE = 1000
 DEFAULT_PAGE_SIZE = 20
@@ -19,7 +21,7 @@ class SearchResult(PascalWire):
     """A resource that a search found."""
 
     type: str
-    id: Int64
+    id: Identity
     name: str | None = None
 
 
@@ -39,6 +41,7 @@ SEARCH = Operation(
     path="/search",
     help="Finds the account's resources by text.",
     answer=TypeAdapter(SearchResponse),
+    items=Items(("SearchResults",), TypeAdapter(Each[SearchResult]).validate_python),
     parameters=(
         Parameter("search", "query", "string", "What to look for.", required=False),
         Parameter("from", "query", "integer", "How many results to skip.", required=False),
@@ -51,7 +54,7 @@ class Found(NamedTuple):
     """A resource by its kind, in the platform's word, and its id."""
 
     type: str
-    id: Int64
+    id: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +114,8 @@ async def everything(caller: Caller, text: str = "") -> Answer[SearchListing]:
         items = answer.value.search_results or []
         before = len(names)
         readable = usable(items)
-        names.update((Found(item.type, item.id), item.name or "") for item in readable)
+        async for item in unhurried(readable):
+            names[Found(item.type, item.id)] = item.name or ""
         total = answer.value.total if answer.value.total is not None else total
         skipped += len(items)
         pages += 1

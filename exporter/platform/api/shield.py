@@ -13,11 +13,13 @@ from exporter.platform.api.shield_models import (
     BotDetectionConfiguration,
     CustomAccessList,
     CustomWafRule,
+    GuardianEndpoint,
     PlanSegment,
     RateLimitMetrics,
     ShieldZone,
     ShieldZonePage,
 )
+from exporter.platform.long_json import Items
 from exporter.platform.operation import Answer, Caller, Operation, Parameter
 from exporter.platform.wire import Each, Envelope, Unusable
 
@@ -34,6 +36,7 @@ ZONES = Operation(
     path="/shield/shield-zones",
     help="The account's shield zones, a page at a time.",
     answer=TypeAdapter(ShieldZonePage),
+    items=Items(("data",), TypeAdapter(Each[ShieldZone]).validate_python),
     parameters=(
         Parameter("page", "query", "integer", "Page, from 1.", required=False),
         Parameter("perPage", "query", "integer", "Zones a page, 1 to 1,000.", required=False),
@@ -57,6 +60,7 @@ ZONE_RATE_LIMITS = Operation(
     path="/shield/metrics/rate-limits/{shieldZoneId}",
     help="Breaches of every rate limit of a shield zone.",
     answer=TypeAdapter(Envelope[list[Each[RateLimitMetrics]]]),
+    items=Items(("data",), TypeAdapter(Each[RateLimitMetrics]).validate_python),
     parameters=(_ZONE,),
     enveloped=True,
     absent=frozenset({404}),
@@ -79,6 +83,7 @@ API_GUARDIAN = Operation(
     path="/shield/shield-zone/{shieldZoneId}/api-guardian",
     help="The API guardian's configuration and endpoints.",
     answer=TypeAdapter(Envelope[ApiGuardian]),
+    items=Items(("data", "endpoints"), TypeAdapter(GuardianEndpoint).validate_python),
     parameters=(_ZONE,),
     enveloped=True,
 )
@@ -108,6 +113,7 @@ PLAN_SEGMENTATION = Operation(
     path="/shield/waf/rules/plan-segmentation",
     help="WAF rules by the plan that includes them.",
     answer=TypeAdapter(Envelope[list[PlanSegment]]),
+    items=Items(("data",), TypeAdapter(PlanSegment).validate_python),
     enveloped=True,
 )
 
@@ -177,7 +183,7 @@ async def zones(caller: Caller) -> Answer[ZoneListing]:
             if not isinstance(item, Unusable):
                 found[item.shield_zone_id] = item
                 continue
-            zone_id = item.integer("shieldZoneId")
+            zone_id = item.identity("shieldZoneId")
             if zone_id is None:
                 nameless += 1
             else:

@@ -6,13 +6,24 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from exporter.platform.api.charts import calendar_day
-from exporter.platform.wire import CamelWire, Each, EnvelopeFault, Int64, Integer, Moment, Wire, unexpected_in
+from exporter.platform.wire import (
+    CamelWire,
+    Each,
+    EnvelopeFault,
+    Identity,
+    Integer,
+    Moment,
+    Number,
+    Wire,
+    unexpected_in,
+)
 
 PLAN: Mapping[int, str] = {0: "basic", 1: "advanced", 2: "business", 3: "enterprise"}
 EXECUTION_MODE: Mapping[int, str] = {0: "log", 1: "block"}
 DDOS_SENSITIVITY: Mapping[int, str] = {0: "off", 1: "low", 2: "medium", 3: "high", 4: "challenge"}
 BODY_LIMIT_ACTION: Mapping[int, str] = {0: "block", 1: "log", 2: "ignore"}
 BOT_SENSITIVITY: Mapping[int, str] = {0: "off", 1: "low", 2: "medium", 3: "high"}
+BOT_AGGRESSION: Mapping[int, str] = {0: "unknown", 1: "low", 2: "medium", 3: "high", 4: "custom"}
 BOT_EXECUTION_MODE: Mapping[int, str] = {0: "log_only", 1: "challenge"}
 BOT_CATEGORY: Mapping[int, str] = {
     0: "none", 1: "seo", 2: "ai_scraper", 3: "ai_tool", 4: "tool", 5: "ads", 6: "preview", 7: "social", 255: "system",
@@ -39,7 +50,7 @@ class ShieldZone(CamelWire):
         "waf_response_body_limit_action": BODY_LIMIT_ACTION,
     }
 
-    shield_zone_id: Int64
+    shield_zone_id: Identity
     pull_zone_id: Integer = None
     learning_mode: bool | None = None
     learning_mode_until: Moment = None
@@ -106,7 +117,7 @@ class RateLimitMetrics(CamelWire):
 
     ratelimit_id: Integer = None
     overview: BreachCounts | None = None
-    days: dict[str, BreachCounts | float | None] | None = Field(None, alias="ratelimitOverviewPastTwentyEightDays")
+    days: dict[str, BreachCounts | Number | None] | None = Field(None, alias="ratelimitOverviewPastTwentyEightDays")
 
     def unexpected(self) -> Iterator[str]:
         """A day whose key is no date is skipped, and counted."""
@@ -200,7 +211,7 @@ class ApiGuardian(CamelWire):
 class BotSignal(CamelWire):
     """One of the signals of bot detection."""
 
-    enums: ClassVar[Mapping[str, Mapping[int, str]]] = {"sensitivity": BOT_SENSITIVITY, "aggression": BOT_SENSITIVITY}
+    enums: ClassVar[Mapping[str, Mapping[int, str]]] = {"sensitivity": BOT_SENSITIVITY, "aggression": BOT_AGGRESSION}
 
     sensitivity: Integer = None
     aggression: Integer = None

@@ -1,13 +1,22 @@
 """Reading an answer's body, decoded as it comes and never beyond a limit: a small body may stand for a huge one."""
 
+import codecs
 import zlib
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from typing import Any
 
 import httpx
 
-from exporter.platform.errors import BodyTooLarge, NotJson
+from exporter.cooperative import Turns
+from exporter.platform.errors import BodyTooLarge, NotJson, WrongShape
+from exporter.platform.long_json import Items, LongJson, NotWholeJsonError, Step, TooManyValuesError
 
 BODY_LIMIT = 16 * 1024 * 1024
 ERROR_BODY_LIMIT = 64 * 1024
+# A body beyond this is parsed step by step while it arrives; a shorter one at once, which takes a millisecond.
+LONG_BODY = 64 * 1024
+_PIECE = 64 * 1024
 _GZIP = zlib.MAX_WBITS + 16
 _GZIP_MAGIC = b"\x1f\x8b"
 
@@ -39,14 +48,20 @@ class Body:
         """Whether there was more than the limit."""
         return self._size > self._limit
 
-    def take(self, part: bytes) -> None:
-        """Add what came.
+    @property
+    def size(self) -> int:
+        """Decoded bytes so far."""
+        return self._size
+
+    def take(self, part: bytes) -> Iterator[bytes]:
+        """Add what came, and yield it decoded, in pieces of at most 64 KiB.
 
         Raises:
             NotJson: it cannot be decoded.
         """
         if self._inflate is None:
-            self._keep(part)
+            for start in range(0, len(part), _PIECE):
+                yield self._keep(part[start : start + _PIECE])
             return
         try:
             while part and not self.is_over:
@@ -55,14 +70,15 @@ class Body:
                     if not part.startswith(_GZIP_MAGIC):
                         return
                     self._inflate = zlib.decompressobj(_GZIP)
-                self._keep(self._inflate.decompress(part, self._limit + 1 - self._size))
+                yield self._keep(self._inflate.decompress(part, min(_PIECE, self._limit + 1 - self._size)))
                 part = self._inflate.unused_data if self._inflate.eof else self._inflate.unconsumed_tail
         except zlib.error:
             raise NotJson("the body cannot be decoded", status=self._status) from None
 
-    def _keep(self, part: bytes) -> None:
-        self._parts.append(part)
-        self._size += len(part)
+    def _keep(self, piece: bytes) -> bytes:
+        self._parts.append(piece)
+        self._size += len(piece)
+        return piece
 
     def whole(self) -> bytes:
         """All that came.
@@ -72,27 +88,103 @@ class Body:
         """
         if self._inflate is not None and self._parts and not self._inflate.eof and not self.is_over:
             raise NotJson("the encoded body is cut off", status=self._status)
+        return self.so_far()
+
+    def so_far(self) -> bytes:
+        """What came until now."""
         return self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
 
 
-async def read_body(response: httpx.Response) -> bytes:
-    """The body of an answer, decoded; of an error's, what its limit leaves.
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A body that was read.
+
+    Attributes:
+        raw: its bytes, decoded; of an error's body, or of one whose list was cut, what was read of it.
+        parsed: the document, where the body was long enough to be parsed while it arrived.
+    """
+
+    raw: bytes
+    parsed: LongJson | None = None
+
+    @property
+    def document(self) -> Any:  # noqa: ANN401
+        """The parsed document; None where there is none."""
+        return None if self.parsed is None else self.parsed.document
+
+
+class _LongText:
+    """A long body as it is parsed while it arrives."""
+
+    def __init__(self, items: Items | None, turns: Turns, status: int) -> None:
+        self.parsed = LongJson(items)
+        self._turns = turns
+        self._status = status
+        # Bytes that are not UTF-8 spoil one name and not the whole answer.
+        self._decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
+        self._begin = ""
+
+    async def take(self, piece: bytes, *, last: bool = False) -> None:
+        """Parse what came."""
+        text = self._decoder.decode(piece, last)
+        self._begin = self._begin or text[:100].lstrip()
+        self.parsed.feed(text)
+        if last:
+            self.parsed.end()
+        try:
+            while self.parsed.step() is Step.PAUSED:
+                await self._turns.take()
+        except NotWholeJsonError:
+            looks = "HTML" if self._begin.startswith("<") else "not whole JSON"
+            raise NotJson(
+                f"the platform answered {self._status} with a body that is {looks}", status=self._status
+            ) from None
+        except TooManyValuesError as error:
+            raise WrongShape(f"the body holds {error}", status=self._status) from None
+        await self._turns.take()
+
+
+async def _pieces(response: httpx.Response, body: Body) -> AsyncIterator[bytes]:
+    """What arrives, decoded, until the limit is passed."""
+    async for part in response.aiter_raw():
+        for piece in body.take(part):
+            if body.is_over:
+                return
+            yield piece
+
+
+async def read_body(response: httpx.Response, items: Items | None = None, turns: Turns | None = None) -> Content:
+    """Read the body of an answer, decoded; of an error's, what its limit leaves.
+
+    Args:
+        response: the answer.
+        items: the array of a good answer that may be long.
+        turns: where a long body waits for its turn on the event loop.
 
     Raises:
         BodyTooLarge: it is a success, and over the limit.
-        NotJson: it cannot be decoded.
+        NotJson: it cannot be decoded, or it is long and not JSON.
+        WrongShape: it holds more values than any answer has.
     """
     status, is_success = response.status_code, response.is_success
     limit = BODY_LIMIT if is_success else ERROR_BODY_LIMIT
     body = Body(response.headers.get("content-encoding", ""), limit, status)
     announced = response.headers.get("content-length", "")
-    is_over = is_success and announced.isdecimal() and int(announced) > limit
-    if not is_over:
-        async for part in response.aiter_raw():
-            body.take(part)
-            is_over = body.is_over
-            if is_over:
-                break
-    if is_over and is_success:
+    if is_success and announced.isdecimal() and int(announced) > limit:
         raise BodyTooLarge(f"the body is over {limit} bytes", status=status)
-    return body.whole()
+    long: _LongText | None = None
+    async for piece in _pieces(response, body):
+        if long is not None:
+            await long.take(piece)
+        elif is_success and body.size > LONG_BODY:
+            long = _LongText(items, turns or Turns(), status)
+            await long.take(body.so_far())
+        if long is not None and long.parsed.is_cut:
+            return Content(body.so_far(), long.parsed)
+    if body.is_over and is_success:
+        raise BodyTooLarge(f"the body is over {limit} bytes", status=status)
+    raw = body.whole()
+    if long is None:
+        return Content(raw)
+    await long.take(b"", last=True)
+    return Content(raw, long.parsed)

@@ -3,13 +3,14 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, TypeVar
 from urllib.parse import quote, urlsplit
 
 import httpx
 
+from exporter.cooperative import Turns
 from exporter.platform.errors import (
     Deadline,
     NotAvailable,
@@ -21,7 +22,7 @@ from exporter.platform.errors import (
     Unauthorized,
 )
 from exporter.platform.http import responses
-from exporter.platform.http.body import read_body
+from exporter.platform.http.body import Content, read_body
 from exporter.platform.http.credential import Credential
 from exporter.platform.http.observer import Observer
 from exporter.platform.http.rate_limiter import Budget, Paused
@@ -40,11 +41,18 @@ SHORT_REST = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """The clocks that a client lives by, injected so that tests turn them."""
+    """The clocks that a client lives by, injected so that tests turn them.
+
+    Attributes:
+        platform_time: the `Date` of a good answer → the time that is believed, see `PlatformTime.read`.
+        turns: where long answers wait to be parsed; clients that run on one event loop share it.
+    """
 
     monotonic: Callable[[], float]
     sleep: Callable[[float], Awaitable[None]]
     now: Callable[[], datetime]
+    platform_time: Callable[[datetime | None], datetime | None] = lambda date: date
+    turns: Turns = field(default_factory=Turns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +61,7 @@ class Received:
 
     status: int
     headers: httpx.Headers
-    raw: bytes
+    content: Content
 
     @property
     def is_success(self) -> bool:
@@ -118,7 +126,7 @@ class Client:
         body: Mapping[str, Any] | None = None,
     ) -> Answer[T]:
         """See `exporter.platform.operation.Caller`."""
-        return await self.carry_out(operation, path, query, body, None)
+        return await BoundClient(self, None).call(operation, path=path, query=query, body=body)
 
     async def find(
         self,
@@ -129,7 +137,7 @@ class Client:
         body: Mapping[str, Any] | None = None,
     ) -> Answer[T | None]:
         """See `exporter.platform.operation.Caller`."""
-        return await self.carry_out(operation, path, query, body, None)
+        return await BoundClient(self, None).find(operation, path=path, query=query, body=body)
 
     def request(
         self,
@@ -165,15 +173,23 @@ class Client:
         path: Mapping[str, Scalar] | None,
         query: Mapping[str, Scalar] | None,
         body: Mapping[str, Any] | None,
-        until: float | None,
+        bound: "BoundClient",
     ) -> Answer[Any]:
-        """Carry out an operation, retrying a read, until the moment `until` on the monotonic clock.
+        """Carry out an operation, retrying a read as long as its answer is of use.
+
+        Args:
+            operation: what is asked.
+            path: parameters of the path.
+            query: parameters of the query.
+            body: the JSON body.
+            bound: until when the answer is of use; the time that the call takes is added to it.
 
         Raises:
             PlatformError: there is no usable answer.
         """
+        until = bound.until
         request = self.request(operation, path, query, body)
-        secret = self.credential.read()
+        secret = await self.credential.current()
         name, value = self.credential.header(secret)
         request.headers[name] = value
         attempt = 1
@@ -181,7 +197,7 @@ class Client:
             # A first attempt has its time, whenever it begins; a retry ends before the next poll is due.
             ends = until if attempt > 1 else None
             try:
-                answer = _without(await self._attempt(operation, request, until, ends), secret)
+                answer = _without(await self._attempt(operation, request, bound, ends), secret)
                 self.credential.accept()
                 return answer
             except PlatformError as error:
@@ -197,6 +213,7 @@ class Client:
             self._observer.retried(operation.name)
             attempt += 1
             self._resting += 1
+            bound.seconds += wait
             try:
                 await self._timing.sleep(wait)
             finally:
@@ -209,13 +226,14 @@ class Client:
         return wait <= SHORT_REST or self._resting < self.budget.max_in_flight // 2
 
     async def _attempt(
-        self, operation: Operation[T], request: httpx.Request, until: float | None, ends: float | None
+        self, operation: Operation[T], request: httpx.Request, bound: "BoundClient", ends: float | None
     ) -> Answer[Any]:
         resource = request.url.path
         try:
-            permit = await self.budget.acquire(resource, until)
+            permit = await self.budget.acquire(resource, bound.until)
         except Paused as paused:
             raise RateLimited(str(paused), status=429, retry_after=paused.seconds) from None
+        began = self._timing.monotonic()
         limited = answered = False
         wait: float | None = None
         try:
@@ -230,6 +248,7 @@ class Client:
             answered = not isinstance(error, TransportError | ServerError)
             raise
         finally:
+            bound.seconds += self._timing.monotonic() - began
             self.budget.release(permit, limited=limited, answered=answered, wait=wait)
 
     async def _exchange(self, operation: Operation[T], request: httpx.Request, ends: float | None) -> Answer[Any]:
@@ -239,34 +258,34 @@ class Client:
             deadline = min(deadline, max(self._retry.shortest, ends - began))
         code = "none"
         try:
-            received = await self._send(request, deadline)
+            received = await self._send(operation, request, deadline)
             code = str(received.status)
-            answer = self._understand(operation, received)
+            answer = self._understand(operation, received, self._timing.monotonic() - began)
         except PlatformError as error:
             # That a zone has not got a resource is an answer, and no failure.
             reason = None if isinstance(error, NotAvailable) else error.reason
             code = str(error.status) if code == "none" and error.status else code
             self._observer.attempted(operation.name, code, self._timing.monotonic() - began, reason)
             raise
-        self._observer.attempted(operation.name, code, self._timing.monotonic() - began, None)
+        self._observer.attempted(operation.name, code, answer.seconds, None)
         return answer
 
-    async def _send(self, request: httpx.Request, deadline: float) -> Received:
-        """Send a request and read its answer whole, within so many seconds."""
+    async def _send(self, operation: Operation[T], request: httpx.Request, deadline: float) -> Received:
+        """Send a request and read its answer, within so many seconds."""
         came: httpx.Response | None = None
-        raw = b""
+        content = Content(b"")
         try:
             async with asyncio.timeout(deadline):
                 came = await self._transport.handle_async_request(request)
                 try:
-                    raw = await read_body(came)
+                    content = await read_body(came, operation.items, self._timing.turns)
                 finally:
                     await came.aclose()
         except (TimeoutError, NotJson, *CAUGHT) as error:
             # A status that is no success says enough without its body.
             if came is None or came.is_success:
                 raise self._fault(error, came, deadline) from None
-        return Received(came.status_code, came.headers, raw)
+        return Received(came.status_code, came.headers, content)
 
     def _fault(self, error: Exception, came: httpx.Response | None, deadline: float) -> PlatformError:
         # Without its cause: aiohttp's errors hold the request, and with it the key.
@@ -278,33 +297,36 @@ class Client:
         fault.status = came.status_code if came is not None else 0
         return fault
 
-    def _understand(self, operation: Operation[T], received: Received) -> Answer[Any]:
-        status, headers, raw = received.status, received.headers, received.raw
+    def _understand(self, operation: Operation[T], received: Received, seconds: float) -> Answer[Any]:
+        status, headers, raw = received.status, received.headers, received.content.raw
         date = http_date(headers.get("date"))
         if status in operation.absent:
-            return Answer(None, date, raw)
+            return Answer(None, self._timing.platform_time(date), raw, seconds)
         if not received.is_success:
             wait = retry_after_seconds(headers.get("retry-after"), date or self._timing.now())
             raise responses.status_error(status, raw, wait)
-        value: Any = responses.payload(operation, raw, status)
-        for field in unexpected_in(value):
-            self._observer.unexpected(operation.name, field)
-        return Answer(value, date, raw)
+        value: Any = responses.payload(operation, raw, status, received.content.parsed)
+        for name in unexpected_in(value):
+            self._observer.unexpected(operation.name, name)
+        return Answer(value, self._timing.platform_time(date), raw, seconds)
 
 
 class BoundClient:
-    """A client whose calls are of no use after a moment; see `Client.until`.
+    """A client for the calls of one poll; see `Client.until`.
 
     Attributes:
+        until: the moment on the monotonic clock after which answers are of no use; None where there is no such moment.
         calls: how many calls were made through it, retries not counted.
+        seconds: how long they took: attempts, and the waits between them; without the waits for the account's budget.
     """
 
-    __slots__ = ("_client", "_moment", "calls")
+    __slots__ = ("_client", "calls", "seconds", "until")
 
-    def __init__(self, client: Client, moment: float) -> None:
+    def __init__(self, client: Client, until: float | None) -> None:
         self._client = client
-        self._moment = moment
+        self.until = until
         self.calls = 0
+        self.seconds = 0.0
 
     async def call(
         self,
@@ -316,7 +338,7 @@ class BoundClient:
     ) -> Answer[T]:
         """See `exporter.platform.operation.Caller`."""
         self.calls += 1
-        return await self._client.carry_out(operation, path, query, body, self._moment)
+        return await self._client.carry_out(operation, path, query, body, self)
 
     async def find(
         self,
@@ -328,7 +350,7 @@ class BoundClient:
     ) -> Answer[T | None]:
         """See `exporter.platform.operation.Caller`."""
         self.calls += 1
-        return await self._client.carry_out(operation, path, query, body, self._moment)
+        return await self._client.carry_out(operation, path, query, body, self)
 
 
 def _text(value: Scalar) -> str:

@@ -1,6 +1,6 @@
 """The key or token of an account, and whether the platform takes it."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from exporter.platform.errors import CredentialError
 
@@ -11,13 +11,17 @@ class Credential:
     Args:
         scheme: `access_key` for the header `AccessKey`, `bearer` for `Authorization`.
         read: gives the key or token; called for each request, so that a rotated one is used at once.
+        refresh: awaited before that, where to find out whether it was rotated may take time.
     """
 
-    __slots__ = ("_read", "_refused", "_scheme")
+    __slots__ = ("_read", "_refresh", "_refused", "_scheme")
 
-    def __init__(self, scheme: str, read: Callable[[], str]) -> None:
+    def __init__(
+        self, scheme: str, read: Callable[[], str], refresh: Callable[[], Awaitable[None]] | None = None
+    ) -> None:
         self._scheme = scheme
         self._read = read
+        self._refresh = refresh
         # What the platform refused last, or nothing where it could not even be read.
         self._refused: str | None = None
 
@@ -32,6 +36,16 @@ class Credential:
         except CredentialError:
             self._refused = ""
             raise
+
+    async def current(self) -> str:
+        """The same, after a look whether it is another one by now.
+
+        Raises:
+            CredentialError: it cannot be read.
+        """
+        if self._refresh is not None:
+            await self._refresh()
+        return self.read()
 
     def header(self, secret: str) -> tuple[str, str]:
         """The header that carries the secret.

@@ -61,7 +61,9 @@ class Budget:
         self._sleep = sleep
         self._throttled = throttled
         self._in_flight = asyncio.Semaphore(max_in_flight)
-        self._next_token = clock()
+        # Held by the one call that waits for the next slot; the others queue behind it.
+        self._turn = asyncio.Lock()
+        self._next_slot = clock()
         self._factor = 1.0
         self._paused_until = 0.0
         self._pause = 0.0
@@ -133,19 +135,16 @@ class Budget:
             await self._settled.wait()
 
     async def _take_token(self) -> None:
-        now = self._clock()
-        # Slots are reserved from the last slot and not from the moment of waking, so that a late wake-up loses nothing.
-        slot = max(self._next_token, now - BURST_SECONDS)
-        width = 1.0 / self.effective_rate
-        self._next_token = slot + width
-        if slot <= now:
-            return
-        try:
-            await self._sleep(slot - now)
-        except BaseException:
-            # A call that is given up leaves its slot to the next one.
-            self._next_token -= width
-            raise
+        """Wait for the next slot of the rate; calls take their slots in the order in which they came."""
+        # One call at a time waits for a slot. Slots that were all given out before a stall of the process would be in
+        # the past together after it, and their calls would leave at once.
+        async with self._turn:
+            left = self._next_slot - self._clock()
+            if left > 0:
+                await self._sleep(left)
+            # Counted from the slot and not from the moment of waking, so that waking a little late loses no rate; what
+            # is later than the burst is not made up for.
+            self._next_slot = max(self._next_slot, self._clock() - BURST_SECONDS) + 1.0 / self.effective_rate
 
     def release(
         self, permit: Permit, *, limited: bool = False, answered: bool = False, wait: float | None = None

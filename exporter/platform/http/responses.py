@@ -16,6 +16,8 @@ from exporter.platform.errors import (
     error_for_status,
     one_line,
 )
+from exporter.platform.http.body import Content
+from exporter.platform.long_json import LongJson, without_surrogates
 from exporter.platform.operation import Operation
 from exporter.platform.wire import EnvelopeFault, Wire, describe
 
@@ -41,6 +43,11 @@ def failure_in(raw: bytes) -> Failure:
         body = json.loads(raw)
     except (ValueError, RecursionError):
         return Failure(message=_plain_text(raw))
+    return _failure_of(body)
+
+
+def _failure_of(body: object) -> Failure:
+    """What a parsed body says of a failure."""
     if not isinstance(body, dict):
         return Failure()
     inner = body.get("error")
@@ -89,31 +96,44 @@ def status_error(status: int, raw: bytes, retry_after: float | None) -> StatusEr
     )
 
 
-def payload(operation: Operation[T], raw: bytes, status: int) -> T:
+def payload(operation: Operation[T], raw: bytes, status: int, parsed: LongJson | None = None) -> T:
     """The payload of a success status.
+
+    Args:
+        operation: what was asked for.
+        raw: the body.
+        status: the HTTP status.
+        parsed: the document, where the body was parsed while it arrived.
 
     Raises:
         NotJson, WrongShape: the body cannot be used.
         EnvelopeError, NotAvailable, StatusError: the body tells of a failure.
     """
-    if not raw.strip():
+    content = Content(raw, parsed)
+    if parsed is None and not raw.strip():
         raise NotJson(f"the platform answered {status} with an empty body", status=status)
     try:
-        value = _parse(operation.answer, raw)
+        value = _parse(operation.answer, content)
     except ValidationError as error:
-        raise _why_unparsed(error, raw, status) from None
+        raise _why_unparsed(error, content, status) from None
     if operation.enveloped:
         _check_envelope(value, status)
     elif isinstance(value, Wire):
         if not value.model_fields_set:
-            raise _told_failure(raw, status) or WrongShape("the body has none of the documented fields", status=status)
-        fault = value.failure()
-        if fault is not None:
-            raise _refusal(fault.status_code or 0, fault.message or "", fault.error_key or "", status)
+            fault = WrongShape("the body has none of the documented fields", status=status)
+            raise _told_failure(content, status) or fault
+        fault_object = value.failure()
+        if fault_object is not None:
+            raise _refusal(
+                fault_object.status_code or 0, fault_object.message or "", fault_object.error_key or "", status
+            )
     return value
 
 
-def _parse(adapter: TypeAdapter[T], raw: bytes) -> T:
+def _parse(adapter: TypeAdapter[T], content: Content) -> T:
+    if content.parsed is not None:
+        return adapter.validate_python(content.document)
+    raw = content.raw
     try:
         return adapter.validate_json(raw)
     except ValidationError as error:
@@ -121,20 +141,10 @@ def _parse(adapter: TypeAdapter[T], raw: bytes) -> T:
             raise
         # Text that is not UTF-8, and escapes that name half a character, spoil one name and not the whole answer.
         try:
-            mended = json.dumps(_without_surrogates(json.loads(raw.decode("utf-8-sig", "replace"))))
+            mended = json.dumps(without_surrogates(json.loads(raw.decode("utf-8-sig", "replace"))))
         except (ValueError, RecursionError):
             raise error from None
         return adapter.validate_json(mended)
-
-
-def _without_surrogates(value: Any) -> Any:  # noqa: ANN401
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode("utf-8")
-    if isinstance(value, list):
-        return [_without_surrogates(item) for item in value]
-    if isinstance(value, dict):
-        return {_without_surrogates(key): _without_surrogates(item) for key, item in value.items()}
-    return value
 
 
 def _is_no_json(error: ValidationError) -> bool:
@@ -142,21 +152,23 @@ def _is_no_json(error: ValidationError) -> bool:
     return error.error_count() == 1 and error.errors(include_input=False)[0]["type"] == "json_invalid"
 
 
-def _why_unparsed(error: ValidationError, raw: bytes, status: int) -> PlatformError:
+def _why_unparsed(error: ValidationError, content: Content, status: int) -> PlatformError:
     if _is_no_json(error):
-        looks = "HTML" if raw.lstrip()[:1] == b"<" else "not whole JSON"
+        looks = "HTML" if content.raw.lstrip()[:1] == b"<" else "not whole JSON"
         return NotJson(f"the platform answered {status} with a body that is {looks}", status=status)
-    told = _told_failure(raw, status)
+    told = _told_failure(content, status)
     return told or WrongShape(f"the body has another shape than documented: {describe(error)}", status=status)
 
 
-def _told_failure(raw: bytes, status: int) -> PlatformError | None:
+def _told_failure(content: Content, status: int) -> PlatformError | None:
     """The failure in a body that has not the payload's shape: an envelope, or a status of its own."""
-    failure = failure_in(raw)
-    try:
-        body = json.loads(raw)
-    except (ValueError, RecursionError):
-        return None
+    body = content.document
+    if content.parsed is None:
+        try:
+            body = json.loads(content.raw)
+        except (ValueError, RecursionError):
+            return None
+    failure = _failure_of(body)
     told = body.get("statusCode") if isinstance(body, dict) else None
     if isinstance(told, int) and told >= 400:  # noqa: PLR2004
         return _refusal(told, failure.message, failure.key, status)

@@ -1,9 +1,11 @@
 """The database's HTTP endpoint, which is not behind the management API's authentication."""
 
+import json
 import re
-from typing import Final
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any, Final, TypeAlias, TypeVar
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
@@ -12,44 +14,100 @@ from exporter.sandbox import hrana
 from exporter.sandbox.answers import payload
 from exporter.sandbox.database import BatonError, Database, ForbiddenError
 from exporter.sandbox.request_parsing import BodyTooLargeError, body_bytes
+from exporter.sandbox.stream import ProtocolError
 from exporter.sandbox.tokens import TokenKind
 from exporter.sandbox.world import World
 
+_Asked = TypeVar("_Asked")
+_Execute: TypeAlias = Callable[[Database, _Asked, TokenKind], Awaitable[Response]]
 _LARGEST_PIPELINE: Final = 4 * 1024 * 1024
 _HOST: Final = re.compile(r"(?P<database>[a-z0-9-]+)\.lite\..+", re.IGNORECASE)
 
 
 def routes(world: World) -> list[Route]:
-    """Return the routes of the database's endpoint."""
+    """Return the routes of the database's endpoint.
 
-    async def pipeline(request: Request) -> Response:
-        kind = _token_kind(world, request)
-        if kind is None:
-            return payload({"error": "Unauthorized: the request carries no valid access token"}, 401)
-        database = _database(world, request)
-        if database is None:
-            return PlainTextResponse("There is no such database", 404)
-        try:
-            asked = hrana.PIPELINE.validate_json(await body_bytes(request, _LARGEST_PIPELINE))
-            answer = payload(await database.answer(asked, kind))
-        except BodyTooLargeError:
-            answer = PlainTextResponse("The request is too large", 413)
-        except ValidationError as error:
-            answer = PlainTextResponse(f"JSON parse error: {_first_fault(error)}", 400)
-        except BatonError:
-            answer = PlainTextResponse("The baton is invalid, or its stream has expired", 400)
-        except ForbiddenError:
-            answer = payload({"error": "Authorization forbidden: the access token is read only"}, 403)
-        return answer
+    The interface documents version 2 of the protocol; a libSQL server has version 3 beside it, which some clients use.
+    """
+
+    async def pipeline_2(request: Request) -> Response:
+        return await _answer(world, request, hrana.PIPELINE, _version_2)
+
+    async def pipeline_3(request: Request) -> Response:
+        return await _answer(world, request, hrana.PIPELINE, _version_3)
+
+    async def cursor(request: Request) -> Response:
+        return await _answer(world, request, hrana.CURSOR, _cursor)
 
     async def spoken(_request: Request) -> Response:
         return Response(status_code=200)
 
     return [
-        Route("/v2/pipeline", pipeline, methods=["POST"]),
+        Route("/v2/pipeline", pipeline_2, methods=["POST"]),
+        Route("/v3/pipeline", pipeline_3, methods=["POST"]),
+        Route("/v3/cursor", cursor, methods=["POST"]),
         Route("/v2", spoken),
+        Route("/v3", spoken),
         Route("/health", spoken),
     ]
+
+
+async def _answer(world: World, request: Request, adapter: TypeAdapter[_Asked], execute: _Execute[_Asked]) -> Response:
+    kind = _token_kind(world, request)
+    if kind is None:
+        return payload({"error": "Unauthorized: the request carries no valid access token"}, 401)
+    database = _database(world, request)
+    if database is None:
+        return PlainTextResponse("There is no such database", 404)
+    try:
+        asked = adapter.validate_json(await body_bytes(request, _LARGEST_PIPELINE))
+        answer = await execute(database, asked, kind)
+    except BodyTooLargeError:
+        answer = PlainTextResponse("The request is too large", 413)
+    except ValidationError as error:
+        answer = PlainTextResponse(f"JSON parse error: {_first_fault(error)}", 400)
+    except ProtocolError as error:
+        answer = PlainTextResponse(str(error), 400)
+    except BatonError:
+        answer = PlainTextResponse("The baton is invalid, or its stream has expired", 400)
+    except ForbiddenError:
+        answer = payload({"error": "Authorization forbidden: the access token is read only"}, 403)
+    return answer
+
+
+async def _version_2(database: Database, asked: hrana.Pipeline, kind: TokenKind) -> Response:
+    if hrana.needs_version_3(asked):
+        raise ProtocolError("The request is only supported in version 3 of the protocol and higher")
+    return await _version_3(database, asked, kind)
+
+
+async def _version_3(database: Database, asked: hrana.Pipeline, kind: TokenKind) -> Response:
+    return payload(await database.answer(asked, kind))
+
+
+async def _cursor(database: Database, asked: hrana.Cursor, kind: TokenKind) -> Response:
+    batch = hrana.Batch(type="batch", batch=asked.batch)
+    answer = await database.answer(hrana.Pipeline(baton=asked.baton, requests=(batch,)), kind)
+    first = {"baton": answer["baton"], "base_url": answer["base_url"]}
+    entries = _entries(answer["results"][0]["response"]["result"])
+    return PlainTextResponse("".join(f"{json.dumps(line)}\n" for line in (first, *entries)))
+
+
+def _entries(result: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Return the results of a batch's steps as the entries of a cursor; a step that was left out has none."""
+    for place, (done, error) in enumerate(zip(result["step_results"], result["step_errors"], strict=True)):
+        if error is not None:
+            yield {"type": "step_error", "step": place, "error": error}
+        elif done is not None:
+            yield {"type": "step_begin", "step": place, "cols": done["cols"]}
+            yield from ({"type": "row", "row": row} for row in done["rows"])
+            inserted = done["last_insert_rowid"]
+            yield {
+                "type": "step_end",
+                "affected_row_count": done["affected_row_count"],
+                # Unlike in a pipeline it is a number here.
+                "last_insert_rowid": None if inserted is None else int(inserted),
+            }
 
 
 def _token_kind(world: World, request: Request) -> TokenKind | None:

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from exporter.sandbox.answers import empty, payload, script_error
 from exporter.sandbox.auth import Access
 from exporter.sandbox.operation import ErrorStyle, Operation, Parameter
-from exporter.sandbox.request_parsing import json_object, path_id, query_number
+from exporter.sandbox.request_parsing import json_object, page_size, path_id, query_number
 from exporter.sandbox.world import World
 
 _LONGEST_NAME: Final = 256
@@ -38,12 +38,12 @@ def _known_script(world: World, request: Request) -> int | None:
 
 async def _list(world: World, request: Request) -> Response:
     page = query_number(request, "page", 1)
-    size = query_number(request, "perPage", _LARGEST_PAGE)
+    size = page_size(request, _LARGEST_PAGE)
     if page < 1:
         # The platform fails on a page that it does not count.
         return empty(500)
-    if not 1 <= size <= _LARGEST_PAGE:
-        return script_error(400, "paging.invalid", "perPage", "perPage must be 1 to 1000.")
+    if size > _LARGEST_PAGE:
+        return script_error(400, "paging.invalid", "perPage", "perPage must be up to 1000.")
     scripts = world.scripts
     start = (page - 1) * size
     return payload(
@@ -108,7 +108,7 @@ OPERATIONS: Final = (
         documented=False,
         parameters=(
             Parameter("page", "query", {"type": "integer", "minimum": 1}, required=False),
-            Parameter("perPage", "query", {"type": "integer", "minimum": 1, "maximum": 1_000}, required=False),
+            Parameter("perPage", "query", {"type": "integer", "maximum": 1_000}, required=False),
         ),
         statuses=(400, 401, 500),
     ),

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from exporter.sandbox.answers import enveloped, payload, refused, status_only
 from exporter.sandbox.auth import Access
 from exporter.sandbox.operation import STATUS_ONLY, Operation, Parameter
-from exporter.sandbox.request_parsing import BadQueryError, path_id, query_number
+from exporter.sandbox.request_parsing import BadQueryError, page_size, path_id, query_number
 from exporter.sandbox.shield import DEFAULT_PAGE_SIZE, LARGEST_PAGE_SIZE
 from exporter.sandbox.world import World
 
@@ -17,9 +17,9 @@ _ID: Final = {"type": "integer", "format": "int64"}
 
 async def _zones(world: World, request: Request) -> Response:
     page = query_number(request, "page", 1)
-    size = query_number(request, "perPage", DEFAULT_PAGE_SIZE)
-    if page < 1 or not 1 <= size <= LARGEST_PAGE_SIZE:
-        raise BadQueryError("page counts from 1, and perPage is 1 to 1000")
+    size = page_size(request, DEFAULT_PAGE_SIZE)
+    if page < 1 or size > LARGEST_PAGE_SIZE:
+        raise BadQueryError("page counts from 1, and perPage is up to 1000")
     return payload(world.shield.page(page, size))
 
 
@@ -60,9 +60,7 @@ OPERATIONS: Final = (
         summary="The account's shield zones",
         parameters=(
             Parameter("page", "query", {"type": "integer", "minimum": 1}, required=False),
-            Parameter(
-                "perPage", "query", {"type": "integer", "minimum": 1, "maximum": LARGEST_PAGE_SIZE}, required=False
-            ),
+            Parameter("perPage", "query", {"type": "integer", "maximum": LARGEST_PAGE_SIZE}, required=False),
         ),
         statuses=(400, 401),
     ),

@@ -9,7 +9,7 @@ from exporter.sandbox.answers import enveloped, payload, status_only
 from exporter.sandbox.auth import Access
 from exporter.sandbox.operation import STATUS_ONLY, Operation, Parameter
 from exporter.sandbox.request_parsing import path_id
-from exporter.sandbox.waf import plan_segmentation
+from exporter.sandbox.waf import missing_rule, plan_segmentation
 from exporter.sandbox.world import World
 
 
@@ -19,7 +19,7 @@ async def _custom_rule(world: World, request: Request) -> Response:
         return status_only(400)
     rule = world.waf.find(rule_id)
     if rule is None or rule.shield_zone_id not in world.shield.zones:
-        return status_only(404)
+        return payload(missing_rule(), 202)
     return payload(world.waf.answer(rule))
 
 
@@ -38,7 +38,7 @@ OPERATIONS: Final = (
         result="CustomWafRule",
         summary="A custom WAF rule",
         parameters=(Parameter("id", "path", {"type": "integer", "format": "int64"}),),
-        statuses=(400, 401, 404),
+        statuses=(202, 400, 401),
     ),
     Operation(
         name="shield_waf_plan_segmentation",

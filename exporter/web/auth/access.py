@@ -4,8 +4,9 @@ import asyncio
 import base64
 import binascii
 import secrets
+import time
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from hashlib import blake2b
 from ipaddress import ip_address
 from urllib.parse import urlsplit
@@ -25,8 +26,15 @@ _LONGEST_CREDENTIALS = 8192
 _LONGEST_PASSWORD = 72  # bcrypt looks no further
 _MOST_REMEMBERED = 256
 _CHECKS_AT_ONCE = 2
+# Strangers with wrong passwords would otherwise keep all connections busy.
+_MOST_WAITING = 128
+_SLOW_COST = 13
 
 _Headers = tuple[tuple[bytes, bytes], ...]
+
+
+class TooManyChecksError(Exception):
+    """More passwords are being checked than the server has time for."""
 
 
 class PasswordCheck:
@@ -42,18 +50,29 @@ class PasswordCheck:
         self._key = key
         self._remembered: OrderedDict[bytes, None] = OrderedDict()
         self._turns = asyncio.Semaphore(_CHECKS_AT_ONCE)
+        self._waiting = 0
 
     async def admits(self, user: bytes, password: bytes) -> bool:
-        """Whether the password is the user's."""
+        """Whether the password is the user's.
+
+        Raises:
+            TooManyChecksError: so many passwords are being checked that this one would wait for long.
+        """
         known = self._hashes.get(user)
         entry = self._digest(user, known or b"", password)
         if self._recalls(entry):
             return True
         hashed = known or self._decoys[int.from_bytes(self._digest(user)) % len(self._decoys)]
-        async with self._turns:
-            if self._recalls(entry):  # another request with the same password was before us
-                return True
-            is_right = await asyncio.to_thread(bcrypt.checkpw, password[:_LONGEST_PASSWORD], hashed)
+        if self._waiting >= _MOST_WAITING:
+            raise TooManyChecksError
+        self._waiting += 1
+        try:
+            async with self._turns:
+                if self._recalls(entry):  # another request with the same password was before us
+                    return True
+                is_right = await asyncio.to_thread(bcrypt.checkpw, password[:_LONGEST_PASSWORD], hashed)
+        finally:
+            self._waiting -= 1
         if known is None or not is_right:
             return False
         self._remembered[entry] = None
@@ -75,9 +94,48 @@ class PasswordCheck:
         return digest.digest()
 
 
+def slow_check(users: Mapping[str, SecretStr]) -> tuple[int, float] | None:
+    """The highest bcrypt cost of the users' hashes and the seconds that a check takes there; None where it is low."""
+    cost = max((int(secret.get_secret_value()[4:6]) for secret in users.values()), default=0)
+    if cost < _SLOW_COST:
+        return None
+    lowest = 4
+    began = time.perf_counter()
+    bcrypt.checkpw(b"", b"$2b$%02d$" % lowest + b"." * 53)
+    # Each step of the cost doubles the time.
+    return cost, round((time.perf_counter() - began) * 2.0 ** (cost - lowest), 1)
+
+
 def _decoy(known: bytes) -> bytes:
     """A hash of the same cost that no password has."""
     return b"$2b$" + known[4:6] + b"$" + b"." * 53
+
+
+class RequestLimit:
+    """A token bucket for requests.
+
+    Args:
+        interval: seconds between two requests in the long run.
+        burst: requests that may come at once.
+        clock: a monotonic clock in seconds.
+    """
+
+    def __init__(self, interval: float, burst: int, clock: Callable[[], float]) -> None:
+        self._interval = interval
+        self._burst = burst
+        self._clock = clock
+        self._tokens = float(burst)
+        self._filled = clock()
+
+    def admits(self) -> bool:
+        """Whether a request may be answered, which uses up a token."""
+        now = self._clock()
+        self._tokens = min(self._burst, self._tokens + (now - self._filled) / self._interval)
+        self._filled = now
+        if self._tokens < 1:
+            return False
+        self._tokens -= 1
+        return True
 
 
 class AccessControl:
@@ -85,11 +143,21 @@ class AccessControl:
 
     Where it names users, every request needs a user's password, the health endpoints' aside. A request that changes
     something needs the same, or a client's certificate where these are required; where neither is configured it is
-    taken from this machine alone, and never from another site's page in somebody's browser.
+    taken from this machine alone, under an address or the name localhost: under another name a page elsewhere could
+    send it, by letting its own name lead to this machine.
     """
 
-    def __init__(self, app: ASGIApp, config: WebConfig, *, route_prefix: str = "/", key: bytes | None = None) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        config: WebConfig,
+        *,
+        route_prefix: str = "/",
+        key: bytes | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._app = app
+        self._clock = clock
         self._open_paths = frozenset(route_prefix.rstrip("/") + path for path in _OPEN_PATHS)
         self._key = secrets.token_bytes(32) if key is None else key
         self.replace(config)
@@ -101,7 +169,9 @@ class AccessControl:
         tls = config.tls_server_config
         self._client_auth = "NoClientCert" if tls is None else tls.client_auth_type
         headers = config.http_server_config.headers.items()
-        self._headers: _Headers = tuple((name.lower().encode(), value.encode()) for name, value in headers)
+        self._headers: _Headers = tuple((name.lower().encode(), value.encode()) for name, value in headers if value)
+        limit = config.rate_limit
+        self._limit = RequestLimit(limit.interval, limit.burst, self._clock) if limit.interval else None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve, or refuse, one request."""
@@ -117,7 +187,15 @@ class AccessControl:
         if is_reading and scope["path"] in self._open_paths:
             await self._app(scope, receive, send)
             return
-        if self._check is not None and not await self._is_admitted(self._check, scope):
+        if self._limit is not None and not self._limit.admits():
+            await _refuse(send, 429, "too many requests (rate_limit of the web configuration)")
+            return
+        try:
+            is_admitted = self._check is None or await self._is_admitted(self._check, scope)
+        except TooManyChecksError:
+            await _refuse(send, 503, "too many passwords are being checked; try again", ((b"retry-after", b"1"),))
+            return
+        if not is_admitted:
             challenge = ((b"www-authenticate", _CHALLENGE),)
             await _refuse(send, 401, "a user name and a password are needed", challenge)
             return
@@ -140,9 +218,13 @@ class AccessControl:
             return None
         if self._client_auth != "NoClientCert":
             return "changes need a client's certificate, which client_auth_type does not require; configure basic auth"
-        return (
-            None if _is_local(scope) else "changes are taken from this machine alone; configure basic auth for others"
-        )
+        if not _is_local(scope):
+            return "changes are taken from this machine alone; configure basic auth for others"
+        if not _names_an_address(scope):
+            return (
+                "changes are taken under an IP address or localhost as the Host alone; configure basic auth for others"
+            )
+        return None
 
 
 def _credentials(header: bytes) -> tuple[bytes, bytes] | None:
@@ -167,6 +249,18 @@ def _comes_from_another_site(scope: Scope) -> bool:
     except ValueError:
         return True
     return site != headers.get(b"host", b"").decode("latin-1").lower()
+
+
+def _names_an_address(scope: Scope) -> bool:
+    """Whether the Host is an address, or the one name that no one else can let lead elsewhere."""
+    hosts = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
+    try:
+        name = urlsplit(f"//{hosts[0]}").hostname if len(hosts) == 1 and "@" not in hosts[0] else None
+        if name is None or name == "localhost" or name.endswith(".localhost"):
+            return name is not None
+        return bool(ip_address(name))
+    except ValueError:
+        return False
 
 
 def _is_local(scope: Scope) -> bool:

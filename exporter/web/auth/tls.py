@@ -1,10 +1,17 @@
 """The server's side of TLS: a context that follows its files, so that a renewed certificate is served at once."""
 
+import asyncio
+import os
 import ssl
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from pydantic import SecretStr
+
+from exporter.regular_file import read_regular
 from exporter.settings.yaml_file import unreadable
 
 _VERSIONS = {"TLS12": ssl.TLSVersion.TLSv1_2, "TLS13": ssl.TLSVersion.TLSv1_3}
@@ -29,6 +36,9 @@ _CIPHERS: Mapping[str, str] = {
     "TLS_RSA_WITH_AES_128_CBC_SHA": "AES128-SHA",
     "TLS_RSA_WITH_AES_256_CBC_SHA": "AES256-SHA",
 }
+# What a pipe holds.
+LARGEST_INLINE = 64 * 1024
+LONGEST_LOOK = 1.0
 _Stamp = tuple[tuple[int, int, int] | None, ...]
 
 
@@ -42,11 +52,18 @@ class TlsFileError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class TlsSettings:
-    """What a server's TLS is made of, in the web configuration's own terms."""
+    """What a server's TLS is made of, in the web configuration's own terms.
 
-    cert_file: Path
-    key_file: Path
+    Certificate, key and authorities are each a file or a text; where both are given, the file counts.
+    """
+
+    cert_file: Path | None = None
+    key_file: Path | None = None
     client_ca_file: Path | None = None
+    cert: str | None = None
+    key: SecretStr | None = None
+    client_ca: str | None = None
+    verifies_clients: bool = False
     requires_client_cert: bool = False
     allowed_names: tuple[str, ...] = ()
     min_version: str = "TLS12"
@@ -77,12 +94,8 @@ def server_context(settings: TlsSettings) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     _set_protocol(context, settings)
     _load_certificate(context, settings)
-    if settings.client_ca_file is not None:
-        _check_pem("client_ca_file", settings.client_ca_file, "CERTIFICATE")
-        try:
-            context.load_verify_locations(settings.client_ca_file)
-        except ssl.SSLError:
-            raise TlsFileError("client_ca_file", f"{settings.client_ca_file} holds a broken certificate") from None
+    if settings.verifies_clients:
+        _load_authorities(context, settings)
         context.verify_mode = ssl.CERT_REQUIRED if settings.requires_client_cert else ssl.CERT_OPTIONAL
     if settings.allowed_names:
         context.sslobject_class = _checking(frozenset(settings.allowed_names))
@@ -105,30 +118,106 @@ def _set_protocol(context: ssl.SSLContext, settings: TlsSettings) -> None:
         try:
             context.set_ecdh_curve(_CURVES[settings.curve])
         except (ssl.SSLError, ValueError):
-            raise TlsFileError("curve_preferences", "this machine's OpenSSL has not got this curve") from None
+            if not prefers_curve_unset(settings):
+                raise TlsFileError("curve_preferences", "this machine's OpenSSL has not got this curve") from None
+
+
+def prefers_curve_unset(settings: TlsSettings) -> bool:
+    """Whether the curve is the one that OpenSSL prefers by itself, and this Python cannot exclude the others.
+
+    Python 3.11.2, which is Debian 12's, looks among the curves of the EC key type, and X25519 is none of them.
+    """
+    if settings.curve != "X25519":
+        return False
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).set_ecdh_curve(_CURVES["X25519"])
+    except (ssl.SSLError, ValueError):
+        return True
+    return False
 
 
 def _load_certificate(context: ssl.SSLContext, settings: TlsSettings) -> None:
-    _check_pem("cert_file", settings.cert_file, "CERTIFICATE")
-    if "ENCRYPTED" in _check_pem("key_file", settings.key_file, "PRIVATE KEY"):
-        raise TlsFileError("key_file", f"{settings.key_file} is encrypted; expected a key without a passphrase")
+    certificate = _pem("cert", settings.cert_file, settings.cert)
+    key = _pem("key", settings.key_file, None if settings.key is None else settings.key.get_secret_value())
+    certificate.check("CERTIFICATE")
+    key.check("PRIVATE KEY")
+    if "ENCRYPTED" in key.text:
+        raise TlsFileError(key.name, f"{key} is encrypted; expected a key without a passphrase")
     try:
-        context.load_cert_chain(settings.cert_file, settings.key_file)
+        with certificate.path() as certificate_path, key.path() as key_path:
+            context.load_cert_chain(certificate_path, key_path)
     except ssl.SSLError as error:
         if error.reason == "KEY_VALUES_MISMATCH":
-            message = f"{settings.key_file} is not the key of the certificate in {settings.cert_file}"
-            raise TlsFileError("key_file", message) from None
-        raise TlsFileError("cert_file", f"{settings.cert_file} or its key is broken") from None
+            message = f"{key} is not the key of the certificate in {certificate}"
+            raise TlsFileError(key.name, message) from None
+        raise TlsFileError(certificate.name, f"{certificate} or its key is broken") from None
 
 
-def _check_pem(key: str, path: Path, what: str) -> str:
+def _load_authorities(context: ssl.SSLContext, settings: TlsSettings) -> None:
+    """Load the authorities that clients' certificates are verified by: the system's where none are given."""
+    if settings.client_ca_file is None and settings.client_ca is None:
+        context.set_default_verify_paths()
+        return
+    authorities = _pem("client_ca", settings.client_ca_file, settings.client_ca)
+    authorities.check("CERTIFICATE")
     try:
-        text = path.read_text(encoding="ascii", errors="replace")
+        context.load_verify_locations(cadata=authorities.text)
+    except (ssl.SSLError, ValueError):
+        raise TlsFileError(authorities.name, f"{authorities} holds a broken certificate") from None
+
+
+@dataclass(frozen=True, slots=True)
+class _Pem:
+    """A text in PEM form, of a file or of the configuration itself.
+
+    Attributes:
+        name: the configuration's key that gives it.
+        file: where it stands; None where it is in the configuration.
+        text: what it is.
+    """
+
+    name: str
+    file: Path | None
+    text: str = field(repr=False)
+
+    def __str__(self) -> str:
+        return "the text" if self.file is None else str(self.file)
+
+    def check(self, what: str) -> None:
+        """Raise TlsFileError where it does not hold something of this kind."""
+        if f"{what}-----" not in self.text:
+            raise TlsFileError(self.name, f"{self} holds no {what.lower()} in PEM form")
+        if self.file is None and len(self.text) > LARGEST_INLINE:
+            raise TlsFileError(self.name, f"{self} is over {LARGEST_INLINE // 1024} KiB long; put it into a file")
+
+    @contextmanager
+    def path(self) -> Iterator[str]:
+        """Where OpenSSL, which reads files alone, can read it once: a pipe, so that no key is written to a disk."""
+        if self.file is not None:
+            yield str(self.file)
+            return
+        reading, writing = os.pipe()
+        try:
+            with os.fdopen(writing, "w", encoding="ascii", errors="replace") as pipe:
+                pipe.write(self.text)
+            yield f"/dev/fd/{reading}"
+        finally:
+            os.close(reading)
+
+
+def _pem(key: str, path: Path | None, text: str | None) -> _Pem:
+    """The text of a file, or the one of the configuration where it names no file.
+
+    Raises:
+        TlsFileError: the file cannot be read.
+    """
+    if path is None:
+        return _Pem(key, None, text or "")
+    name = f"{key}_file"
+    try:
+        return _Pem(name, path, read_regular(path).decode("ascii", "replace"))
     except OSError as error:
-        raise TlsFileError(key, f"{path} {unreadable(error)}") from None
-    if f"{what}-----" not in text:
-        raise TlsFileError(key, f"{path} holds no {what.lower()} in PEM form")
-    return text
+        raise TlsFileError(name, f"{path} {unreadable(error)}") from None
 
 
 def _checking(allowed: frozenset[str]) -> type[ssl.SSLObject]:
@@ -156,7 +245,13 @@ class ServerTls:
         self._on_error = on_error
         self._stamp = _stamp(settings)
         self._current = server_context(settings)
-        self.context: ssl.SSLContext = _following(self._latest)
+        self._reader = ThreadPoolExecutor(1, thread_name_prefix="tls-files")
+        self._reading: asyncio.Future[None] | None = None
+
+    @property
+    def context(self) -> ssl.SSLContext:
+        """What connections are made with."""
+        return self._current
 
     def replace(self, settings: TlsSettings) -> None:
         """Serve new connections by other settings from now on.
@@ -181,12 +276,25 @@ class ServerTls:
         self._current = server_context(self._settings)
         return True
 
-    def _latest(self) -> ssl.SSLContext:
+    async def latest(self) -> ssl.SSLContext:
+        """The context for the next connection, of what the files hold now.
+
+        They are read on a thread; where a disk hangs, what was in force is served after a moment.
+        """
+        if self._reading is None or self._reading.done():
+            self._reading = asyncio.get_running_loop().run_in_executor(self._reader, self._refreshed)
+        await asyncio.wait((self._reading,), timeout=LONGEST_LOOK)
+        return self._current
+
+    def close(self) -> None:
+        """End the thread that reads the files."""
+        self._reader.shutdown(wait=False, cancel_futures=True)
+
+    def _refreshed(self) -> None:
         try:
             self.refresh()
         except TlsFileError as error:
             self._on_error(error)
-        return self._current
 
 
 def _stamp(settings: TlsSettings) -> _Stamp:
@@ -199,25 +307,3 @@ def _file_stamp(file: Path) -> tuple[int, int, int] | None:
     except OSError:
         return None
     return status.st_mtime_ns, status.st_size, status.st_ino
-
-
-class _FollowingContext(ssl.SSLContext):
-    """A context that lets another one make each connection, the latest at the time."""
-
-    latest: Callable[[], ssl.SSLContext]
-
-    def wrap_bio(
-        self,
-        incoming: ssl.MemoryBIO,
-        outgoing: ssl.MemoryBIO,
-        server_side: bool = False,  # noqa: FBT001, FBT002 - the standard library's signature
-        server_hostname: str | bytes | None = None,
-        session: ssl.SSLSession | None = None,
-    ) -> ssl.SSLObject:
-        return self.latest().wrap_bio(incoming, outgoing, server_side, server_hostname, session)
-
-
-def _following(latest: Callable[[], ssl.SSLContext]) -> ssl.SSLContext:
-    context = _FollowingContext(ssl.PROTOCOL_TLS_SERVER)
-    context.latest = latest
-    return context

@@ -16,8 +16,8 @@ from exporter.web.auth.tls import TlsFileError, TlsSettings, openssl_ciphers, se
 
 # The last letter of the salt carries two bits alone.
 _BCRYPT = re.compile(r"\$2[aby]\$(?P<cost>[0-9]{2})\$[./A-Za-z0-9]{21}[.Oeu][./A-Za-z0-9]{31}")
-_COSTS = range(4, 18)  # a check at cost 17 takes ten seconds; beyond, nobody ever gets in
-_UNVERIFIED = frozenset({"RequestClientCert", "RequireAnyClientCert"})
+_COSTS = range(4, 19)  # a check at cost 18 takes about 20 seconds, and each further one twice as long
+_UNVERIFIED = frozenset({"RequestClientCert", "RequireAnyClientCert", "RequireClientCert"})
 _VERIFIED = frozenset({"VerifyClientCertIfGiven", "RequireAndVerifyClientCert"})
 _OLD_VERSIONS = frozenset({"TLS10", "TLS11"})
 _HEADER_VALUES: Mapping[str, tuple[str, ...]] = {
@@ -39,7 +39,10 @@ def _parse_hash(value: object) -> SecretStr:
     if not isinstance(text, str) or match is None:
         raise refused("is no bcrypt hash; expected one such as $2y$10$…, as 'htpasswd -nBC 10' prints it")
     if int(match["cost"]) not in _COSTS:
-        raise refused(f"has the bcrypt cost {match['cost']}, expected one from {_COSTS[0]} to {_COSTS[-1]}")
+        raise refused(
+            f"has the bcrypt cost {match['cost']}, expected one from {_COSTS[0]} to {_COSTS[-1]}: "
+            "a check takes 20 seconds at 18, and each further one doubles that"
+        )
     return SecretStr(text)
 
 
@@ -50,7 +53,7 @@ def _parse_user(value: object) -> str:
 
 
 def _parse_version(value: object) -> object:
-    if value in _OLD_VERSIONS:
+    if isinstance(value, str) and value in _OLD_VERSIONS:
         raise refused(f"found '{value}', which is no longer safe and not served; expected TLS12 or TLS13")
     return value
 
@@ -62,10 +65,32 @@ def _parse_cipher(value: object) -> str:
 
 
 def _parse_client_auth(value: object) -> object:
-    if value in _UNVERIFIED:
+    if isinstance(value, str) and value in _UNVERIFIED:
         raise refused(
             f"found '{value}', which takes certificates without verifying them, and this server always verifies; "
             "expected NoClientCert, VerifyClientCertIfGiven or RequireAndVerifyClientCert"
+        )
+    return value
+
+
+_GO_UNITS: Mapping[str, float] = {"h": 3600, "m": 60, "s": 1, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
+_GO_DURATION = re.compile(r"(?:[0-9]+(?:\.[0-9]+)?(?:h|ms|m|s|us|µs|ns))+", re.ASCII)
+_GO_PART = re.compile(r"([0-9.]+)([a-zµ]+)")
+
+
+def _parse_interval(value: object) -> float:
+    """A duration as Go writes it, in seconds: `1s`, `250ms`, `1m30s`; a bare number is nanoseconds there."""
+    if isinstance(value, str) and value.isdecimal():
+        return float(value) * 1e-9
+    if not isinstance(value, str) or _GO_DURATION.fullmatch(value) is None:
+        raise expected("a duration such as 1s or 250ms")
+    return sum(float(number) * _GO_UNITS[unit] for number, unit in _GO_PART.findall(value))
+
+
+def _parse_curves(value: object) -> object:
+    if isinstance(value, list) and len(value) > 1:
+        raise refused(
+            f"found {len(value)} items, and Python's TLS takes one curve alone; keep the first or leave all out"
         )
     return value
 
@@ -76,8 +101,10 @@ Version = Annotated[Literal["TLS12", "TLS13"], BeforeValidator(_parse_version)]
 class TlsServerConfig(Section):
     """How connections are encrypted, and which clients may make one."""
 
-    cert_file: Annotated[Path, Field(description="The certificate's file, PEM.")]
-    key_file: Annotated[Path, Field(description="The key's file, PEM.")]
+    cert_file: Annotated[Path | None, Field(description="The certificate's file, PEM.")] = None
+    key_file: Annotated[Path | None, Field(description="The key's file, PEM.")] = None
+    cert: Annotated[str | None, Field(description="The certificate itself, PEM; not used beside cert_file.")] = None
+    key: Annotated[SecretStr | None, Field(description="The key itself, PEM; not used beside key_file.")] = None
     client_auth_type: Annotated[
         Literal["NoClientCert", "VerifyClientCertIfGiven", "RequireAndVerifyClientCert"],
         BeforeValidator(_parse_client_auth),
@@ -85,6 +112,9 @@ class TlsServerConfig(Section):
     ] = "NoClientCert"
     client_ca_file: Annotated[
         Path | None, Field(description="Certificates of the authorities that clients' certificates are from, PEM.")
+    ] = None
+    client_ca: Annotated[
+        str | None, Field(description="Such certificates themselves, PEM; not used beside client_ca_file.")
     ] = None
     client_allowed_sans: Annotated[
         tuple[str, ...], Field(description="Alternative names of which a client's certificate must have one.")
@@ -98,21 +128,22 @@ class TlsServerConfig(Section):
     prefer_server_cipher_suites: Annotated[bool, Field(description="The server's order of ciphers counts.")] = True
     curve_preferences: Annotated[
         tuple[Literal["CurveP256", "CurveP384", "CurveP521", "X25519"], ...],
-        Field(max_length=1, description="The one curve of the key exchange."),
+        BeforeValidator(_parse_curves),
+        Field(description="The one curve of the key exchange."),
     ] = ()
 
     @classmethod
     def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
         """Clients' certificates are verified by somebody; the versions leave one."""
-        auth_type, has_authorities = raw.get("client_auth_type", "NoClientCert"), raw.get("client_ca_file") is not None
-        if auth_type in _VERIFIED and not has_authorities:
-            yield at(("client_ca_file",), refused(f"missing; {auth_type} needs the authorities that it verifies by"))
-        elif auth_type == "NoClientCert" and has_authorities:
+        for key, what in (("cert", "the certificate's file, PEM"), ("key", "the key's file, PEM")):
+            if raw and raw.get(key) is None and raw.get(f"{key}_file") is None:
+                yield at((f"{key}_file",), refused(f"missing; expected {what}, or the text itself as {key}"))
+        if raw.get("client_auth_type", "NoClientCert") == "NoClientCert":
             message = "is not used with NoClientCert; set client_auth_type: RequireAndVerifyClientCert"
-            yield at(("client_ca_file",), refused(message))
-        elif auth_type == "NoClientCert" and items(raw.get("client_allowed_sans")):
-            message = "is not used with NoClientCert; set client_auth_type: RequireAndVerifyClientCert"
-            yield at(("client_allowed_sans",), refused(message))
+            unused = [key for key in ("client_ca_file", "client_ca") if raw.get(key) is not None]
+            if not unused and items(raw.get("client_allowed_sans")):
+                unused = ["client_allowed_sans"]
+            yield from (at((key,), refused(message)) for key in unused)
         if raw.get("min_version") == "TLS13" and raw.get("max_version") == "TLS12":
             yield at(("max_version",), refused("found 'TLS12', expected at least the min_version (TLS13)"))
         names = [name for name in items(raw.get("cipher_suites")) if isinstance(name, str)]
@@ -136,10 +167,27 @@ class HttpServerConfig(Section):
             allowed = _HEADER_VALUES.get(name)
             if allowed is None:
                 yield at(("headers", name), refused(f"cannot be set; expected one of {', '.join(_HEADER_VALUES)}"))
+            elif value == "":
+                continue
             elif isinstance(value, str) and not re.fullmatch(r"[\x20-\x7e]+", value):
                 yield at(("headers", name), refused("holds what an HTTP header cannot carry"))
             elif isinstance(value, str) and allowed and value.lower() not in allowed:
                 yield at(("headers", name), refused(f"found '{value}', expected one of {', '.join(allowed)}"))
+
+
+class RateLimit(Section):
+    """How many requests are answered; the health endpoints are not counted."""
+
+    interval: Annotated[
+        float, BeforeValidator(_parse_interval), Field(description="Time between two requests; 0 switches it off.")
+    ] = 0.0
+    burst: Annotated[int, Field(ge=0, description="Requests that may come at once.")] = 0
+
+    @classmethod
+    def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
+        """A limit lets something through."""
+        if raw.get("interval") not in {None, "0", "0s"} and raw.get("burst", "0") == "0":
+            yield at(("burst",), refused("missing or 0, which refuses every request; expected at least 1"))
 
 
 class WebConfig(Section):
@@ -147,6 +195,7 @@ class WebConfig(Section):
 
     tls_server_config: TlsServerConfig | None = None
     http_server_config: HttpServerConfig = HttpServerConfig()
+    rate_limit: RateLimit = RateLimit()
     basic_auth_users: Annotated[
         Mapping[Annotated[str, BeforeValidator(_parse_user)], Annotated[SecretStr, BeforeValidator(_parse_hash)]],
         Field(description="Users, and the bcrypt hashes of their passwords."),
@@ -155,12 +204,16 @@ class WebConfig(Section):
     def tls(self) -> TlsSettings | None:
         """What the server's TLS is made of; None where it speaks plain HTTP."""
         config = self.tls_server_config
-        if config is None:
+        if config is None or not config.model_fields_set:
             return None
         return TlsSettings(
             cert_file=config.cert_file,
             key_file=config.key_file,
             client_ca_file=config.client_ca_file,
+            cert=config.cert,
+            key=config.key,
+            client_ca=config.client_ca,
+            verifies_clients=config.client_auth_type in _VERIFIED,
             requires_client_cert=config.client_auth_type == "RequireAndVerifyClientCert",
             allowed_names=config.client_allowed_sans,
             min_version=config.min_version,

@@ -1,1 +1,4 @@
-"""The status page: its words, figures, parts and assets."""
+"""The status page as HTML.
+
+In: the status models. Out: one page without external resources; every foreign text in it is escaped.
+"""

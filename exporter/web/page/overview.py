@@ -59,8 +59,8 @@ def _notices_of_the_whole(status: StatusView) -> Iterator[str]:
     if status.ledger is not None and not status.ledger.saves:
         yield "The counters cannot be written to disk: they do not move until they can, and catch up then."
     if status.ledger is not None and status.ledger.set_aside is not None:
-        renamed = when(status.ledger.set_aside, status.now)
-        yield f"A state file that could not be read was renamed {renamed}, and a new one begun."
+        found = when(status.ledger.set_aside, status.now)
+        yield f"The state file could not be used as it was found {found}: counters may have started anew."
 
 
 def _notices_of(account: AccountView, *, is_ready: bool) -> Iterator[str]:
@@ -69,11 +69,17 @@ def _notices_of(account: AccountView, *, is_ready: bool) -> Iterator[str]:
         yield f"The {foreign(credential_of(account.account))} is not accepted."
     if account.paused:
         yield f"{foreign(account.account)} is not polled for {lapse(account.paused)}: the platform answered 429."
-    if account.demand > account.budget:
+    limit, allowed = _binding(account)
+    if account.demand > allowed:
         yield (
-            f"{foreign(account.account)} asks for {rate(account.demand)} requests/s and may send "
-            f"{rate(account.budget)}: its intervals are stretched."
+            f"{foreign(account.account)} asks for {rate(account.demand)} requests/s and {limit} allows "
+            f"{rate(allowed)}: its intervals are stretched."
         )
+
+
+def _binding(account: AccountView) -> tuple[str, float]:
+    """The limit of an account's budget that binds, and the requests a second that it allows."""
+    return min(account.limits.items(), key=lambda item: item[1])
 
 
 def _facts(status: StatusView) -> Iterator[tuple[str, str]]:
@@ -110,13 +116,14 @@ def _state(account: AccountView) -> str:
 
 
 def _budget(account: AccountView) -> str:
-    share = account.demand / account.budget if account.budget else _FULL
+    _, allowed = _binding(account)
+    share = account.demand / allowed if allowed else _FULL
     width = min(_FULL, share) * _BAR
     over = " over" if share > _FULL else ""
     return (
         f'<svg class="bar{over}" viewBox="0 0 {_BAR} 6" width="{_BAR}" height="6" aria-hidden="true">'
         f'<rect width="{_BAR}" height="6" rx="3"/><rect class="used" width="{width:.1f}" height="6" rx="3"/></svg> '
-        f"{rate(account.demand)} of {rate(account.budget)}"
+        f"{rate(account.demand)} of {rate(allowed)}"
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from exporter.web.cooperative import unhurried
+from exporter.cooperative import unhurried
 from exporter.web.page.links import PAGE_ROWS, to_targets
 from exporter.web.page.markup import foreign, framed, plain, text, when
 from exporter.web.page.sparkline import sparkline

@@ -185,9 +185,9 @@ def test_sql_gives_columns_and_rows_and_each_statement_its_own_error(
     ended = invoke("call", "sql", "SELECT 1 AS one, 'x' AS two", "SELECT nope", "SELECT NULL", environ=environ)
     first, second, third = json.loads(ended.out)
     assert first == {"columns": ["one", "two"], "rows": [[1, "x"]]}
-    assert second["error"]["message"] == "SQLite error: no such column: nope"
+    assert second["error"]["message"] == "SQL input error: no such column: nope"
     assert third == {"columns": ["NULL"], "rows": [[None]]}
-    assert ended.err == f"statement 2: SQLite error: no such column: nope ({second['error']['code']})\n"
+    assert ended.err == f"statement 2: SQL input error: no such column: nope ({second['error']['code']})\n"
     assert ended.code == 1
     assert platform.requests == [("POST", "/v2/pipeline")]
 
@@ -292,9 +292,9 @@ def test_a_platform_that_is_not_reached_has_an_exit_code_of_its_own(closed_port:
 
 
 def test_a_platform_that_never_answers_is_given_up(nobody: Nobody, configure: Configure) -> None:
-    path = configure("accounts: [{name: main, base_url: '{url}', api_key: hunter1, timeout: 100ms}]", url=nobody.url)
+    path = configure("accounts: [{name: main, base_url: '{url}', api_key: hunter1, timeout: 1s}]", url=nobody.url)
     ended = invoke("call", "search", "--config", path)
-    assert ended == Ended("", f"no answer within 0.1 s (127.0.0.1:{nobody.port})\n", 3)
+    assert ended == Ended("", f"no answer within 1 s (127.0.0.1:{nobody.port})\n", 3)
 
 
 @pytest.mark.parametrize(("status", "code"), [(401, 4), (403, 4), (404, 5), (408, 1), (429, 6), (400, 1), (500, 1)])

@@ -38,4 +38,4 @@ def test_characters_that_steer_a_terminal_are_escaped() -> None:
 
 
 def test_half_a_character_is_no_reason_to_fail() -> None:
-    assert as_text(["\ud800"], compact=True) == '["?"]'
+    assert as_text(["\ud800"], compact=True) == '["\\ud800"]'

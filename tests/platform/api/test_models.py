@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from pydantic import SecretStr
+from pydantic import SecretStr, ValidationError
 
 from exporter.platform.api import containers, database, dns, scripting, search, shield
 from exporter.platform.api.catalogue import OPERATIONS
@@ -138,7 +138,7 @@ def test_a_search_page() -> None:
     assert (first.type, first.id, first.name) == ("dns", 102, "example.com")
     assert (second.type, second.id, second.name) == ("novelty", 5, None)
     assert isinstance(third, Unusable)
-    assert (third.fault, third.integer("Id")) == ("Type: Input should be a valid string", 6)
+    assert (third.fault, third.identity("Id")) == ("Type: Input should be a valid string", 6)
 
 
 def test_a_pipeline() -> None:
@@ -234,3 +234,26 @@ def test_unknown_enum_values_are_named_by_the_fields_that_hold_them() -> None:
         ["ratelimitOverviewPastTwentyEightDays"],
         ["ScriptType"],
     ]
+
+
+@pytest.mark.parametrize(
+    ("operation", "payload"),
+    [
+        (dns.STATISTICS, '{"TotalQueriesServed": true}'),
+        (dns.STATISTICS, '{"QueriesServedChart": {"2026-02-08": true}}'),
+        (dns.STATISTICS, '{"QueriesByTypeChart": {"1": false}}'),
+        (scripting.READ, '{"Id": 1, "MonthlyCost": true}'),
+        (shield.RATE_LIMIT, '{"data": {"overview": {"totalBreaches": true}}}'),
+        (shield.RATE_LIMIT, '{"data": {"ratelimitOverviewPastTwentyEightDays": {"08-02-2026": true}}}'),
+    ],
+)
+def test_true_is_no_number(operation: Operation[Any], payload: str) -> None:
+    with pytest.raises(ValidationError):
+        operation.answer.validate_json(payload)
+
+
+def test_a_resource_with_the_id_0_is_none() -> None:
+    page = read(search.SEARCH, '{"Total": 1, "SearchResults": [{"Type": "dns", "Id": 0, "Name": "zero.example"}]}')
+    (item,) = page.search_results
+    assert isinstance(item, Unusable)
+    assert item.identity("Id") is None

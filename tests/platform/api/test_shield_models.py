@@ -51,7 +51,7 @@ def test_a_page_of_shield_zones() -> None:
     }
     assert second.model_fields_set == {"shield_zone_id"}
     assert isinstance(third, Unusable)
-    assert third.integer("shieldZoneId") == 5
+    assert third.identity("shieldZoneId") == 5
     assert page.page.model_dump() == {
         "total_count": 3, "total_pages": 1, "current_page": 1, "next_page": None, "page_size": 1000,
     }  # fmt: skip

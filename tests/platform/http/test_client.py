@@ -12,6 +12,7 @@ from exporter.platform.errors import NotAvailable, NotFound, PlatformError, Rate
 from exporter.platform.http.body import BODY_LIMIT, ERROR_BODY_LIMIT
 from tests.platform.bare import Line, RawRequest, bare_server, json_reply, reply, saying
 from tests.platform.clients import client_of
+from tests.waiting import until
 
 GOOD = '{"TotalQueriesServed": 7, "QueriesServedChart": {"yesterday": 1, "2026-02-08": 7, "today": 2}}'
 
@@ -31,6 +32,25 @@ async def test_an_answer_holds_the_value_the_platforms_clock_and_the_body() -> N
 async def test_a_platform_without_a_readable_clock_has_none(date: str) -> None:
     async with bare_server(saying(json_reply(GOOD, Date=date))) as server, client_of(server.url) as kit:
         assert (await dns.statistics(kit.client, 102)).date is None
+
+
+async def test_the_seconds_of_an_answer_are_those_of_its_own_request() -> None:
+    left = [reply(500), json_reply(GOOD)]
+
+    async def slowly(_request: RawRequest, line: Line) -> None:
+        kit.clock.now += 4.0
+        await line.send(left.pop(0))
+
+    async with bare_server(slowly) as server, client_of(server.url, attempts=2, rate=0.5) as kit:
+        poll = kit.client.until(2000.0)
+        # The budget's one call goes to another poll, and this one waits two seconds for its turn.
+        permit = await kit.client.budget.acquire("/another")
+        kit.client.budget.release(permit, answered=True)
+        answer = await dns.statistics(poll, 102)
+    first_wait, rest = kit.heard.waited[0], kit.clock.slept[1]
+    assert (first_wait, answer.seconds) == (2.0, 4.0)
+    # Both attempts and the rest between them keep the poll busy, and the wait for the budget does not.
+    assert (rest > 0, poll.seconds) == (True, 8.0 + rest)
 
 
 async def test_each_attempt_and_each_unknown_value_is_told_to_the_observer() -> None:
@@ -163,9 +183,7 @@ async def test_polls_that_are_told_to_wait_long_keep_half_of_the_workers_at_most
     async with bare_server(script) as server, client_of(server.url, attempts=2, max_in_flight=4) as kit:
         kit.client._timing = replace(kit.client._timing, sleep=rest)
         polls = [asyncio.create_task(poll(zone)) for zone in range(5)]
-        async with asyncio.timeout(5):
-            while ended + len(kit.heard.retries) < 5:  # noqa: ASYNC110 - no event tells of it
-                await asyncio.sleep(0)
+        await until(lambda: ended + len(kit.heard.retries) == 5)
         assert (ended, len(kit.heard.retries)) == (given_up, 5 - given_up)
         rested.set()
         await asyncio.gather(*polls)

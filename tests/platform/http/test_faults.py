@@ -50,10 +50,12 @@ from tests.platform.bare import (
     stalling,
 )
 from tests.platform.clients import Kit, client_of
+from tests.waiting import until
 from tests.web.certificates import Authority
 
 MIB = 1024 * 1024
-SHORT = 0.25
+# Long enough for what comes before the stall, which takes milliseconds.
+SHORT = 1.0
 GOOD = '{"TotalQueriesServed": 7, "QueriesServedChart": {"2026-02-08T00:00:00Z": 7}}'
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n"
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -161,15 +163,6 @@ async def fail(kit: Kit, operation: Operation[Any] = dns.STATISTICS) -> Platform
     return caught.value
 
 
-async def is_quiet(connections: set[Line]) -> bool:
-    """Whether no connection is left, by the time that the server has heard of it."""
-    for _ in range(200):
-        if not connections:
-            return True
-        await asyncio.sleep(0.005)
-    return False
-
-
 @pytest.mark.parametrize("fault", MATRIX.values(), ids=MATRIX)
 async def test_a_fault_is_one_error_of_its_class(fault: Fault) -> None:
     async with bare_server(fault.script) as server, client_of(server.url, deadline=fault.timeout) as kit:
@@ -189,7 +182,7 @@ async def test_a_call_that_failed_leaves_neither_a_permit_nor_a_connection_behin
                 await fail(kit)
         # On a busy machine a deadline of milliseconds may pass before the server has read the request.
         assert 1 <= len(server.requests) <= 3
-        assert await is_quiet(server.open)
+        await until(lambda: not server.open, "the end of the connections")
 
 
 async def test_a_cancelled_call_leaves_neither_a_permit_nor_a_connection_behind() -> None:
@@ -200,7 +193,7 @@ async def test_a_cancelled_call_leaves_neither_a_permit_nor_a_connection_behind(
             call.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await call
-        assert await is_quiet(server.open)
+        await until(lambda: not server.open, "the end of the connections")
         server.script = saying(json_reply(GOOD))
         answer = await dns.statistics(kit.client, 102)
     assert (answer.value.total_queries_served, kit.heard.attempts) == (7, [("dns_statistics", "200", None)])
@@ -211,7 +204,7 @@ async def test_a_kept_connection_that_the_platform_closed_meanwhile_is_no_failur
         await dns.statistics(kit.client, 102)
         for line in list(server.open):
             line.writer.write_eof()
-        await is_quiet(server.open)
+        await until(lambda: not server.open, "the end of the connections")
         await dns.statistics(kit.client, 102)
     assert kit.heard.attempts == [("dns_statistics", "200", None)] * 2
 

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from tests.platform.desk import desk, settle
+from tests.platform.desk import Desk, desk, settle
 
 
 def names(count: int, prefix: str = "/") -> list[str]:
@@ -30,16 +30,33 @@ async def test_after_a_rest_no_more_than_a_tenth_of_a_second_is_made_up_for() ->
     assert (at_once, after_a_second) == (11, 31)
 
 
-async def test_a_late_wake_up_loses_nothing_of_the_rate() -> None:
-    async with desk(rate=10) as it:
-        it.ask(*names(4))
+async def wake_late(it: Desk, seconds: float) -> None:
+    """Let the process stand still for so long: whoever slept wakes only after it."""
+    it.time.now += seconds
+    for _, _, woken in it.time.sleepers:
+        woken.set_result(None)
+    it.time.sleepers.clear()
+    await settle()
+
+
+async def test_a_wake_up_that_is_a_little_late_loses_nothing_of_the_rate() -> None:
+    async with desk(rate=100) as it:
+        it.ask(*names(30))
         await settle()
-        it.time.now += 0.3
-        for _, _, woken in it.time.sleepers:
-            woken.set_result(None)
-        it.time.sleepers.clear()
-        await settle()
-        assert len(it.granted) == 4
+        await wake_late(it, 0.1)
+        assert len(it.granted) == 11
+
+
+async def test_after_a_stall_calls_that_waited_pass_at_the_rate_and_not_all_at_once() -> None:
+    async with desk(rate=5, max_in_flight=32) as it:
+        it.ask(*names(60))
+        await it.at(1.1)
+        before = len(it.granted)
+        await wake_late(it, 20.0)
+        it.answer(*list(it.permits))
+        at_once = len(it.granted) - before
+        after_a_second = len(await it.at(22.1)) - before
+    assert (before, at_once, after_a_second) == (6, 1, 6)
 
 
 async def test_no_more_calls_are_in_flight_than_allowed() -> None:

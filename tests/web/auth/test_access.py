@@ -9,14 +9,16 @@ import bcrypt
 import httpx
 import pytest
 import uvicorn
+from pydantic import SecretStr
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.types import Message, Scope
 
-from exporter.web.auth.access import AccessControl, PasswordCheck, WebConfig, load_web_config
+from exporter.web.auth.access import AccessControl, PasswordCheck, WebConfig, load_web_config, slow_check
 from exporter.web.auth.tls import ServerTls
+from tests.rig import TurnedClock
 from tests.web.auth.test_tls import no_error
 from tests.web.certificates import Authority
 
@@ -44,7 +46,7 @@ def served(prefix: str = "") -> Starlette:
 def asking(config: WebConfig, client: tuple[str, int] = REMOTE, prefix: str = "/") -> httpx.AsyncClient:
     """A client of the application behind the access control."""
     app = AccessControl(served(prefix.rstrip("/")), config, route_prefix=prefix, key=KEY)
-    return httpx.AsyncClient(transport=httpx.ASGITransport(app, client=client), base_url="http://exporter:9877")
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app, client=client), base_url="http://localhost:9877")
 
 
 def restricted(**tls: object) -> WebConfig:
@@ -58,7 +60,7 @@ def restricted(**tls: object) -> WebConfig:
 )
 async def test_every_endpoint_asks_for_a_password(path: str) -> None:
     async with asking(USERS, LOCAL) as client:
-        response = await client.get(f"http://exporter:9877{path}")
+        response = await client.get(f"http://localhost:9877{path}")
     assert (response.status_code, response.headers["www-authenticate"]) == (
         401,
         'Basic realm="edge-exporter", charset="UTF-8"',
@@ -159,6 +161,33 @@ async def test_without_any_access_control_changes_are_for_this_machine_alone(
         assert (await asked.request(method, "/-/reload")).status_code == status
 
 
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("127.0.0.1:9877", 200),
+        ("[::1]:9877", 200),
+        ("192.0.2.7", 200),
+        ("LOCALHOST", 200),
+        ("a.localhost:9877", 200),
+        ("rebound.example.org:9877", 403),
+        ("localhost.example.org", 403),
+        ("127.0.0.1.example.org", 403),
+        ("evil.example.org@127.0.0.1", 403),
+        ("127.0.0.1@evil.example.org", 403),
+        ("", 403),
+        ("[", 403),
+    ],
+)
+async def test_a_name_that_others_can_lead_here_changes_nothing(host: str, status: int) -> None:
+    """A page of that name sends it as its own Origin, too."""
+    async with asking(OPEN, LOCAL) as client:
+        for headers in ({"Host": host}, {"Host": host, "Origin": f"http://{host}"}):
+            assert (await client.post("/-/reload", headers=headers)).status_code == status
+    async with asking(USERS, LOCAL) as client:
+        response = await client.post("/-/reload", headers={"Host": host}, auth=("prometheus", PASSWORD))
+        assert response.status_code == 200
+
+
 async def test_a_refused_change_says_what_to_do() -> None:
     async with asking(OPEN) as client:
         response = await client.post("/-/reload")
@@ -168,7 +197,7 @@ async def test_a_refused_change_says_what_to_do() -> None:
 @pytest.mark.parametrize("config", [OPEN, USERS], ids=["open", "users"])
 @pytest.mark.parametrize(
     ("origin", "status"),
-    [("http://exporter:9877", 200), ("http://elsewhere.example.org", 403), ("null", 403), ("http://[", 403)],
+    [("http://localhost:9877", 200), ("http://elsewhere.example.org", 403), ("null", 403), ("http://[", 403)],
 )
 async def test_another_site_s_page_changes_nothing(config: WebConfig, origin: str, status: int) -> None:
     async with asking(config, LOCAL) as client:
@@ -351,3 +380,37 @@ async def test_the_real_server_serves_by_the_file(tmp_path: Path) -> None:
         answered = await client.get("/metrics", auth=("prometheus", PASSWORD))
     assert [response.status_code for response in (healthy, refused, answered)] == [200, 401, 200]
     assert answered.headers["x-content-type-options"] == "nosniff"
+
+
+async def test_more_requests_than_the_limit_are_refused_until_there_is_room_again() -> None:
+    clock = TurnedClock()
+    config = WebConfig.model_validate({"rate_limit": {"interval": "2s", "burst": "3"}})
+    app = AccessControl(served(), config, key=KEY, clock=clock)
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
+
+        async def statuses(count: int, path: str = "/metrics") -> list[int]:
+            return [(await client.get(path)).status_code for _ in range(count)]
+
+        assert await statuses(4) == [200, 200, 200, 429]
+        assert await statuses(2, "/-/healthy") == [200, 200]
+        clock.now += 2
+        assert await statuses(2) == [200, 429]
+        clock.now += 60
+        assert await statuses(4) == [200, 200, 200, 429]
+
+
+async def test_strangers_with_wrong_passwords_do_not_keep_a_known_one_waiting() -> None:
+    async with asking(USERS) as client:
+        assert (await client.get("/", auth=("prometheus", PASSWORD))).status_code == 200
+        wrong = [asyncio.create_task(client.get("/", auth=("prometheus", f"{number}"))) for number in range(200)]
+        assert (await client.get("/", auth=("prometheus", PASSWORD))).status_code == 200
+        statuses = {(await answered).status_code for answered in wrong}
+    assert statuses == {401, 503}
+
+
+def test_what_a_slow_check_takes_is_estimated() -> None:
+    assert slow_check(USERS.basic_auth_users) is None
+    slow = slow_check({"me": SecretStr(HASH.replace("$04$", "$16$"))})
+    assert slow is not None
+    assert slow[0] == 16
+    assert slow[1] > 0

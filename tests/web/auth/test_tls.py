@@ -1,5 +1,6 @@
 import asyncio
 import os
+import socket
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -8,7 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from exporter.web.auth.tls import ServerTls, TlsFileError, TlsSettings, openssl_ciphers, server_context
+from exporter.web.auth.tls import (
+    ServerTls,
+    TlsFileError,
+    TlsSettings,
+    openssl_ciphers,
+    prefers_curve_unset,
+    server_context,
+)
+from exporter.web.connections import Acceptor, Connections
 from tests.web.certificates import Authority
 
 GREETING = b"hello"
@@ -23,12 +32,18 @@ async def serving(tls: ServerTls) -> AsyncIterator[int]:
         await writer.drain()
         writer.close()
 
-    server = await asyncio.start_server(greet, "127.0.0.1", 0, ssl=tls.context)
-    try:
-        yield server.sockets[0].getsockname()[1]
-    finally:
-        server.close()
-        await server.wait_closed()
+    def make_protocol() -> asyncio.Protocol:
+        return asyncio.StreamReaderProtocol(asyncio.StreamReader(), greet)
+
+    with socket.create_server(("127.0.0.1", 0)) as bound:
+        acceptor = Acceptor(bound, make_protocol, Connections(1000), tls.latest)
+        acceptor.start()
+        try:
+            yield bound.getsockname()[1]
+        finally:
+            acceptor.close()
+            await acceptor.wait_closed()
+            tls.close()
 
 
 async def connect(port: int, client: ssl.SSLContext) -> tuple[bytes, str, int]:
@@ -106,6 +121,21 @@ async def test_the_curve_can_be_chosen(authority: Authority, settings: TlsSettin
         assert await is_let_in(port, authority.client())
 
 
+def test_where_python_cannot_choose_x25519_it_is_openssl_s_own_preference(
+    settings: TlsSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Debian 12's Python 3.11.2 looks for curves among those of the EC key type."""
+
+    def unknown(_context: ssl.SSLContext, name: str) -> None:
+        if name == "X25519":
+            raise ssl.SSLError(129, "[EC: UNKNOWN_GROUP] unknown group")
+
+    monkeypatch.setattr(ssl.SSLContext, "set_ecdh_curve", unknown)
+    assert prefers_curve_unset(replace(settings, curve="X25519"))
+    assert not prefers_curve_unset(replace(settings, curve="CurveP256"))
+    server_context(replace(settings, curve="X25519"))
+
+
 def test_the_order_of_ciphers_is_the_server_s_unless_it_is_not_wanted(settings: TlsSettings) -> None:
     contexts = [server_context(replace(settings, prefers_own_ciphers=wanted)) for wanted in (True, False)]
     assert [bool(context.options & ssl.OP_CIPHER_SERVER_PREFERENCE) for context in contexts] == [True, False]
@@ -120,7 +150,7 @@ async def test_clients_certificates_are_verified(
 ) -> None:
     ours = authority.issue("me@example.org", "ours")
     foreign = Authority(tmp_path, "foreign").issue("me@example.org", "foreign")
-    verifying = replace(settings, client_ca_file=authority.file, requires_client_cert=requires)
+    verifying = replace(settings, verifies_clients=True, client_ca_file=authority.file, requires_client_cert=requires)
     clients = {"none": authority.client(), "ours": authority.client(ours), "foreign": authority.client(foreign)}
     async with serving(ServerTls(verifying, on_error=no_error)) as port:
         assert {name: await is_let_in(port, client) for name, client in clients.items()} == let_in
@@ -132,7 +162,11 @@ async def test_of_verified_clients_only_those_of_an_allowed_name_are_let_in(
     prometheus = authority.client(authority.issue("prometheus.example.org", "prometheus"))
     other = authority.client(authority.issue("other.example.org", "other"))
     choosy = replace(
-        settings, client_ca_file=authority.file, requires_client_cert=True, allowed_names=("prometheus.example.org",)
+        settings,
+        verifies_clients=True,
+        client_ca_file=authority.file,
+        requires_client_cert=True,
+        allowed_names=("prometheus.example.org",),
     )
     async with serving(ServerTls(choosy, on_error=no_error)) as port:
         assert [await is_let_in(port, client) for client in (prometheus, other)] == [True, False]
@@ -155,17 +189,19 @@ async def test_an_authority_that_is_taken_away_lets_nobody_in_any_more(
     authorities = tmp_path / "clients.pem"
     authorities.write_bytes(authority.file.read_bytes())
     client = authority.client(authority.issue("me@example.org", "ours"))
-    verifying = replace(settings, client_ca_file=authorities, requires_client_cert=True)
+    verifying = replace(settings, verifies_clients=True, client_ca_file=authorities, requires_client_cert=True)
     async with serving(ServerTls(verifying, on_error=no_error)) as port:
         before = await is_let_in(port, client)
         authorities.write_bytes(Authority(tmp_path, "another").file.read_bytes())
         assert (before, await is_let_in(port, client)) == (True, False)
 
 
-async def test_a_broken_renewal_leaves_what_was_and_is_told_once(authority: Authority, settings: TlsSettings) -> None:
+async def test_a_broken_renewal_leaves_what_was_and_is_told_once(
+    tmp_path: Path, authority: Authority, settings: TlsSettings
+) -> None:
     told: list[str] = []
     async with serving(ServerTls(settings, on_error=lambda error: told.append(str(error)))) as port:
-        settings.cert_file.write_text("half a file")
+        (tmp_path / "server.crt").write_text("half a file")
         greetings = [await is_let_in(port, authority.client()) for _ in range(3)]
     assert (greetings, told) == ([True] * 3, [f"{settings.cert_file} holds no certificate in PEM form"])
 
@@ -210,7 +246,7 @@ def test_each_wrong_file_is_named_with_the_key_that_names_it(
         "no key": replace(settings, key_file=settings.cert_file),
         "another key": replace(settings, key_file=other.key_file),
         "encrypted": replace(settings, key_file=encrypted),
-        "authority": replace(settings, client_ca_file=broken),
+        "authority": replace(settings, verifies_clients=True, client_ca_file=broken),
     }
     told = {}
     for name, each in wrong.items():

@@ -1,10 +1,12 @@
 # ruff: noqa: E501 - a message stands on one line, as it is printed
+import ssl
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
 from exporter.web.auth.access import WebConfigError, load_web_config
+from exporter.web.auth.tls import server_context
 from tests.web.certificates import Authority
 
 # "hunter2" at the lowest cost; a literal, so that the names of tests are the same in every process.
@@ -88,11 +90,11 @@ def test_a_file_that_says_nothing_asks_for_nothing(directory: Path, text: str) -
         ("client_auth_type: RequestClientCert", "tls_server_config.client_auth_type: found 'RequestClientCert', which takes certificates without verifying them, and this server always verifies; expected NoClientCert, VerifyClientCertIfGiven or RequireAndVerifyClientCert"),
         ("client_auth_type: RequireAnyClientCert", "tls_server_config.client_auth_type: found 'RequireAnyClientCert', which takes certificates without verifying them, and this server always verifies; expected NoClientCert, VerifyClientCertIfGiven or RequireAndVerifyClientCert"),
         ("client_auth_type: Always", "tls_server_config.client_auth_type: found 'Always', expected one of NoClientCert, VerifyClientCertIfGiven, RequireAndVerifyClientCert"),
-        ("client_auth_type: VerifyClientCertIfGiven", "tls_server_config.client_ca_file: missing; VerifyClientCertIfGiven needs the authorities that it verifies by"),
+        ("client_ca: a", "tls_server_config.client_ca: is not used with NoClientCert; set client_auth_type: RequireAndVerifyClientCert"),
         ("client_ca_file: ca.pem", "tls_server_config.client_ca_file: is not used with NoClientCert; set client_auth_type: RequireAndVerifyClientCert"),
         ("client_allowed_sans: [a]", "tls_server_config.client_allowed_sans: is not used with NoClientCert; set client_auth_type: RequireAndVerifyClientCert"),
         ("cipher_suites: [RC4]", "tls_server_config.cipher_suites[0]: found 'RC4', expected the name of a cipher suite such as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"),
-        ("curve_preferences: [X25519, CurveP256]", "tls_server_config.curve_preferences: found 2 items, expected at most 1"),
+        ("curve_preferences: [X25519, CurveP256]", "tls_server_config.curve_preferences: found 2 items, and Python's TLS takes one curve alone; keep the first or leave all out"),
         ("curve_preferences: [Curve1]", "tls_server_config.curve_preferences[0]: found 'Curve1', expected one of CurveP256, CurveP384, CurveP521, X25519"),
     ],
 )  # fmt: skip
@@ -107,7 +109,7 @@ def test_wrong_tls_is_refused_by_line_and_path(directory: Path, line: str, messa
     [
         ("tls_server_config: {min_version: TLS13, max_version: TLS12, cert_file: server.crt, key_file: server.key}", ["web.yml:1: tls_server_config.max_version: found 'TLS12', expected at least the min_version (TLS13)"]),
         ("tls_server_config: {max_version: TLS12, cipher_suites: [TLS_AES_128_GCM_SHA256], cert_file: server.crt, key_file: server.key}", ["web.yml:1: tls_server_config.cipher_suites: holds suites of TLS 1.3 alone, and max_version is TLS12"]),
-        ("tls_server_config:\n  key_file: server.key", ["web.yml:1: tls_server_config.cert_file: missing; expected the certificate's file, PEM"]),
+        ("tls_server_config:\n  key_file: server.key", ["web.yml:1: tls_server_config.cert_file: missing; expected the certificate's file, PEM, or the text itself as cert"]),
         ("tls_server_config:\n  cert_file: none\n  key_file: server.key", ["web.yml:2: tls_server_config.cert_file: none does not exist"]),
         ("tls_server_config:\n  cert_file: server.crt\n  key_file: ca.pem", ["web.yml:3: tls_server_config.key_file: ca.pem holds no private key in PEM form"]),
         ("http_server_config: {headers: {X-Other: a}}", ["web.yml:1: http_server_config.headers.X-Other: cannot be set; expected one of Strict-Transport-Security, X-Content-Type-Options, X-Frame-Options, X-XSS-Protection, Content-Security-Policy"]),
@@ -116,9 +118,14 @@ def test_wrong_tls_is_refused_by_line_and_path(directory: Path, line: str, messa
         ("http_server_config: {http2: maybe}", ["web.yml:1: http_server_config.http2: found 'maybe', expected true or false"]),
         ("basic_auth_users: [hunter2]", ["web.yml:1: basic_auth_users: found a list, expected a mapping"]),
         ("basic_auth_users:\n  me: hunter2", ["web.yml:2: basic_auth_users.me: is no bcrypt hash; expected one such as $2y$10$…, as 'htpasswd -nBC 10' prints it"]),
-        (f"basic_auth_users:\n  me: {HASH.replace('$04$', '$31$')}", ["web.yml:2: basic_auth_users.me: has the bcrypt cost 31, expected one from 4 to 17"]),
+        (f"basic_auth_users:\n  me: {HASH.replace('$04$', '$31$')}", ["web.yml:2: basic_auth_users.me: has the bcrypt cost 31, expected one from 4 to 18: a check takes 20 seconds at 18, and each further one doubles that"]),
         (f"basic_auth_users:\n  me: {HASH[:28]}/{HASH[29:]}", ["web.yml:2: basic_auth_users.me: is no bcrypt hash; expected one such as $2y$10$…, as 'htpasswd -nBC 10' prints it"]),
         (f"basic_auth_users:\n  'a:b': {HASH}", ['web.yml:2: basic_auth_users["a:b"]: is no user name; expected text without a \':\'']),
+        ("rate_limit: {interval: 1s}", ["web.yml:1: rate_limit.burst: missing or 0, which refuses every request; expected at least 1"]),
+        ("rate_limit: {interval: soon, burst: 1}", ["web.yml:1: rate_limit.interval: found 'soon', expected a duration such as 1s or 250ms"]),
+        ("rate_limit: {interval: -1s, burst: 1}", ["web.yml:1: rate_limit.interval: found '-1s', expected a duration such as 1s or 250ms"]),
+        ("tls_server_config: {min_version: TLS12}", ["web.yml:1: tls_server_config.cert_file: missing; expected the certificate's file, PEM, or the text itself as cert", "web.yml:1: tls_server_config.key_file: missing; expected the key's file, PEM, or the text itself as key"]),
+        ("tls_server_config: {cert: nothing, key: nothing}", ["web.yml:1: tls_server_config.cert: the text holds no certificate in PEM form"]),
         ("basic_auth_user: {}", ["web.yml:1: basic_auth_user: unknown key; did you mean 'basic_auth_users'?"]),
         ("basic_auth_users: {}\nbasic_auth_users: {}", ["web.yml:2: basic_auth_users: the key stands twice, first on line 1"]),
         ("- a", ["web.yml:1: found a list, expected keys such as 'tls_server_config:'"]),
@@ -140,7 +147,7 @@ def test_every_fault_is_told_at_once(directory: Path) -> None:
           me: hunter2
         """
     assert refusal(directory, text) == [
-        "web.yml:1: tls_server_config.key_file: missing; expected the key's file, PEM",
+        "web.yml:1: tls_server_config.key_file: missing; expected the key's file, PEM, or the text itself as key",
         "web.yml:3: tls_server_config.min_version: found 'TLS9', expected one of TLS12, TLS13",
         "web.yml:5: http_server_config.headers.X-Content-Type-Options: found 'sniff', expected one of nosniff",
         "web.yml:7: basic_auth_users.me: is no bcrypt hash; expected one such as $2y$10$…, as 'htpasswd -nBC 10' prints it",
@@ -156,3 +163,54 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_no_hash_is_shown(directory: Path) -> None:
     config = load_web_config(write(directory, f"basic_auth_users: {{me: {HASH}}}"))
     assert HASH not in f"{config!r} {config}"
+
+
+def test_a_certificate_and_its_key_may_stand_in_the_file_itself(directory: Path) -> None:
+    def indented(name: str) -> str:
+        return (directory / name).read_text().replace("\n", "\n    ").rstrip()
+
+    text = f"""
+tls_server_config:
+  cert: |
+    {indented("server.crt")}
+  key: |
+    {indented("server.key")}
+  client_auth_type: RequireAndVerifyClientCert
+  client_ca: |
+    {indented("ca.pem")}
+"""
+    config = load_web_config(write(directory, text))
+    tls = config.tls()
+    assert tls is not None
+    assert server_context(tls).get_ca_certs() != []
+    assert "PRIVATE KEY" not in f"{config!r} {config} {tls!r}"
+
+
+@pytest.mark.parametrize("auth_type", ["VerifyClientCertIfGiven", "RequireAndVerifyClientCert"])
+def test_without_authorities_of_its_own_clients_are_verified_by_the_systems(directory: Path, auth_type: str) -> None:
+    text = f"tls_server_config: {{cert_file: server.crt, key_file: server.key, client_auth_type: {auth_type}}}"
+    tls = load_web_config(write(directory, text)).tls()
+    assert tls is not None
+    assert server_context(tls).verify_mode is not ssl.CERT_NONE
+
+
+@pytest.mark.parametrize(
+    ("written", "seconds"),
+    [("0", 0), ("0s", 0), ("1s", 1), ("250ms", 0.25), ("1m30s", 90), ("1.5h", 5400), ("1000000000", 1)],
+)
+def test_the_limit_s_interval_is_written_as_go_does(directory: Path, written: str, seconds: float) -> None:
+    config = load_web_config(write(directory, f"rate_limit: {{interval: {written}, burst: 2}}"))
+    assert config.rate_limit.interval == pytest.approx(seconds)
+    assert config.rate_limit.burst == 2
+
+
+def test_what_other_exporters_take_is_taken(directory: Path) -> None:
+    costly = HASH.replace("$04$", "$18$")
+    text = f"""
+tls_server_config: {{}}
+http_server_config: {{headers: {{X-Frame-Options: ""}}}}
+rate_limit: {{}}
+basic_auth_users: {{me: {costly}}}
+"""
+    config = load_web_config(write(directory, text))
+    assert (config.tls(), config.rate_limit.interval, list(config.basic_auth_users)) == (None, 0, ["me"])

@@ -95,6 +95,15 @@ async def test_the_first_sentence_says_what_matters_most(set_up: Callable[[Stage
         assert sentence in (await rendered(on)).text
 
 
+async def test_a_slow_platform_is_said_to_limit_and_not_the_requests_per_second() -> None:
+    async with stage() as on:
+        on.schedule.accounts["main"].pace.seconds = 5.0
+        on.schedule.demands["main"] = 1.2
+        text = (await rendered(on)).text
+    assert "main asks for 1.2 requests/s and max_in_flight allows 0.8: its intervals are stretched." in text
+    assert "1.2 of 0.8" in text
+
+
 async def test_what_a_person_must_know_is_said() -> None:
     async with stage() as on:
         on.faults = ("config.yml:3: no such key",)
@@ -106,8 +115,8 @@ async def test_what_a_person_must_know_is_said() -> None:
     assert "Not ready: no authenticated answer has come." in text
     assert "The last reload was refused; the configuration of before is in force.config.yml:3: no such key" in text
     assert "The counters cannot be written to disk" in text
-    assert "A state file that could not be read was renamed 60 s ago, and a new one begun." in text
-    assert "main asks for 20 requests/s and may send 10: its intervals are stretched." in text
+    assert "The state file could not be used as it was found 60 s ago: counters may have started anew." in text
+    assert "main asks for 20 requests/s and requests_per_second allows 10: its intervals are stretched." in text
 
 
 async def test_a_pause_after_a_429_is_said() -> None:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from exporter.counters.ledger import Entry, Ledger
-from exporter.counters.state_file import RowKey, Stored
+from exporter.counters.state_file import Stored
 from exporter.log import logger
-from exporter.targets.target import Target
+from exporter.targets.target import PollKey, Target
 from exporter.telemetry import Telemetry
 
 # Rows of the state file that hold, as the name of a script, the name that its budget is configured for.
@@ -98,13 +98,13 @@ class BudgetMetrics:
         unmatched: account and configured name of budgets that belong to no script.
     """
 
-    def __init__(self, telemetry: Telemetry, ledger: Ledger, rows: Mapping[RowKey, Stored], *, alone: bool) -> None:
+    def __init__(self, telemetry: Telemetry, ledger: Ledger, rows: Mapping[PollKey, Stored], *, alone: bool) -> None:
         self._telemetry = telemetry
         self._ledger = ledger
         self._alone = alone
         self._log = logger()
         self._budgets = ScriptBudgets(
-            {(key[1], key[3]): row.name for key, row in rows.items() if key[0] == BUDGET_ROWS}
+            {(key.target.account, key.target.id): row.name for key, row in rows.items() if key.collector == BUDGET_ROWS}
         )
         self.unmatched: tuple[Key, ...] = ()
 
@@ -124,7 +124,7 @@ class BudgetMetrics:
         for (account, name), is_matched in found.matched.items():
             self._telemetry.script_budget_unmatched.labels(account, name).set(not is_matched)
         for (account, script_id), name in found.bound.items():
-            entry = Entry((BUDGET_ROWS, account, "script", script_id), name, now.timestamp(), (), now)
+            entry = Entry(PollKey.of(BUDGET_ROWS, account, "script", script_id), name, now.timestamp(), (), now)
             self._ledger.record(entry, lambda _: None)
         unmatched = tuple(key for key, is_matched in found.matched.items() if not is_matched and self._alone)
         for account, name in set(unmatched) - set(self.unmatched):

@@ -1,0 +1,53 @@
+"""Asks the exporter of this container for its health; the image runs it as `python -m exporter.commands.health_check`.
+
+It runs every few seconds, so it imports neither the settings nor the commands.
+"""
+
+import os
+import ssl
+import sys
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from urllib.request import HTTPSHandler, ProxyHandler, build_opener
+
+DEFAULT_LISTEN = "127.0.0.1:9877"
+LISTEN_FLAGS = frozenset({"--listen", "--web.listen"})
+# What a server may bind that is no address to connect to.
+LOOPBACK = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "[::]": "[::1]"}  # noqa: S104 - nothing listens here
+TIMEOUT_SECONDS = 4
+
+
+def health_url(words: Sequence[str], environ: Mapping[str, str]) -> str:
+    """Where the exporter answers for its health.
+
+    Args:
+        words: the exporter's command line, whose `--listen` or `--web.listen` is followed.
+        environ: its environment. HEALTHCHECK_URL, where it is set, is the answer: for `web.route_prefix` and for TLS.
+    """
+    if url := environ.get("HEALTHCHECK_URL"):
+        return url
+    # The demo does not follow the environment of an exporter.
+    listen = DEFAULT_LISTEN if "demo" in words else environ.get("EDGE_EXPORTER_WEB__LISTEN", DEFAULT_LISTEN)
+    for word, following in pairwise([*words, ""]):
+        flag, is_joined, value = word.partition("=")
+        if flag in LISTEN_FLAGS:
+            listen = value if is_joined else following
+    host, _, port = listen.strip().rpartition(":")
+    return f"http://{LOOPBACK.get(host, host)}:{port}/-/healthy"
+
+
+def main() -> None:
+    """Ask once; end with an error where the answer is not good."""
+    words = Path("/proc/1/cmdline").read_text(encoding="utf-8", errors="replace").split("\0")
+    # No proxy and no check of the certificate: it is this container that answers.
+    context = ssl._create_unverified_context()  # noqa: S323, SLF001
+    opener = build_opener(ProxyHandler({}), HTTPSHandler(context=context))
+    try:
+        opener.open(health_url(words, os.environ), timeout=TIMEOUT_SECONDS)
+    except (OSError, ValueError) as error:
+        sys.exit(str(error))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+"""Users' regular expressions, matched in time that grows with the text and no faster, whatever the pattern.
+
+Names come from the platform, and a pattern such as `(a+)+$` would keep Python's own engine busy for years with a name
+that somebody chose for it. RE2 is the engine of Prometheus, so that patterns mean here what they mean there.
+"""
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+import re2
+
+# What Python's engine has and RE2 has not, by how it is written, and what may be done about it.
+_UNSUPPORTED = (
+    (r"\(\?<?[=!]", "lookaround", "match less and sort out the rest, as with exclude beside include"),
+    (r"\\[1-9]|\(\?P=", "backreference", "write out what it stands for"),
+    (r"\\Z", "'\\Z'", "write '\\z' or '$' for the end of the text"),
+    (r"\(\?>|[*+?}]\+", "atomic group or possessive quantifier", "write a plain one, which takes no longer here"),
+    (r"\\[uUN]", "'\\u' escape", "write the character itself"),
+    (r"\(\?\(|\(\?#|\(\?[aLux]", "comment, condition or flag of Python's", "leave it out"),
+)
+# Python's engine reads it as {0,n}, and RE2 as plain text.
+_OPEN_REPETITION = re.compile(r"(?<!\\)\{,\d+\}")
+
+
+class PatternError(ValueError):
+    """A text that is no pattern; the message says why, and what to write where that is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A regular expression of RE2's syntax.
+
+    Raises:
+        PatternError: it is none.
+    """
+
+    pattern: str
+    _compiled: Any = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_compiled", _compiled(self.pattern))
+
+    def search(self, text: str) -> bool:
+        """Whether it is found anywhere in the text."""
+        return self._compiled.search(text.encode("utf-8", "replace")) is not None
+
+    def fullmatch(self, text: str) -> bool:
+        """Whether it matches the whole text."""
+        return self._compiled.fullmatch(text.encode("utf-8", "replace")) is not None
+
+
+def _compiled(pattern: str) -> Any:  # noqa: ANN401 - the library has no types
+    options = re2.Options()
+    options.log_errors = False
+    if found := _OPEN_REPETITION.search(pattern):
+        raise PatternError(f"'{found[0]}' means nothing in RE2; write '{{0{found[0][1:]}'")
+    try:
+        # As bytes, of UTF-8 all the same: where in the text a match lies need not be counted in characters.
+        return re2.compile(pattern.encode(), options)
+    except UnicodeEncodeError:
+        raise PatternError("holds half of a character") from None
+    except re2.error as error:
+        raise PatternError(_reason(pattern, error)) from None
+
+
+def _reason(pattern: str, error: Exception) -> str:
+    said = error.args[0].decode("utf-8", "replace") if error.args and isinstance(error.args[0], bytes) else str(error)
+    for written, name, advice in _UNSUPPORTED:
+        found = re.search(written, pattern)
+        if found is not None:
+            return f"RE2, the engine of Prometheus, has no {name} ('{found[0]}'); {advice}"
+    if said.startswith("invalid repetition size"):
+        return f"{said}: RE2 repeats at most 1000 times, nested repetitions multiplied"
+    return said

@@ -1,0 +1,278 @@
+"""Parses a long JSON text in small steps, while it arrives, so that the event loop is never held up for long.
+
+`json.loads` and pydantic hold the interpreter until the whole text is parsed: half a second and more for 16 MiB, on a
+thread as well. Here a value that ends within a window of a few thousand characters is parsed at once, by the standard
+library's C scanner; a longer array or object is entered, and its values are parsed one by one.
+"""
+
+import json
+import re
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+WINDOW = 4096
+# Characters that are parsed between two pauses: about a millisecond's work.
+STEP = 16_384
+# No documented answer comes near these; they bound the memory and the time that a hostile one takes.
+MOST_ITEMS = 200_000
+MOST_VALUES = 50_000
+DEEPEST = 100
+
+_BLANK = re.compile(r"[ \t\n\r]*")
+# Half of a character that takes two escapes: where its other half is missing, the text cannot be encoded.
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")
+_NUMBER = "0123456789.eE+-"
+_SCAN = json.JSONDecoder().raw_decode
+
+Path = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """The array of an answer that may be long.
+
+    Attributes:
+        path: where it stands: keys, and `*` for the place in an array. Empty where it is the whole answer.
+        read: turns a parsed item into what the answer's type takes there; a ValueError leaves the item as it is, and
+            the validation of the whole answer reports it.
+        most: parsing ends after this many items; None parses all, and more than `MOST_ITEMS` are refused.
+    """
+
+    path: Path
+    read: Callable[[Any], Any]
+    most: int | None = None
+
+
+class NotWholeJsonError(Exception):
+    """The text is not JSON, or it ends too early."""
+
+
+class TooManyValuesError(Exception):
+    """The text holds more values than any answer of this kind; the message says how many are accepted."""
+
+
+class Step(Enum):
+    """Why parsing stopped for a moment."""
+
+    PAUSED = "the step is over"
+    WAITING = "more text is needed"
+    DONE = "the document is complete"
+
+
+class _EnoughItems(Exception):
+    """As many items as are wanted have been parsed."""
+
+
+class LongJson:
+    """One document.
+
+    Args:
+        items: the array that may be long; None where the answer has none.
+
+    Attributes:
+        document: what has been parsed so far.
+        is_cut: whether parsing ended with as many items as are wanted, before the end of the text.
+    """
+
+    def __init__(self, items: Items | None = None) -> None:
+        self.document: Any = None
+        self.is_cut = False
+        self._items = items
+        self._text = ""
+        self._at = 0
+        self._ahead: list[str] = []
+        self._ahead_size = 0
+        self._ended = False
+        self._spent = 0
+        self._values = 0
+        self._steps = self._parse()
+
+    def feed(self, text: str) -> None:
+        """Add text that has arrived."""
+        self._ahead.append(text)
+        self._ahead_size += len(text)
+
+    def end(self) -> None:
+        """Note that no more text will come."""
+        self._ended = True
+
+    def step(self) -> Step:
+        """Parse for about a millisecond.
+
+        Raises:
+            NotWholeJsonError: the text is not JSON.
+            TooManyValuesError: there are more values than are accepted.
+        """
+        return next(self._steps, Step.DONE)
+
+    def _parse(self) -> Generator[Step, None, None]:
+        try:
+            yield from self._value((), self._set_document)
+            yield from self._fill(1)
+            if self._at < len(self._text):
+                raise NotWholeJsonError
+        except _EnoughItems:
+            self.is_cut = True
+
+    def _set_document(self, value: object) -> None:
+        self.document = value
+
+    def _value(self, path: Path, attach: Callable[[Any], None]) -> Generator[Step, None, None]:
+        """Parse one value, and attach it; a long array or object is attached before it is filled."""
+        yield from self._fill(1)
+        char = self._text[self._at : self._at + 1]
+        if char in ("[", "{"):
+            if not self._ended and len(self._text) - self._at < WINDOW:
+                yield from self._want(WINDOW)
+            found = self._scan(WINDOW)
+            if found is None:
+                if len(path) >= DEEPEST:
+                    raise NotWholeJsonError
+                yield from self._array(path, attach) if char == "[" else self._object(path, attach)
+                return
+        else:
+            size = WINDOW
+            while (found := self._scan(size)) is None:
+                if self._ended and not self._ahead and len(self._text) - self._at <= size:
+                    raise NotWholeJsonError
+                size *= 2
+                yield from self._want(size)
+        attach(found[0])
+        self._spent += found[1]
+        self._at += found[1]
+        if self._spent >= STEP:
+            self._spent = 0
+            yield Step.PAUSED
+
+    def _scan(self, size: int) -> tuple[Any, int] | None:
+        """The value that begins here and ends within so many characters, and its length; None where none does."""
+        window = self._text[self._at : self._at + size]
+        try:
+            value, length = _SCAN(window)
+        except (ValueError, RecursionError):
+            return None
+        if window[length - 1] not in '"]}' and not window[length:].strip(_NUMBER) and not self._is_all(window):
+            return None  # a number may go on behind the window
+        return (without_surrogates(value) if _HALF.search(window, 0, length) else value), length
+
+    def _is_all(self, window: str) -> bool:
+        """Whether the window ends where the whole text does."""
+        return self._ended and not self._ahead and self._at + len(window) == len(self._text)
+
+    def _array(self, path: Path, attach: Callable[[Any], None]) -> Generator[Step, None, None]:
+        made: list[Any] = []
+        attach(made)
+        items = self._items if self._items is not None and self._items.path == path else None
+        put = made.append if items is None else _reader(items.read, made)
+        inner = (*path, "*")
+        self._at += 1
+        if (yield from self._next()) == "]":
+            self._at += 1
+            return
+        while True:
+            if items is None:
+                self._count()
+                yield from self._value(inner, put)
+            else:
+                self._check_room(items, len(made))
+                # An item is read when it is complete, however long it is.
+                held: list[Any] = []
+                yield from self._value(inner, held.append)
+                put(held[0])
+            if (yield from self._between("]")):
+                return
+
+    def _object(self, path: Path, attach: Callable[[Any], None]) -> Generator[Step, None, None]:
+        made: dict[str, Any] = {}
+        attach(made)
+        self._at += 1
+        if (yield from self._next()) == "}":
+            self._at += 1
+            return
+        while True:
+            self._count()
+            if (yield from self._next()) != '"':
+                raise NotWholeJsonError
+            key: list[str] = []
+            yield from self._value(path, key.append)
+            if (yield from self._next()) != ":":
+                raise NotWholeJsonError
+            self._at += 1
+            name = key[0]
+
+            def put(value: object, name: str = name) -> None:
+                made[name] = value
+
+            yield from self._value((*path, name), put)
+            if (yield from self._between("}")):
+                return
+
+    def _between(self, closing: str) -> Generator[Step, None, bool]:
+        """Go past what follows a value; returns whether it was the last one."""
+        char = yield from self._next()
+        self._at += 1
+        if char == closing:
+            return True
+        if char != ",":
+            raise NotWholeJsonError
+        return False
+
+    def _next(self) -> Generator[Step, None, str]:
+        """The next character that is not blank."""
+        yield from self._fill(1)
+        if self._at >= len(self._text):
+            raise NotWholeJsonError
+        return self._text[self._at]
+
+    def _fill(self, size: int) -> Generator[Step, None, None]:
+        """Go past blanks, and have some text there, unless it has ended."""
+        while True:
+            blank = _BLANK.match(self._text, self._at)
+            self._at = blank.end() if blank is not None else self._at
+            if len(self._text) - self._at >= size or (self._ended and not self._ahead):
+                return
+            yield from self._want(len(self._text) - self._at + size)
+
+    def _want(self, size: int) -> Generator[Step, None, None]:
+        """Wait until so much text is there, or no more will come."""
+        while not self._ended and len(self._text) - self._at + self._ahead_size < size:
+            yield Step.WAITING
+        if self._ahead:
+            self._text = "".join((self._text[self._at :], *self._ahead))
+            self._at = 0
+            self._ahead, self._ahead_size = [], 0
+
+    def _check_room(self, items: Items, made: int) -> None:
+        if items.most is not None and made >= items.most:
+            raise _EnoughItems
+        if items.most is None and made >= MOST_ITEMS:
+            raise TooManyValuesError(f"more than {MOST_ITEMS} items")
+        self._values = 0
+
+    def _count(self) -> None:
+        self._values += 1
+        if self._values > MOST_VALUES:
+            raise TooManyValuesError(f"more than {MOST_VALUES} values outside of its list")
+
+
+def _reader(read: Callable[[Any], Any], made: list[Any]) -> Callable[[Any], None]:
+    def put(value: Any) -> None:  # noqa: ANN401
+        try:
+            made.append(read(value))
+        except ValueError:
+            made.append(value)
+
+    return put
+
+
+def without_surrogates(value: Any) -> Any:  # noqa: ANN401
+    """A parsed value in which half characters are replaced: they spoil one name and not the whole answer."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, list):
+        return [without_surrogates(item) for item in value]
+    if isinstance(value, dict):
+        return {without_surrogates(key): without_surrogates(item) for key, item in value.items()}
+    return value

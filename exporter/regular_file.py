@@ -1,0 +1,64 @@
+"""Reads regular files, and refuses everything else: to open or read a pipe or a device may never end."""
+
+import os
+import stat
+from pathlib import Path
+
+_KINDS = (
+    (stat.S_ISDIR, "is a directory, expected a file"),
+    (stat.S_ISFIFO, "is a pipe, such as '<(command)' makes; expected a regular file, which can be read again later"),
+    (stat.S_ISSOCK, "is a socket, expected a regular file"),
+    (stat.S_ISCHR, "is a device, expected a regular file"),
+    (stat.S_ISBLK, "is a device, expected a regular file"),
+)
+
+
+class NotRegularFileError(OSError):
+    """The path leads to something that is no regular file; `strerror` says to what."""
+
+
+def check_regular(path: Path) -> os.stat_result:
+    """The status of a file; of a pipe and a device too, this returns at once.
+
+    Raises:
+        NotRegularFileError: it is no regular file.
+        OSError: it does not exist, or may not be looked at.
+    """
+    status = path.stat()
+    _refuse(path, status)
+    return status
+
+
+def read_regular(path: Path, most: int | None = None) -> bytes:
+    """What a file holds.
+
+    Args:
+        path: the file.
+        most: bytes beyond which nothing is read; None reads all.
+
+    Raises:
+        NotRegularFileError: it is no regular file.
+        OSError: it cannot be read.
+    """
+    check_regular(path)
+    # It may have become another thing since: then opening it does not wait, and it is refused all the same.
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY), "rb") as file:  # noqa: PTH123
+        _refuse(path, os.fstat(file.fileno()))
+        return file.read() if most is None else file.read(most)
+
+
+def may_be_read_by_others(path: Path) -> bool:
+    """Whether every user of the machine may read a file: its mode says so, and the folders on the way let them in."""
+    try:
+        resolved = path.resolve()
+        is_open = bool(resolved.stat().st_mode & stat.S_IROTH)
+        return is_open and all(folder.stat().st_mode & stat.S_IXOTH for folder in resolved.parents)
+    except OSError:
+        return False
+
+
+def _refuse(path: Path, status: os.stat_result) -> None:
+    if stat.S_ISREG(status.st_mode):
+        return
+    reason = next((reason for is_kind, reason in _KINDS if is_kind(status.st_mode)), "is no regular file")
+    raise NotRegularFileError(0, reason, str(path))

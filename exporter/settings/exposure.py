@@ -1,0 +1,42 @@
+"""Finds credentials that others may see: in a file that every user may read, or on their way without encryption."""
+
+from collections.abc import Iterator
+from ipaddress import ip_address
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from exporter.regular_file import may_be_read_by_others
+from exporter.settings.faults import KeyPath
+from exporter.settings.model import Settings
+
+
+def exposed(settings: Settings) -> Iterator[tuple[KeyPath, str]]:
+    """Each place in the settings that exposes a credential, and how."""
+    for number, account in enumerate(settings.accounts):
+        place: KeyPath = ("accounts", number)
+        yield from _of_file((*place, "api_key_file"), account.api_key_file)
+        yield from _of_url((*place, "base_url"), account.base_url, "key")
+    for number, database in enumerate(settings.databases):
+        place = ("databases", number)
+        yield from _of_file((*place, "auth_token_file"), database.auth_token_file)
+        yield from _of_url((*place, "url"), database.url, "token")
+
+
+def _of_file(place: KeyPath, path: Path | None) -> Iterator[tuple[KeyPath, str]]:
+    if path is not None and may_be_read_by_others(path):
+        yield place, f"every user of this machine may read {path}; take that away with 'chmod o-r {path}'"
+
+
+def _of_url(place: KeyPath, url: str, what: str) -> Iterator[tuple[KeyPath, str]]:
+    parts = urlsplit(url)
+    if parts.scheme == "http" and not _is_loopback(parts.hostname or ""):
+        yield place, f"the {what} goes to {parts.hostname} without encryption; expected an https:// address"
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,107 @@
+"""A key that stands in a file: read again when the file changes, on a thread, for a file system may not answer."""
+
+import asyncio
+import math
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from exporter.log import logger
+from exporter.platform.errors import CredentialError
+from exporter.regular_file import check_regular
+from exporter.settings.secrets import SecretFileError, read_secret
+from exporter.settings.yaml_file import unreadable
+
+# A renewed key is found so many seconds later.
+CHECK_SECONDS = 0.2
+# A call waits so long for the file, and then goes on with the key that was read last.
+PATIENCE = 1.0
+
+_Mark = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What a look at the file found: the key, or why there is none."""
+
+    mark: _Mark | None
+    secret: str
+    problem: str = ""
+
+
+class KeyFile:
+    """A key in a file. `refresh` looks whether it is another one; a call returns the one that was found last.
+
+    Args:
+        path: the file.
+        monotonic: a clock in seconds.
+    """
+
+    def __init__(self, path: Path, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._path = path
+        self._monotonic = monotonic
+        self._found = _Found(None, "", f"{path} has not been read yet")
+        self._began = -math.inf
+        self._looking: asyncio.Future[_Found] | None = None
+        self._is_stuck = False
+
+    def __call__(self) -> str:
+        """The key that was found last; a look at the file begins, if the last one was some time ago.
+
+        Raises:
+            CredentialError: there was none.
+        """
+        self._look()
+        if self._found.problem:
+            raise CredentialError(f"the key cannot be read: {self._found.problem}")
+        return self._found.secret
+
+    async def refresh(self) -> None:
+        """Look at the file, if the last look was some time ago; no longer than `PATIENCE`."""
+        looking = self._look()
+        if looking is None or self._monotonic() - self._began > PATIENCE:
+            return
+        await asyncio.wait({looking}, timeout=PATIENCE)
+        if not looking.done() and not self._is_stuck:
+            self._is_stuck = True
+            logger().warning(
+                "key file cannot be read at the moment, its file system does not answer", file=str(self._path)
+            )
+            if not self._found.secret:
+                self._found = _Found(None, "", f"{self._path} cannot be read: its file system does not answer")
+
+    def _look(self) -> "asyncio.Future[_Found] | None":
+        if self._looking is None and self._monotonic() - self._began >= CHECK_SECONDS:
+            self._began = self._monotonic()
+            self._looking = asyncio.get_running_loop().create_future()
+            # A thread of its own that nothing waits for, at the end of the process neither.
+            threading.Thread(
+                target=self._read, args=(asyncio.get_running_loop(), self._looking), name="key file", daemon=True
+            ).start()
+        return self._looking
+
+    def _read(self, loop: asyncio.AbstractEventLoop, looking: "asyncio.Future[_Found]") -> None:
+        found = self._now()
+        try:
+            loop.call_soon_threadsafe(self._take, looking, found)
+        except RuntimeError:
+            return  # the loop has ended
+
+    def _take(self, looking: "asyncio.Future[_Found]", found: _Found) -> None:
+        self._found, self._looking, self._is_stuck = found, None, False
+        if not looking.done():
+            looking.set_result(found)
+
+    def _now(self) -> _Found:
+        try:
+            status = check_regular(self._path)
+            mark = (status.st_mtime_ns, status.st_size, status.st_ino)
+            if mark == self._found.mark:
+                return self._found
+            return _Found(mark, read_secret(self._path).get_secret_value())
+        except SecretFileError as error:
+            return _Found(None, "", str(error))
+        except OSError as error:
+            return _Found(None, "", f"{self._path} {unreadable(error)}")

@@ -1,0 +1,27 @@
+"""Escapes foreign text, so that no character of it steers a terminal, forges a line, or turns the text's direction."""
+
+_FIRST_ASTRAL = 0x10000
+
+
+def escape(text: str, *, keep: str = "") -> str:
+    r"""Replace every character that a terminal does not simply show by its JSON escape, such as `\u001b`.
+
+    These are control characters (C0, DEL and C1), line breaks, direction marks and other invisible characters, spaces
+    other than U+0020, private and unassigned characters, and halves of surrogate pairs. JSON that is escaped by this
+    function still means the same.
+
+    Args:
+        text: text from a platform, a file or an argument.
+        keep: characters that stay as they are, such as a line break where the text is meant to have several lines.
+    """
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() or char in keep else _escaped(char) for char in text)
+
+
+def _escaped(char: str) -> str:
+    code = ord(char)
+    if code < _FIRST_ASTRAL:
+        return f"\\u{code:04x}"
+    high, low = divmod(code - _FIRST_ASTRAL, 0x400)
+    return f"\\u{0xD800 + high:04x}\\u{0xDC00 + low:04x}"

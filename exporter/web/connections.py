@@ -1,0 +1,227 @@
+"""Keeps open connections within a limit: the oldest without a complete request is closed for a new one."""
+
+import asyncio
+import errno
+import socket
+import ssl
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from functools import partial
+
+from exporter.log import logger
+
+BACKLOG = 1024
+# So many are accepted in one turn of the loop; the others wait in the system's queue.
+BATCH = 128
+# At the limit it is fewer: a new connection must have the turns that a handshake takes before it is the oldest.
+CROWDED_BATCH = 32
+HANDSHAKE_SECONDS = 10.0
+TLS_CLOSING_SECONDS = 2.0
+# A client that takes none of its answer for so long is disconnected by the system.
+UNTAKEN_SECONDS = 30.0
+RETRY_SECONDS = 0.5
+BUSY_SECONDS = 0.02
+# A fault that has not come for so long is over.
+QUIET_SECONDS = 10.0
+_GONE = (errno.EAGAIN, errno.EINTR, errno.ECONNABORTED, errno.EPROTO)
+
+
+class Connections:
+    """The open connections, and which of them wait for their clients.
+
+    A connection waits for its client while it has no complete request, or while the client does not take the answer.
+
+    Args:
+        limit: how many may be open.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._open: dict[object, Callable[[], None]] = {}
+        # Oldest first.
+        self._waiting: dict[object, None] = {}
+
+    def opened(self, connection: object, abort: Callable[[], None]) -> None:
+        """Count a connection, or replace the way to close one that is counted."""
+        if connection not in self._open:
+            self._waiting[connection] = None
+        self._open[connection] = abort
+
+    def waits(self, connection: object) -> None:
+        """Note that a connection waits for its client; one that waits already keeps its place."""
+        if connection in self._open:
+            self._waiting.setdefault(connection)
+
+    def works(self, connection: object) -> None:
+        """Note that a connection has a complete request, which is being answered."""
+        self._waiting.pop(connection, None)
+
+    def closed(self, connection: object) -> None:
+        """Forget a connection that has ended."""
+        self._open.pop(connection, None)
+        self._waiting.pop(connection, None)
+
+    def has_room(self) -> bool:
+        """Whether another connection may be opened."""
+        return len(self._open) < self.limit
+
+    def close_oldest(self) -> bool:
+        """Close the connection that has waited for its client longest; False where none waits."""
+        oldest = next(iter(self._waiting), None)
+        if oldest is None:
+            return False
+        abort = self._open[oldest]
+        self.closed(oldest)
+        abort()
+        return True
+
+
+class Acceptor:
+    """Accepts connections on a bound socket, within a limit.
+
+    asyncio's own server accepts without a limit, and when no file descriptor is left it logs a traceback for each
+    attempt.
+
+    Args:
+        bound: the socket; it is closed by its owner.
+        make_protocol: makes the protocol of a connection.
+        connections: what is open.
+        tls: gives the context of the next connection; None for connections without TLS.
+    """
+
+    def __init__(
+        self,
+        bound: socket.socket,
+        make_protocol: Callable[[], asyncio.Protocol],
+        connections: Connections,
+        tls: Callable[[], Awaitable[ssl.SSLContext]] | None = None,
+    ) -> None:
+        self._socket = bound
+        self._make_protocol = make_protocol
+        self._connections = connections
+        self._tls = tls
+        self._loop = asyncio.get_running_loop()
+        self._handshakes: set[asyncio.Task[None]] = set()
+        self._resumption: asyncio.TimerHandle | None = None
+        self._crowding = _Episode("connection limit reached, the oldest without a request are closed for new ones")
+        self._failing = _Episode("connections cannot be accepted")
+
+    def start(self) -> None:
+        """Listen, and accept connections from now on."""
+        self._socket.settimeout(0)
+        with suppress(OSError):
+            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(UNTAKEN_SECONDS * 1000))
+        self._socket.listen(BACKLOG)
+        self._resume()
+
+    def close(self) -> None:
+        """Accept no more; connections that are still shaking hands are dropped."""
+        self._loop.remove_reader(self._socket)
+        if self._resumption is not None:
+            self._resumption.cancel()
+        for handshake in self._handshakes:
+            handshake.cancel()
+        self._crowding.stop()
+        self._failing.stop()
+
+    async def wait_closed(self) -> None:
+        """Wait until no connection is shaking hands."""
+        await asyncio.gather(*self._handshakes, return_exceptions=True)
+
+    def _resume(self) -> None:
+        self._resumption = None
+        self._loop.add_reader(self._socket, self._accept)
+
+    def _pause(self, seconds: float) -> None:
+        self._loop.remove_reader(self._socket)
+        self._resumption = self._loop.call_later(seconds, self._resume)
+
+    def _accept(self) -> None:
+        closed = 0
+        for _ in range(BATCH):
+            if not self._connections.has_room():
+                if closed == CROWDED_BATCH:
+                    return
+                closed += 1
+                self._crowding.goes_on(limit=self._connections.limit)
+                if not self._connections.close_oldest():
+                    # All are being answered, which ends soon; new ones wait in the system's queue until then.
+                    self._pause(BUSY_SECONDS)
+                    return
+            try:
+                accepted, _ = self._socket.accept()
+            except OSError as error:
+                if error.errno not in _GONE:
+                    self._make_room(error)
+                return
+            accepted.settimeout(0)
+            protocol = self._make_protocol()
+            self._connections.opened(protocol, partial(_hang_up, accepted))
+            handshake = self._loop.create_task(self._connect(protocol, accepted))
+            self._handshakes.add(handshake)
+            handshake.add_done_callback(self._handshakes.discard)
+
+    def _make_room(self, error: OSError) -> None:
+        """Let go of some connections when the system has no room for another, and try again soon."""
+        self._failing.goes_on(error=error.strerror or str(error))
+        for _ in range(CROWDED_BATCH):
+            self._connections.close_oldest()
+        self._pause(RETRY_SECONDS)
+
+    async def _connect(self, protocol: asyncio.Protocol, accepted: socket.socket) -> None:
+        try:
+            context = await self._tls() if self._tls is not None else None
+        except asyncio.CancelledError:
+            accepted.close()
+            raise
+        try:
+            await self._loop.connect_accepted_socket(
+                lambda: protocol,
+                accepted,
+                ssl=context,
+                ssl_handshake_timeout=HANDSHAKE_SECONDS if context is not None else None,
+                ssl_shutdown_timeout=TLS_CLOSING_SECONDS if context is not None else None,
+            )
+        except OSError:
+            # The client hung up, took too long or does not speak TLS: nothing of ours is wrong.
+            self._connections.closed(protocol)
+
+
+def _hang_up(accepted: socket.socket) -> None:
+    """End a connection that has no protocol yet; asyncio, which reads its end, closes the socket."""
+    with suppress(OSError):
+        accepted.shutdown(socket.SHUT_RDWR)
+
+
+class _Episode:
+    """Logs a fault once when it begins and once when it has ended, however often it comes between.
+
+    Args:
+        fault: what is logged.
+    """
+
+    def __init__(self, fault: str) -> None:
+        self._fault = fault
+        self._end: asyncio.TimerHandle | None = None
+        self._last = 0.0
+
+    def goes_on(self, **facts: object) -> None:
+        """Note that the fault is there."""
+        loop = asyncio.get_running_loop()
+        self._last = loop.time()
+        if self._end is None:
+            logger().warning(self._fault, **facts)
+            self._end = loop.call_later(QUIET_SECONDS, self._look)
+
+    def stop(self) -> None:
+        """Log no more."""
+        if self._end is not None:
+            self._end.cancel()
+
+    def _look(self) -> None:
+        loop = asyncio.get_running_loop()
+        if loop.time() - self._last < QUIET_SECONDS:
+            self._end = loop.call_at(self._last + QUIET_SECONDS, self._look)
+            return
+        self._end = None
+        logger().info("it is over", fault=self._fault)

@@ -1,0 +1,32 @@
+"""Where the image's health check asks."""
+
+import pytest
+
+from exporter.commands.health_check import health_url
+
+RUN = ("/opt/edge-exporter/bin/python", "/opt/edge-exporter/bin/edge-exporter", "run")
+DEMO = (*RUN[:-1], "demo")
+IMAGE = {"EDGE_EXPORTER_WEB__LISTEN": ":9877"}
+
+
+@pytest.mark.parametrize(
+    ("words", "environ", "expected"),
+    [
+        (RUN, {}, "127.0.0.1:9877"),
+        (RUN, IMAGE, "127.0.0.1:9877"),
+        (RUN, {"EDGE_EXPORTER_WEB__LISTEN": "0.0.0.0:9000"}, "127.0.0.1:9000"),
+        (RUN, {"EDGE_EXPORTER_WEB__LISTEN": "[::]:9000"}, "[::1]:9000"),
+        ((*RUN, "--web.listen", ":9001"), IMAGE, "127.0.0.1:9001"),
+        ((*RUN, "--web.listen=10.0.0.7:9001", "--log.level", "info"), IMAGE, "10.0.0.7:9001"),
+        (("/sbin/init", "--", *RUN, "--web.listen", ":9001", ""), IMAGE, "127.0.0.1:9001"),
+        ((*DEMO, "--listen", ":9002"), IMAGE, "127.0.0.1:9002"),
+        (DEMO, {"EDGE_EXPORTER_WEB__LISTEN": ":9000"}, "127.0.0.1:9877"),
+    ],
+)
+def test_it_asks_where_the_exporter_listens(words: tuple[str, ...], environ: dict[str, str], expected: str) -> None:
+    assert health_url(words, environ) == f"http://{expected}/-/healthy"
+
+
+def test_an_address_that_is_given_is_asked() -> None:
+    environ = {"HEALTHCHECK_URL": "https://127.0.0.1:9877/edge/-/healthy"}
+    assert health_url((*RUN, "--web.listen", ":9001"), environ) == "https://127.0.0.1:9877/edge/-/healthy"

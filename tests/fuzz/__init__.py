@@ -1,0 +1,1 @@
+"""Runs the property tests for as long as one likes."""

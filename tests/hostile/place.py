@@ -1,0 +1,121 @@
+"""A daemon and a hostile platform, each a process of its own; what is measured is counted in events, not in seconds."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.error import URLError
+from urllib.request import urlopen
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from tests.ports import free_port
+
+KEY = "0123456789abcdef-not-a-key"
+# Far beyond what any of it takes, for the machine may be busy.
+PATIENCE = 120.0
+
+
+def get(url: str) -> bytes:
+    """What stands at a URL."""
+    with urlopen(url, timeout=PATIENCE) as answer:  # noqa: S310 - a server of the test's own
+        body: bytes = answer.read()
+    return body
+
+
+def until(is_so: Callable[[], bool]) -> int:
+    """Ask again and again until something is so; returns how often it was not."""
+    ends = time.monotonic() + PATIENCE
+    times = 0
+    while not is_so():
+        assert time.monotonic() < ends, "it never was"
+        times += 1
+    return times
+
+
+@dataclass
+class Place:
+    """Both processes."""
+
+    platform: str
+    exporter: str
+    daemon: "subprocess.Popen[bytes]"
+    log: Path
+
+    def events(self) -> dict[str, int]:
+        """What the platform was asked so far."""
+        found: dict[str, int] = json.loads(get(f"{self.platform}/events"))
+        return found
+
+    def sample(self, family: str) -> float | None:
+        """The sum of a family's samples, of a scrape of that family alone; None where there is none."""
+        text = get(f"{self.exporter}/metrics?name[]={family}").decode()
+        samples = [
+            sample.value
+            for found in text_string_to_metric_families(text)
+            for sample in found.samples
+            if sample.name == family
+        ]
+        return sum(samples) if samples else None
+
+    def target(self, key: str) -> dict[str, str]:
+        """What the status knows of a target."""
+        rows = json.loads(get(f"{self.exporter}/api/v1/targets"))["targets"]
+        found: dict[str, str] = next(row for row in rows if row["target"] == key)
+        return found
+
+    def end(self) -> int:
+        """SIGTERM; returns the exit code."""
+        self.daemon.send_signal(signal.SIGTERM)
+        return self.daemon.wait(PATIENCE)
+
+
+@contextmanager
+def place(
+    folder: Path, configuration: str, *, zones: int = 0, rows: int = 1, name: str = "zone-{}.example"
+) -> Iterator[Place]:
+    """Start both, and wait until the daemon serves.
+
+    Args:
+        folder: where the files stand.
+        configuration: YAML without `web` and `state`; `{url}` and `{key}` stand for the platform and a file of its key.
+        zones: how many zones the platform's search finds.
+        rows: how many rows each query returns.
+        name: what the zones are called.
+    """
+    port, own_port = free_port(), free_port()
+    platform, exporter = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{own_port}"
+    key = folder / "key"
+    key.write_text(KEY)
+    key.chmod(0o600)
+    config = folder / "config.yml"
+    ends = f"web: {{listen: '127.0.0.1:{own_port}'}}\nstate: {{path: null}}\n"
+    config.write_text(configuration.replace("{url}", platform).replace("{key}", str(key)) + ends)
+    log = folder / "log"
+    hostile = [sys.executable, "-m", "tests.hostile.platform", str(port), str(zones), str(rows), name]
+    with subprocess.Popen(hostile, stdout=subprocess.PIPE, cwd=Path(__file__).parents[2]) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"ready\n"
+        with log.open("wb") as lines:
+            daemon = subprocess.Popen([sys.executable, "-m", "exporter", "run", "--config", str(config)], stderr=lines)
+        try:
+            until(lambda: _is_serving(exporter, daemon))
+            yield Place(platform, exporter, daemon, log)
+        finally:
+            daemon.kill()
+            daemon.wait()
+            other.kill()
+
+
+def _is_serving(exporter: str, daemon: "subprocess.Popen[bytes]") -> bool:
+    assert daemon.poll() is None, "the daemon has ended; its log says why"
+    try:
+        return bool(get(f"{exporter}/-/healthy"))
+    except (URLError, ConnectionError):
+        time.sleep(0.05)
+        return False

@@ -1,0 +1,87 @@
+"""Whatever the platform answers, scrapes are served and others are polled meanwhile."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.hostile.place import place, until
+
+DATABASE = """
+databases:
+  - name: shop
+    url: {url}
+    auth_token_file: {key}
+    queries:
+      - {name: orders, sql: 'SELECT region, value FROM orders', labels: [region], max_rows: MOST, interval: 1s}
+"""
+ACCOUNT = """
+accounts:
+  - name: main
+    base_url: {url}
+    api_key_file: {key}
+    budget: {requests_per_second: 1000}
+    scripts: {discover: false}
+    shield_zones: {discover: false}
+    dns_zones: {discover: true, include: ['(a+)+$']}
+collectors: {dns_record_scans: {enabled: false}}
+"""
+# While the loop stands still, one scrape waits; more than these show that it does not.
+SCRAPES = 30
+
+
+def test_a_query_with_too_many_rows_is_read_no_further(tmp_path: Path) -> None:
+    """The connection is closed after the first rows of 14 MiB."""
+    with place(tmp_path, DATABASE.replace("MOST", "1000"), rows=200_000) as there:
+        until(lambda: there.events().get("refused", 0) >= 2)
+        assert there.events().get("sent", 0) == 0
+        until(lambda: there.target("query/shop/orders")["state"] != "pending")
+        told = there.target("query/shop/orders")
+        assert (told["reason"], told["message"]) == ("wrong_shape", "the query returned more rows than max_rows (1000)")
+        assert there.end() == 0
+
+
+def test_scrapes_go_on_while_many_rows_are_parsed(tmp_path: Path) -> None:
+    with place(tmp_path, DATABASE.replace("MOST", "1000000").replace("1s}", "1h}"), rows=150_000) as there:
+        scrapes = until(lambda: there.sample("edge_database_query_rows") == 150_000)
+        assert there.events()["sent"] == 1
+        assert scrapes > SCRAPES
+
+
+def test_scrapes_go_on_while_many_zones_are_taken_over(tmp_path: Path) -> None:
+    with place(tmp_path, ACCOUNT.replace("(a+)+$", "."), zones=100_000) as there:
+        until(lambda: there.events().get("last page", 0) > 0)
+        scrapes = until(lambda: there.sample("edge_resources") == 100_000)
+        assert scrapes > SCRAPES
+
+
+def test_a_pattern_and_a_name_made_for_it_hold_up_nothing(tmp_path: Path) -> None:
+    with place(tmp_path, ACCOUNT, zones=3, name="a" * 60 + "{}!") as there:
+        until(lambda: there.sample("edge_resources") == 3)
+        assert there.end() == 0
+
+
+def test_a_key_file_that_becomes_a_pipe_holds_up_nothing(tmp_path: Path) -> None:
+    account = ACCOUNT.replace("(a+)+$", ".").replace(
+        "dns_record_scans: {enabled: false}", "dns_statistics: {interval: 1s}"
+    )
+    with place(tmp_path, account, zones=1) as there:
+        until(lambda: there.sample("edge_dns_window_queries") == 7)
+        (tmp_path / "key").unlink()
+        os.mkfifo(tmp_path / "key")
+        until(lambda: there.target("dns_zone/1")["reason"] == "credential")
+        assert "is a pipe" in there.target("dns_zone/1")["message"]
+        assert there.end() == 0
+
+
+def test_a_process_substitution_is_refused_with_its_reason(tmp_path: Path) -> None:
+    config = tmp_path / "config.yml"
+    config.write_text("accounts: [{name: main, base_url: 'https://api.example', api_key_file: /dev/fd/FD}]\n")
+    line = f'exec {sys.executable} -m exporter check --offline --config <(sed "s/FD/9/" {config}) 9< <(echo secret)'
+    told = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
+    assert told.returncode == 1
+    assert "is a pipe, such as '<(command)' makes" in told.stderr
+    line = f"exec {sys.executable} -m exporter check --offline --config {config} 9< <(echo secret)"
+    config.write_text(config.read_text().replace("FD", "9"))
+    told = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
+    assert "config.yml:1: accounts[0].api_key_file: /dev/fd/9 is a pipe" in told.stderr

@@ -1,0 +1,112 @@
+"""The rooms of the package and the imports between them, read from the source.
+
+python -m tests.rooms    print them, low to high, with what each imports
+"""
+
+import ast
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import exporter
+
+PACKAGE = Path(exporter.__file__).parent
+
+# Low to high. What stands on one line may be imported by what stands below it, and not by its neighbours.
+LAYERS: tuple[frozenset[str], ...] = (
+    frozenset({"terminal"}),
+    frozenset({"alert_rules", "metric", "log", "runtime", "cooperative", "patterns", "regular_file"}),
+    frozenset({"platform"}),
+    frozenset({"targets", "sandbox"}),
+    frozenset({"collectors", "counters", "telemetry"}),
+    frozenset({"settings", "exposition", "backfill"}),
+    frozenset({"polling"}),
+    frozenset({"web", "wiring"}),
+    frozenset({"daemon"}),
+    frozenset({"commands"}),
+    frozenset({"cli"}),
+    frozenset({"__main__"}),
+)
+
+
+@dataclass(frozen=True)
+class Module:
+    """A module of the package, as its source says."""
+
+    name: str
+    file: Path
+
+    @property
+    def unit(self) -> str:
+        """The part of the package that the module belongs to; empty for the package's own root."""
+        return unit_of(self.name)
+
+    @cached_property
+    def nodes(self) -> list[ast.AST]:
+        """Every node of its syntax tree."""
+        return list(ast.walk(self.tree))
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        """Its syntax tree."""
+        return ast.parse(self.file.read_text(encoding="utf-8"))
+
+    def imports(self) -> Iterator[str]:
+        """The modules, and the names of modules, that it imports."""
+        for node in self.nodes:
+            if isinstance(node, ast.Import):
+                yield from (alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom) and node.module is not None:
+                yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def unit_of(name: str) -> str:
+    parts = name.split(".")
+    # What the package's root itself holds, such as its version, is nobody's layer.
+    return parts[1] if len(parts) > 1 and is_part(parts[1]) else ""
+
+
+def is_part(name: str) -> bool:
+    return (PACKAGE / name).is_dir() or (PACKAGE / f"{name}.py").is_file()
+
+
+def modules() -> list[Module]:
+    found = []
+    for file in sorted(PACKAGE.rglob("*.py")):
+        parts = ["exporter", *file.relative_to(PACKAGE).with_suffix("").parts]
+        found.append(Module(".".join(parts[:-1] if parts[-1] == "__init__" else parts), file))
+    return found
+
+
+MODULES = modules()
+
+
+def layer_of(unit: str) -> int:
+    return next(number for number, layer in enumerate(LAYERS) if unit in layer)
+
+
+def imports_of(unit: str) -> dict[str, int]:
+    """Which other rooms the modules of a room import, and by how many imports."""
+    names = [name for module in MODULES if module.unit == unit for name in module.imports()]
+    found = [unit_of(name) for name in names if name.startswith("exporter.")]
+    return {other: found.count(other) for other in sorted(set(found) - {"", unit})}
+
+
+def drawing() -> Iterator[str]:
+    """Yield a line for each room, low to high: its size, and what it imports."""
+    for number, layer in enumerate(LAYERS):
+        for unit in sorted(layer):
+            files = [module.file for module in MODULES if module.unit == unit]
+            lines = sum(len(file.read_text(encoding="utf-8").splitlines()) for file in files)
+            arrows = ", ".join(
+                f"{other} ({count})" + (" UPWARD" if layer_of(other) >= number else "")
+                for other, count in imports_of(unit).items()
+            )
+            size = f"{len(files):3d} files {lines:6,d} lines"
+            yield f"{number:2d}  {unit:12s} {size}  imports {arrows or 'nothing of ours'}"
+
+
+if __name__ == "__main__":
+    sys.stdout.writelines(f"{line}\n" for line in drawing())

@@ -1,0 +1,77 @@
+"""A key's file: followed when it changes, and never waited for longer than a moment."""
+
+import asyncio
+import os
+import threading
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from exporter.platform.errors import CredentialError
+from exporter.settings import key_file
+from exporter.settings.key_file import CHECK_SECONDS, PATIENCE, KeyFile
+from tests.rig import TurnedClock
+
+
+async def test_a_key_is_read_and_a_new_one_is_found(tmp_path: Path) -> None:
+    path, clock = tmp_path / "key", TurnedClock()
+    path.write_text("old\n")
+    key = KeyFile(path, clock)
+    await key.refresh()
+    assert key() == "old"
+    path.write_text("another\n")
+    await key.refresh()
+    assert key() == "old", "it was looked at a moment ago"
+    clock.now += CHECK_SECONDS
+    await key.refresh()
+    assert key() == "another"
+
+
+async def test_a_key_that_nobody_has_read_yet_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(CredentialError, match="has not been read yet"):
+        KeyFile(tmp_path / "key", TurnedClock())()
+
+
+@pytest.mark.parametrize(("content", "says"), [(None, "does not exist"), ("", "is empty"), ("|", "is a pipe")])
+async def test_what_is_wrong_with_the_file_is_said(tmp_path: Path, content: str | None, says: str) -> None:
+    path = tmp_path / "key"
+    if content == "|":
+        os.mkfifo(path)
+    elif content is not None:
+        path.write_text(content)
+    key = KeyFile(path, TurnedClock())
+    await key.refresh()
+    with pytest.raises(CredentialError, match=f"the key cannot be read: .*{says}"):
+        key()
+
+
+async def test_a_file_system_that_does_not_answer_costs_one_moment_and_the_last_key_serves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, clock, answers = tmp_path / "key", TurnedClock(), threading.Event()
+    path.write_text("old")
+    key = KeyFile(path, clock)
+    await key.refresh()
+    looks = 0
+
+    def hang(_path: Path) -> SecretStr:
+        nonlocal looks
+        looks += 1
+        answers.wait()
+        return SecretStr("renewed")
+
+    monkeypatch.setattr(key_file, "read_secret", hang)
+    monkeypatch.setattr(key_file, "PATIENCE", 0.01)
+    path.write_text("renewed")
+    clock.now += CHECK_SECONDS
+    await key.refresh()
+    assert key() == "old"
+    clock.now += PATIENCE * 10
+    await key.refresh()
+    assert (key(), looks) == ("old", 1), "no second thread hangs"
+    answers.set()
+    async with asyncio.timeout(30):
+        while key() == "old":  # noqa: ASYNC110 - the file is read on a thread
+            await asyncio.sleep(0)
+    assert key() == "renewed"

@@ -1,0 +1,163 @@
+"""A new collector is one file and its line in the catalogue: the example of CONTRIBUTING.md, tried in a copy."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.commands.shell import clean
+from tests.ports import free_port
+
+ROOT = Path(__file__).parents[1]
+NAME = "dns_zone_traffic"
+
+
+class Zone(BaseHTTPRequestHandler):
+    """A platform that has one zone, which serves queries."""
+
+    def do_GET(self) -> None:
+        """Answer each request with the statistics of a zone."""
+        body = json.dumps({"TotalQueriesServed": 7}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_args: object) -> None:
+        """Print nothing."""
+
+
+@contextmanager
+def platform() -> Iterator[str]:
+    """Run the platform; yields its address."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Zone)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the package with the example's file and its line."""
+    folder = tmp_path_factory.mktemp("checkout")
+    shutil.copytree(ROOT / "exporter", folder / "exporter", ignore=shutil.ignore_patterns("__pycache__"))
+    example = re.search(r"^```python\n(.*?)^```", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE | re.DOTALL)
+    assert example is not None
+    (folder / "exporter" / "collectors" / f"{NAME}.py").write_text(example[1])
+    catalogue = folder / "exporter" / "collectors" / "catalogue.py"
+    text = catalogue.read_text()
+    text = text.replace("    dns_statistics,\n", f"    dns_statistics,\n    {NAME},\n", 1)
+    text = text.replace("    dns_statistics.COLLECTOR,\n", f"    dns_statistics.COLLECTOR,\n    {NAME}.COLLECTOR,\n", 1)
+    catalogue.write_text(text)
+    return folder
+
+
+def run(checkout: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run the copy's command line to its end."""
+    return subprocess.run(
+        [sys.executable, "-m", "exporter", *words],
+        cwd=checkout,
+        env=clean({"PYTHONPATH": str(checkout)}),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def configured(folder: Path, base_url: str) -> str:
+    """Write a configuration file that sets the new collector; returns its path."""
+    file = folder / "edge.yml"
+    file.write_text(
+        json.dumps(
+            {
+                "accounts": [
+                    {
+                        "name": "main",
+                        "base_url": base_url,
+                        "api_key": "a-key",
+                        "dns_zones": {"discover": False, "ids": [102]},
+                        "scripts": {"discover": False},
+                        "shield_zones": {"discover": False},
+                    }
+                ],
+                "collectors": {NAME: {"interval": "7s", "stale_after": "1m"}},
+                "state": {"path": None},
+            }
+        )
+    )
+    return str(file)
+
+
+def test_the_reference_has_its_family_and_its_interval(checkout: Path) -> None:
+    ended = run(checkout, "metrics")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert f"Polled every 7m by default (`collectors.{NAME}.interval`)" in ended.stdout
+    assert "`edge_dns_zone_active`" in ended.stdout
+
+
+def test_it_has_flags_and_variables(checkout: Path) -> None:
+    shown = " ".join(run(checkout, "run", "--help").stdout.split())
+    assert f"--collectors.{NAME.replace('_', '-')}.interval" in shown
+
+
+def test_its_settings_are_checked_as_those_of_any_collector(checkout: Path, tmp_path: Path) -> None:
+    file = configured(tmp_path, "http://127.0.0.1:9")
+    assert run(checkout, "check", "--offline", "--config", file).returncode == 0
+    Path(file).write_text(Path(file).read_text().replace('"stale_after"', '"stale_afterr"'))
+    refused = run(checkout, "check", "--offline", "--config", file)
+    assert refused.returncode == 1
+    assert f"collectors.{NAME}.stale_afterr" in refused.stderr + refused.stdout
+
+
+def test_the_daemon_serves_its_family(checkout: Path, tmp_path: Path) -> None:
+    port = free_port()
+    with platform() as base_url:
+        file = configured(tmp_path, base_url)
+        process = subprocess.Popen(
+            [sys.executable, "-m", "exporter", "run", "--config", file, "--web.listen", f"127.0.0.1:{port}"],
+            cwd=checkout,
+            env=clean({"PYTHONPATH": str(checkout)}),
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            served = until_served(process, f"http://127.0.0.1:{port}/metrics", "edge_dns_zone_active{")
+        finally:
+            process.terminate()
+            process.communicate(timeout=60)
+    assert re.findall(r"^edge_dns_zone_active\{.*", served, re.MULTILINE) == [
+        'edge_dns_zone_active{account="main",domain="",zone_id="102"} 1.0'
+    ]
+    assert f'edge_exporter_collector_interval_seconds{{collector="{NAME}"}} 7.0' in served
+
+
+def until_served(process: subprocess.Popen[str], url: str, text: str) -> str:
+    """Ask until the answer holds a text, the process has ended, or it is clear that the text never comes."""
+    answered = ""
+    deadline = time.monotonic() + 120
+    while process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.1)
+        try:
+            answer = httpx.get(url, timeout=60)
+        except httpx.TransportError:
+            continue
+        answered = answer.text
+        if text in answered:
+            return answered
+    raise AssertionError(f"no {text!r} in {answered}")

@@ -1,0 +1,74 @@
+"""Users' regular expressions: what they match, how long that takes, and what is said of those that are none."""
+
+import re
+import sys
+
+import pytest
+
+from exporter.patterns import Pattern, PatternError
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "found_and_whole"),
+    [
+        ("^prod-", "prod-a.example", (True, False)),
+        ("a.*e", "a.example", (True, True)),
+        (r"\d{2}", "zone 42", (True, False)),
+        ("(?i)PROD", "prod", (True, True)),
+        ("[[:alpha:]]+", "zone", (True, True)),
+        ("ä.", "bäö", (True, False)),
+        (".", "\ud800", (True, True)),
+        ("b", "a", (False, False)),
+    ],
+)
+def test_a_pattern_matches_as_prometheus_matches_it(
+    pattern: str, text: str, found_and_whole: tuple[bool, bool]
+) -> None:
+    made = Pattern(pattern)
+    assert (made.search(text), made.fullmatch(text)) == found_and_whole
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+$", "(a|aa)+$", "(a*)*b", "(.*a){20}$", "^(([a-z])+.)+[A-Z]([a-z])+$"])
+def test_no_pattern_takes_longer_than_the_text_is_long(pattern: str) -> None:
+    """Python's engine would not end in a lifetime, so that this test needs no clock."""
+    made = Pattern(pattern)
+    assert not made.search("a" * 100_000 + "!")
+    assert not made.fullmatch("a" * 100_000 + "!")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "says"),
+    [
+        ("prod-(?!old)", "no lookaround ('(?!')"),
+        ("(?<=prod-)a", "no lookaround ('(?<=')"),
+        (r"(a)-\1", r"no backreference ('\1')"),
+        ("(?P<a>x)(?P=a)", "no backreference ('(?P=')"),
+        (r"prod\Z", r"write '\z' or '$'"),
+        ("a++", "possessive quantifier ('++')"),
+        ("(?>a)", "atomic group"),
+        (r"\u00e4", "write the character itself"),
+        ("a{,3}", "write '{0,3}'"),
+        ("(?#note)a", "leave it out"),
+        ("a{2000}", "at most 1000 times"),
+        ("((a{100}){100}){100}", "at most 1000 times"),
+        ("(", "missing ): ("),
+        ("[a", "missing ]: [a"),
+        ("*a", "no argument for repetition operator: *"),
+        ("\ud800", "half of a character"),
+    ],
+)
+def test_what_is_no_pattern_is_refused_with_what_to_write(pattern: str, says: str) -> None:
+    with pytest.raises(PatternError, match=re.escape(says)):
+        Pattern(pattern)
+
+
+def test_a_refusal_writes_nothing_to_standard_error(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(PatternError):
+        Pattern("(?=a)")
+    sys.stderr.flush()
+    assert capfd.readouterr().err == ""
+
+
+def test_patterns_are_equal_by_their_text() -> None:
+    """A reload compares the settings: what did not change is left as it is."""
+    assert Pattern("a+") == Pattern("a+") != Pattern("a*")

@@ -1,0 +1,58 @@
+"""Damaged web configuration files: whatever stands in one, it ends in a configuration or in faults with their lines."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from exporter.web.auth.web_config import HttpServerConfig, TlsServerConfig, WebConfig, WebConfigError, load_web_config
+
+SECRET = "S3CRET-0f3c9a7e"
+KEYS = sorted(
+    {key for model in (WebConfig, TlsServerConfig, HttpServerConfig) for key in model.model_fields}
+    | {"headers", "Strict-Transport-Security", "http2", "cert", "key", "client_ca", "rate_limit", "stray", ""}
+)
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.sampled_from(
+    ["TLS12", "TLS13", "TLS10", "X25519", "NoClientCert", "VerifyClientCertIfGiven", "cert.pem", "/dev/null", "/", "0",
+     "$2y$10$" + "a" * 53, "$2y$99$" + "a" * 53, "nosniff", "DENY"]
+)  # fmt: skip
+DAMAGE = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=5),
+    max_leaves=12,
+)
+
+
+def outcome(path: Path) -> str:
+    """What came of it, in words."""
+    try:
+        return repr(load_web_config(path))
+    except WebConfigError as error:
+        return str(error)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(
+    data=st.dictionaries(st.sampled_from(KEYS), DAMAGE, max_size=4),
+    users=DAMAGE | st.just({"admin": SECRET}) | st.just({SECRET: "$2y$10$short"}),
+)
+def test_any_file_is_a_configuration_or_faults(tmp_path: Path, data: dict[str, object], users: object) -> None:
+    path = tmp_path / "web.yml"
+    path.write_text(yaml.safe_dump({**data, "basic_auth_users": users}, allow_unicode=True), encoding="utf-8")
+    told = outcome(path)
+    assert told != ""
+    assert not any(words in told for words in ("Value error", "validation error", "Traceback"))
+    # A name may be shown; what stands in the place of a hash may not.
+    assert users != {"admin": SECRET} or SECRET not in told
+
+
+@pytest.mark.parametrize("key", ["client_auth_type", "min_version", "max_version", "key_file", "curve_preferences"])
+@pytest.mark.parametrize("value", ["[]", "[a]", "{a: b}"])
+def test_a_list_or_a_mapping_in_the_place_of_a_word_is_refused_by_its_line(
+    tmp_path: Path, key: str, value: str
+) -> None:
+    path = tmp_path / "web.yml"
+    path.write_text(f"tls_server_config:\n  cert_file: cert.pem\n  {key}: {value}\n")
+    assert f"{path}:3: tls_server_config.{key}" in outcome(path) or (key, value) == ("curve_preferences", "[]")

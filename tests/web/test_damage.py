@@ -1,0 +1,91 @@
+"""Whatever is asked of our own server, it is answered or refused, and never by a fault of its own."""
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from starlette.types import ASGIApp, Message
+
+from exporter.web.app import create_app
+from tests.web.stage import SCANS, stage, zone
+
+METHODS = st.sampled_from(["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "get", "X"])
+PATHS = st.sampled_from(
+    ["/", "/metrics", "/-/healthy", "/-/ready", "/-/reload", "/api/v1/", "/api/v1/targets", "/api/v1/status"]
+) | st.tuples(st.sampled_from(["/", "/static/", "/api/v1/"]), st.text(max_size=12)).map("".join)  # fmt: skip
+NAMES = st.sampled_from(
+    ["name[]", "collect[]", "target", "search", "q", "collector", "account", "state", "sort", "order", "offset",
+     "limit", "v"]
+) | st.text(max_size=4)  # fmt: skip
+VALUES = st.sampled_from(
+    ["edge_target_up", "dns_zone/102", "dns_statistics", "failing", "-age", "0", "-1", "1e9", "99999999999999999999"]
+) | st.text(max_size=12)  # fmt: skip
+QUERIES = st.lists(st.tuples(NAMES, VALUES), max_size=6).map(
+    lambda pairs: "&".join(f"{name}={value}" for name, value in pairs).encode("utf-8", "surrogatepass")
+) | st.binary(max_size=40)  # fmt: skip
+HEADERS = st.lists(
+    st.tuples(
+        st.sampled_from(
+            [b"accept", b"accept-encoding", b"if-none-match", b"host", b"origin", b"content-length", b"range"]
+        ),
+        st.sampled_from([b"gzip", b"gzip;q=0", b"*/*", b"application/openmetrics-text;version=1.0.0", b"*;q=x"])
+        | st.binary(max_size=30),
+    ),
+    max_size=4,
+)
+# Endpoints whose answer depends on the state of the exporter may be unavailable.
+_STATES = (500, 503)
+
+
+async def ask(app: ASGIApp, method: str, path: str, query: bytes, headers: list[tuple[bytes, bytes]]) -> list[Message]:
+    """Send a request as it came, to the byte, and return what is answered."""
+    scope: dict[str, Any] = {
+        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method, "scheme": "http",
+        "path": path, "raw_path": path.encode("utf-8", "surrogatepass"), "root_path": "", "query_string": query,
+        "headers": headers, "client": ("127.0.0.1", 9), "server": ("127.0.0.1", 9877), "state": {},
+    }  # fmt: skip
+    answered: list[Message] = []
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Message) -> None:
+        answered.append(message)
+
+    await app(scope, receive, send)
+    return answered
+
+
+@pytest.fixture
+def served() -> Iterator[tuple[asyncio.Runner, ASGIApp]]:
+    """The application with some targets, and the loop that it runs on."""
+
+    async def set_up() -> ASGIApp:
+        on = await opened.__aenter__()
+        on.succeed(zone(101, "shop.example"), chart=[1, 2.5])
+        on.fail(zone(102), SCANS)
+        return create_app(on.view(), on.press, on.reload)
+
+    opened = stage()
+    with asyncio.Runner() as runner:
+        yield runner, runner.run(set_up())
+        runner.run(opened.__aexit__(None, None, None))
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(method=METHODS, path=PATHS, query=QUERIES, headers=HEADERS)
+def test_any_request_is_answered(
+    served: tuple[asyncio.Runner, ASGIApp], method: str, path: str, query: bytes, headers: list[tuple[bytes, bytes]]
+) -> None:
+    runner, app = served
+    first, *bodies = runner.run(ask(app, method, path, query, headers))
+    body = b"".join(one.get("body", b"") for one in bodies)
+    assert first["type"] == "http.response.start"
+    assert first["status"] < 500 or (first["status"] in _STATES and path.startswith("/-/"))
+    assert b"Traceback" not in body
+    assert not bodies[-1].get("more_body", False)
+    lengths = [int(value) for name, value in first["headers"] if name == b"content-length"]
+    assert method == "HEAD" or lengths in ([], [len(body)])

@@ -1,0 +1,192 @@
+"""A process with few file descriptors, under clients that open many connections."""
+
+import asyncio
+import resource
+import socket
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from exporter.sandbox import keys
+from exporter.sandbox.app import create_app
+from exporter.sandbox.clock import WorldClock
+from exporter.sandbox.server import SandboxServer
+from exporter.sandbox.world import World
+from tests.counters.process import Exporter
+from tests.web.certificates import Authority
+
+SILENT = 1150
+PATIENCE = 60.0
+LIMIT = "1024:1024"
+
+
+@pytest.fixture
+async def platform() -> AsyncIterator[str]:
+    server = SandboxServer(create_app(World(1, WorldClock())))
+    await server.start()
+    yield server.url
+    await server.stop()
+
+
+@pytest.fixture
+def authority(tmp_path: Path) -> Authority:
+    return Authority(tmp_path)
+
+
+def settings(platform: str, folder: Path, authority: Authority | None) -> dict[str, Any]:
+    """One account that is polled every second, over TLS where there is an authority."""
+    web: dict[str, Any] = {"listen": "127.0.0.1:0"}
+    if authority is not None:
+        certificate, key = authority.issue()
+        web["config_file"] = str(folder / "web.yml")
+        Path(web["config_file"]).write_text(
+            f"tls_server_config: {{cert_file: {certificate.name}, key_file: {key.name}}}"
+        )
+    return {
+        "accounts": [{"name": "main", "base_url": platform, "api_key": keys.API_KEY}],
+        "web": web,
+        "state": {"path": str(folder / "state.db")},
+        "collectors": {"dns_statistics": {"interval": 1}},
+    }
+
+
+@asynccontextmanager
+async def running(
+    platform: str, folder: Path, authority: Authority | None, limit: str
+) -> AsyncIterator[tuple[Exporter, int]]:
+    """An exporter under a limit of open files, soft and hard; and its port."""
+    prefix = ("prlimit", f"--nofile={limit}")
+    exporter = await asyncio.to_thread(Exporter, settings(platform, folder, authority), folder, prefix)
+    try:
+        yield exporter, httpx.URL(exporter.url).port or 0
+    finally:
+        await asyncio.to_thread(exporter.end)
+
+
+class Crowd:
+    """Connections to a port that say nothing, or only what they are told to."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._open: list[socket.socket] = []
+
+    async def grow(self, size: int, saying: bytes = b"") -> None:
+        """Open some more; whatever the server does with them, ours stay open."""
+        loop = asyncio.get_running_loop()
+        for _ in range(size):
+            opened = socket.socket()
+            opened.settimeout(0)
+            opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            self._open.append(opened)
+            await loop.sock_connect(opened, ("127.0.0.1", self._port))
+            with suppress(ConnectionError):
+                await loop.sock_sendall(opened, saying)
+
+    def leave(self) -> None:
+        """Close all."""
+        for opened in self._open:
+            opened.close()
+
+
+@asynccontextmanager
+async def crowd(port: int) -> AsyncIterator[Crowd]:
+    """A crowd that leaves at the end."""
+    made = Crowd(port)
+    try:
+        yield made
+    finally:
+        made.leave()
+
+
+async def scraped(exporter: Exporter, tls: ssl.SSLContext | None = None) -> dict[str, float]:
+    """A scrape over a connection of its own: the sums of all families."""
+    async with httpx.AsyncClient(verify=tls or True, trust_env=False, timeout=10) as client:
+        answer = await client.get(exporter.url.replace("127.0.0.1", "localhost") + "/metrics")
+    found: dict[str, float] = {}
+    for family in text_string_to_metric_families(answer.text):
+        for sample in family.samples:
+            found[sample.name] = found.get(sample.name, 0) + sample.value
+    return found
+
+
+async def polled_on(scrape: Callable[[], Awaitable[dict[str, float]]]) -> dict[str, float]:
+    """A scrape that shows calls to the platform which were answered after the first scrape."""
+    before = (await scrape())["edge_api_request_duration_seconds_count"]
+    async with asyncio.timeout(PATIENCE):
+        while (after := await scrape())["edge_api_request_duration_seconds_count"] <= before:  # noqa: ASYNC110
+            await asyncio.sleep(0.2)
+    return after
+
+
+@pytest.mark.parametrize("is_tls", [True, False], ids=["tls", "plain"])
+@pytest.mark.parametrize("saying", [b"", b"\x16\x03\x01", b"GET /"], ids=["silent", "half-a-handshake", "half-a-head"])
+async def test_connections_without_a_request_keep_neither_scrapes_nor_polls_out(
+    platform: str, tmp_path: Path, authority: Authority, saying: bytes, *, is_tls: bool
+) -> None:
+    tls = authority.client() if is_tls else None
+    async with (
+        running(platform, tmp_path, authority if is_tls else None, LIMIT) as (exporter, port),
+        crowd(port) as silent,
+    ):
+        await silent.grow(SILENT, saying)
+
+        async def scrape() -> dict[str, float]:
+            await silent.grow(20, saying)
+            return await scraped(exporter, tls)
+
+        after = await polled_on(scrape)
+    assert after["process_open_fds"] < 900
+    assert after["edge_api_request_failures_total"] == 0
+    assert after["edge_exporter_ledger_up"] == 1
+    assert sum("Traceback" in str(line) for line in exporter.logs) == 0
+    assert len(exporter.logs) < 50
+
+
+async def test_the_soft_limit_is_raised_to_the_hard_one_and_shown(platform: str, tmp_path: Path) -> None:
+    async with running(platform, tmp_path, None, "256:3000") as (exporter, _):
+        assert (await scraped(exporter))["process_max_fds"] == 3000
+
+
+async def test_it_polls_and_serves_with_few_open_files_and_says_that_they_are_few(
+    platform: str, tmp_path: Path
+) -> None:
+    async with running(platform, tmp_path, None, "128:128") as (exporter, port), crowd(port) as silent:
+        await silent.grow(SILENT)
+        after = await polled_on(lambda: scraped(exporter))
+    assert after["edge_api_request_failures_total"] == 0
+    assert "the limit of open files is low, raise it (ulimit -n)" in exporter.events
+
+
+async def test_accept_errors_are_logged_once_and_scrapes_come_through_when_there_is_room(
+    platform: str, tmp_path: Path
+) -> None:
+    async with running(platform, tmp_path, None, LIMIT) as (exporter, port), crowd(port) as silent:
+        open_files = int((await scraped(exporter))["process_open_fds"])
+        resource.prlimit(exporter.pid, resource.RLIMIT_NOFILE, (open_files + 4, 1024))
+        await silent.grow(200)
+        await asyncio.to_thread(exporter.waits_for, "connections cannot be accepted")
+        resource.prlimit(exporter.pid, resource.RLIMIT_NOFILE, (1024, 1024))
+        await scraped(exporter)
+        await asyncio.to_thread(exporter.waits_for, "it is over")
+    assert exporter.events.count("connections cannot be accepted") == 1
+    assert not any("Traceback" in event for event in exporter.events)
+
+
+async def test_clients_that_take_no_answer_keep_neither_scrapes_nor_polls_out(platform: str, tmp_path: Path) -> None:
+    asking = b"GET /metrics HTTP/1.1\r\nHost: here\r\n\r\n" * 200
+    async with running(platform, tmp_path, None, LIMIT) as (exporter, port), crowd(port) as greedy:
+        await greedy.grow(600, asking)
+
+        async def scrape() -> dict[str, float]:
+            await greedy.grow(20, asking)
+            return await scraped(exporter)
+
+        after = await polled_on(scrape)
+    assert after["edge_api_request_failures_total"] == 0
+    assert len(exporter.logs) < 50
