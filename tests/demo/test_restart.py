@@ -10,10 +10,11 @@ import pytest
 
 from exporter.sandbox import keys
 from tests.commands.shell import process
-from tests.demo.stage import Served, prometheus_beside, until
+from tests.demo.stage import Served, prometheus_beside
 from tests.demo.test_alerts import Webhook, alertmanager_running, listening
 from tests.ports import free_port
 from tests.real_parts import Prometheus
+from tests.waiting import wait_until
 
 # A tenth of the time: an alert that waits for 5 minutes waits for 30 seconds, and two minutes of silence are twelve
 # seconds. `keep_firing_for` stays as it is shipped.
@@ -52,7 +53,7 @@ def exporter_running(config: Path, port: int) -> Iterator[Served]:
     """An exporter in a process of its own; it is stopped with the block."""
     with process("run", "--config", config, stderr=subprocess.DEVNULL):
         exporter = Served(f"http://127.0.0.1:{port}")
-        exporter.wait("/-/ready", seconds=120)
+        exporter.wait("/-/ready")
         yield exporter
 
 
@@ -79,8 +80,8 @@ def test_a_restart_of_the_exporter_sends_nothing(tmp_path: Path) -> None:
         sandbox.post("/sandbox/world", event="shield_zone_fields", shield_zone_id=2, fields=on)
         with prometheus_beside(watched, tmp_path, TENTH, sender.url) as watcher:
             with exporter_running(config, port):
-                until(lambda: scraped(watcher, 10), 120, "zones whose WAF is on")
-                until(lambda: bool(webhook.always), 60, "the alert that always fires")
+                wait_until(lambda: scraped(watcher, 10), "zones whose WAF is on")
+                wait_until(lambda: bool(webhook.always), "the alert that always fires")
                 sandbox.post(
                     "/sandbox/world", event="shield_zone_fields", shield_zone_id=1, fields={"wafEnabled": False}
                 )
@@ -89,17 +90,17 @@ def test_a_restart_of_the_exporter_sends_nothing(tmp_path: Path) -> None:
                 )
                 sandbox.post("/sandbox/world", event="scan_failed", zone_id=101)
                 expected = {"EdgeWafSwitchedOff", "EdgeShieldSetToLog", "EdgeDnsScanFailed"}
-                until(lambda: {labels["alertname"] for _, labels in sent(webhook)} >= expected, 180, "the alerts")
+                wait_until(lambda: {labels["alertname"] for _, labels in sent(webhook)} >= expected, "the alerts")
                 named = [labels for _, labels in sent(webhook) if labels["alertname"] == "EdgeWafSwitchedOff"]
                 assert named[0]["shield_zone_id"] == "1"
                 assert named[0]["pull_zone"]
-                until(lambda: scraped(watcher, SETTLED_SECONDS), 120, "a calm while")
+                wait_until(lambda: scraped(watcher, SETTLED_SECONDS), "a calm while")
             before = sent(webhook)
             down = time.monotonic()
-            until(lambda: time.monotonic() - down >= SILENCE_SECONDS, 60, "the silence")
+            wait_until(lambda: time.monotonic() - down >= SILENCE_SECONDS, "the silence")
             assert not watcher.ask("edge_shield_zone_waf_enabled")
             with exporter_running(config, port):
-                until(lambda: scraped(watcher, SETTLED_SECONDS), 180, "the alerts' own time after the restart")
+                wait_until(lambda: scraped(watcher, SETTLED_SECONDS), "the alerts' own time after the restart")
                 firing = 'count(ALERTS{alertname=~"EdgeWafSwitchedOff|EdgeShieldSetToLog",alertstate="firing"})'
                 assert float(watcher.ask(firing)[0]["value"][1]) == 2
                 assert sent(webhook)[len(before) :] == []

@@ -1,6 +1,8 @@
 import re
 from dataclasses import dataclass
 
+import pytest
+
 from tests.dashboards.families import family_of
 from tests.for_each import for_each
 from tests.rules.rule_files import CASES, load_alerts, load_case, load_recordings, seconds, selected
