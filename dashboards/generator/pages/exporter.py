@@ -198,10 +198,12 @@ _COST = Row(
             least=0,
         ),
         Panel(
-            title="Rendering",
-            shows="How long the last generation of the exposition took to build, off the scrape's path.",
-            act="It grows with the series that change at once; near a second, shard the exporter.",
-            queries=(queries.RENDER_DURATION,),
+            title="Rendering and loop lag",
+            shows="How long the last generation of the exposition took to build, off the scrape's path, and how late"
+            " the event loop resumes its work (99 of 100 times).",
+            act="Rendering grows with the series that change at once; near a second, shard the exporter. A loop that is"
+            " late has too little CPU.",
+            queries=(queries.RENDER_DURATION, queries.LOOP_LAG),
             view=Lines(),
             unit="s",
             width=6,

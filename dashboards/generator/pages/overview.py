@@ -297,7 +297,7 @@ _GLANCE = Row(
         ),
         Panel(
             title="WAF switched off",
-            shows="Shield zones whose web application firewall is off.",
+            shows="Shield zones whose web application firewall was on within the last week and is off.",
             act="Open the Shield page: if nobody meant it, switch it on again at the platform.",
             queries=(queries.WAF_OFF,),
             view=Numbers(trend=True),

@@ -70,7 +70,11 @@ DATABASES = Query(lowest(gauge("edge_database_up"), "database"), intervals.DATAB
 SCANS_FAILED = Query(
     total(gauge("edge_dns_record_scan_status", ACCOUNT, 'status="failed"')), intervals.DNS_RECORD_SCANS, "failed"
 )
-WAF_OFF = Query(total(f"{gauge('edge_shield_zone_waf_enabled', ACCOUNT)} == bool 0"), intervals.SHIELD_ZONES, "zones")
+# As EdgeWafSwitchedOff has it: on within the last week, and off now.
+_WAF_ON = f"max without (instance, pod) (max_over_time({series('edge_shield_zone_waf_enabled', ACCOUNT)}[1w]))"
+WAF_OFF = Query(
+    total(f"({gauge('edge_shield_zone_waf_enabled', ACCOUNT)} == bool 0) * {_WAF_ON}"), intervals.SHIELD_ZONES, "zones"
+)
 ALERTS = Query(
     highest(top(_ALERTS, TABLE_ROWS), "alertname", "alertstate", "severity", "account", "name", "domain", "script"),
     TELEMETRY,
