@@ -13,7 +13,8 @@ from prometheus_client import CollectorRegistry
 from exporter import __version__, runtime, wiring
 from exporter.collectors.catalogue import families
 from exporter.cooperative import Turns, watch_lag
-from exporter.counters.ledger import Ledger, StateLockedError
+from exporter.counters.ledger import Ledger
+from exporter.counters.storage import StateLockedError
 from exporter.exposition.exposition import Exposition
 from exporter.exposition.renderer import Press
 from exporter.exposition.store import HEALTH, Store

@@ -12,6 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from exporter import wiring
 from exporter.collectors.catalogue import families
 from exporter.counters.ledger import Entry, Ledger
+from exporter.counters.storage import MemoryStorage
 from exporter.exposition.exposition import Exposition, Format
 from exporter.exposition.renderer import Press
 from exporter.exposition.store import HEALTH, Store
@@ -152,7 +153,7 @@ async def rig(
     clock = TurnedClock()
     clocks = Clocks(wall=made.clock.now, monotonic=clock, utc=lambda: datetime.fromtimestamp(made.clock.now(), UTC))
     telemetry = Telemetry(CollectorRegistry(), "test")
-    ledger = Ledger(None, telemetry, clock=made.clock.now, linger=0)
+    ledger = Ledger(MemoryStorage(), telemetry, clock=made.clock.now, linger=0)
     ledger.open()
     registry = Registry(shard or Shard())
 

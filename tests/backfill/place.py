@@ -17,6 +17,7 @@ from exporter.backfill.output import Spool
 from exporter.backfill.samples import STEPS
 from exporter.collectors import discovery, dns_statistics, shield_rate_limits
 from exporter.collectors.collector import Context
+from exporter.counters.file_storage import FileStorage
 from exporter.counters.ledger import Entry, Ledger
 from exporter.metric import Family
 from exporter.platform.http.client import Client, Timing
@@ -138,7 +139,8 @@ class Place:
     @contextmanager
     def ledger(self) -> Iterator[Ledger]:
         """The ledger of a daemon."""
-        ledger = Ledger(self.state, Heard(), clock=self.world.clock.now, linger=0)
+        clock = self.world.clock.now
+        ledger = Ledger(FileStorage(self.state, clock, lambda _at: None), Heard(), clock=clock, linger=0)
         ledger.open()
         try:
             yield ledger

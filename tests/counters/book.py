@@ -7,7 +7,9 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Self
 
+from exporter.counters.file_storage import FileStorage
 from exporter.counters.ledger import Entry, Ledger, Publish
+from exporter.counters.storage import MemoryStorage
 from exporter.metric import Count, DayBuckets, Family, FamilyInfo, Kind, LabelValues, Source
 from exporter.targets.target import PollKey
 from tests.counters.series import DAY_0, FIRST_SIGHT
@@ -90,7 +92,8 @@ class Book:
         monotonic: Callable[[], float] = lambda: 0.0,
     ) -> None:
         self.heard = Heard()
-        self.ledger = Ledger(path, self.heard, clock=clock, monotonic=monotonic, linger=linger, retry=retry)
+        self.storage = MemoryStorage() if path is None else FileStorage(path, clock, self.heard.set_aside)
+        self.ledger = Ledger(self.storage, self.heard, clock=clock, monotonic=monotonic, linger=linger, retry=retry)
         self.ledger.open()
 
     def __enter__(self) -> Self:

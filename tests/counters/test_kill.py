@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from exporter.counters.state_file import StateFile, unpack
+from exporter.counters.state_file import StateFile
+from exporter.counters.storage import unpack
 from tests.counters.book import Book, key_of
 from tests.counters.killed import NUMBER, ZONES
 

@@ -7,7 +7,7 @@ from typing import Any
 from exporter import runtime
 from exporter.commands.output.complaint import complain
 from exporter.commands.output.deadline import ends_in_time
-from exporter.counters.ledger import StateLockedError
+from exporter.counters.storage import StateLockedError
 from exporter.platform.errors import PlatformError
 from exporter.settings.faults import ConfigurationError
 

@@ -1,0 +1,111 @@
+"""A real PostgreSQL of the tests' own, and databases in it."""
+
+import itertools
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psycopg
+
+from tests.ports import free_port
+from tests.real_parts import find
+from tests.waiting import PATIENCE
+
+USER = "edge"
+PASSWORD = "s3cret-of-the-ledger"
+# It refuses to run as root.
+_UNPRIVILEGED = "nobody"
+
+
+@dataclass
+class Postgres:
+    """A server that runs.
+
+    Attributes:
+        folder: what belongs to it.
+        port: its port on the loopback.
+    """
+
+    folder: Path
+    port: int
+    _numbers: Iterator[int] = field(default_factory=itertools.count)
+    _process: "subprocess.Popen[bytes] | None" = None
+
+    def url(self, database: str, port: int | None = None) -> str:
+        """The address of a database, with the password."""
+        return f"postgresql://{USER}:{PASSWORD}@127.0.0.1:{port or self.port}/{database}"
+
+    def new_database(self) -> str:
+        """The address of a new, empty database."""
+        name = f"state_{next(self._numbers)}"
+        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name}".encode())
+        return self.url(name)
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        with (self.folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [find("postgres"), "-D", self.folder / "data", "-p", str(self.port), "-k", self.folder],
+                stdout=log,
+                stderr=log,
+                user=_user(),
+            )
+        for attempt in itertools.count():
+            try:
+                psycopg.connect(self.url("postgres"), connect_timeout=2).close()
+                return
+            except psycopg.OperationalError:
+                assert attempt < 10 * PATIENCE, (self.folder / "log").read_text()
+                assert self._process.poll() is None, (self.folder / "log").read_text()
+                time.sleep(0.1)
+
+    def stop(self) -> None:
+        """End it as a crash would: it recovers from its journal when it starts again."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGQUIT)
+        self._process.wait(PATIENCE)
+
+
+def _user() -> str | None:
+    return _UNPRIVILEGED if os.geteuid() == 0 else None
+
+
+@contextmanager
+def postgres_running() -> Iterator[Postgres]:
+    """A server on a port of its own, which ends with the block."""
+    initdb = Path(find("postgres")).with_name("initdb")
+    folder = Path(tempfile.mkdtemp(prefix="edge-postgres-"))
+    try:
+        password = folder / "password"
+        password.write_text(PASSWORD)
+        if _user() is not None:
+            entry = pwd.getpwnam(_UNPRIVILEGED)
+            for path in (folder, password):
+                os.chown(path, entry.pw_uid, entry.pw_gid)
+        options = ("--no-sync", "--auth=scram-sha-256", f"--username={USER}", f"--pwfile={password}", "--encoding=UTF8")
+        subprocess.run(
+            [initdb, *options, "--locale=C", "-D", folder / "data"],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            user=_user(),
+            cwd=folder,
+        )
+        with (folder / "data" / "postgresql.conf").open("a") as settings:
+            settings.write("listen_addresses = '127.0.0.1'\nmax_connections = 50\nshared_buffers = '32MB'\n")
+        server = Postgres(folder, free_port())
+        server.start()
+        try:
+            yield server
+        finally:
+            server.stop()
+    finally:
+        shutil.rmtree(folder)
