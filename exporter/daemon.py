@@ -14,7 +14,7 @@ from exporter import __version__, runtime, wiring
 from exporter.collectors.catalogue import families
 from exporter.cooperative import Turns, watch_lag
 from exporter.counters.ledger import Ledger
-from exporter.counters.storage import StateLockedError
+from exporter.counters.storage import LeaseLostError, StateLockedError
 from exporter.exposition.exposition import Exposition
 from exporter.exposition.renderer import Press
 from exporter.exposition.store import HEALTH, Store
@@ -40,6 +40,9 @@ STOP_SECONDS = 4.5
 CLEANING_SECONDS = 3600.0
 # A script's name may come with its first poll, and a new one with any.
 BUDGETS_SECONDS = 10.0
+# How often a lease that another process holds is asked for at the start, and for how many times its length.
+HELD_SECONDS = 1.0
+LEASES_AWAITED = 1.3
 
 
 class Daemon:
@@ -58,7 +61,11 @@ class Daemon:
         self._log = logger()
         self._telemetry = Telemetry(CollectorRegistry(), __version__)
         self._shard = Shard(settings.shard.resolve(socket.gethostname()), settings.shard.total)
-        self._ledger = Ledger(settings.state.path, self._telemetry)
+        self._ending = asyncio.Event()
+        self._end_soon: Callable[[], object]
+        self._is_lost = False
+        self._storage = wiring.storage(settings, self._shard, self._telemetry.set_aside, self._shard_lost)
+        self._ledger = Ledger(self._storage, self._telemetry)
         self._observers: dict[str, AccountObserver] = {}
         self._tasks: set[asyncio.Task[object]] = set()
         self._reloading = asyncio.Lock()
@@ -86,8 +93,9 @@ class Daemon:
             self.settings.web.listen.host, self.settings.web.listen.port, self.settings.web.config_file
         )
         self.server.bind()
+        self._end_soon = partial(asyncio.get_running_loop().call_soon_threadsafe, self._ending.set)
         try:
-            self._ledger.open()
+            await self._open_ledger()
         except StateLockedError:
             await self.server.stop()
             raise
@@ -105,7 +113,7 @@ class Daemon:
         self._press = self._build_press()
         self._registry.configure(wiring.selections(self.settings))
         # They belong to another shard now, which counts them from its own first sight.
-        self._ledger.forget([key for key in rows if self._registry.is_strange(key.target)])
+        self._ledger.leave([key for key in rows if self._registry.is_strange(key.target)])
         if self._shard.total > 1:
             self._unsettled = {(key.target.account, key.target.kind) for key in rows if key.target.kind == "rate_limit"}
         accounts = self._build_accounts(self.settings, {})
@@ -122,7 +130,7 @@ class Daemon:
         self._begin(self._follow_budgets(), "budgets")
         self._begin(watch_lag(self._telemetry.loop_lag.observe, self._clocks.monotonic), "loop lag")
         prefix = self.settings.web.route_prefix
-        app = create_app(self._view(), self._press, self.reload, route_prefix=prefix)
+        app = create_app(self._view(), self._press, self.reload, self._storage.holds, route_prefix=prefix)
         self.server.leave_room(_calls_at_once(accounts))
         await self.server.start(app, prefix)
         self._log.info("serving", url=self.server.url + prefix.rstrip("/") + "/metrics")
@@ -134,20 +142,36 @@ class Daemon:
         """
         runtime.share()
         self._grown = runtime.settle
-        ended = asyncio.Event()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, ended.set)
+            loop.add_signal_handler(number, self._ending.set)
         loop.add_signal_handler(signal.SIGHUP, self._reload_soon)
         await self.start()
         started()
         try:
-            await ended.wait()
+            await self._ending.wait()
         finally:
             self._log.info("stopping")
             with suppress(TimeoutError):
                 async with asyncio.timeout(STOP_SECONDS):
                     await self.stop()
+        if self._is_lost:
+            # What this process remembers is older than what the other has counted: it can only begin anew.
+            raise LeaseLostError(f"another exporter has taken this one's shard in {self._storage.location}")
+
+    async def _open_ledger(self) -> None:
+        """Open the ledger; a lease that another process left behind is waited for, so that names are known."""
+        ends = self._clocks.monotonic() + self.settings.state.lease * LEASES_AWAITED
+        while not await asyncio.to_thread(
+            self._ledger.open, may_wait=self._clocks.monotonic() < ends and not self._ending.is_set()
+        ):
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._ending.wait(), HELD_SECONDS)
+
+    def _shard_lost(self) -> None:
+        """End the process, from any thread."""
+        self._is_lost = True
+        self._end_soon()
 
     async def stop(self) -> None:
         """Stop polling and serving, and commit what was counted."""
@@ -260,7 +284,7 @@ class Daemon:
             # Whose a rate limit is shows when its shield zone is known; until then nobody polled it here.
             self._unsettled -= settled
             rows = [key for key in dict(self._ledger.remembered()) if (key.target.account, key.target.kind) in settled]
-            self._ledger.forget([key for key in rows if not self._registry.holds(key.target)])
+            self._ledger.leave([key for key in rows if not self._registry.holds(key.target)])
         self._scripts_listed |= {account for account, kind in change.settled if kind == "script"}
         self._show_budgets()
 
@@ -308,7 +332,7 @@ class Daemon:
 
     def _ledger_view(self) -> LedgerView:
         return LedgerView(
-            durable=self.settings.state.path is not None,
+            durable=self.settings.state.is_durable,
             saves=self._telemetry.ledger_saves,
             set_aside=self._telemetry.set_aside_at,
         )

@@ -1,17 +1,24 @@
 """Turns settings into the values that the parts are made of."""
 
 import asyncio
+import os
 import random
+import secrets
+import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
+from exporter.backfill.baselines import Baselines, RecordedBaselines, open_file_baselines, open_shared_baselines
 from exporter.collectors import discovery
 from exporter.collectors.catalogue import with_queries
 from exporter.collectors.collector import Collector
 from exporter.collectors.database import Query
 from exporter.cooperative import Turns
+from exporter.counters.file_storage import FileStorage
+from exporter.counters.storage import MemoryStorage, Storage, StorageError
 from exporter.platform.http.client import Client, Timing
 from exporter.platform.http.credential import Credential
 from exporter.platform.http.observer import Observer
@@ -26,8 +33,10 @@ from exporter.settings.account import AccountSettings, BudgetSettings
 from exporter.settings.database import DatabaseSettings
 from exporter.settings.key_file import KeyFile
 from exporter.settings.model import Settings
-from exporter.settings.service import CollectorSettings, SeriesSettings
+from exporter.settings.secrets import SecretFileError
+from exporter.settings.service import CollectorSettings, SeriesSettings, StateSettings
 from exporter.targets.registry import Selection
+from exporter.targets.sharding import Shard
 from exporter.targets.target import DATABASE_PREFIX, Target
 
 
@@ -157,6 +166,57 @@ def client_of(
     if isinstance(settings, DatabaseSettings):
         return database_client(settings, observer, real_timing(None, turns))
     return account_client(settings, observer, shards, real_timing(platform_time, turns))
+
+
+def storage(settings: Settings, shard: Shard, set_aside: Callable[[float], None], lost: Callable[[], None]) -> Storage:
+    """Where the ledger keeps its rows.
+
+    Args:
+        settings: the settings.
+        shard: whose rows they are.
+        set_aside: called with unix seconds when a state file had to be put aside.
+        lost: called on any thread when another exporter has taken the shard in a state database.
+    """
+    state = settings.state
+    if state.is_shared:
+        return _database_storage(state, shard, lost)
+    return MemoryStorage() if state.path is None else FileStorage(state.path, time.time, set_aside)
+
+
+def _database_storage(state: StateSettings, shard: Shard, lost: Callable[[], None]) -> Storage:
+    # It is an extra, so that it is imported where it is used; the settings have found that it is installed.
+    from exporter.counters.database_storage import DatabaseStorage  # noqa: PLC0415 - an extra
+    from exporter.counters.state_database import Claim  # noqa: PLC0415 - an extra
+
+    holder = f"{socket.gethostname()}/{os.getpid()}/{secrets.token_hex(4)}"
+    claim = Claim(state.installation, shard.index, shard.total, holder)
+    return DatabaseStorage(_address(state), state.location() or "", claim, lost=lost, lease=state.lease)
+
+
+def _address(state: StateSettings) -> Callable[[], str]:
+    def read() -> str:
+        try:
+            return state.address()
+        except SecretFileError as error:
+            raise StorageError(str(error)) from None
+
+    return read
+
+
+def baselines(settings: Settings, shard: Shard) -> Baselines:
+    """Where the live counters begin, for a backfill.
+
+    Raises:
+        BaselineError: the state file cannot be used.
+    """
+    state = settings.state
+    if not state.is_shared:
+        return open_file_baselines(state.path, time.time)
+    from exporter.counters.state_database import StateDatabase  # noqa: PLC0415 - an extra
+
+    database = StateDatabase(_address(state), state.lease)
+    recorded = RecordedBaselines(partial(database.row, state.installation), database.close)
+    return open_shared_baselines(_database_storage(state, shard, lambda: None), recorded, time.time)
 
 
 def account_entry(client: Client) -> Account:

@@ -36,7 +36,7 @@ class DatabaseStorage:
         clock: Callable[[], float] = boot_time,
     ) -> None:
         self.location = location
-        self.lease = Lease(claim, lambda: StateDatabase(url, lease), lease, lost, clock)
+        self._lease = Lease(claim, lambda: StateDatabase(url, lease), lease, lost, clock)
         self._claim = claim
         self._database = StateDatabase(url, lease)
         self._is_prepared = False
@@ -50,7 +50,7 @@ class DatabaseStorage:
             LeaseHeldError: another exporter holds the shard.
             LeaseLostError: another exporter has taken the shard.
         """
-        if self._is_claimed and self.lease.epoch is None:
+        if self._is_claimed and self._lease.epoch is None:
             raise LeaseLostError(_LOST)
         if self._is_read:
             return None
@@ -58,7 +58,7 @@ class DatabaseStorage:
             self._database.prepare()
             self._is_prepared = True
         if not self._is_claimed:
-            self.lease.take(self._database)
+            self._lease.take(self._database)
             self._is_claimed = True
         # Rows are read in a later transaction than the claim's: who held the lease before can write nothing after it.
         opened = Opened(self._database.rows(self._claim), are_newer=True)
@@ -67,16 +67,20 @@ class DatabaseStorage:
 
     def commit(self, rows: Mapping[PollKey, Stored | None]) -> None:
         """See `Storage.commit`."""
-        epoch = self.lease.epoch
+        epoch = self._lease.epoch
         if epoch is None:
             raise LeaseLostError(_LOST)
         try:
             self._database.commit(rows, self._claim, epoch)
         except LeaseLostError:
-            self.lease.lose()
+            self._lease.lose()
             raise
+
+    def holds(self) -> bool:
+        """See `Storage.holds`."""
+        return self._lease.holds()
 
     def close(self) -> None:
         """See `Storage.close`."""
-        self.lease.release(self._database)
+        self._lease.release(self._database)
         self._database.close()

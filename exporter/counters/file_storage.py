@@ -70,6 +70,10 @@ class FileStorage:
             raise StorageError(str(error)) from error
         self._lock.note_journal(has_journal=True)
 
+    def holds(self) -> bool:
+        """See `Storage.holds`; the lock keeps others out for as long as the process lives."""
+        return True
+
     def close(self) -> None:
         """See `Storage.close`."""
         if self._file is not None and self._file.close() and self._lock is not None:

@@ -85,6 +85,10 @@ class Storage(Protocol):
         """
         ...
 
+    def holds(self) -> bool:
+        """Whether it is certain at this moment that no other exporter counts these rows; asked on any thread."""
+        ...
+
     def close(self) -> None:
         """Leave it to others."""
 
@@ -101,6 +105,10 @@ class MemoryStorage:
 
     def commit(self, rows: Mapping[PollKey, Stored | None]) -> None:
         """The ledger's own memory suffices."""
+
+    def holds(self) -> bool:
+        """Nobody else has this process's memory."""
+        return True
 
     def close(self) -> None:
         """There is nothing to close."""

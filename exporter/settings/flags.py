@@ -6,7 +6,7 @@ from pathlib import Path
 from types import NoneType
 from typing import Literal, get_args, get_origin
 
-from pydantic import BaseModel
+from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
@@ -82,7 +82,7 @@ def _scalar_leaves(model: type[BaseModel], path: KeyPath) -> Iterator[tuple[KeyP
         kind = field.annotation
         if isinstance(kind, type) and issubclass(kind, Section):
             yield from _scalar_leaves(kind, (*path, key))
-        elif get_origin(kind) is not tuple:
+        elif get_origin(kind) is not tuple and SecretStr not in get_args(kind):
             yield (*path, key), field
 
 

@@ -144,17 +144,20 @@ async def _refusal(_request: Request, error: Exception) -> Response:
     return PlainTextResponse(f"{error.detail}\n", error.status_code, error.headers)
 
 
-def create_app(view: View, press: Press, reload: Reload, *, route_prefix: str = "/") -> ASGIApp:
+def create_app(
+    view: View, press: Press, reload: Reload, may_count: Callable[[], bool] = lambda: True, *, route_prefix: str = "/"
+) -> ASGIApp:
     """The endpoints as one application.
 
     Args:
         view: what is shown.
         press: what is scraped.
         reload: reads the configuration anew.
+        may_count: whether no other exporter counts the same targets; counters are served only while that is certain.
         route_prefix: what every path begins with.
     """
     endpoints = _Endpoints(view, reload)
-    metrics = MetricsEndpoint(press, lambda: view.known().collectors, view.is_target)
+    metrics = MetricsEndpoint(press, lambda: view.known().collectors, view.is_target, may_count)
     routes: list[BaseRoute] = [
         Route("/metrics", metrics, methods=["GET"]),
         Route("/-/healthy", endpoints.healthy),

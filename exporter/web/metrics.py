@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers
@@ -27,12 +28,20 @@ class MetricsEndpoint:
         press: holds the current generation.
         collectors: names that `collect[]` may hold.
         is_target: whether a `target` is a known one.
+        may_count: whether counters may be served at this moment.
     """
 
-    def __init__(self, press: Press, collectors: Callable[[], Iterable[str]], is_target: Callable[[str], bool]) -> None:
+    def __init__(
+        self,
+        press: Press,
+        collectors: Callable[[], Iterable[str]],
+        is_target: Callable[[str], bool],
+        may_count: Callable[[], bool] = lambda: True,
+    ) -> None:
         self._press = press
         self._collectors = collectors
         self._is_target = is_target
+        self._may_count = may_count
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a scrape."""
@@ -44,11 +53,14 @@ class MetricsEndpoint:
             await SecurityHeaders(wanted)(scope, receive, send)
             return
         pieces: Iterable[bytes]
-        if wanted == Filter():
+        # Asked in each request: the process may have been suspended since the last one, and another count now.
+        if wanted == Filter() and self._may_count():
             ready = self._press.current.bodies[form]
             pieces, size = (ready.packed, ready.packed_size) if gzip else (ready.pieces, ready.size)
         else:
             selected = await self._press.select(wanted, form, gzip=gzip)
+            if not self._may_count():
+                selected = await self._press.select(replace(wanted, counters=False), form, gzip=gzip)
             pieces, size = (selected,), len(selected)
         await _send(send, form, pieces, size, gzip=gzip, is_head=scope["method"] == "HEAD")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from exporter import wiring
-from exporter.backfill.baselines import open_baselines
+from exporter.backfill.baselines import open_file_baselines
 from exporter.backfill.job import FAMILIES, Backfill, Report, Selected
 from exporter.backfill.output import Spool
 from exporter.backfill.samples import STEPS
@@ -107,7 +107,7 @@ class Place:
         progressed: Callable[[Report], None] = lambda _report: None,
     ) -> Report:
         """Write history."""
-        baselines = open_baselines(self.state if state else None, self.world.clock.now)
+        baselines = open_file_baselines(self.state if state else None, self.world.clock.now)
         try:
             async with self.parts() as (registry, client):
                 work = Backfill(

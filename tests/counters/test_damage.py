@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from exporter.counters import state_file
 from exporter.counters.state_file import StateLock
 from exporter.counters.storage import StateLockedError, Stored
 from tests.counters.book import Book, key_of
@@ -104,11 +103,10 @@ def test_a_file_that_is_damaged_under_a_running_process_is_put_aside_and_counter
         for zone in range(50):
             book.poll(1, str(zone))
         assert [book.poll(count) for count in (40, 45)] == [0, 5]
-        assert book.storage._file is not None
-        book.storage._file._pragma("wal_checkpoint(TRUNCATE)")
+        book.file._pragma("wal_checkpoint(TRUNCATE)")
         damage(path)
         # What SQLite holds in memory hides the damage from it.
-        book.storage._file._pragma("shrink_memory")
+        book.file._pragma("shrink_memory")
         served = [book.poll(45 + count) for count in range(1, 20)]
         assert served == sorted(value or 0 for value in served)
         assert book.poll(70) == 30
@@ -121,8 +119,7 @@ def test_a_file_that_is_damaged_under_a_running_process_is_put_aside_and_counter
 def test_damage_that_a_commit_meets_is_put_aside(path: Path) -> None:
     with Book(path) as book:
         assert [book.poll(count) for count in (40, 45)] == [0, 5]
-        assert book.storage._file is not None
-        book.storage._file._database.execute("DROP TABLE row")
+        book.file._database.execute("DROP TABLE row")
         assert book.poll(50) == 5
         assert book.poll(51) == 11
         assert asides(path) == [ASIDE]
@@ -139,7 +136,7 @@ def test_a_folder_that_lets_nothing_be_put_aside_leaves_the_file_where_it_is(
 
     path.write_text("a note\n" * 1000)
     with monkeypatch.context() as patched, Book(None) as _:
-        patched.setattr("exporter.counters.ledger.put_aside", refuse)
+        patched.setattr("exporter.counters.file_storage.put_aside", refuse)
         with Book(path) as book:
             assert [book.poll(count) for count in (40, 45)] == [None, None]
             assert book.heard.is_up() is False
