@@ -11,7 +11,7 @@ WORKDIR /build
 COPY pyproject.toml ./
 RUN --mount=type=cache,target=/root/.cache/pip \
     python -m venv --without-pip /opt/edge-exporter \
-    && python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"], sep="\n")' \
+    && python -c 'import tomllib; p = tomllib.load(open("pyproject.toml", "rb"))["project"]; print(*p["dependencies"], *p["optional-dependencies"]["postgres"], sep="\n")' \
         > requirements.txt \
     && python -m pip --python /opt/edge-exporter/bin/python install --requirement requirements.txt
 COPY README.md LICENSE ./

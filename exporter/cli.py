@@ -36,6 +36,7 @@ COMMANDS = {
     ),
     "sandbox": Entry("exporter.commands.sandbox", "Serve the local platform alone."),
     "metrics": Entry("exporter.commands.reference", "Print the reference of every metric."),
+    "state": Entry("exporter.commands.state", "Copy the counters' state between a file and a database."),
     "completion": Entry("exporter.commands.completion", "Print the completion script of a shell."),
 }
 

@@ -81,6 +81,11 @@ class Daemon:
         self._schedule: Schedule
         self.server: WebServer
 
+    @property
+    def state_location(self) -> str | None:
+        """Where the counters' state is kept, without a password; None where they start anew with the process."""
+        return self._storage.location or None
+
     async def start(self) -> None:
         """Build the parts, begin to poll and to serve.
 

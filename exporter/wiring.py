@@ -179,18 +179,25 @@ def storage(settings: Settings, shard: Shard, set_aside: Callable[[float], None]
     """
     state = settings.state
     if state.is_shared:
-        return _database_storage(state, shard, lost)
+        return state_database(state, shard, lost)
     return MemoryStorage() if state.path is None else FileStorage(state.path, time.time, set_aside)
 
 
-def _database_storage(state: StateSettings, shard: Shard, lost: Callable[[], None]) -> Storage:
+def state_database(state: StateSettings, shard: Shard, lost: Callable[[], None] = lambda: None) -> Storage:
+    """The storage of a shard in a state database.
+
+    Args:
+        state: where the database is.
+        shard: whose rows it keeps.
+        lost: called on any thread when another exporter has taken the shard.
+    """
     # It is an extra, so that it is imported where it is used; the settings have found that it is installed.
     from exporter.counters.database_storage import DatabaseStorage  # noqa: PLC0415 - an extra
     from exporter.counters.state_database import Claim  # noqa: PLC0415 - an extra
 
     holder = f"{socket.gethostname()}/{os.getpid()}/{secrets.token_hex(4)}"
     claim = Claim(state.installation, shard.index, shard.total, holder)
-    return DatabaseStorage(_address(state), state.location() or "", claim, lost=lost, lease=state.lease)
+    return DatabaseStorage(_address(state), claim, lost=lost, lease=state.lease)
 
 
 def _address(state: StateSettings) -> Callable[[], str]:
@@ -216,7 +223,7 @@ def baselines(settings: Settings, shard: Shard) -> Baselines:
 
     database = StateDatabase(_address(state), state.lease)
     recorded = RecordedBaselines(partial(database.row, state.installation), database.close)
-    return open_shared_baselines(_database_storage(state, shard, lambda: None), recorded, time.time)
+    return open_shared_baselines(state_database(state, shard), recorded, time.time)
 
 
 def account_entry(client: Client) -> Account:

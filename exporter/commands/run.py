@@ -38,8 +38,9 @@ def command(config: Path | None, **given: Any) -> None:  # noqa: ANN401 - the fl
     SIGHUP reads the configuration anew. SIGTERM and SIGINT (Ctrl-C) end it within five seconds.
 
     Exit codes: 0 it was told to end; 1 it could not start, because of the configuration, the address or another
-    exporter on its state file, or another exporter took its shard of the state database, and standard error says why; 2 a flag does not exist. A state file that cannot be
-    written does not stop it: it serves, logs it, and counters stand still until it can.
+    exporter on its state file, or another exporter has taken its shard in the state database, and standard error says
+    why; 2 a flag does not exist. A state that cannot be written does not stop it: it serves, logs it, and counters
+    stand still until it can.
     """
 
     def read() -> Settings:
@@ -60,7 +61,7 @@ async def _run(daemon: Daemon, config: Path | None) -> None:
             "started",
             version=__version__,
             config=None if config is None else str(config.absolute()),
-            state=settings.state.location(),
+            state=daemon.state_location,
             accounts=len(settings.accounts),
             databases=len(settings.databases),
         )

@@ -1,9 +1,9 @@
-"""The ledger's storage in a PostgreSQL database that several exporters share, each with the shard whose lease it holds."""
+"""The ledger's storage in a PostgreSQL database that several exporters share, each with a shard that it holds."""
 
 from collections.abc import Callable, Mapping
 
 from exporter.counters.lease import Lease, boot_time
-from exporter.counters.state_database import Claim, StateDatabase
+from exporter.counters.state_database import Claim, StateDatabase, location_of
 from exporter.counters.storage import LeaseLostError, Opened, Stored
 from exporter.targets.target import PollKey
 
@@ -16,7 +16,6 @@ class DatabaseStorage:
 
     Args:
         url: reads the database's address, which may have a new password each time.
-        location: how the database is called in logs, without the password.
         claim: the shard, and this process.
         lost: called once, on any thread, when another exporter has taken the shard.
         lease: the lease's length in seconds.
@@ -28,20 +27,24 @@ class DatabaseStorage:
     def __init__(
         self,
         url: Callable[[], str],
-        location: str,
         claim: Claim,
         *,
         lost: Callable[[], None],
         lease: float = LEASE_SECONDS,
         clock: Callable[[], float] = boot_time,
     ) -> None:
-        self.location = location
+        self._url = url
         self._lease = Lease(claim, lambda: StateDatabase(url, lease), lease, lost, clock)
         self._claim = claim
         self._database = StateDatabase(url, lease)
         self._is_prepared = False
         self._is_read = False
         self._is_claimed = False
+
+    @property
+    def location(self) -> str:
+        """Host and database, without the password."""
+        return location_of(self._url)
 
     def prepare(self) -> Opened | None:
         """See `Storage.prepare`.

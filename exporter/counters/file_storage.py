@@ -32,7 +32,7 @@ class FileStorage:
     is_shared = False
 
     def __init__(self, path: Path, clock: Callable[[], float], set_aside: Callable[[float], None]) -> None:
-        self.location = str(path)
+        self.location = str(path.absolute())
         self._path = path
         self._clock = clock
         self._set_aside = set_aside

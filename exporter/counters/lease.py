@@ -21,8 +21,8 @@ def boot_time() -> float:
 class Lease:
     """A shard's lease in the state database.
 
-    It is claimed once. One that was lost to another exporter is not claimed again: what this process holds in memory and
-    serves is then older than what the other one has counted.
+    It is claimed once. One that was lost to another exporter is not claimed again: what this process holds in memory
+    is then older than what the other one has counted.
 
     The renewal has its own connection and thread, so that neither a long commit nor a busy event loop loses the lease.
 

@@ -1,7 +1,7 @@
 """The state database: packed rows and leases in PostgreSQL, shared by all exporters of an installation.
 
-Every statement runs in a short transaction of its own, sent in one round trip, with time-outs below a lease's length. No
-state is kept in a session, so that a transaction pooler may stand in between.
+Statements run in short transactions, sent in one round trip, with time-outs below a lease's length. No state is kept
+in a session, so that a transaction pooler may stand in between.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -179,7 +179,7 @@ class StateDatabase:
                 return work(connection)
         except psycopg.Error as error:
             if self._connection is not None and self._connection.closed:
-                self._connection = None
+                self.close()
             # The cause is left out: it could quote the address.
             raise StorageError(self._without_secret(error)) from None
 
@@ -196,6 +196,16 @@ class StateDatabase:
         """An error's message in one line, without the password that was sent."""
         message = " ".join(str(error).split())
         return message.replace(self._password, "***") if self._password else message
+
+
+def location_of(url: Callable[[], str]) -> str:
+    """How a database is called in logs: its host, port and name."""
+    try:
+        address = _address(url())
+    except StorageError:
+        return "PostgreSQL"
+    port = address.get("port")
+    return f"postgresql://{address.get('host', '')}{f':{port}' if port else ''}/{address.get('dbname', '')}"
 
 
 def _address(url: str) -> Mapping[str, Any]:
@@ -280,7 +290,7 @@ def _text(text: str) -> str:
 
 _KEY = ("collector", "account", "kind", "id")
 
-# Some platforms' databases answer a commit before it is on disk, or wait for ever, unless each transaction says otherwise.
+# A database may be set to answer a commit before it is on disk, or to wait for ever: each transaction says otherwise.
 _GUARD = """
     SELECT set_config('statement_timeout', %(milliseconds)s, true),
            set_config('lock_timeout', %(milliseconds)s, true),

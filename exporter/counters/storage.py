@@ -58,15 +58,17 @@ class Opened(NamedTuple):
 
 
 class Storage(Protocol):
-    """Keeps the ledger's rows; used by one thread at a time.
+    """Keeps the ledger's rows; used by one thread at a time."""
 
-    Attributes:
-        location: where the rows are kept, for logs, without a secret.
-        is_shared: whether other exporters keep the rows of their own targets in it, too.
-    """
+    @property
+    def location(self) -> str:
+        """Where the rows are kept, for logs, without a secret."""
+        ...
 
-    location: str
-    is_shared: bool
+    @property
+    def is_shared(self) -> bool:
+        """Whether other exporters keep the rows of their own targets in it, too."""
+        ...
 
     def prepare(self) -> Opened | None:
         """Make it usable; returns what it holds where it had to be opened, and None where it is open.

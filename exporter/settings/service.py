@@ -161,26 +161,14 @@ class StateSettings(Section):
         secret = read_secret(self.url_file) if self.url_file is not None else self.url
         return secret.get_secret_value() if secret is not None else ""
 
-    def location(self) -> str | None:
-        """Where the state is, without a password; None where it is nowhere.
-
-        Raises:
-            SecretFileError: The file of the database's address cannot be used.
-        """
-        if self.is_shared:
-            scheme, _, rest = self.address().partition("://")
-            return f"{scheme}://{rest.partition('?')[0].rpartition('@')[2]}"
-        return None if self.path is None else str(self.path.absolute())
-
     @classmethod
     def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
         """One address, of a PostgreSQL."""
         given = [key for key in ("url", "url_file") if raw.get(key) is not None]
         if len(given) > 1:
             yield at(("url_file",), refused("stands beside url; expected one of the two"))
-        elif given:
-            if problem := _database_problem(raw[given[0]], is_file=given[0] == "url_file"):
-                yield at((given[0],), refused(problem))
+        elif given and (problem := _database_problem(raw[given[0]], is_file=given[0] == "url_file")):
+            yield at((given[0],), refused(problem))
 
 
 def _database_problem(value: object, *, is_file: bool) -> str:

@@ -92,12 +92,16 @@ class Book:
         retry: float = 0.0,
         clock: Callable[[], float] = lambda: WALL,
         monotonic: Callable[[], float] = lambda: 0.0,
-        may_wait: bool = False,
+        attempts: int = 0,
     ) -> None:
         self.heard = Heard()
         self.storage = self._storage(place, clock)
         self.ledger = Ledger(self.storage, self.heard, clock=clock, monotonic=monotonic, linger=linger, retry=retry)
-        while not self.ledger.open(may_wait=may_wait):
+        while not self.ledger.open(may_wait=attempts > 0):
+            attempts -= 1
+            if not attempts:
+                self.storage.close()
+                raise AssertionError("another ledger held the lease")
             time.sleep(0.05)
 
     def _storage(self, place: Path | Storage | None, clock: Callable[[], float]) -> Storage:

@@ -122,7 +122,7 @@ class DatabasePlace:
         """See `Place.storage`."""
         self._holders += 1
         claim = Claim(self.installation, 0, 1, f"test/{self._holders}")
-        return DatabaseStorage(lambda: self._url, "test", claim, lost=lambda: None, lease=self._lease)
+        return DatabaseStorage(lambda: self._url, claim, lost=lambda: None, lease=self._lease)
 
     @contextmanager
     def locked(self) -> Iterator[None]:

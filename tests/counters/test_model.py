@@ -361,7 +361,7 @@ class Platform(RuleBasedStateMachine):
 
     @rule(piece=st.sampled_from(["", "-wal", "-shm", ".lock"]), name=NAMES, then=THEN)
     def lose_a_piece(self, piece: str, name: str, then: Then) -> None:
-        """Someone deletes a piece of the state file, or cuts the connections; the next commit goes well all the same."""
+        """Someone deletes a piece of the state file, or cuts the connections; the next commit goes well."""
         STEPS_RUN["losses"] += 1
         self.place.lose(piece)
         self._poll(self.watched[name], is_saved=True)

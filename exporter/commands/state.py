@@ -1,0 +1,68 @@
+"""`state`: copies the counters' state between a file and a database."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import click
+from pydantic import ValidationError
+
+from exporter import wiring
+from exporter.commands.output.complaint import MISUSE, complain
+from exporter.commands.output.printing import echo
+from exporter.counters.copying import CopyError, WholeFile, copy_state
+from exporter.counters.storage import Storage
+from exporter.settings.service import StateSettings
+from exporter.targets.sharding import Shard
+
+
+@click.group("state")
+def command() -> None:
+    """Copy the counters' state between a state file and a state database."""
+
+
+@command.command("copy")
+@click.argument("source", metavar="FROM")
+@click.argument("target", metavar="TO")
+@click.option("--installation", default="default", show_default=True, help="As state.installation names it.")
+def copy(source: str, target: str, installation: str) -> None:
+    """Copy every counter from one state to another that is empty, exactly.
+
+    FROM and TO are each a state file's name, the address of a PostgreSQL without a password (which then comes from
+    PGPASSWORD or ~/.pgpass), or @FILE, a file that holds the address with its password.
+
+    No exporter may run on either. The copy is read again and compared; FROM is left as it was.
+
+    Exit codes: 0 all of it is copied; 1 it is not, and standard error says why; 2 an argument is wrong.
+    """
+    origin = _storage("FROM", source, installation, may_be_made=False)
+    goal = _storage("TO", target, installation, may_be_made=True)
+    try:
+        count = copy_state(origin, goal)
+    except CopyError as error:
+        complain(str(error))
+    echo(f"{count} rows copied from {origin().location} to {goal().location}")
+
+
+def _storage(name: str, text: str, installation: str, *, may_be_made: bool) -> Callable[[], Storage]:
+    """What makes the storage that an argument names."""
+    if not text.startswith("@") and "://" not in text:
+        return partial(WholeFile, Path(text), may_be_made=may_be_made)
+    if not text.startswith("@") and _holds_password(text):
+        message = "holds a password, which other users can see; write the address to a file, and name that as @FILE"
+        complain(f"{name}: {message}", MISUSE)
+    given = {"url_file": text[1:]} if text.startswith("@") else {"url": text}
+    try:
+        state = StateSettings.model_validate({**given, "installation": installation})
+    except ValidationError as error:
+        complain(f"{name}: {error.errors()[0]['msg']}", MISUSE)
+    return partial(wiring.state_database, state, Shard())
+
+
+def _holds_password(address: str) -> bool:
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return True
+    return parts.password is not None or "password" in parse_qs(parts.query)
