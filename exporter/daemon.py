@@ -126,6 +126,7 @@ class Daemon:
         self._declare(accounts)
         self._warn(exposed(self.settings))
         self._telemetry.shard.labels(str(self._shard.index), str(self._shard.total)).set(1)
+        self._telemetry.shard_held.labels(str(self._shard.index)).set_function(self._storage.holds)
         self._note_loaded()
         self._show_budgets()
         self._schedule.start()

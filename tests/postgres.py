@@ -74,6 +74,10 @@ class Postgres:
         self._process.send_signal(signal.SIGQUIT)
         self._process.wait(PATIENCE)
 
+    def has_ended(self) -> bool:
+        """Whether it does not run."""
+        return self._process is None or self._process.poll() is not None
+
 
 def _user() -> str | None:
     return _UNPRIVILEGED if os.geteuid() == 0 else None

@@ -180,8 +180,8 @@ def _database_problem(value: object, *, is_file: bool) -> str:
         return ""
     address = secret.get_secret_value() if secret is not None else ""
     if not re.match(r"postgres(?:ql)?://[^\s]", address) or re.search(r"\s", address):
-        holds = "holds no" if is_file else "is no"
-        return f"{holds} address of a PostgreSQL; expected one such as postgresql://user:password@host/database"
+        what = f"{value} holds no" if is_file else "is no"
+        return f"{what} address of a PostgreSQL; expected one such as postgresql://user:password@host/database"
     if find_spec("psycopg") is None:
         return "needs a part that is not installed: pip install 'edge-exporter[postgres]'"
     return ""
