@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from exporter import __version__
 from exporter.settings.model import Settings
 from tests.deploy.files import (
     DASHBOARDS,
     DEPLOY,
     PORT,
+    RELEASE,
     RULES,
     STATE_FOLDER,
     Document,
@@ -243,6 +243,6 @@ def test_every_value_is_used_and_described_by_the_schema() -> None:
             described = described.get("properties", described)[step]
 
 
-def test_the_versions_are_the_package_s() -> None:
+def test_the_versions_are_the_changelog_s_newest() -> None:
     chart = document(CHART / "Chart.yaml")
-    assert (chart["version"], chart["appVersion"]) == (__version__, __version__)
+    assert (chart["version"], chart["appVersion"]) == (RELEASE, RELEASE)
