@@ -7,7 +7,7 @@ from types import MappingProxyType
 from prometheus_client import CollectorRegistry
 
 from exporter.collectors.catalogue import CATALOGUE
-from exporter.exposition.store import HEALTH as OF_TARGETS
+from exporter.exposition.status_board import HEALTH as OF_TARGETS
 from exporter.metric import Kind
 from exporter.telemetry import Telemetry
 
