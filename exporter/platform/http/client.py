@@ -2,14 +2,15 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, TypeVar
 from urllib.parse import quote, urlsplit
 
 import httpx
 
+from exporter.clock import SYSTEM, Clocks
 from exporter.cooperative import Turns
 from exporter.platform.errors import (
     Deadline,
@@ -40,22 +41,6 @@ SHORT_REST = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Timing:
-    """The clocks that a client lives by, injected so that tests turn them.
-
-    Attributes:
-        platform_time: the `Date` of a good answer → the time that is believed, see `PlatformTime.read`.
-        turns: where long answers wait to be parsed; clients that run on one event loop share it.
-    """
-
-    monotonic: Callable[[], float]
-    sleep: Callable[[float], Awaitable[None]]
-    now: Callable[[], datetime]
-    platform_time: Callable[[datetime | None], datetime | None] = lambda date: date
-    turns: Turns = field(default_factory=Turns)
-
-
-@dataclass(frozen=True, slots=True)
 class Received:
     """An answer as it came, with its body decoded."""
 
@@ -81,7 +66,9 @@ class Client:
         timeout: the deadline of a whole attempt, in seconds; a retry's is shorter where its call is of no use after a
             moment that comes before.
         observer: hears of every attempt.
-        timing: the clocks.
+        clocks: the clocks.
+        platform_time: the `Date` of a good answer → the time that is believed, see `PlatformTime.read`.
+        turns: where long answers wait to be parsed; clients that run on one event loop share it.
     """
 
     def __init__(
@@ -94,7 +81,9 @@ class Client:
         retry: Retry,
         timeout: float,
         observer: Observer,
-        timing: Timing,
+        clocks: Clocks = SYSTEM,
+        platform_time: Callable[[datetime | None], datetime | None] = lambda date: date,
+        turns: Turns | None = None,
     ) -> None:
         self.budget = budget
         self._base = base_url.rstrip("/")
@@ -104,7 +93,9 @@ class Client:
         self._retry = retry
         self._timeout = timeout
         self._observer = observer
-        self._timing = timing
+        self._clocks = clocks
+        self._platform_time = platform_time
+        self._turns = turns or Turns()
         # Calls that sit out a wait before they are tried again.
         self._resting = 0
         self._timeouts = {"connect": timeout * CONNECT_SHARE, "read": None, "write": None, "pool": None}
@@ -215,13 +206,13 @@ class Client:
             self._resting += 1
             bound.seconds += wait
             try:
-                await self._timing.sleep(wait)
+                await self._clocks.sleep(wait)
             finally:
                 self._resting -= 1
 
     def _can_rest(self, wait: float, until: float) -> bool:
         """Whether a poll may sit out a wait: a retry must have time left, and polls of other targets their workers."""
-        if self._timing.monotonic() + wait + self._retry.shortest > until:
+        if self._clocks.monotonic() + wait + self._retry.shortest > until:
             return False
         return wait <= SHORT_REST or self._resting < self.budget.max_in_flight // 2
 
@@ -233,7 +224,7 @@ class Client:
             permit = await self.budget.acquire(resource, bound.until)
         except Paused as paused:
             raise RateLimited(str(paused), status=429, retry_after=paused.seconds) from None
-        began = self._timing.monotonic()
+        began = self._clocks.monotonic()
         limited = answered = False
         wait: float | None = None
         try:
@@ -248,11 +239,11 @@ class Client:
             answered = not isinstance(error, TransportError | ServerError)
             raise
         finally:
-            bound.seconds += self._timing.monotonic() - began
+            bound.seconds += self._clocks.monotonic() - began
             self.budget.release(permit, limited=limited, answered=answered, wait=wait)
 
     async def _exchange(self, operation: Operation[T], request: httpx.Request, ends: float | None) -> Answer[Any]:
-        began = self._timing.monotonic()
+        began = self._clocks.monotonic()
         deadline = self._timeout
         if ends is not None:
             deadline = min(deadline, max(self._retry.shortest, ends - began))
@@ -260,12 +251,12 @@ class Client:
         try:
             received = await self._send(operation, request, deadline)
             code = str(received.status)
-            answer = self._understand(operation, received, self._timing.monotonic() - began)
+            answer = self._understand(operation, received, self._clocks.monotonic() - began)
         except PlatformError as error:
             # That a zone has not got a resource is an answer, and no failure.
             reason = None if isinstance(error, NotAvailable) else error.reason
             code = str(error.status) if code == "none" and error.status else code
-            self._observer.attempted(operation.name, code, self._timing.monotonic() - began, reason)
+            self._observer.attempted(operation.name, code, self._clocks.monotonic() - began, reason)
             raise
         self._observer.attempted(operation.name, code, answer.seconds, None)
         return answer
@@ -278,7 +269,7 @@ class Client:
             async with asyncio.timeout(deadline):
                 came = await self._transport.handle_async_request(request)
                 try:
-                    content = await read_body(came, operation.items, self._timing.turns)
+                    content = await read_body(came, operation.items, self._turns)
                 finally:
                     await came.aclose()
         except (TimeoutError, NotJson, *CAUGHT) as error:
@@ -301,14 +292,14 @@ class Client:
         status, headers, raw = received.status, received.headers, received.content.raw
         date = http_date(headers.get("date"))
         if status in operation.absent:
-            return Answer(None, self._timing.platform_time(date), raw, seconds)
+            return Answer(None, self._platform_time(date), raw, seconds)
         if not received.is_success:
-            wait = retry_after_seconds(headers.get("retry-after"), date or self._timing.now())
+            wait = retry_after_seconds(headers.get("retry-after"), date or self._clocks.utc())
             raise responses.status_error(status, raw, wait)
         value: Any = responses.payload(operation, raw, status, received.content.parsed)
         for name in unexpected_in(value):
             self._observer.unexpected(operation.name, name)
-        return Answer(value, self._timing.platform_time(date), raw, seconds)
+        return Answer(value, self._platform_time(date), raw, seconds)
 
 
 class BoundClient:

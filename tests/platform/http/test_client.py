@@ -181,7 +181,7 @@ async def test_polls_that_are_told_to_wait_long_keep_half_of_the_workers_at_most
 
     script = saying(*[reply(503, "", {"Retry-After": asked})] * 5, json_reply(GOOD))
     async with bare_server(script) as server, client_of(server.url, attempts=2, max_in_flight=4) as kit:
-        kit.client._timing = replace(kit.client._timing, sleep=rest)
+        kit.client._clocks = replace(kit.client._clocks, sleep=rest)
         polls = [asyncio.create_task(poll(zone)) for zone in range(5)]
         await until(lambda: ended + len(kit.heard.retries) == 5)
         assert (ended, len(kit.heard.retries)) == (given_up, 5 - given_up)
