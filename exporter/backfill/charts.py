@@ -1,7 +1,7 @@
 """What the platform's charts show of a target's past days, asked for in windows as the platform allows."""
 
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Collection, Iterator
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -11,7 +11,7 @@ from exporter.collectors import dns_statistics
 from exporter.collectors.collector import Collector, Polled
 from exporter.metric import DayBuckets, LabelValues
 from exporter.platform.api import dns
-from exporter.platform.operation import Answer, Caller, Operation, Scalar
+from exporter.platform.operation import Answer, Caller, Request
 
 # What the platform shows when it is not asked for certain days; that it answers for more at once is not known.
 WINDOW_DAYS = 30
@@ -39,30 +39,17 @@ class _Windowed:
     first: int
     last: int
 
-    async def call(
-        self,
-        operation: Operation[Any],
-        *,
-        path: Mapping[str, Scalar] | None = None,
-        query: Mapping[str, Scalar] | None = None,
-        body: Mapping[str, Any] | None = None,
-    ) -> Answer[Any]:
+    async def call(self, request: Request[Any]) -> Answer[Any]:
         """See `exporter.platform.operation.Caller`."""
-        if operation is dns.STATISTICS:
+        if request.operation is dns.STATISTICS:
             # Up to the next midnight: whether the platform takes it for a moment or for a day, the last day is whole.
-            query = {**(query or {}), "dateFrom": _wire(self.first), "dateTo": _wire(self.last + 1)}
-        return await self.caller.call(operation, path=path, query=query, body=body)
+            query = {**(request.query or {}), "dateFrom": _wire(self.first), "dateTo": _wire(self.last + 1)}
+            request = replace(request, query=query)
+        return await self.caller.call(request)
 
-    async def find(
-        self,
-        operation: Operation[Any],
-        *,
-        path: Mapping[str, Scalar] | None = None,
-        query: Mapping[str, Scalar] | None = None,
-        body: Mapping[str, Any] | None = None,
-    ) -> Answer[Any]:
+    async def find(self, request: Request[Any]) -> Answer[Any]:
         """See `exporter.platform.operation.Caller`."""
-        return await self.caller.find(operation, path=path, query=query, body=body)
+        return await self.caller.find(request)
 
 
 async def days(collector: Collector, poll: Poll, wanted: Collection[int], now: datetime) -> Shown:

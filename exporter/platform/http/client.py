@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, TypeVar
@@ -29,7 +29,7 @@ from exporter.platform.http.observer import Observer
 from exporter.platform.http.rate_limiter import Budget, Paused
 from exporter.platform.http.retry import Retry, http_date, retry_after_seconds
 from exporter.platform.http.transport import CAUGHT, translate
-from exporter.platform.operation import Answer, Operation, Scalar
+from exporter.platform.operation import Answer, Operation, Request, Scalar
 from exporter.platform.wire import Wire, unexpected_in
 
 T = TypeVar("T")
@@ -108,40 +108,21 @@ class Client:
         """The same client for calls that are of no use after `moment` on the monotonic clock."""
         return BoundClient(self, moment)
 
-    async def call(
-        self,
-        operation: Operation[T],
-        *,
-        path: Mapping[str, Scalar] | None = None,
-        query: Mapping[str, Scalar] | None = None,
-        body: Mapping[str, Any] | None = None,
-    ) -> Answer[T]:
+    async def call(self, request: Request[T]) -> Answer[T]:
         """See `exporter.platform.operation.Caller`."""
-        return await BoundClient(self, None).call(operation, path=path, query=query, body=body)
+        return await BoundClient(self, None).call(request)
 
-    async def find(
-        self,
-        operation: Operation[T],
-        *,
-        path: Mapping[str, Scalar] | None = None,
-        query: Mapping[str, Scalar] | None = None,
-        body: Mapping[str, Any] | None = None,
-    ) -> Answer[T | None]:
+    async def find(self, request: Request[T]) -> Answer[T | None]:
         """See `exporter.platform.operation.Caller`."""
-        return await BoundClient(self, None).find(operation, path=path, query=query, body=body)
+        return await BoundClient(self, None).find(request)
 
-    def request(
-        self,
-        operation: Operation[T],
-        path: Mapping[str, Scalar] | None = None,
-        query: Mapping[str, Scalar] | None = None,
-        body: Mapping[str, Any] | None = None,
-    ) -> httpx.Request:
-        """The request of an operation, without its credential.
+    def message(self, request: Request[Any]) -> httpx.Request:
+        """The HTTP message of a request, without its credential.
 
         Raises:
             KeyError: a parameter of the path is missing.
         """
+        operation, path, query, body = request.operation, request.path, request.query, request.body
         # Whatever is no GET takes a JSON object.
         if body is None and operation.method != "GET":
             body = {}
@@ -158,43 +139,33 @@ class Client:
             extensions={"timeout": self._timeouts},
         )
 
-    async def carry_out(
-        self,
-        operation: Operation[T],
-        path: Mapping[str, Scalar] | None,
-        query: Mapping[str, Scalar] | None,
-        body: Mapping[str, Any] | None,
-        bound: "BoundClient",
-    ) -> Answer[Any]:
-        """Carry out an operation, retrying a read as long as its answer is of use.
+    async def carry_out(self, request: Request[T], bound: "BoundClient") -> Answer[Any]:
+        """Carry out a request, retrying a read as long as its answer is of use.
 
         Args:
-            operation: what is asked.
-            path: parameters of the path.
-            query: parameters of the query.
-            body: the JSON body.
+            request: what is asked.
             bound: until when the answer is of use; the time that the call takes is added to it.
 
         Raises:
             PlatformError: there is no usable answer.
         """
-        until = bound.until
-        request = self.request(operation, path, query, body)
+        until, operation = bound.until, request.operation
+        message = self.message(request)
         secret = await self.credential.current()
         name, value = self.credential.header(secret)
-        request.headers[name] = value
+        message.headers[name] = value
         attempt = 1
         while True:
             # A first attempt has its time, whenever it begins; a retry ends before the next poll is due.
             ends = until if attempt > 1 else None
             try:
-                answer = _without(await self._attempt(operation, request, bound, ends), secret)
+                answer = _without(await self._attempt(operation, message, bound, ends), secret)
                 self.credential.accept()
                 return answer
             except PlatformError as error:
                 if isinstance(error, Unauthorized):
                     self.credential.refuse(secret)
-                for text in (secret, *_secrets(operation, body)):
+                for text in (secret, *_secrets(request)):
                     error.redact(text)
                 if not error.retryable or operation.writes or attempt >= self._retry.attempts:
                     raise
@@ -319,29 +290,15 @@ class BoundClient:
         self.calls = 0
         self.seconds = 0.0
 
-    async def call(
-        self,
-        operation: Operation[T],
-        *,
-        path: Mapping[str, Scalar] | None = None,
-        query: Mapping[str, Scalar] | None = None,
-        body: Mapping[str, Any] | None = None,
-    ) -> Answer[T]:
+    async def call(self, request: Request[T]) -> Answer[T]:
         """See `exporter.platform.operation.Caller`."""
         self.calls += 1
-        return await self._client.carry_out(operation, path, query, body, self)
+        return await self._client.carry_out(request, self)
 
-    async def find(
-        self,
-        operation: Operation[T],
-        *,
-        path: Mapping[str, Scalar] | None = None,
-        query: Mapping[str, Scalar] | None = None,
-        body: Mapping[str, Any] | None = None,
-    ) -> Answer[T | None]:
+    async def find(self, request: Request[T]) -> Answer[T | None]:
         """See `exporter.platform.operation.Caller`."""
         self.calls += 1
-        return await self._client.carry_out(operation, path, query, body, self)
+        return await self._client.carry_out(request, self)
 
 
 def _text(value: Scalar) -> str:
@@ -356,6 +313,7 @@ def _without(answer: Answer[Any], secret: str) -> Answer[Any]:
     return answer if clean is answer.value else replace(answer, value=clean)
 
 
-def _secrets(operation: Operation[Any], body: Mapping[str, Any] | None) -> list[str]:
+def _secrets(request: Request[Any]) -> list[str]:
     """The secrets in a request's body."""
-    return [str(body[it.name]) for it in operation.parameters if it.secret and body is not None and it.name in body]
+    body = request.body or {}
+    return [str(body[it.name]) for it in request.operation.parameters if it.secret and it.name in body]
