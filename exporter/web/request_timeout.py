@@ -8,6 +8,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from uvicorn.server import ServerState
 
 from exporter.web.connections import Connections
+from exporter.web.joined_writer import JoinedWriter
 
 REQUEST_SECONDS = 10.0
 LARGEST_HEAD = 16 * 1024
@@ -91,6 +92,7 @@ class ImpatientProtocol(HttpToolsProtocol):
             raise RequestRefusedError
         is_next = self._answered is None or self._answered.response_complete
         super().on_headers_complete()
+        self.cycle.transport = JoinedWriter(self.transport, self.cycle)
         if is_next:
             self._answered = self.cycle
         if self.parser.should_upgrade():
