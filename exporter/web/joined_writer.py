@@ -27,7 +27,8 @@ class JoinedWriter(asyncio.Transport):
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         """Write to the connection, or hold the head; `100 Continue` comes before the answer has started."""
-        if self._head is None and self._cycle.response_started:
+        # Nothing follows the head of an answer to HEAD.
+        if self._head is None and self._cycle.response_started and self._cycle.scope["method"] != "HEAD":
             self._head = bytes(data)
         elif self._head and len(data) <= LARGEST_JOINED:
             self._transport.write(self._head + data)
@@ -43,5 +44,7 @@ class JoinedWriter(asyncio.Transport):
         return self._transport.is_closing()
 
     def close(self) -> None:
-        """See `asyncio.Transport`."""
+        """See `asyncio.Transport`; an answer that ends before its body is cut off, and not unsent."""
+        if self._head:
+            self._transport.write(self._head)
         self._transport.close()

@@ -152,6 +152,13 @@ async def test_a_connection_serves_one_request_after_another() -> None:
     assert answer.count(b"HTTP/1.1 200 OK") == answer.count(b"healthy\n") == 3
 
 
+@pytest.mark.parametrize("path", [b"/metrics", b"/-/healthy"])
+async def test_a_head_request_is_answered_over_a_socket(path: bytes) -> None:
+    async with stage() as on, serving(on) as server:
+        answer = await said(server, b"HEAD " + path + b" HTTP/1.1\r\n" + HOST + b"\r\n")
+    assert answer.startswith(b"HTTP/1.1 200 OK\r\n")
+
+
 async def test_requests_without_end_are_not_kept_until_they_are_answered() -> None:
     async with stage() as on, serving(on) as server:
         answer = await said(server, (b"GET /-/healthy HTTP/1.1\r\n" + HOST + b"\r\n") * 1000, until_closed=True)
