@@ -11,6 +11,7 @@ from typing import Any
 from prometheus_client import CollectorRegistry
 
 from exporter import __version__, runtime, wiring
+from exporter.clock import SYSTEM
 from exporter.collectors.catalogue import families
 from exporter.cooperative import Turns, watch_lag
 from exporter.counters.ledger import Ledger, StateLockedError
@@ -53,12 +54,12 @@ class Daemon:
     def __init__(self, settings: Settings, load: Callable[[], Settings]) -> None:
         self.settings = settings
         self._load = load
-        self._clocks = wiring.real_clocks()
+        self._clocks = SYSTEM
         self._turns = Turns()
         self._log = logger()
         self._telemetry = Telemetry(CollectorRegistry(), __version__)
         self._shard = Shard(settings.shard.resolve(socket.gethostname()), settings.shard.total)
-        self._ledger = Ledger(settings.state.path, self._telemetry)
+        self._ledger = Ledger(settings.state.path, self._telemetry, clocks=self._clocks)
         self._observers: dict[str, AccountObserver] = {}
         self._tasks: set[asyncio.Task[object]] = set()
         self._reloading = asyncio.Lock()
@@ -290,8 +291,7 @@ class Daemon:
             series=lambda: self._press.current.series,
             config=lambda: (self._config_loaded, self._config_faults),
             unmatched_budgets=lambda: self._budgets.unmatched,
-            clock=self._clocks.wall,
-            monotonic=self._clocks.monotonic,
+            clocks=self._clocks,
             version=__version__,
             shard=(self._shard.index, self._shard.total),
             started=self._config_loaded,

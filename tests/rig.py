@@ -10,14 +10,14 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.parser import text_string_to_metric_families
 
 from exporter import wiring
+from exporter.clock import Clocks
 from exporter.collectors.catalogue import families
 from exporter.counters.ledger import Entry, Ledger
 from exporter.exposition.exposition import Exposition, Format
 from exporter.exposition.renderer import Press
 from exporter.exposition.status_board import HEALTH, StatusBoard
 from exporter.exposition.store import Store
-from exporter.platform.http.client import Timing
-from exporter.polling.scheduler import Clocks, Schedule
+from exporter.polling.scheduler import Schedule
 from exporter.sandbox import keys
 from exporter.sandbox.app import create_app
 from exporter.sandbox.clock import WorldClock
@@ -151,9 +151,10 @@ async def rig(
     await server.start()
     settings = configuration(url or server.url, collectors or {}, **(account or {}))
     clock = TurnedClock()
-    clocks = Clocks(wall=made.clock.now, monotonic=clock, utc=lambda: datetime.fromtimestamp(made.clock.now(), UTC))
+    # Waits cost nothing here; the deadline of an attempt is real, for what stalls really stalls.
+    clocks = Clocks(made.clock.now, clock, at_once)
     telemetry = Telemetry(CollectorRegistry(), "test")
-    ledger = Ledger(None, telemetry, clock=made.clock.now, linger=0)
+    ledger = Ledger(None, telemetry, clocks=Clocks(made.clock.now), linger=0)
     ledger.open()
     registry = Registry(shard or Shard())
 
@@ -165,11 +166,9 @@ async def rig(
     plans = wiring.plans(settings)
     exposition.declare([*families([plan.collector for plan in plans]), *HEALTH])
     press = Press(exposition, store, telemetry, clock)
-    # Waits cost nothing here; the deadline of an attempt is real, for what stalls really stalls.
-    timing = Timing(clock, at_once, lambda: datetime.fromtimestamp(made.clock.now(), UTC))
     observers = {account.name: AccountObserver(telemetry, account.name, clock) for account in settings.accounts}
     accounts = {
-        account.name: wiring.account_entry(wiring.account_client(account, observers[account.name], 1, timing))
+        account.name: wiring.account_entry(wiring.account_client(account, observers[account.name], 1, clocks))
         for account in settings.accounts
     }
     changes: list[Change] = []

@@ -4,14 +4,15 @@ import asyncio
 import itertools
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
 
 from apscheduler.events import EVENT_JOB_MAX_INSTANCES, EVENT_JOB_MISSED, JobExecutionEvent
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
-from exporter.collectors.collector import Context, Outcome, Polled
-from exporter.cooperative import at_once, in_slices, unhurried
+from exporter.clock import Clocks
+from exporter.collectors.collector import Polled
+from exporter.collectors.poll import Poller, failed
+from exporter.cooperative import at_once, in_slices
 from exporter.counters.ledger import Ledger
 from exporter.exposition.store import Store
 from exporter.log import logger
@@ -37,15 +38,6 @@ LONGEST_TICK = 5.0
 PACE_SECONDS = 1.0
 # A slot is at most so many intervals away.
 LATEST_SLOT = 1.5
-
-
-@dataclass(frozen=True, slots=True)
-class Clocks:
-    """The clocks of the scheduler, injected so that tests turn them."""
-
-    wall: Callable[[], float]
-    monotonic: Callable[[], float]
-    utc: Callable[[], datetime]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +103,9 @@ class Schedule:
         self._sequence = itertools.count()
         self._due = {name: Due() for name in self.plans}
         self._paced = self.last_tick
+        self._poller = Poller(registry, clocks)
         self._settlement = (
-            Settlement(registry, store, ledger, wall=clocks.wall, monotonic=clocks.monotonic, call_soon=call_soon)
+            Settlement(registry, store, ledger, poller=self._poller, clocks=clocks, call_soon=call_soon)
             if left is None
             else left.settlement
         )
@@ -130,7 +123,7 @@ class Schedule:
         }
         if left is not None:
             self._inherit(left)
-        self._settlement.running = self.plans.keys()
+        self._settlement.running = {name: plan.collector for name, plan in self.plans.items()}
         self._scheduler = AsyncIOScheduler(job_defaults={"misfire_grace_time": None, "coalesce": True})
         self._scheduler.add_listener(self._tick_lost, EVENT_JOB_MISSED | EVENT_JOB_MAX_INSTANCES)
 
@@ -335,55 +328,41 @@ class Schedule:
             self._telemetry.interval.labels(name).set(self.intervals.slowest(name))
 
     async def _run(self, run: Run) -> None:
-        """Poll a target once; whatever happens stays here."""
+        """Poll a target once, record the result, and plan the next poll. No exception leaves this method."""
         began = self._clocks.monotonic()
         try:
             polled = await self._poll(run)
-            await self._settle(run, polled, self._clocks.monotonic() - began)
+            await self._finish(run, polled, self._clocks.monotonic() - began)
         except Exception as error:  # noqa: BLE001 - the one boundary: a fault of ours in one poll ends with that poll
             name, target = run.collector.name, run.target
             self._log.error("poll broke", collector=name, target=target.key.label, error=repr(error), exc_info=True)
             fault = PlatformError(f"internal error: {type(error).__name__}")
-            await self._settle(run, Polled((Outcome(target, error=fault),)), self._clocks.monotonic() - began)
+            await self._finish(run, failed(target, fault), self._clocks.monotonic() - began)
 
     async def _poll(self, run: Run) -> Polled:
         account = self._accounts[account_of(run.target)]
         caller = account.client.until(run.until)
-        context = Context(
-            caller,
-            self._registry,
-            self._clocks.utc(),
-            owns=self._registry.owns,
-            tell=partial(self._found, run.target.account),
-        )
-        try:
-            polled = await run.collector.poll(context, run.target)
-        except PlatformError as error:
-            polled = Polled((Outcome(run.target, error=error),))
+        found = partial(self._found, run.target.account)
+        polled = await self._poller.poll(run.collector, run.target, caller, found=found)
         account.pace.note(run.collector.name, caller.calls, caller.seconds)
         return polled
 
-    async def _settle(self, run: Run, polled: Polled, seconds: float) -> None:
-        self.durations[run.collector.name] = seconds
-        self._telemetry.duration.labels(run.collector.name).set(seconds)
-        plan = self.plans[run.collector.name]
-        if plan.collector.discovers and self._firsts.ended(run.target.account, polled.outcomes[0].error):
+    async def _finish(self, run: Run, polled: Polled, seconds: float) -> None:
+        name = run.collector.name
+        self.durations[name] = seconds
+        self._telemetry.duration.labels(name).set(seconds)
+        plan = self.plans[name]
+        if plan.collector.discovers and self._firsts.ended(run.target.account, polled.error):
             again = self._clocks.monotonic() + FIRST_RETRY_SECONDS
-            self._due[plan.collector.name].put(run.target, again, next(self._sequence))
+            self._due[name].put(run.target, again, next(self._sequence))
         if polled.found is not None:
             await self._found(run.target.account, polled.found)
-        now = polled.date or self._clocks.utc()
-        if run.target.scouted:
-            error = polled.outcomes[0].error
-            told = (error.reason, str(error)) if error is not None else None
-            self._settlement.chronicle.lists(run.collector.name, run.target.account, told)
-        async for outcome in unhurried(polled.outcomes, self._clocks.monotonic):
-            is_own = outcome.target == run.target
-            # Targets may have been removed while they were polled, and listings tell of some that are not ours.
-            if not (self._registry.holds(run.target.key) if is_own else self._registry.admits(outcome.target)):
-                continue
-            self._registry.show(outcome.target)
-            self._settle_one(plan, outcome, now, seconds)
+        lifetime = partial(self.intervals.lifetime, plan)
+        async for outcome in self._settlement.record(plan.collector, run.target, polled, lifetime, seconds):
+            if outcome.error is None:
+                self._backoff.succeeded(name, outcome.target)
+            else:
+                self._repeat(plan, outcome.target, outcome.error)
 
     async def _found(self, account: str, found: Inventory) -> None:
         """Take over which resources an account has, and poll what is new."""
@@ -397,20 +376,9 @@ class Schedule:
         for name in self.plans:
             await in_slices(self._ticking(name), self._clocks.monotonic)
 
-    def _settle_one(self, plan: Plan, outcome: Outcome, now: datetime, seconds: float) -> None:
-        target, error = outcome.target, outcome.error
-        lifetime = self.intervals.lifetime(plan, target)
-        if error is None:
-            self._settlement.succeeded(plan.collector, outcome, now, lifetime=lifetime, duration=seconds)
-            self._backoff.succeeded(plan.collector.name, target)
-            return
-        others = [other.collector for other in self.plans.values() if other.collector.polls == target.kind]
-        self._settlement.failed(plan.collector, outcome, error, others, lifetime=lifetime, duration=seconds)
-        asked = error.retry_after if isinstance(error, RateLimited | ServerError) else None
-        self._repeat(plan, target, min(asked or 0.0, LONGEST_HONOURED_PAUSE))
-
-    def _repeat(self, plan: Plan, target: Target, asked: float) -> None:
-        """Poll a target again soon after a failure, but leave it alone for as long as the platform asked (seconds)."""
+    def _repeat(self, plan: Plan, target: Target, error: PlatformError) -> None:
+        """Poll a target again soon after a failure, but not before the moment for which the platform asked."""
+        asked = min((isinstance(error, RateLimited | ServerError) and error.retry_after) or 0.0, LONGEST_HONOURED_PAUSE)
         name, now = plan.collector.name, self._clocks.monotonic()
         due = self._due[name]
         if target not in due.known:

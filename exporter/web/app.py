@@ -73,7 +73,7 @@ class _Endpoints:
                 query,
                 self._view.known(),
                 assets=self._assets,
-                monotonic=self._view.monotonic,
+                monotonic=self._view.clocks.monotonic,
             )
             body = await _joined(pieces)
         return await _answer(request, body, _HTML, {"Content-Security-Policy": PAGE_POLICY})

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from exporter.clock import Clocks
 from exporter.cooperative import unhurried
 from exporter.exposition.status_board import StatusBoard
 from exporter.metric import label_value
@@ -150,8 +151,7 @@ class View:
     series: Callable[[], int]
     config: Callable[[], tuple[float, tuple[str, ...]]]
     unmatched_budgets: Callable[[], tuple[tuple[str, str], ...]]
-    clock: Callable[[], float]
-    monotonic: Callable[[], float]
+    clocks: Clocks
     version: str
     shard: tuple[int, int]
     started: float
@@ -160,7 +160,7 @@ class View:
 
     def ailment(self) -> str:
         """What has stalled, empty where nothing has. That the loop runs is shown by any answer."""
-        if self.monotonic() - self.schedule().last_tick >= SLOWEST_TICK:
+        if self.clocks.monotonic() - self.schedule().last_tick >= SLOWEST_TICK:
             return "the scheduler has stalled"
         if not self.ledger_alive():
             return "the ledger has stalled"
@@ -220,19 +220,19 @@ class View:
     async def _targets(self, pairs: Sequence[Pair], query: Query) -> tuple[TargetsView, TargetCounts]:
         found: list[Pair] = []
         census = Census()
-        async for pair in unhurried(pairs, self.monotonic):
+        async for pair in unhurried(pairs, self.clocks.monotonic):
             if query.admits(pair):
                 census.take_in(pair)
                 if query.asks_for(state_of(pair[1])):
                     found.append(pair)
-        now = self.clock()
+        now = self.clocks.wall()
         page = query.arrange(found)[query.offset : query.offset + query.limit]
-        rows = [_target(pair, now) async for pair in unhurried(page, self.monotonic)]
+        rows = [_target(pair, now) async for pair in unhurried(page, self.clocks.monotonic)]
         return TargetsView(len(pairs), len(found), query.offset, query.limit, tuple(rows)), _counts(census)
 
     async def _status(self, pairs: Sequence[Pair]) -> StatusView:
         census = Census()
-        async for pair in unhurried(pairs, self.monotonic):
+        async for pair in unhurried(pairs, self.clocks.monotonic):
             census.take_in(pair)
         schedule = self.schedule()
         failures = census.failures()
@@ -241,7 +241,7 @@ class View:
         return StatusView(
             version=self.version,
             started=self.started,
-            now=self.clock(),
+            now=self.clocks.wall(),
             ready=not waits_for,
             waits_for=waits_for,
             healthy=not ailment,
@@ -280,7 +280,7 @@ class View:
             )
 
     def _collectors(self, schedule: Timetable, census: Census) -> Iterator[CollectorView]:
-        now = self.monotonic()
+        now = self.clocks.monotonic()
         for name, plan in schedule.plans.items():
             yield CollectorView(
                 collector=name,

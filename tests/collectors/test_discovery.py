@@ -15,7 +15,7 @@ from exporter.platform.errors import (
     ServerError,
     Unauthorized,
 )
-from exporter.platform.operation import Answer, Operation
+from exporter.platform.operation import Answer, Request
 from exporter.targets.target import Inventory, Resource, Roll, Target
 from tests.collectors.polls import assert_as_in_file, context_of, exposed, poll
 from tests.platform.callers import ScriptedCaller
@@ -192,14 +192,14 @@ async def test_several_zones_are_asked_for_their_rate_limits_at_once() -> None:
     under_way, most = 0, 0
 
     class Waiting(ScriptedCaller):
-        async def find(self, operation: Operation[T], **parameters: Any) -> Answer[T | None]:
+        async def find(self, request: Request[T]) -> Answer[T | None]:
             """See `ScriptedCaller.find`, which does not wait."""
             nonlocal under_way, most
             under_way += 1
             most = max(most, under_way)
             await asyncio.sleep(0)
             under_way -= 1
-            return await super().find(operation, **parameters)
+            return await super().find(request)
 
     count = 30
     waiting = Waiting([zones(*range(1, count + 1)), *(limits(1000 + zone) for zone in range(1, count + 1))])

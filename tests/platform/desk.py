@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from exporter.clock import Clocks
 from exporter.platform.http.rate_limiter import Budget, Paused, Permit
 
 
@@ -98,7 +99,11 @@ class Desk:
 async def desk(rate: float = 1e9, max_in_flight: int = 1000) -> AsyncIterator[Desk]:
     """A budget at the beginning of time."""
     time, waited = Time(), list[float]()
-    made = Desk(time, Budget(rate, max_in_flight, clock=time, sleep=time.sleep, throttled=waited.append), waited)
+    made = Desk(
+        time,
+        Budget(rate, max_in_flight, clocks=Clocks(monotonic=time, sleep=time.sleep), throttled=waited.append),
+        waited,
+    )
     yield made
     for task in made.tasks.values():
         task.cancel()

@@ -3,18 +3,17 @@
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 
 from prometheus_client import CollectorRegistry
 
 from exporter import wiring
+from exporter.clock import Clocks
 from exporter.collectors.catalogue import CATALOGUE, families
 from exporter.collectors.collector import Outcome
 from exporter.exposition.exposition import Exposition
 from exporter.exposition.renderer import Press
 from exporter.exposition.status_board import HEALTH, StatusBoard
 from exporter.exposition.store import Store
-from exporter.platform.http.client import Timing
 from exporter.polling.intervals import Account, Plan
 from exporter.settings.model import Settings
 from exporter.targets.registry import Registry, Selection
@@ -103,8 +102,7 @@ class Stage:
             series=lambda: 4321,
             config=lambda: (START - 600, self.faults),
             unmatched_budgets=lambda: self.unmatched_budgets,
-            clock=self.wall,
-            monotonic=self.clock,
+            clocks=Clocks(self.wall, self.clock),
             version="1.2.3",
             shard=self.shard,
             started=START - 7200,
@@ -150,11 +148,11 @@ async def stage(*accounts: str) -> AsyncIterator[Stage]:
     """A stage with these accounts (one named main, if none are given) and the whole catalogue of collectors."""
     clock, wall = TurnedClock(), TurnedClock(START)
     telemetry = Telemetry(CollectorRegistry(), "1.2.3")
-    timing = Timing(clock, at_once, lambda: datetime.fromtimestamp(wall(), UTC))
+    clocks = Clocks(wall, clock, at_once)
     told = {"name": "any", "base_url": "http://127.0.0.1:9", "api_key": "k", "budget": BUDGET}
     settings = Settings.model_validate({"accounts": [told]}).accounts[0]
     entries = {
-        name: wiring.account_entry(wiring.account_client(settings, AccountObserver(telemetry, name, clock), 1, timing))
+        name: wiring.account_entry(wiring.account_client(settings, AccountObserver(telemetry, name, clock), 1, clocks))
         for name in accounts or ("main",)
     }
     store = Store(StatusBoard(wall), clock)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
+from exporter.clock import Clocks
 from exporter.exposition.status_board import Status, StatusBoard
 from exporter.targets.target import PollKey
 from exporter.web.app import create_app
@@ -220,7 +221,7 @@ async def test_one_page_is_made_at_a_time() -> None:
             return on.clock.now
 
         view = on.view()
-        view.board, view.series, view.monotonic = Watched(on.wall), series, ticking
+        view.board, view.series, view.clocks = Watched(on.wall), series, Clocks(on.wall, ticking)
         transport = httpx.ASGITransport(create_app(view, on.press, on.reload))
         async with httpx.AsyncClient(transport=transport, base_url="http://exporter:9877") as client:
             answers = await asyncio.gather(*(client.get("/api/v1/status") for _ in range(3)))

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import httpx
 import pytest
@@ -187,7 +188,7 @@ async def test_nothing_waits_for_ten_thousand_rows() -> None:
             on.succeed(zone(number, f"zone-{number:05}.example"), SCANS)
         loop = asyncio.get_running_loop()
         view = on.view()
-        view.monotonic = loop.time
+        view.clocks = replace(view.clocks, monotonic=loop.time)
         on.schedule.last_tick = loop.time()
         server = WebServer("127.0.0.1", 0, None)
         server.bind()

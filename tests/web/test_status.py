@@ -1,4 +1,5 @@
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -328,7 +329,7 @@ async def test_a_page_of_many_targets_lets_the_loop_turn() -> None:
                 await asyncio.sleep(0)
 
         view = on.view()
-        view.monotonic = ticking
+        view.clocks = replace(view.clocks, monotonic=ticking)
         task = asyncio.create_task(others())
         await view.both(Query())
         task.cancel()

@@ -4,7 +4,9 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from exporter.collectors.collector import Context, Outcome
+from exporter.clock import Clocks
+from exporter.collectors.collector import Outcome
+from exporter.collectors.poll import Poller
 from exporter.platform.errors import (
     ConnectTimeout,
     CredentialError,
@@ -20,7 +22,6 @@ from exporter.platform.errors import (
 )
 from exporter.platform.http.client import Client
 from exporter.polling.intervals import Plan
-from exporter.polling.scheduler import Clocks
 from exporter.targets.registry import Registry
 from exporter.targets.target import Roll, Target, account_of
 
@@ -104,6 +105,7 @@ class Visit:
         self._timeout = timeout
         self._registry = registry
         self._clocks = clocks
+        self._poller = Poller(registry, clocks)
         self._progressed = progressed
         # The first error of each collector that was asked, None where it was answered.
         self._first: dict[str, PlatformError | None] = {}
@@ -158,24 +160,16 @@ class Visit:
     async def _poll(self, plan: Plan, target: Target) -> None:
         name = plan.collector.name
         caller = self._client.until(self._clocks.monotonic() + _RETRY_TIMEOUTS * self._timeout)
-        context = Context(caller, self._registry, self._clocks.utc(), owns=self._registry.owns)
+        polled = await self._poller.poll(plan.collector, target, caller)
         found: dict[str, int] = {}
-        try:
-            polled = await plan.collector.poll(context, target)
-        except PlatformError as error:
-            outcomes: tuple[Outcome, ...] = (Outcome(target, error=error),)
-        else:
-            outcomes = polled.outcomes
-            if polled.found is not None:
-                self._registry.apply(self._name, polled.found)
-                self.rolls.update(polled.found.rolls)
-                found = {kind: len(roll.resources) for kind, roll in polled.found.rolls.items()}
-        self._first.setdefault(name, outcomes[0].error)
+        if polled.found is not None:
+            self._registry.apply(self._name, polled.found)
+            self.rolls.update(polled.found.rolls)
+            found = {kind: len(roll.resources) for kind, roll in polled.found.rolls.items()}
+        self._first.setdefault(name, polled.error)
         self.calls[name] = max(self.calls.get(name, 1.0), float(caller.calls - _ONCE.get(name, 0)))
         self.tried.extend(
-            _tried(name, outcome, found)
-            for outcome in outcomes
-            if outcome.target == target or self._registry.admits(outcome.target)
+            _tried(name, outcome, found) for outcome in polled.outcomes if self._poller.accepts(target, outcome)
         )
         self._done += 1
         self._progressed(self._name, self._done, max(self._all, self._done))

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from exporter import wiring
+from exporter.clock import Clocks
 from exporter.commands.check.check_account import Progress, Tried, Visit, pairs
 from exporter.platform.errors import PlatformError
 from exporter.polling.capacity import Pace
-from exporter.polling.scheduler import Clocks
 from exporter.settings.account import AccountSettings
 from exporter.settings.database import DatabaseSettings
 from exporter.settings.model import Settings

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from exporter.clock import SYSTEM
 from exporter.commands.check import report
 from exporter.commands.check.check_run import Trial, Verdict
 from exporter.commands.check.report import COLUMNS, Row
@@ -25,7 +26,6 @@ from exporter.settings.flags import flags
 from exporter.settings.model import Settings
 from exporter.settings.yaml_file import MarkedFile
 from exporter.terminal import escape
-from exporter.wiring import real_clocks
 
 FLAGS = flags()
 _COLOURS = {report.OK: "green", report.FAILED: "red"}
@@ -54,7 +54,7 @@ def command(config: Path | None, *, offline: bool, **given: Any) -> None:  # noq
         _print_offline(settings, file)
         return
     with _progress() as progressed:
-        verdicts = interruptible.run(Trial(settings, real_clocks(), progressed).run())
+        verdicts = interruptible.run(Trial(settings, SYSTEM, progressed).run())
     warnings = _warnings(settings, verdicts, file)
     count = report.faults(verdicts)
     told = [_counted(report.polls(verdicts), "poll"), _counted(count, "fault")]
@@ -83,7 +83,7 @@ def _print_offline(settings: Settings, file: MarkedFile) -> None:
     ]
     click.echo(f"The configuration is valid: {', '.join(counts)}.")
     click.echo("Nothing was contacted; of the targets, those that discovery would find are not counted:")
-    verdicts = Trial(settings, real_clocks(), lambda _name, _done, _all: None).foresee()
+    verdicts = Trial(settings, SYSTEM, lambda _name, _done, _all: None).foresee()
     for line in [*report.appetites(verdicts), *_warnings(settings, verdicts, file)]:
         click.echo(escape(line))
 
