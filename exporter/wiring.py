@@ -14,10 +14,10 @@ from exporter.platform.http.client import Client
 from exporter.platform.http.credential import Credential
 from exporter.platform.http.observer import Observer
 from exporter.platform.http.platform_time import PlatformTime
-from exporter.platform.http.rate_limiter import Budget
+from exporter.platform.http.rate_limiter import RateLimiter
 from exporter.platform.http.retry import Retry
 from exporter.platform.http.transport import build_transport
-from exporter.polling.capacity import Pace
+from exporter.polling.capacity import Capacity
 from exporter.polling.intervals import Account, Plan
 from exporter.settings.account import AccountSettings, BudgetSettings
 from exporter.settings.database import DatabaseSettings
@@ -61,7 +61,7 @@ def _client(
         transport=build_transport(
             base_url, in_flight, ca_file=str(ca_file) if ca_file is not None else None, proxy=proxy
         ),
-        budget=Budget(
+        rate_limiter=RateLimiter(
             rate,
             in_flight,
             clocks=clocks,
@@ -162,7 +162,7 @@ def client_of(
 
 def account_entry(client: Client) -> Account:
     """What the scheduler knows of a client's account."""
-    return Account(client, Pace(client.budget.rate, client.budget.max_in_flight))
+    return Account(client, Capacity(client.rate_limiter.rate, client.rate_limiter.max_in_flight))
 
 
 def queries(databases: Sequence[DatabaseSettings], interval: float) -> list[Query]:

@@ -196,7 +196,9 @@ class Backfill:
         tasks = []
         for account, client in self._clients.items():
             own = iter([work for work in open_work if work[1].account == account])
-            tasks += [asyncio.create_task(self._work(own, spool, report)) for _ in range(client.budget.max_in_flight)]
+            tasks += [
+                asyncio.create_task(self._work(own, spool, report)) for _ in range(client.rate_limiter.max_in_flight)
+            ]
         try:
             await asyncio.gather(*tasks)
         finally:

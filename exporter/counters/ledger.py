@@ -28,7 +28,7 @@ from exporter.counters.state_file import (
 from exporter.log import logger
 from exporter.metric import Count, Family, Sample
 from exporter.platform.http.platform_time import PlatformTime
-from exporter.runtime import Courtesy
+from exporter.runtime import YieldToOthers
 from exporter.targets.target import PollKey
 
 __all__ = ["Entry", "Ledger", "LedgerObserver", "StateLockedError"]
@@ -107,10 +107,10 @@ class Ledger:
         self._linger = linger
         self._retry = retry
         self._log = logger()
-        self._give_way = Courtesy()
+        self._yield_to_others = YieldToOthers()
         self._guard = threading.Condition()
         self._waiting: list[tuple[Entry, Publish]] = []
-        self._doomed: set[PollKey] = set()
+        self._to_delete: set[PollKey] = set()
         # What is on disk, and what is counted but not yet there. A row is held packed: thousands of zones are many.
         self._rows: dict[PollKey, Stored] = {}
         self._unsaved: dict[PollKey, Stored | None] = {}
@@ -185,7 +185,7 @@ class Ledger:
         A target that is polled at the same time has come back, and its row stays.
         """
         with self._guard:
-            self._doomed.update(keys)
+            self._to_delete.update(keys)
             self._guard.notify_all()
 
     def _run(self) -> None:
@@ -194,30 +194,30 @@ class Ledger:
             with self._guard:
                 # What could not be saved is tried again even where nothing more comes.
                 patience = max(0.0, self._next_try - self._clocks.monotonic()) if self._unsaved else None
-                self._guard.wait_for(lambda: self._waiting or self._doomed or self._stopping, timeout=patience)
+                self._guard.wait_for(lambda: self._waiting or self._to_delete or self._stopping, timeout=patience)
                 # Company for the commit: one write for all the polls that end about now.
                 self._guard.wait_for(
                     lambda: self._stopping or len(self._waiting) >= HIGHEST_BATCH, timeout=self._linger
                 )
                 waiting, self._waiting = self._waiting, []
-                doomed, self._doomed = self._doomed, set()
+                to_delete, self._to_delete = self._to_delete, set()
                 stopping = self._stopping
-            self._turn(waiting, doomed, last=stopping)
+            self._turn(waiting, to_delete, last=stopping)
         if self._file is not None and self._file.close() and self._lock is not None:
             self._lock.note_journal(has_journal=False)
 
-    def _turn(self, waiting: list[tuple[Entry, Publish]], doomed: set[PollKey], *, last: bool) -> None:
+    def _turn(self, waiting: list[tuple[Entry, Publish]], to_delete: set[PollKey], *, last: bool) -> None:
         # Polls are published in their time; a write that fails is not tried again for each of them.
         is_time = last or not self._failing or self._clocks.monotonic() >= self._next_try
         usable = is_time and self._is_usable()
         counted = [self._count(entry) for entry, _ in waiting]
-        self._unsaved.update(dict.fromkeys(doomed.difference(entry.key for entry, _ in waiting)))
+        self._unsaved.update(dict.fromkeys(to_delete.difference(entry.key for entry, _ in waiting)))
         saved = usable and self._save()
         for (entry, publish), families in zip(waiting, counted, strict=True):
             # At the end of the process the event loop may be closed already, which raises this.
             with suppress(RuntimeError):
                 publish(_counters(families if saved else self._committed(entry.key), entry.counts))
-            self._give_way()
+            self._yield_to_others()
 
     def _is_usable(self) -> bool:
         """Whether there is something to write to; opens the state file, or makes it anew, where that is needed."""
@@ -344,7 +344,7 @@ class Ledger:
             if corrections:
                 self._observer.corrected(count.info.name, corrections)
         self._unsaved[entry.key] = Stored(entry.name, entry.success, pack(families))
-        self._give_way()
+        self._yield_to_others()
         return families
 
     def _save(self) -> bool:

@@ -12,12 +12,12 @@ from exporter.exposition.store import Store
 from exporter.log import logger
 from exporter.metric import Family
 from exporter.platform.errors import NotAvailable, NotFound, PlatformError
-from exporter.polling.failure_log import Chronicle
+from exporter.polling.failure_log import FailureLog
 from exporter.targets.registry import Registry
 from exporter.targets.target import PollKey, Target
 
 
-class Settlement:
+class ResultRecorder:
     """Hands outcomes on to the ledger and the store.
 
     Args:
@@ -49,7 +49,7 @@ class Settlement:
         self._clocks = clocks
         self._call_soon = call_soon
         self._log = logger()
-        self.chronicle = Chronicle(clocks.monotonic)
+        self.failure_log = FailureLog(clocks.monotonic)
         self.running: Mapping[str, Collector] = {}
         self._unavailable: set[PollKey] = set()
         self._gone: set[Target] = set()
@@ -73,7 +73,7 @@ class Settlement:
         """
         if target.scouted:
             error = polled.error
-            self.chronicle.lists(collector.name, target.account, (error.reason, str(error)) if error else None)
+            self.failure_log.lists(collector.name, target.account, (error.reason, str(error)) if error else None)
         now = polled.date or self._clocks.utc()
         async for outcome in unhurried(polled.outcomes, self._clocks.monotonic):
             if not self._poller.accepts(target, outcome):
@@ -111,7 +111,7 @@ class Settlement:
             # Both may have come while the ledger wrote: that nobody polls it any more, and that it is gone.
             told = Outcome(target) if target in self._gone and not collector.owns_target else outcome
             if self._store.board.was_up(name, target) is False:
-                self.chronicle.recovers(_facts(name, target))
+                self.failure_log.recovers(_facts(name, target))
             self._unavailable.discard(target.polled_by(name))
             self._publish(name, told, (*told.families, *counters), lifetime=lifetime, duration=duration)
 
@@ -176,7 +176,7 @@ class Settlement:
             self._publish(name, Outcome(target), (), lifetime=lifetime, duration=duration, note="not available")
             return
         if not self._store.board.is_failing(name, target):
-            self.chronicle.fails(facts, error.reason, str(error))
+            self.failure_log.fails(facts, error.reason, str(error))
         status = self._store.board.failed(name, outcome, error.reason, str(error), duration=duration)
         if outcome.families:
             self._store.publish(status, outcome.families, lifetime)

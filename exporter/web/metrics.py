@@ -9,7 +9,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from exporter.exposition.exposition import Filter, Format
-from exporter.exposition.renderer import Press
+from exporter.exposition.renderer import Renderer
 from exporter.web.auth.headers import ALWAYS, SecurityHeaders
 from exporter.web.negotiation import accepts_gzip, choose_format
 
@@ -24,13 +24,15 @@ class MetricsEndpoint:
     """Serves the exposition; a scrape renders nothing.
 
     Args:
-        press: holds the current generation.
+        renderer: holds the current generation.
         collectors: names that `collect[]` may hold.
         is_target: whether a `target` is a known one.
     """
 
-    def __init__(self, press: Press, collectors: Callable[[], Iterable[str]], is_target: Callable[[str], bool]) -> None:
-        self._press = press
+    def __init__(
+        self, renderer: Renderer, collectors: Callable[[], Iterable[str]], is_target: Callable[[str], bool]
+    ) -> None:
+        self._renderer = renderer
         self._collectors = collectors
         self._is_target = is_target
 
@@ -45,10 +47,10 @@ class MetricsEndpoint:
             return
         pieces: Iterable[bytes]
         if wanted == Filter():
-            ready = self._press.current.bodies[form]
+            ready = self._renderer.current.bodies[form]
             pieces, size = (ready.packed, ready.packed_size) if gzip else (ready.pieces, ready.size)
         else:
-            selected = await self._press.select(wanted, form, gzip=gzip)
+            selected = await self._renderer.select(wanted, form, gzip=gzip)
             pieces, size = (selected,), len(selected)
         await _send(send, form, pieces, size, gzip=gzip, is_head=scope["method"] == "HEAD")
 

@@ -32,7 +32,7 @@ MOST_REFUSALS = 3
 _UNWELL = (State.FAILING, State.STALE)
 
 
-class Tempo(Protocol):
+class IntervalsView(Protocol):
     """What the pages want to know of the intervals."""
 
     def demand(self, account: str) -> float:
@@ -44,7 +44,7 @@ class Tempo(Protocol):
         ...
 
 
-class Timetable(Protocol):
+class ScheduleView(Protocol):
     """What the pages want to know of the schedule."""
 
     @property
@@ -77,7 +77,7 @@ class Timetable(Protocol):
         ...
 
     @property
-    def intervals(self) -> Tempo:
+    def intervals(self) -> IntervalsView:
         """How often targets are polled."""
         ...
 
@@ -143,11 +143,11 @@ class View:
 
     board: StatusBoard
     registry: Registry
-    schedule: Callable[[], Timetable]
+    schedule: Callable[[], ScheduleView]
     account_up: Callable[[], Mapping[str, bool]]
     is_authenticated: Callable[[], bool]
     ledger_alive: Callable[[], bool]
-    press_alive: Callable[[], bool]
+    renderer_alive: Callable[[], bool]
     series: Callable[[], int]
     config: Callable[[], tuple[float, tuple[str, ...]]]
     unmatched_budgets: Callable[[], tuple[tuple[str, str], ...]]
@@ -164,7 +164,7 @@ class View:
             return "the scheduler has stalled"
         if not self.ledger_alive():
             return "the ledger has stalled"
-        return "" if self.press_alive() else "the exposition has stalled"
+        return "" if self.renderer_alive() else "the exposition has stalled"
 
     def waits_for(self) -> str:
         """What readiness waits for; empty once discovery has ended and an authenticated answer has come, for good."""
@@ -259,10 +259,12 @@ class View:
             failures=failures,
         )
 
-    def _accounts(self, schedule: Timetable, census: Census, failures: Sequence[FailureView]) -> Iterator[AccountView]:
+    def _accounts(
+        self, schedule: ScheduleView, census: Census, failures: Sequence[FailureView]
+    ) -> Iterator[AccountView]:
         known = self.account_up()
         for name, account in schedule.accounts.items():
-            budget = account.client.budget
+            budget = account.client.rate_limiter
             failing = census.count(*_UNWELL, account=name)
             # Nobody keeps a database's last answer: it is up as long as something of it is well.
             is_up = known.get(name, not failing or census.count(State.OK, account=name) > 0)
@@ -272,14 +274,14 @@ class View:
                 reason="" if is_up else next((found.reason for found in failures if found.account == name), ""),
                 budget=budget.effective_rate,
                 demand=schedule.intervals.demand(name),
-                limits=account.pace.limits(),
+                limits=account.capacity.limits(),
                 paused=budget.pause_left(),
                 max_in_flight=budget.max_in_flight,
                 targets=census.count(account=name),
                 failing=failing,
             )
 
-    def _collectors(self, schedule: Timetable, census: Census) -> Iterator[CollectorView]:
+    def _collectors(self, schedule: ScheduleView, census: Census) -> Iterator[CollectorView]:
         now = self.clocks.monotonic()
         for name, plan in schedule.plans.items():
             yield CollectorView(

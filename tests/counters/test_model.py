@@ -44,7 +44,7 @@ from exporter.metric import Family
 from exporter.platform.errors import PlatformError
 from exporter.platform.http.client import Client
 from exporter.platform.http.credential import Credential
-from exporter.platform.http.rate_limiter import Budget
+from exporter.platform.http.rate_limiter import RateLimiter
 from exporter.platform.http.retry import Retry
 from exporter.sandbox.app import create_app
 from exporter.sandbox.clock import WorldClock
@@ -127,7 +127,7 @@ class Platform(RuleBasedStateMachine):
             "http://sandbox",
             Credential("access_key", lambda: API_KEY),
             transport=self.transport,
-            budget=Budget(1e6, 4, clocks=clocks, throttled=lambda _seconds: None),
+            rate_limiter=RateLimiter(1e6, 4, clocks=clocks, throttled=lambda _seconds: None),
             retry=Retry(random.Random(1).random),  # noqa: S311 - no secret
             timeout=10.0,
             observer=HeardCalls(),

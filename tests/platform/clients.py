@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from exporter.clock import Clocks
 from exporter.platform.http.client import Client
 from exporter.platform.http.credential import Credential
-from exporter.platform.http.rate_limiter import Budget
+from exporter.platform.http.rate_limiter import RateLimiter
 from exporter.platform.http.retry import Retry
 from exporter.platform.http.transport import build_transport
 
@@ -92,7 +92,7 @@ async def client_of(
         url,
         Credential(scheme, read),
         transport=build_transport(url, max_in_flight, proxy=proxy, ca_file=ca_file),
-        budget=Budget(rate, max_in_flight, clocks=clocks, throttled=heard.throttled),
+        rate_limiter=RateLimiter(rate, max_in_flight, clocks=clocks, throttled=heard.throttled),
         retry=Retry(random, attempts=attempts, shortest=shortest_retry),
         timeout=deadline,
         observer=heard,

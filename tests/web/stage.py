@@ -11,7 +11,7 @@ from exporter.clock import Clocks
 from exporter.collectors.catalogue import CATALOGUE, families
 from exporter.collectors.collector import Outcome
 from exporter.exposition.exposition import Exposition
-from exporter.exposition.renderer import Press
+from exporter.exposition.renderer import Renderer
 from exporter.exposition.status_board import HEALTH, StatusBoard
 from exporter.exposition.store import Store
 from exporter.polling.intervals import Account, Plan
@@ -78,11 +78,11 @@ class Stage:
     store: Store
     registry: Registry
     schedule: SaidSchedule
-    press: Press
+    renderer: Renderer
     up: dict[str, bool] = field(default_factory=dict)
     is_authenticated: bool = True
     is_ledger_alive: bool = True
-    is_press_alive: bool = True
+    is_renderer_alive: bool = True
     faults: tuple[str, ...] = ()
     unmatched_budgets: tuple[tuple[str, str], ...] = ()
     ledger: LedgerView | None = None
@@ -98,7 +98,7 @@ class Stage:
             account_up=lambda: self.up,
             is_authenticated=lambda: self.is_authenticated,
             ledger_alive=lambda: self.is_ledger_alive,
-            press_alive=lambda: self.is_press_alive,
+            renderer_alive=lambda: self.is_renderer_alive,
             series=lambda: 4321,
             config=lambda: (START - 600, self.faults),
             unmatched_budgets=lambda: self.unmatched_budgets,
@@ -158,14 +158,14 @@ async def stage(*accounts: str) -> AsyncIterator[Stage]:
     store = Store(StatusBoard(wall), clock)
     exposition = Exposition(telemetry.exposed())
     exposition.declare([*families(), *HEALTH])
-    press = Press(exposition, store, telemetry, clock)
+    renderer = Renderer(exposition, store, telemetry, clock)
     registry = Registry(Shard())
     registry.configure([Selection("main", "dns_zone", (zone(101), zone(102)))])
     plans = {collector.name: Plan(collector, collector.interval) for collector in CATALOGUE}
     schedule = SaidSchedule(plans, entries, clock())
     try:
-        yield Stage(clock, wall, store, registry, schedule, press, dict.fromkeys(entries, True))
+        yield Stage(clock, wall, store, registry, schedule, renderer, dict.fromkeys(entries, True))
     finally:
-        press.close()
+        renderer.close()
         for entry in entries.values():
             await entry.client.aclose()

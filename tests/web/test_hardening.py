@@ -22,7 +22,7 @@ async def serving(on: Stage, prefix: str = "/") -> AsyncIterator[WebServer]:
     """A server of the endpoints, without access control."""
     server = WebServer("127.0.0.1", 0, None)
     server.bind()
-    await server.start(create_app(on.view(), on.press, on.reload, route_prefix=prefix), prefix)
+    await server.start(create_app(on.view(), on.renderer, on.reload, route_prefix=prefix), prefix)
     try:
         yield server
     finally:
@@ -192,7 +192,7 @@ async def test_nothing_waits_for_ten_thousand_rows() -> None:
         on.schedule.last_tick = loop.time()
         server = WebServer("127.0.0.1", 0, None)
         server.bind()
-        await server.start(create_app(view, on.press, on.reload))
+        await server.start(create_app(view, on.renderer, on.reload))
         try:
             async with httpx.AsyncClient(base_url=server.url, trust_env=False, timeout=PATIENCE) as client:
                 page = asyncio.create_task(client.get("/", params={"limit": "10000"}))

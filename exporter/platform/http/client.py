@@ -26,7 +26,7 @@ from exporter.platform.http import responses
 from exporter.platform.http.body import Content, read_body
 from exporter.platform.http.credential import Credential
 from exporter.platform.http.observer import Observer
-from exporter.platform.http.rate_limiter import Budget, Paused
+from exporter.platform.http.rate_limiter import Paused, RateLimiter
 from exporter.platform.http.retry import Retry, http_date, retry_after_seconds
 from exporter.platform.http.transport import CAUGHT, translate
 from exporter.platform.operation import Answer, Operation, Request, Scalar
@@ -61,7 +61,7 @@ class Client:
         base_url: the management API, or a database's endpoint.
         credential: how calls are authenticated.
         transport: see `exporter.platform.transport.build_transport`.
-        budget: what the account may be asked for.
+        rate_limiter: limits the calls of the account.
         retry: when a read is tried again.
         timeout: the deadline of a whole attempt, in seconds; a retry's is shorter where its call is of no use after a
             moment that comes before.
@@ -77,7 +77,7 @@ class Client:
         credential: Credential,
         *,
         transport: httpx.AsyncBaseTransport,
-        budget: Budget,
+        rate_limiter: RateLimiter,
         retry: Retry,
         timeout: float,
         observer: Observer,
@@ -85,7 +85,7 @@ class Client:
         platform_time: Callable[[datetime | None], datetime | None] = lambda date: date,
         turns: Turns | None = None,
     ) -> None:
-        self.budget = budget
+        self.rate_limiter = rate_limiter
         self._base = base_url.rstrip("/")
         self._host = urlsplit(base_url).netloc.rpartition("@")[2]
         self.credential = credential
@@ -185,14 +185,14 @@ class Client:
         """Whether a poll may sit out a wait: a retry must have time left, and polls of other targets their workers."""
         if self._clocks.monotonic() + wait + self._retry.shortest > until:
             return False
-        return wait <= SHORT_REST or self._resting < self.budget.max_in_flight // 2
+        return wait <= SHORT_REST or self._resting < self.rate_limiter.max_in_flight // 2
 
     async def _attempt(
         self, operation: Operation[T], request: httpx.Request, bound: "BoundClient", ends: float | None
     ) -> Answer[Any]:
         resource = request.url.path
         try:
-            permit = await self.budget.acquire(resource, bound.until)
+            permit = await self.rate_limiter.acquire(resource, bound.until)
         except Paused as paused:
             raise RateLimited(str(paused), status=429, retry_after=paused.seconds) from None
         began = self._clocks.monotonic()
@@ -211,7 +211,7 @@ class Client:
             raise
         finally:
             bound.seconds += self._clocks.monotonic() - began
-            self.budget.release(permit, limited=limited, answered=answered, wait=wait)
+            self.rate_limiter.release(permit, limited=limited, answered=answered, wait=wait)
 
     async def _exchange(self, operation: Operation[T], request: httpx.Request, ends: float | None) -> Answer[Any]:
         began = self._clocks.monotonic()

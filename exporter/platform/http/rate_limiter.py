@@ -37,7 +37,7 @@ class Permit:
     suspect: bool
 
 
-class Budget:
+class RateLimiter:
     """Hands out permits: at most `rate` a second and `max_in_flight` at once.
 
     Args:

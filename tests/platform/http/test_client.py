@@ -45,8 +45,8 @@ async def test_the_seconds_of_an_answer_are_those_of_its_own_request() -> None:
     async with bare_server(slowly) as server, client_of(server.url, attempts=2, rate=0.5) as kit:
         poll = kit.client.until(2000.0)
         # The budget's one call goes to another poll, and this one waits two seconds for its turn.
-        permit = await kit.client.budget.acquire("/another")
-        kit.client.budget.release(permit, answered=True)
+        permit = await kit.client.rate_limiter.acquire("/another")
+        kit.client.rate_limiter.release(permit, answered=True)
         answer = await dns.statistics(poll, 102)
     first_wait, rest = kit.heard.waited[0], kit.clock.slept[1]
     assert (first_wait, answer.seconds) == (2.0, 4.0)
@@ -200,4 +200,4 @@ async def test_answers_of_any_kind_but_5xx_show_that_there_is_no_limit() -> None
             server.script = saying(answer)
             with pytest.raises(PlatformError):
                 await dns.statistics(kit.client, 2)
-            assert (kit.client.budget._suspect_path is not None) is is_suspect
+            assert (kit.client.rate_limiter._suspect_path is not None) is is_suspect
