@@ -4,12 +4,12 @@ import asyncio
 import sqlite3
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 from urllib.parse import quote
 
 from exporter.backfill.charts import SeriesKey
+from exporter.clock import Clocks
 from exporter.collectors.collector import Polled
 from exporter.counters.file_storage import FileStorage
 from exporter.counters.ledger import Entry, Ledger
@@ -106,16 +106,16 @@ class OwnBaselines:
 
     Args:
         storage: keeps the rows.
-        clock: unix seconds.
+        clocks: the clocks.
 
     Raises:
         StateLockedError: a daemon runs on the state file.
         LeaseHeldError: a daemon runs on the state database.
     """
 
-    def __init__(self, storage: Storage, clock: Callable[[], float]) -> None:
-        self._clock = clock
-        self._ledger = Ledger(storage, _Deaf(), clock=clock)
+    def __init__(self, storage: Storage, clocks: Clocks) -> None:
+        self._clocks = clocks
+        self._ledger = Ledger(storage, _Deaf(), clocks=clocks)
         if not self._ledger.open(may_wait=True):
             raise LeaseHeldError("another exporter holds the shard")
 
@@ -135,8 +135,8 @@ class OwnBaselines:
         def publish(_families: tuple[Family, ...]) -> None:
             loop.call_soon_threadsafe(committed.set_result, None)
 
-        now = polled.date or datetime.fromtimestamp(self._clock(), UTC)
-        entry = Entry(key, target.name, self._clock(), outcome.counts, now)
+        now = polled.date or self._clocks.utc()
+        entry = Entry(key, target.name, self._clocks.wall(), outcome.counts, now)
         self._ledger.record(entry, publish)
         await committed
         stored = self._ledger.remembered().get(key)
@@ -149,7 +149,7 @@ class OwnBaselines:
         self._ledger.close()
 
 
-def open_file_baselines(path: Path | None, clock: Callable[[], float]) -> Baselines:
+def open_file_baselines(path: Path | None, clocks: Clocks) -> Baselines:
     """What there is for a state file: none, a daemon's, or one that is ours for the time being.
 
     Raises:
@@ -158,7 +158,7 @@ def open_file_baselines(path: Path | None, clock: Callable[[], float]) -> Baseli
     if path is None:
         return NoBaselines()
     try:
-        return OwnBaselines(FileStorage(path, clock, lambda _at: None), clock)
+        return OwnBaselines(FileStorage(path, clocks.wall, lambda _at: None), clocks)
     except StateLockedError:
         try:
             return _recorded_in_file(path)
@@ -179,16 +179,16 @@ def _recorded_in_file(path: Path) -> RecordedBaselines:
     return RecordedBaselines(read, database.close)
 
 
-def open_shared_baselines(storage: Storage, recorded: RecordedBaselines, clock: Callable[[], float]) -> Baselines:
+def open_shared_baselines(storage: Storage, recorded: RecordedBaselines, clocks: Clocks) -> Baselines:
     """What there is for a state database: a daemon's rows, or a shard that is ours for the time being.
 
     Args:
         storage: the shard's storage.
         recorded: reads the rows of a daemon that holds the shard.
-        clock: unix seconds.
+        clocks: the clocks.
     """
     try:
-        own = OwnBaselines(storage, clock)
+        own = OwnBaselines(storage, clocks)
     except LeaseHeldError:
         storage.close()
         return recorded

@@ -1,13 +1,13 @@
 """The durable counters: counted on a thread of their own, kept in a storage, published after the commit."""
 
 import threading
-import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from exporter.clock import SYSTEM, Clocks
 from exporter.counters.series import advance_family, served_in_any_shape
 from exporter.counters.storage import (
     Families,
@@ -24,7 +24,7 @@ from exporter.counters.storage import (
 from exporter.log import logger
 from exporter.metric import Count, Family, Sample
 from exporter.platform.http.platform_time import PlatformTime
-from exporter.runtime import Courtesy
+from exporter.runtime import YieldToOthers
 from exporter.targets.target import PollKey
 
 LINGER_SECONDS = 0.2
@@ -84,8 +84,7 @@ class Ledger:
     Args:
         storage: keeps the rows.
         observer: hears how it fares.
-        clock: unix seconds.
-        monotonic: seconds that never jump.
+        clocks: the clocks.
         linger: how long a group commit waits for company, in seconds.
         retry: how long to wait after a failed write, in seconds.
     """
@@ -95,22 +94,20 @@ class Ledger:
         storage: Storage,
         observer: LedgerObserver,
         *,
-        clock: Callable[[], float] = time.time,
-        monotonic: Callable[[], float] = time.monotonic,
+        clocks: Clocks = SYSTEM,
         linger: float = LINGER_SECONDS,
         retry: float = RETRY_SECONDS,
     ) -> None:
         self._storage = storage
         self._observer = observer
-        self._clock = clock
-        self._monotonic = monotonic
+        self._clocks = clocks
         self._linger = linger
         self._retry = retry
         self._log = logger()
-        self._give_way = Courtesy()
+        self._yield_to_others = YieldToOthers()
         self._guard = threading.Condition()
         self._waiting: list[tuple[Entry, Publish]] = []
-        self._doomed: set[PollKey] = set()
+        self._to_delete: set[PollKey] = set()
         self._left: set[PollKey] = set()
         # What is on disk, and what is counted but not yet there. A row is held packed: thousands of zones are many.
         self._rows: dict[PollKey, Stored] = {}
@@ -168,7 +165,7 @@ class Ledger:
 
     def platform_time(self, account: str) -> PlatformTime:
         """What is believed of the time on an account's platform; the storage keeps it."""
-        return self._platform_times.setdefault(account, PlatformTime(self._clock, self._monotonic))
+        return self._platform_times.setdefault(account, PlatformTime(self._clocks))
 
     def record(self, entry: Entry, publish: Publish) -> None:
         """Take in a poll.
@@ -189,13 +186,13 @@ class Ledger:
         A target that is polled at the same time has come back, and its row stays.
         """
         with self._guard:
-            self._doomed.update(keys)
+            self._to_delete.update(keys)
             self._guard.notify_all()
 
     def leave(self, keys: Iterable[PollKey]) -> None:
         """Leave targets to other shards: a shared storage keeps their rows for those, and another deletes them."""
         with self._guard:
-            (self._left if self._storage.is_shared else self._doomed).update(keys)
+            (self._left if self._storage.is_shared else self._to_delete).update(keys)
             self._guard.notify_all()
 
     def _run(self) -> None:
@@ -203,37 +200,37 @@ class Ledger:
         while not stopping:
             with self._guard:
                 # What could not be saved is tried again even where nothing more comes.
-                patience = max(0.0, self._next_try - self._monotonic()) if self._unsaved else None
+                patience = max(0.0, self._next_try - self._clocks.monotonic()) if self._unsaved else None
                 self._guard.wait_for(self._has_work, timeout=patience)
                 # Company for the commit: one write for all the polls that end about now.
                 self._guard.wait_for(
                     lambda: self._stopping or len(self._waiting) >= HIGHEST_BATCH, timeout=self._linger
                 )
                 waiting, self._waiting = self._waiting, []
-                doomed, self._doomed = self._doomed, set()
+                to_delete, self._to_delete = self._to_delete, set()
                 left, self._left = self._left, set()
                 stopping = self._stopping
             for key in left.difference(entry.key for entry, _ in waiting):
                 self._rows.pop(key, None)
                 self._unsaved.pop(key, None)
-            self._turn(waiting, doomed, last=stopping)
+            self._turn(waiting, to_delete, last=stopping)
         self._storage.close()
 
     def _has_work(self) -> bool:
-        return bool(self._waiting or self._doomed or self._left or self._stopping)
+        return bool(self._waiting or self._to_delete or self._left or self._stopping)
 
-    def _turn(self, waiting: list[tuple[Entry, Publish]], doomed: set[PollKey], *, last: bool) -> None:
+    def _turn(self, waiting: list[tuple[Entry, Publish]], to_delete: set[PollKey], *, last: bool) -> None:
         # Polls are published in their time; a write that fails is not tried again for each of them.
-        is_time = last or not self._failing or self._monotonic() >= self._next_try
+        is_time = last or not self._failing or self._clocks.monotonic() >= self._next_try
         usable = is_time and self._is_usable()
         counted = [self._count(entry) for entry, _ in waiting]
-        self._unsaved.update(dict.fromkeys(doomed.difference(entry.key for entry, _ in waiting)))
+        self._unsaved.update(dict.fromkeys(to_delete.difference(entry.key for entry, _ in waiting)))
         saved = usable and self._save()
         for (entry, publish), families in zip(waiting, counted, strict=True):
             # At the end of the process the event loop may be closed already, which raises this.
             with suppress(RuntimeError):
                 publish(_counters(families if saved else self._committed(entry.key), entry.counts))
-            self._give_way()
+            self._yield_to_others()
 
     def _is_usable(self) -> bool:
         """Whether there is something to write to; opens the storage where that is needed."""
@@ -278,7 +275,7 @@ class Ledger:
         if not self._failing:
             self._say(self._log.error, event, error=str(error))
         self._failing = True
-        self._next_try = self._monotonic() + self._retry
+        self._next_try = self._clocks.monotonic() + self._retry
         self._observer.commit_failed()
 
     def _say(self, write: Callable[..., object], event: str, **facts: str) -> None:
@@ -304,7 +301,7 @@ class Ledger:
             if corrections:
                 self._observer.corrected(count.info.name, corrections)
         self._unsaved[entry.key] = Stored(entry.name, entry.success, pack(families))
-        self._give_way()
+        self._yield_to_others()
         return families
 
     def _save(self) -> bool:

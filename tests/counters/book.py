@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Self
 
+from exporter.clock import Clocks
 from exporter.counters.file_storage import FileStorage
 from exporter.counters.ledger import Entry, Ledger, Publish
 from exporter.counters.state_file import StateFile
@@ -96,7 +97,7 @@ class Book:
     ) -> None:
         self.heard = Heard()
         self.storage = self._storage(place, clock)
-        self.ledger = Ledger(self.storage, self.heard, clock=clock, monotonic=monotonic, linger=linger, retry=retry)
+        self.ledger = Ledger(self.storage, self.heard, clocks=Clocks(clock, monotonic), linger=linger, retry=retry)
         while not self.ledger.open(may_wait=attempts > 0):
             attempts -= 1
             if not attempts:

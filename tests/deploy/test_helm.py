@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 import yaml
 
-from exporter import __version__
-from exporter.alert_rules import parse_changes, render, threshold_names
+from exporter.assets.alert_rules import parse_changes, render, threshold_names
 from exporter.settings.model import Settings
 from tests.deploy.files import (
     DASHBOARDS,
     DEPLOY,
     PORT,
+    RELEASE,
     RULES,
     STATE_FOLDER,
     Document,
@@ -248,9 +248,9 @@ def test_every_value_is_used_and_described_by_the_schema() -> None:
             described = described.get("properties", described)[step]
 
 
-def test_the_versions_are_the_package_s() -> None:
+def test_the_versions_are_the_changelog_s_newest() -> None:
     chart = document(CHART / "Chart.yaml")
-    assert (chart["version"], chart["appVersion"]) == (__version__, __version__)
+    assert (chart["version"], chart["appVersion"]) == (RELEASE, RELEASE)
 
 
 @pytest.mark.real

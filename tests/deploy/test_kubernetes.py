@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from exporter import __version__
 from tests.deploy.files import (
     DASHBOARDS,
     DEPLOY,
     PORT,
+    RELEASE,
     RULES,
     STATE_FOLDER,
     USER,
@@ -159,8 +159,8 @@ def test_the_key_is_a_file_of_a_secret_and_the_state_a_volume_of_its_own(kustomi
 
 @pytest.mark.real
 @BY_OVERLAY
-def test_the_image_is_of_the_package_s_version(kustomize: Build, overlay: str) -> None:
-    image = f"edge-exporter/edge-exporter:{__version__}"
+def test_the_image_is_of_the_changelog_s_newest_version(kustomize: Build, overlay: str) -> None:
+    image = f"edge-exporter/edge-exporter:{RELEASE}"
     assert _exporter(kustomize(overlay))["image"] == image
 
 

@@ -191,11 +191,6 @@ FILES = Query(
     TELEMETRY,
     "{{instance}}",
 )
-COLLECTIONS = Query(
-    total(_of_exporters(own_rate("python_gc_collections_total", INSTANCE)), "instance", "generation"),
-    TELEMETRY,
-    "{{instance}}: generation {{generation}}",
-)
 RESTARTS = Query(
     _of_exporters(f"(time() - {series('process_start_time_seconds', INSTANCE)}) < 60"),
     TELEMETRY,

@@ -85,7 +85,7 @@ metricRelabelings: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end -}}
 
-{{/* Makes the changes of prometheusRule in one alert, in place, as exporter/alert_rules.py does; writes nothing. */}}
+{{/* Makes the changes of prometheusRule in one alert, in place, as exporter/assets/alert_rules.py does; writes nothing. */}}
 {{- define "edge-exporter.changeAlert" -}}
 {{- $rule := .rule -}}
 {{- $root := .root -}}
