@@ -220,7 +220,7 @@ def test_beside_a_daemon_its_state_is_only_read(config: Path) -> None:
     finally:
         lock.release()
     assert result.exit_code == 0
-    assert result.stderr == "A daemon runs on the state file: it is read, and not written.\n"
+    assert result.stderr == "A daemon runs: its state is read, and not written.\n"
     assert (config.parent / "state.db").read_bytes() == before
 
 
