@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ import psycopg
 
 from tests.ports import free_port
 from tests.real_parts import find
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, wait_until
 
 USER = "edge"
 PASSWORD = "s3cret-of-the-ledger"
@@ -59,14 +58,8 @@ class Postgres:
                 stderr=log,
                 user=_user(),
             )
-        for attempt in itertools.count():
-            try:
-                psycopg.connect(self.url("postgres"), connect_timeout=2).close()
-                return
-            except psycopg.OperationalError:
-                assert attempt < 10 * PATIENCE, (self.folder / "log").read_text()
-                assert self._process.poll() is None, (self.folder / "log").read_text()
-                time.sleep(0.1)
+        wait_until(lambda: self.has_ended() or _answers(self.url("postgres")), "PostgreSQL")
+        assert not self.has_ended(), (self.folder / "log").read_text()
 
     def stop(self) -> None:
         """End it as a crash would: it recovers from its journal when it starts again."""
@@ -77,6 +70,36 @@ class Postgres:
     def has_ended(self) -> bool:
         """Whether it does not run."""
         return self._process is None or self._process.poll() is not None
+
+    @contextmanager
+    def pooled(self, database: str) -> Iterator[str]:
+        """The address of a database behind a PgBouncer that gives each transaction another connection."""
+        port = free_port()
+        users = self.folder / "users"
+        users.write_text(f'"{USER}" "{PASSWORD}"\n')
+        config = self.folder / "pgbouncer.ini"
+        config.write_text(
+            f"[databases]\n{database} = host=127.0.0.1 port={self.port}\n[pgbouncer]\npool_mode = transaction\n"
+            f"listen_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\nauth_type = plain\n"
+            f"auth_file = {users}\nserver_round_robin = 1\ndefault_pool_size = 3\n"
+        )
+        with (self.folder / "log").open("ab") as log:
+            process = subprocess.Popen([find("pgbouncer"), config], stdout=log, stderr=log, user=_user())
+        url = self.url(database, port)
+        try:
+            wait_until(lambda: _answers(url), "PgBouncer")
+            yield url
+        finally:
+            process.terminate()
+            process.wait(PATIENCE)
+
+
+def _answers(url: str) -> bool:
+    try:
+        psycopg.connect(url, connect_timeout=2).close()
+    except psycopg.OperationalError:
+        return False
+    return True
 
 
 def _user() -> str | None:

@@ -75,6 +75,7 @@ PARTS: Final[Mapping[str, Part]] = {
     "openssl": Part(_debian("openssl")),
     "podman": Part(_CONTAINERS),
     "podman-compose": Part("pip install podman-compose", needs=("podman",)),
+    "pgbouncer": Part(_debian("pgbouncer")),
     "postgres": Part(_debian("postgresql")),
     "prometheus": Part(_debian("prometheus")),
     "prometheus-alertmanager": Part(_debian("prometheus-alertmanager"), others=("alertmanager",)),

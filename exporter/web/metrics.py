@@ -58,11 +58,17 @@ class MetricsEndpoint:
             ready = self._renderer.current.bodies[form]
             pieces, size = (ready.packed, ready.packed_size) if gzip else (ready.pieces, ready.size)
         else:
-            selected = await self._renderer.select(wanted, form, gzip=gzip)
-            if not self._may_count():
-                selected = await self._renderer.select(replace(wanted, counters=False), form, gzip=gzip)
+            selected = await self._select(wanted, form, gzip=gzip)
             pieces, size = (selected,), len(selected)
         await _send(send, form, pieces, size, gzip=gzip, is_head=scope["method"] == "HEAD")
+
+    async def _select(self, wanted: Filter, form: Format, *, gzip: bool) -> bytes:
+        may_count = self._may_count()
+        selected = await self._renderer.select(replace(wanted, counters=may_count), form, gzip=gzip)
+        if may_count and not self._may_count():
+            # Another may count since this was begun.
+            return await self._renderer.select(replace(wanted, counters=False), form, gzip=gzip)
+        return selected
 
     def _wanted(self, query_string: bytes) -> Filter | PlainTextResponse:
         """What a query string asks for, or why it is refused."""

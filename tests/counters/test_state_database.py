@@ -360,6 +360,18 @@ def test_a_ledger_starts_while_the_database_is_away(postgres: Postgres) -> None:
         assert book.poll(50) == 10
 
 
+def test_a_transaction_pooler_may_stand_in_between(postgres: Postgres) -> None:
+    name = postgres.new_database().rpartition("/")[2]
+    with postgres.pooled(name) as url:
+        place = DatabasePlace(url)
+        with Book(place.storage()) as book:
+            assert [book.poll(count) for count in range(40, 60)] == [*range(20)]
+            with pytest.raises(AssertionError, match="held"), Book(place.storage(), attempts=1):
+                pass
+        with Book(place.storage()) as book:
+            assert book.poll(61) == 21
+
+
 def test_random_rows_come_back(database: StateDatabase) -> None:
     chance = random.Random(4)  # noqa: S311 - repeatable
     epoch = database.claim(FIRST)
