@@ -201,6 +201,22 @@ def state_database(state: StateSettings, shard: Shard, lost: Callable[[], None] 
     return DatabaseStorage(_address(state), claim, lost=lost, lease=state.lease)
 
 
+def state_problem(state: StateSettings) -> str:
+    """Why a state database cannot be used; empty where it can, and where the state is in no database."""
+    if not state.is_shared:
+        return ""
+    from exporter.counters.state_database import StateDatabase  # noqa: PLC0415 - an extra
+
+    database = StateDatabase(_address(state), state.lease)
+    try:
+        database.check()
+    except StorageError as error:
+        return str(error)
+    finally:
+        database.close()
+    return ""
+
+
 def _address(state: StateSettings) -> Callable[[], str]:
     def read() -> str:
         try:

@@ -68,19 +68,27 @@ class StateDatabase:
 
     def prepare(self) -> None:
         """Make the tables, or lead older ones to this version's schema."""
-        version = self._version()
-        if version > SCHEMA_VERSION:
-            raise StorageError(f"it has schema {version} of a newer version; this one knows {SCHEMA_VERSION}")
-        if version < SCHEMA_VERSION:
+        # Without rights to create anything, an exporter can use tables that are there.
+        if self._version() < SCHEMA_VERSION:
             self._run(_migrate, _READ_SECONDS)
 
+    def check(self) -> None:
+        """Find out whether it can be used, and change nothing."""
+        if not self._version():
+            statement = "SELECT has_schema_privilege(current_schema(), 'CREATE')"
+            row = self._run(lambda connection: connection.execute(statement).fetchone(), self._lease)
+            if row is None or not row[0]:
+                raise StorageError("the role may create no table in the schema; expected a role with that right")
+
     def _version(self) -> int:
-        # Without rights to create anything, an exporter can use tables that are there.
         def read(connection: _Connection) -> int:
             found = connection.execute("SELECT to_regclass('edge_exporter_schema') IS NOT NULL").fetchone()
             return _schema_version(connection) if found is not None and found[0] else 0
 
-        return self._run(read, self._lease)
+        version = self._run(read, self._lease)
+        if version > SCHEMA_VERSION:
+            raise StorageError(f"it has schema {version} of a newer version; this one knows {SCHEMA_VERSION}")
+        return version
 
     def claim(self, claim: Claim) -> int:
         """Claim a shard's lease, which is free, has expired, or is this process's already; returns its epoch.

@@ -218,6 +218,20 @@ def test_an_older_schema_is_led_to_the_newest_with_its_rows(
     database.close()
 
 
+def test_a_check_finds_what_is_wrong_and_makes_nothing(postgres: Postgres) -> None:
+    place = DatabasePlace(postgres.new_database())
+    database = place.connect()
+    database.check()
+    assert place.execute("SELECT count(*) FROM pg_tables WHERE tablename LIKE 'edge%%'") == [(0,)]
+    database.close()
+    place.execute("REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+    place.execute("CREATE ROLE guest LOGIN PASSWORD 'guest'")
+    guest = StateDatabase(lambda: place._url.replace(f"edge:{PASSWORD}", "guest:guest"), LONG)
+    with pytest.raises(StorageError, match="the role may create no table in the schema"):
+        guest.check()
+    guest.close()
+
+
 def test_many_exporters_make_the_tables_at_once(place: DatabasePlace) -> None:
     failed: list[Exception] = []
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from exporter import wiring
 from exporter.clock import SYSTEM
 from exporter.commands.check import report
 from exporter.commands.check.check_run import AccountResult, CheckRun
@@ -38,10 +39,10 @@ def command(config: Path | None, *, offline: bool, **given: Any) -> None:  # noq
     """Validate the configuration, then try every credential and every target once.
 
     It polls as the daemon would, within the budget of each account: ten thousand targets at ten requests a second
-    take a quarter of an hour. A zone that was never scanned, or that has not got a resource, is no fault. Nor is a
-    budget that is smaller than what the intervals ask for: the daemon then polls less often, and the last lines say
-    by how much. They warn of what selects nothing, too, and is likely misspelt: a script's budget, an include pattern,
-    a family of the series lists.
+    take a quarter of an hour. A state database is connected to, and not changed. A zone that was never scanned, or
+    that has not got a resource, is no fault. Nor is a budget that is smaller than what the intervals ask for: the
+    daemon then polls less often, and the last lines say by how much. They warn of what selects nothing, too, and is
+    likely misspelt: a script's budget, an include pattern, a family of the series lists.
 
     Exit codes: 0 all is well; 1 something is wrong: a target or a credential, and the table says which, or the
     configuration, and standard error says where; 2 a flag does not exist.
@@ -56,13 +57,14 @@ def command(config: Path | None, *, offline: bool, **given: Any) -> None:  # noq
     with _progress() as progressed:
         verdicts = interruptible.run(CheckRun(settings, SYSTEM, progressed).run())
     warnings = _warnings(settings, verdicts, file)
-    count = report.faults(verdicts)
+    faults = list(_state_faults(settings, file))
+    count = report.faults(verdicts) + len(faults)
     told = [_counted(report.polls(verdicts), "poll"), _counted(count, "fault")]
     if warnings:
         told.append(_counted(len(warnings), "warning"))
     table = render(report.rows(verdicts), terminal_width())
     # In one piece: a reader that takes the first line alone (`| head -1`) does not change the exit code.
-    lines = [escape(line) for line in (*report.loads(verdicts), *warnings)]
+    lines = [escape(line) for line in (*report.loads(verdicts), *warnings, *faults)]
     click.echo("\n".join([table, "", *lines, f"{', '.join(told)}."]))
     if count:
         raise SystemExit(FAULT)
@@ -72,6 +74,13 @@ def _warnings(settings: Settings, verdicts: Sequence[AccountResult], file: Marke
     """What exposes a credential, and what selects nothing, a line each."""
     shown = [Fault(file.source, file.line(path), written(path), message) for path, message in exposed(settings)]
     return [f"warning: {one_line(str(warning))}" for warning in (*shown, *idle(settings, verdicts, file))]
+
+
+def _state_faults(settings: Settings, file: MarkedFile) -> Iterator[str]:
+    """Why the state database cannot be used, in a line."""
+    if problem := wiring.state_problem(settings.state):
+        path = ("state", "url" if settings.state.url_file is None else "url_file")
+        yield f"fault: {one_line(str(Fault(file.source, file.line(path), written(path), problem)))}"
 
 
 def _print_offline(settings: Settings, file: MarkedFile) -> None:
