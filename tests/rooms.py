@@ -19,7 +19,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"terminal"}),
     frozenset({"assets", "metric", "log", "runtime", "cooperative", "patterns", "regular_file"}),
     frozenset({"platform"}),
-    frozenset({"targets", "sandbox"}),
+    frozenset({"targets", "sandbox", "causes"}),
     frozenset({"collectors", "counters", "telemetry"}),
     frozenset({"settings", "exposition", "backfill"}),
     frozenset({"polling"}),
