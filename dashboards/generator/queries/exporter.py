@@ -186,7 +186,12 @@ FILES = Query(
     TELEMETRY,
     "{{instance}}",
 )
-LOOP_LAG = Query(series("edge_exporter_loop_lag_seconds", INSTANCE), TELEMETRY, "{{instance}}")
+LOOP_LAG = Query(
+    f"{own_rate('edge_exporter_loop_lag_seconds_sum', INSTANCE)}"
+    f" / {own_rate('edge_exporter_loop_lag_seconds_count', INSTANCE)}",
+    TELEMETRY,
+    "{{instance}}",
+)
 RESTARTS = Query(
     _of_exporters(f"(time() - {series('process_start_time_seconds', INSTANCE)}) < 60"),
     TELEMETRY,
