@@ -169,7 +169,7 @@ _FAILING = Row(
                 sort="Without success",
             ),
             width=12,
-            none="Nothing is failing.",
+            none="Nothing is failing, or no exporter answers: the tiles say which.",
         ),
         Panel(
             title="Duration of a call",

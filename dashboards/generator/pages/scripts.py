@@ -1,6 +1,6 @@
 """Edge scripts: what they cost and do, and their releases."""
 
-from dashboards.generator import columns, links, variables
+from dashboards.generator import columns, links, marks, variables
 from dashboards.generator.page import (
     NEUTRAL,
     PLAIN,
@@ -18,6 +18,7 @@ from dashboards.generator.page import (
     warn_then_red,
 )
 from dashboards.generator.queries import scripts as queries
+from dashboards.generator.tables import honest
 
 _MONTH = Row(
     "This month",
@@ -45,17 +46,20 @@ _MONTH = Row(
             height=4,
             steps=NEUTRAL,
         ),
-        Panel(
-            title="Projected over budget",
-            shows="Scripts whose projected cost exceeds their monthly_budget_dollars of the configuration.",
-            act="The bars below name them. Find what changed in requests, CPU a request or the release; then raise the"
-            " budget or mend the script.",
-            queries=(queries.OVER_BUDGET,),
-            view=Numbers(),
-            width=4,
-            height=4,
-            steps=red_from(1),
-            none="No budgets",
+        honest(
+            Panel(
+                title="Projected over budget",
+                shows="Scripts whose projected cost exceeds their monthly_budget_dollars of the configuration.",
+                act="The bars below name them. Find what changed in requests, CPU a request or the release; then raise"
+                " the budget or mend the script.",
+                queries=(queries.OVER_BUDGET,),
+                view=Numbers(),
+                width=4,
+                height=4,
+                steps=red_from(1),
+                none="No budgets",
+            ),
+            "scripts",
         ),
         Panel(
             title="Spending an hour",
@@ -296,6 +300,7 @@ PAGE = Page(
     since="now-2d",
     ranked=True,
     marks=(
+        *marks.ON_EVERY_PAGE,
         Marks(
             name="Releases",
             query=queries.RELEASES,
