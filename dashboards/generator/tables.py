@@ -27,6 +27,7 @@ def tile(
     unit: str = "short",
     decimals: int | None = None,
     trend: bool = True,
+    height: int = 3,
     none: str = "none polled",
 ) -> Panel:
     """Make a tile that is green only while its figure is known.
@@ -44,7 +45,7 @@ def tile(
         unit=unit,
         decimals=decimals,
         width=width,
-        height=4,
+        height=height,
         steps=steps or red_from(1),
         words=truth.WORDS,
         since=LATELY if trend else "",

@@ -63,6 +63,7 @@ _NOW = Row(
             " table of failing targets.",
             queries.OLDEST,
             width=4,
+            trend=False,
             unit="suffix: intervals",
             decimals=1,
             steps=truth.STALE,
