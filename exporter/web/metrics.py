@@ -107,16 +107,17 @@ async def _send(send: Send, form: Format, pieces: Iterable[bytes], size: int, *,
     if gzip:
         headers.append((b"content-encoding", b"gzip"))
     await send({"type": "http.response.start", "status": 200, "headers": headers})
-    if not is_head:
-        unyielded = 0
-        for piece in _cut(pieces):
-            await send({"type": "http.response.body", "body": piece, "more_body": True})
-            unyielded += len(piece)
-            # A socket that takes everything at once would keep the loop from all others.
-            if unyielded >= STRETCH_BYTES:
-                unyielded = 0
-                await asyncio.sleep(0)
-    await send({"type": "http.response.body", "body": b"", "more_body": False})
+    unyielded, last = 0, b""
+    for piece in () if is_head else _cut(pieces):
+        if last:
+            await send({"type": "http.response.body", "body": last, "more_body": True})
+        unyielded += len(last)
+        last = piece
+        # A socket that takes everything at once would keep the loop from all others.
+        if unyielded >= STRETCH_BYTES:
+            unyielded = 0
+            await asyncio.sleep(0)
+    await send({"type": "http.response.body", "body": last, "more_body": False})
 
 
 def _cut(pieces: Iterable[bytes]) -> Iterator[bytes]:

@@ -1,7 +1,6 @@
 """An nginx that answers every zone's statistics from files, which can be replaced by newer ones."""
 
 import json
-import os
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -54,7 +53,7 @@ class ZonesNginx:
             for name in {str(place), f"{place:02}"}:
                 linked = self.folder / f"{name}.link"
                 linked.hardlink_to(written)
-                os.replace(linked, self.folder / f"{name}.json")
+                linked.replace(self.folder / f"{name}.json")
             written.unlink()
 
 
