@@ -44,7 +44,7 @@ class Poller:
             found: receives what a discovery has found before its end, which is then not part of the result; without
                 it, the result holds all.
         """
-        context = Context(caller, self._registry, self._clocks.utc(), owns=self._registry.owns, tell=found)
+        context = Context(caller, self._registry, self._clocks.utc(), owns=self._registry.owns, found=found)
         try:
             return await collector.poll(context, target)
         except PlatformError as error:
