@@ -47,6 +47,8 @@ class Outcome:
     Attributes:
         error: the failure. Families that come beside it are exposed all the same; as a rule there are none.
         chart: the counts of the last days for the status page, oldest first; empty where there is no chart.
+        fingerprint: of the answer, where an equal one tells the same; empty where it may not.
+        is_unchanged: whether the answer was the last one again, so that all that was told before stands.
     """
 
     target: Target
@@ -54,6 +56,8 @@ class Outcome:
     counts: tuple[Count, ...] = ()
     error: PlatformError | None = None
     chart: tuple[float, ...] = ()
+    fingerprint: bytes = b""
+    is_unchanged: bool = False
 
 
 @dataclass(frozen=True, slots=True)

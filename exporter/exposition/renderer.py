@@ -109,6 +109,7 @@ class Renderer:
         self._telemetry.render.set(self._rendering + self._rendered - began)
         self._rendering = 0.0
         self._telemetry.series.set(self.current.series)
+        self._store.is_exposed_whole = not self.current.dropped
         self._telemetry.dropped.clear()
         for family, count in self.current.dropped.items():
             self._telemetry.dropped.labels(family).set(count)

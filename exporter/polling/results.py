@@ -8,10 +8,12 @@ from exporter.collectors.collector import Collector, Outcome, Polled
 from exporter.collectors.poll import Poller
 from exporter.cooperative import unhurried
 from exporter.counters.ledger import Entry, Ledger
+from exporter.exposition.status_board import Status
 from exporter.exposition.store import Store
 from exporter.log import logger
 from exporter.metric import Family
 from exporter.platform.errors import NotAvailable, NotFound, PlatformError
+from exporter.platform.http.recognition import Recognition
 from exporter.polling.failure_log import FailureLog
 from exporter.targets.registry import Registry
 from exporter.targets.target import PollKey, Target
@@ -78,7 +80,8 @@ class ResultRecorder:
         async for outcome in unhurried(polled.outcomes, self._clocks.monotonic):
             if not self._poller.accepts(target, outcome):
                 continue
-            self._registry.show(outcome.target)
+            if not outcome.is_unchanged:
+                self._registry.show(outcome.target)
             believed = lifetime(outcome.target)
             if outcome.error is None:
                 self._succeeded(collector, outcome, now, lifetime=believed, duration=seconds)
@@ -99,13 +102,20 @@ class ResultRecorder:
             duration: seconds that the poll took.
         """
         name, target = collector.name, outcome.target
+        if outcome.is_unchanged:
+            self._unchanged(collector, outcome, now, lifetime=lifetime, duration=duration)
+            return
+        status = self._store.board.find(target.polled_by(name))
+        if status is not None:
+            # Until this is published, nothing served belongs to an answer that could come again.
+            status.fingerprint = b""
         if collector.owns_target:
             self._gone.discard(target)
         elif target in self._gone:
             # Another call was answered that there is no such resource: nothing of it is published.
             outcome = Outcome(target)
 
-        def publish(counters: tuple[Family, ...]) -> None:
+        def publish(counters: tuple[Family, ...], fingerprint: bytes) -> None:
             if not self._is_current(collector, target):
                 return
             # The platform may have answered, while the ledger wrote, that the target is gone.
@@ -113,10 +123,12 @@ class ResultRecorder:
             if self._store.board.was_up(name, target) is False:
                 self.failure_log.recovers(_facts(name, target))
             self._unavailable.discard(target.polled_by(name))
-            self._publish(name, told, (*told.families, *counters), lifetime=lifetime, duration=duration)
+            status = self._publish(name, told, (*told.families, *counters), lifetime=lifetime, duration=duration)
+            status.fingerprint = fingerprint if told is outcome else b""
 
         def hand_back(counters: tuple[Family, ...]) -> None:
-            self._call_soon(publish, counters)
+            # Where a commit has failed, older counters are published, and the next poll publishes its own.
+            self._call_soon(publish, counters, b"" if self._ledger.is_behind() else outcome.fingerprint)
 
         # Served only when it is on disk; the ledger's thread hands it back to the loop.
         self._ledger.record(
@@ -132,9 +144,46 @@ class ResultRecorder:
         lifetime: float,
         duration: float,
         note: str = "",
-    ) -> None:
+    ) -> Status:
         status = self._store.board.succeeded(collector, outcome, duration=duration, is_served=bool(families), note=note)
         self._store.publish(status, families, lifetime)
+        return status
+
+    def _unchanged(
+        self, collector: Collector, outcome: Outcome, now: datetime, *, lifetime: float, duration: float
+    ) -> None:
+        """Record a poll whose answer was the last one again: only its time is new, on disk as in the exposition."""
+        key = outcome.target.polled_by(collector.name)
+
+        def publish() -> None:
+            status = self._store.board.find(key)
+            # What was served may have been withdrawn while the ledger wrote; the next answer brings it back.
+            if status is not None and status.fingerprint == outcome.fingerprint:
+                self._store.board.unchanged(status, duration=duration)
+                self._store.renew(status, lifetime)
+
+        def hand_back(_counters: tuple[Family, ...]) -> None:
+            self._call_soon(publish)
+
+        status = self._store.board.find(key)
+        name = outcome.target.name if status is None else status.target.name
+        self._ledger.record(Entry(key, name, self._clocks.wall(), None, now), hand_back)
+
+    def recognition(self, collector: Collector, target: Target) -> Recognition | None:
+        """What recognises the last answer of a target again; None for a collector whose answers are not compared.
+
+        While series are left out for a cap no answer is recognised: those series come back with a poll.
+        """
+        if collector.discovers:
+            return None
+        status = self._store.board.find(target.polled_by(collector.name))
+        last = status.fingerprint if status is not None and self._store.is_exposed_whole else b""
+        asked = f"{target.name}\0{dict(target.attributes)}{target.watched}"
+        return Recognition(last, asked, self._clocks)
+
+    def forget_answers(self) -> None:
+        """Take in the next answer of each target, even if it is the last one again: other series may be admitted."""
+        self._store.board.forget_answers()
 
     def forget_removed(self) -> None:
         """Forget removed targets: one that comes back is a new one."""

@@ -152,6 +152,7 @@ class Schedule:
 
     def _inherit(self, left: "ScheduleState") -> None:
         self._results.forget_removed()
+        self._results.forget_answers()
         self._deferred = set(left.deferred)
         self.durations = {name: seconds for name, seconds in left.durations.items() if name in self.plans}
         for name, plan in self.plans.items():
@@ -342,9 +343,10 @@ class Schedule:
 
     async def _poll(self, run: Run) -> Polled:
         account = self._accounts[account_of(run.target)]
-        caller = account.client.until(run.until)
+        recognition = self._results.recognition(run.collector, run.target)
+        caller = account.client.until(run.until, recognition)
         found = partial(self._found, run.target.account)
-        polled = await self._poller.poll(run.collector, run.target, caller, found=found)
+        polled = await self._poller.poll(run.collector, run.target, caller, found=found, recognition=recognition)
         account.capacity.note(run.collector.name, caller.calls, caller.seconds)
         return polled
 
