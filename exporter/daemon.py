@@ -11,6 +11,8 @@ from typing import Any
 from prometheus_client import CollectorRegistry
 
 from exporter import __version__, runtime, wiring
+from exporter.clients import account_entry, client_of
+from exporter.clock import real_clocks
 from exporter.collectors.catalogue import families
 from exporter.cooperative import Turns, watch_lag
 from exporter.counters.ledger import Ledger, StateLockedError
@@ -52,7 +54,7 @@ class Daemon:
     def __init__(self, settings: Settings, load: Callable[[], Settings]) -> None:
         self.settings = settings
         self._load = load
-        self._clocks = wiring.real_clocks()
+        self._clocks = real_clocks()
         self._turns = Turns()
         self._log = logger()
         self._telemetry = Telemetry(CollectorRegistry(), __version__)
@@ -201,8 +203,8 @@ class Daemon:
                 accounts[name] = former[name]
             else:
                 time_of_platform = self._ledger.platform_time(name)
-                client = wiring.client_of(told, self._observer(name), self._shard.total, time_of_platform, self._turns)
-                accounts[name] = wiring.account_entry(client)
+                client = client_of(told, self._observer(name), self._shard.total, time_of_platform, self._turns)
+                accounts[name] = account_entry(client)
         return accounts
 
     def _declare(self, accounts: Mapping[str, Account]) -> None:

@@ -10,13 +10,15 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.parser import text_string_to_metric_families
 
 from exporter import wiring
+from exporter.clients import account_client, account_entry
+from exporter.clock import Clocks
 from exporter.collectors.catalogue import families
 from exporter.counters.ledger import Entry, Ledger
 from exporter.exposition.exposition import Exposition, Format
 from exporter.exposition.renderer import Press
 from exporter.exposition.store import HEALTH, Store
 from exporter.platform.http.client import Timing
-from exporter.polling.scheduler import Clocks, Schedule
+from exporter.polling.scheduler import Schedule
 from exporter.sandbox import keys
 from exporter.sandbox.app import create_app
 from exporter.sandbox.clock import WorldClock
@@ -168,7 +170,7 @@ async def rig(
     timing = Timing(clock, at_once, lambda: datetime.fromtimestamp(made.clock.now(), UTC))
     observers = {account.name: AccountObserver(telemetry, account.name, clock) for account in settings.accounts}
     accounts = {
-        account.name: wiring.account_entry(wiring.account_client(account, observers[account.name], 1, timing))
+        account.name: account_entry(account_client(account, observers[account.name], 1, timing))
         for account in settings.accounts
     }
     changes: list[Change] = []

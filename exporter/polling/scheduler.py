@@ -10,6 +10,7 @@ from functools import partial
 from apscheduler.events import EVENT_JOB_MAX_INSTANCES, EVENT_JOB_MISSED, JobExecutionEvent
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
+from exporter.clock import Clocks
 from exporter.collectors.collector import Context, Outcome, Polled
 from exporter.cooperative import at_once, in_slices, unhurried
 from exporter.counters.ledger import Ledger
@@ -23,7 +24,8 @@ from exporter.platform.errors import (
 from exporter.platform.http.rate_limiter import LONGEST_HONOURED_PAUSE
 from exporter.polling.backoff import Backoff
 from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, Firsts, waits_for_names
-from exporter.polling.intervals import Account, Intervals, Plan
+from exporter.polling.intervals import Account, Intervals
+from exporter.polling.plan import Plan
 from exporter.polling.results import Settlement
 from exporter.polling.timetable import Due, next_slot, phase
 from exporter.polling.worker_pool import Lane, Run
@@ -37,15 +39,6 @@ LONGEST_TICK = 5.0
 PACE_SECONDS = 1.0
 # A slot is at most so many intervals away.
 LATEST_SLOT = 1.5
-
-
-@dataclass(frozen=True, slots=True)
-class Clocks:
-    """The clocks of the scheduler, injected so that tests turn them."""
-
-    wall: Callable[[], float]
-    monotonic: Callable[[], float]
-    utc: Callable[[], datetime]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,13 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from exporter.settings.faults import ConfigurationError, Fault, KeyPath
-from exporter.settings.flags import FIRST_ACCOUNT, FIRST_DATABASE, account_variables, database_variables
+from exporter.settings.flag import CONFIG_VARIABLE, FIRST_ACCOUNT, account_variables
+from exporter.settings.flags import FIRST_DATABASE, database_variables
 from exporter.settings.flags import flags as every_flag
 from exporter.settings.messages import faults_of
 from exporter.settings.model import Settings
 from exporter.settings.service import ShardOrdinalError
-from exporter.settings.sources import CONFIG_VARIABLE, Layer, environment_layer, flag_layer
+from exporter.settings.sources import Layer, environment_layer, flag_layer
 from exporter.settings.yaml_file import MarkedFile, file_names_resolved, read_marked
 
 

@@ -10,9 +10,8 @@ from urllib.parse import SplitResult, urlsplit, urlunsplit
 from pydantic import BeforeValidator, Field, PlainSerializer, PlainValidator
 
 from exporter.patterns import Pattern, PatternError
-from exporter.regular_file import check_regular
+from exporter.regular_file import check_regular, unreadable
 from exporter.settings.section import expected, refused
-from exporter.settings.yaml_file import unreadable
 
 _UNITS = {"w": 604_800.0, "d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 _DURATION = re.compile(

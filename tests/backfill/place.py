@@ -15,6 +15,7 @@ from exporter.backfill.baselines import open_baselines
 from exporter.backfill.job import FAMILIES, Backfill, Report, Selected
 from exporter.backfill.output import Spool
 from exporter.backfill.samples import STEPS
+from exporter.clients import account_client
 from exporter.collectors import discovery, dns_statistics, shield_rate_limits
 from exporter.collectors.collector import Context
 from exporter.counters.ledger import Entry, Ledger
@@ -86,7 +87,7 @@ class Place:
         """A registry that knows the account's targets, and the account's client."""
         settings = configuration(self.url, {}, **{"timeout": 5, **self.account})
         timing = Timing(asyncio.get_running_loop().time, at_once, lambda: datetime.now(UTC))
-        client = wiring.account_client(settings.accounts[0], Deaf(), 1, timing)
+        client = account_client(settings.accounts[0], Deaf(), 1, timing)
         registry = Registry(Shard())
         registry.configure(wiring.selections(settings))
         try:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from exporter.collectors.catalogue import CATALOGUE
-from exporter.commands.check.check_account import Tried
-from exporter.commands.check.check_run import Verdict
+from exporter.commands.check.verdict import Tried, Verdict
 from exporter.platform.errors import (
     MESSAGE_LIMIT,
     CredentialError,

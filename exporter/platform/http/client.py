@@ -1,12 +1,11 @@
 """The client of one account: every call to its platform goes through here, and only through here."""
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, TypeVar
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 import httpx
 
@@ -26,6 +25,7 @@ from exporter.platform.http.body import Content, read_body
 from exporter.platform.http.credential import Credential
 from exporter.platform.http.observer import Observer
 from exporter.platform.http.rate_limiter import Budget, Paused
+from exporter.platform.http.request import build_request
 from exporter.platform.http.retry import Retry, http_date, retry_after_seconds
 from exporter.platform.http.transport import CAUGHT, translate
 from exporter.platform.operation import Answer, Operation, Scalar
@@ -151,21 +151,7 @@ class Client:
         Raises:
             KeyError: a parameter of the path is missing.
         """
-        # Whatever is no GET takes a JSON object.
-        if body is None and operation.method != "GET":
-            body = {}
-        filled = operation.path
-        if path or "{" in filled:
-            filled = filled.format_map({name: quote(_text(value), safe="") for name, value in (path or {}).items()})
-        return httpx.Request(
-            operation.method,
-            self._base + filled,
-            params={name: _text(value) for name, value in query.items()} if query else None,
-            headers={"Accept": "application/json", "Accept-Encoding": "gzip", "User-Agent": "edge-exporter"}
-            | ({"Content-Type": "application/json"} if body is not None else {}),
-            content=json.dumps(body, separators=(",", ":")).encode() if body is not None else None,
-            extensions={"timeout": self._timeouts},
-        )
+        return build_request(self._base, operation, path, query, body, timeouts=self._timeouts)
 
     async def carry_out(
         self,
@@ -351,12 +337,6 @@ class BoundClient:
         """See `exporter.platform.operation.Caller`."""
         self.calls += 1
         return await self._client.carry_out(operation, path, query, body, self)
-
-
-def _text(value: Scalar) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value)
 
 
 def _without(answer: Answer[Any], secret: str) -> Answer[Any]:

@@ -7,10 +7,9 @@ from textwrap import dedent
 import pytest
 
 from exporter.commands.check import report
-from exporter.commands.check.check_account import Tried
-from exporter.commands.check.check_run import Appetite, Verdict
-from exporter.commands.check.command import render
 from exporter.commands.check.report import Row
+from exporter.commands.check.verdict import Appetite, Tried, Verdict
+from exporter.commands.check.work import render
 from exporter.platform.errors import Forbidden, NotAvailable, PlatformError
 from exporter.targets.target import Target
 

@@ -1,0 +1,49 @@
+"""Makes the request of a call, and sends nothing."""
+
+from collections.abc import Mapping
+from typing import Any, NoReturn, TypeVar
+
+import httpx
+
+from exporter.platform.http.request import build_request
+from exporter.platform.operation import Operation, Scalar
+
+T = TypeVar("T")
+
+
+class RehearsedError(Exception):
+    """The request that would have been sent, at the place where it would have been."""
+
+    def __init__(self, request: httpx.Request, body: Mapping[str, Any] | None) -> None:
+        super().__init__()
+        self.request = request
+        self.body = body
+
+
+class Rehearsal:
+    """Contacts nothing: the first call ends with the request that it would have sent."""
+
+    def __init__(self, base_url: str) -> None:
+        self._base_url = base_url
+
+    async def call(
+        self,
+        operation: Operation[T],
+        *,
+        path: Mapping[str, Scalar] | None = None,
+        query: Mapping[str, Scalar] | None = None,
+        body: Mapping[str, Any] | None = None,
+    ) -> NoReturn:
+        """See `exporter.platform.operation.Caller`."""
+        raise RehearsedError(build_request(self._base_url, operation, path, query, body), body)
+
+    async def find(
+        self,
+        operation: Operation[T],
+        *,
+        path: Mapping[str, Scalar] | None = None,
+        query: Mapping[str, Scalar] | None = None,
+        body: Mapping[str, Any] | None = None,
+    ) -> NoReturn:
+        """See `exporter.platform.operation.Caller`."""
+        await self.call(operation, path=path, query=query, body=body)
