@@ -31,6 +31,7 @@ COMMANDS = {
     "check": Entry(
         "exporter.commands.check.command", "Validate the configuration, then try every credential and target once."
     ),
+    "config": Entry("exporter.commands.config.command", "Write a configuration file, or show the settings in force."),
     "backfill": Entry(
         "exporter.commands.backfill.command", "Write history from the charts as OpenMetrics with timestamps."
     ),

@@ -14,8 +14,8 @@ from exporter import __version__, runtime, wiring
 from exporter.clients import account_entry, client_of
 from exporter.clock import real_clocks
 from exporter.collectors.catalogue import families
-from exporter.cooperative import Turns, watch_lag
 from exporter.counters.ledger import Ledger, StateLockedError
+from exporter.event_loop import Turns, watch_lag
 from exporter.exposition.exposition import Exposition
 from exporter.exposition.renderer import Press
 from exporter.exposition.store import HEALTH, Store

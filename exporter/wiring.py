@@ -60,7 +60,7 @@ def _tells_something(collector: Collector, series: SeriesSettings) -> bool:
 def selections(settings: Settings) -> Iterator[Selection]:
     """Which targets the settings name, and which may be discovered."""
     for account in settings.accounts:
-        yield from _of_account(account)
+        yield from account_selections(account)
     databases = tuple(Target("", "database", database.name, database.name) for database in settings.databases)
     interval = settings.collectors.by_name()["database"].interval or 0.0
     asked = tuple(query.target() for query in queries(settings.databases, interval))
@@ -68,7 +68,8 @@ def selections(settings: Settings) -> Iterator[Selection]:
     yield Selection("", "query", asked)
 
 
-def _of_account(account: AccountSettings) -> Iterator[Selection]:
+def account_selections(account: AccountSettings) -> Iterator[Selection]:
+    """Which targets an account's settings name, and which may be discovered."""
     name = account.name
     zones, scripts, shields = account.dns_zones, account.scripts, account.shield_zones
     finds_limits = shields.discover and shields.rate_limits

@@ -17,7 +17,9 @@ PACKAGE = Path(exporter.__file__).parent
 # Low to high. What stands on one line may be imported by what stands below it, and not by its neighbours.
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"terminal"}),
-    frozenset({"alert_rules", "clock", "metric", "log", "runtime", "cooperative", "patterns", "regular_file"}),
+    frozenset(
+        {"alert_rules", "clock", "metric", "log", "runtime", "cooperative", "event_loop", "patterns", "regular_file"}
+    ),
     frozenset({"platform"}),
     frozenset({"targets", "sandbox"}),
     frozenset({"collectors", "counters", "telemetry"}),

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from exporter.cooperative import Turns
+from exporter.event_loop import Turns
 from exporter.platform.errors import (
     Deadline,
     NotAvailable,
