@@ -8,7 +8,6 @@ import click
 from click.shell_completion import CompletionItem
 
 from exporter.settings.flag import CONFIG_VARIABLE
-from exporter.settings.yaml_file import read_marked
 
 
 def complete_account(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -26,6 +25,8 @@ def _names(context: click.Context, kind: str) -> Iterator[str]:
     named = context.params.get("config") or os.environ.get(CONFIG_VARIABLE, "").strip()
     if not named:
         return
+    from exporter.settings.yaml_file import read_marked  # noqa: PLC0415 - YAML, for completion alone
+
     listed = (read_marked(Path(named), example="accounts:").data or {}).get(kind)
     for item in listed if isinstance(listed, list) else []:
         name = item.get("name") if isinstance(item, Mapping) else None

@@ -86,7 +86,9 @@ class SettingsCommand(AccountCommand):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse a command line."""
         own = {name for parameter in super().get_params(ctx) for name in parameter.opts}
-        ctx.meta[_OWN_ALONE] = all(word.partition("=")[0] in own for word in args if word.startswith("--"))
+        ctx.meta[_OWN_ALONE] = not ctx.resilient_parsing and all(
+            word.partition("=")[0] in own for word in args if word.startswith("--")
+        )
         return super().parse_args(ctx, args)
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
@@ -144,7 +146,7 @@ def write_section(formatter: click.HelpFormatter, title: str, rows: Sequence[tup
 
 
 def _option(flag: Flag) -> click.Option:
-    default = f"  [default: {flag.default}]" if flag.default else ""
+    default = f"  [default: {flag.default}]" if flag.default not in {"", "null"} else ""
     return click.Option([flag.name, _parameter(flag)], metavar=flag.metavar, default=None, help=f"{flag.help}{default}")
 
 

@@ -196,7 +196,7 @@ def expectation(parameter: Parameter) -> str:
     if parameter.secret:
         return "- (standard input) or @FILE"
     if parameter.allowed is not None:
-        return ", ".join(f"{name} ({number})" for number, name in parameter.allowed.items())
+        return "one of " + ", ".join(f"{name} ({number})" for number, name in parameter.allowed.items())
     return {
         "integer": "a whole number of 64 bits",
         "boolean": "true or false",

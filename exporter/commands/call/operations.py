@@ -171,5 +171,5 @@ def _values(parameter: Parameter) -> list[str]:
     if parameter.secret:
         return ["-"]
     if parameter.allowed is not None:
-        return list(parameter.allowed.values())
+        return [*parameter.allowed.values(), *map(str, parameter.allowed)]
     return ["true", "false"] if parameter.type == "boolean" else []

@@ -51,10 +51,9 @@ def _records(ctx: click.Context, parameters: list[click.Parameter]) -> list[tupl
 def command(config: Path | None, **given: Any) -> None:  # noqa: ANN401 - the flags' texts
     """Run the daemon.
 
-    EDGE_EXPORTER_BASE_URL and EDGE_EXPORTER_API_KEY (or EDGE_EXPORTER_API_KEY_FILE) suffice: it discovers what it can.
-    Flags go before environment variables, these before the configuration file. Every flag has a variable:
-    --web.listen is EDGE_EXPORTER_WEB__LISTEN. Lists and databases stand in the file alone, a key in a variable or a
-    file.
+    EDGE_EXPORTER_BASE_URL and EDGE_EXPORTER_API_KEY (or EDGE_EXPORTER_API_KEY_FILE) suffice. Flags go before variables,
+    these before the file. --web.listen is EDGE_EXPORTER_WEB__LISTEN. Lists and databases stand in the file alone.
+    PLATFORM_DATABASE_URL and PLATFORM_DATABASE_AUTH_TOKEN name a database, too.
 
     SIGHUP reads the configuration anew; SIGTERM and SIGINT end it within five seconds.
 
