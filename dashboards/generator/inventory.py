@@ -6,16 +6,19 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from dashboards.generator.page import Page, Query
-from dashboards.generator.pages import database, dns, exporter, overview, scripts, shield
+from dashboards.generator.pages import database, dns, exporter, overview, scripts, shield, zone
+from dashboards.generator.remaining import with_remaining
 
-PAGES: tuple[Page, ...] = (
+WRITTEN: tuple[Page, ...] = (
     overview.PAGE,
     dns.PAGE,
+    zone.PAGE,
     scripts.PAGE,
     shield.PAGE,
     database.PAGE,
     exporter.PAGE,
 )
+PAGES = with_remaining(WRITTEN)
 
 
 class Kind(StrEnum):

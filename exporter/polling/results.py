@@ -1,31 +1,31 @@
 """What becomes of a poll's outcome: counted, published, or noted as a failure; said once when it begins and ends."""
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import AsyncIterator, Callable, Mapping
 from datetime import datetime
 
-from exporter.collectors.collector import Collector, Outcome
+from exporter.clock import Clocks
+from exporter.collectors.collector import Collector, Outcome, Polled
+from exporter.collectors.poll import Poller
+from exporter.cooperative import unhurried
 from exporter.counters.ledger import Entry, Ledger
 from exporter.exposition.store import Store
 from exporter.log import logger
-from exporter.metric import DayBuckets, Family
+from exporter.metric import Family
 from exporter.platform.errors import NotAvailable, NotFound, PlatformError
-from exporter.polling.failure_log import Chronicle
+from exporter.polling.failure_log import FailureLog
 from exporter.targets.registry import Registry
 from exporter.targets.target import PollKey, Target
 
-# The platform's window spans a day or two more, of which the oldest may be cut off within the day.
-CHART_DAYS = 30
 
-
-class Settlement:
+class ResultRecorder:
     """Hands outcomes on to the ledger and the store.
 
     Args:
         registry: which targets there are, at the moment of publishing too.
         store: where outcomes are published.
         ledger: where counters are counted before that.
-        wall: unix seconds.
-        monotonic: seconds that never jump.
+        poller: decides which outcomes of a poll count.
+        clocks: the clocks.
         call_soon: hands a call over to the event loop, from any thread.
 
     Attributes:
@@ -38,22 +38,55 @@ class Settlement:
         store: Store,
         ledger: Ledger,
         *,
-        wall: Callable[[], float],
-        monotonic: Callable[[], float],
+        poller: Poller,
+        clocks: Clocks,
         call_soon: Callable[..., object],
     ) -> None:
         self._registry = registry
         self._store = store
         self._ledger = ledger
-        self._wall = wall
+        self._poller = poller
+        self._clocks = clocks
         self._call_soon = call_soon
         self._log = logger()
-        self.chronicle = Chronicle(monotonic)
-        self.running: Collection[str] = ()
+        self.failure_log = FailureLog(clocks.monotonic)
+        self.running: Mapping[str, Collector] = {}
         self._unavailable: set[PollKey] = set()
         self._gone: set[Target] = set()
 
-    def succeeded(
+    async def record(
+        self,
+        collector: Collector,
+        target: Target,
+        polled: Polled,
+        lifetime: Callable[[Target], float],
+        seconds: float,
+    ) -> AsyncIterator[Outcome]:
+        """Record the result of a poll, and yield each of its outcomes that counts.
+
+        Args:
+            collector: whose poll it was.
+            target: what was polled.
+            polled: the result.
+            lifetime: seconds for which a poll of a target may be believed by the intervals that are in force.
+            seconds: how long the poll took.
+        """
+        if target.scouted:
+            error = polled.error
+            self.failure_log.lists(collector.name, target.account, (error.reason, str(error)) if error else None)
+        now = polled.date or self._clocks.utc()
+        async for outcome in unhurried(polled.outcomes, self._clocks.monotonic):
+            if not self._poller.accepts(target, outcome):
+                continue
+            self._registry.show(outcome.target)
+            believed = lifetime(outcome.target)
+            if outcome.error is None:
+                self._succeeded(collector, outcome, now, lifetime=believed, duration=seconds)
+            else:
+                self._failed(collector, outcome, outcome.error, lifetime=believed, duration=seconds)
+            yield outcome
+
+    def _succeeded(
         self, collector: Collector, outcome: Outcome, now: datetime, *, lifetime: float, duration: float
     ) -> None:
         """Count an outcome, and publish it when what was counted is on disk.
@@ -71,23 +104,37 @@ class Settlement:
         elif target in self._gone:
             # The platform says by another call that there is no such resource: nothing is told of it.
             outcome = Outcome(target)
-        chart = _chart(outcome)
 
         def publish(counters: tuple[Family, ...]) -> None:
             if not self._is_current(collector, target):
                 return
             # Both may have come while the ledger wrote: that nobody polls it any more, and that it is gone.
             told = Outcome(target) if target in self._gone and not collector.owns_target else outcome
-            if self._store.was_up(name, target) is False:
-                self.chronicle.recovers(_facts(name, target))
+            if self._store.board.was_up(name, target) is False:
+                self.failure_log.recovers(_facts(name, target))
             self._unavailable.discard(target.polled_by(name))
-            self._store.succeed(name, told, counters, lifetime=lifetime, duration=duration, chart=chart)
+            self._publish(name, told, (*told.families, *counters), lifetime=lifetime, duration=duration)
 
         def hand_back(counters: tuple[Family, ...]) -> None:
             self._call_soon(publish, counters)
 
         # Served only when it is on disk; the ledger's thread hands it back to the loop.
-        self._ledger.record(Entry(target.polled_by(name), target.name, self._wall(), outcome.counts, now), hand_back)
+        self._ledger.record(
+            Entry(target.polled_by(name), target.name, self._clocks.wall(), outcome.counts, now), hand_back
+        )
+
+    def _publish(
+        self,
+        collector: str,
+        outcome: Outcome,
+        families: tuple[Family, ...],
+        *,
+        lifetime: float,
+        duration: float,
+        note: str = "",
+    ) -> None:
+        status = self._store.board.succeeded(collector, outcome, duration=duration, is_served=bool(families), note=note)
+        self._store.publish(status, families, lifetime)
 
     def forget_removed(self) -> None:
         """Forget what was noted of targets that are polled no more: one that comes back is a new one."""
@@ -100,12 +147,11 @@ class Settlement:
             self._registry.holds(target.key) or (target.kind != collector.polls and self._registry.admits(target))
         )
 
-    def failed(
+    def _failed(
         self,
         collector: Collector,
         outcome: Outcome,
         error: PlatformError,
-        others: Iterable[Collector],
         *,
         lifetime: float,
         duration: float,
@@ -116,7 +162,6 @@ class Settlement:
             collector: whose poll it was.
             outcome: the target, with the families that are to be shown all the same.
             error: what went wrong.
-            others: the collectors that poll the same target, should the platform say that it is gone.
             lifetime: seconds for which the target's series may be believed by the intervals that are in force.
             duration: seconds that the poll took.
         """
@@ -128,27 +173,23 @@ class Settlement:
             if key not in self._unavailable:
                 self._unavailable.add(key)
                 self._log.info("not available", **facts, error_key=error.error_key)
-            nothing = Outcome(target)
-            self._store.succeed(name, nothing, (), lifetime=lifetime, duration=duration, note="not available")
+            self._publish(name, Outcome(target), (), lifetime=lifetime, duration=duration, note="not available")
             return
-        if self._store.fail(name, outcome, error.reason, str(error), lifetime=lifetime, duration=duration):
-            self.chronicle.fails(facts, error.reason, str(error))
+        if not self._store.board.is_failing(name, target):
+            self.failure_log.fails(facts, error.reason, str(error))
+        status = self._store.board.failed(name, outcome, error.reason, str(error), duration=duration)
+        if outcome.families:
+            self._store.publish(status, outcome.families, lifetime)
+        else:
+            self._store.keep(status, lifetime)
         if isinstance(error, NotFound):
             self._store.clear(name, target)
             if collector.owns_target:
                 self._gone.add(target)
-                for other in others:
-                    self._store.clear(other.name, target)
+                for other in self.running.values():
+                    if other.polls == target.kind:
+                        self._store.clear(other.name, target)
 
 
 def _facts(collector: str, target: Target) -> dict[str, str]:
     return {"collector": collector, "account": target.account, "target": target.key.label, "name": target.name}
-
-
-def _chart(outcome: Outcome) -> list[float]:
-    """The counts of the last days, for a person's eyes, where the target has one plain chart of days."""
-    for count in outcome.counts:
-        for labels, source in count.sources:
-            if not labels and isinstance(source, DayBuckets):
-                return [source.days[day] for day in sorted(source.days)[-CHART_DAYS:]]
-    return []

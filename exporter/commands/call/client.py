@@ -1,9 +1,8 @@
 """Carries out one operation for a person or a script, and says how it ended in an exit code."""
 
 import time
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from exporter.clients import client_of
 from exporter.commands.call.choice import Line
@@ -19,7 +18,7 @@ from exporter.platform.errors import (
 )
 from exporter.platform.http.client import Client
 from exporter.platform.http.observer import Deaf
-from exporter.platform.operation import Answer, Operation, Scalar
+from exporter.platform.operation import Answer, Request
 
 T = TypeVar("T")
 
@@ -64,30 +63,16 @@ class Direct:
         self._caller = client.until(time.monotonic() + _MOST_ATTEMPTS * timeout)
         self._writes = writes
 
-    async def call(
-        self,
-        operation: Operation[T],
-        *,
-        path: Mapping[str, Scalar] | None = None,
-        query: Mapping[str, Scalar] | None = None,
-        body: Mapping[str, Any] | None = None,
-    ) -> Answer[T]:
+    async def call(self, request: Request[T]) -> Answer[T]:
         """See `exporter.platform.operation.Caller`."""
-        return await self._caller.call(self._marked(operation), path=path, query=query, body=body)
+        return await self._caller.call(self._marked(request))
 
-    async def find(
-        self,
-        operation: Operation[T],
-        *,
-        path: Mapping[str, Scalar] | None = None,
-        query: Mapping[str, Scalar] | None = None,
-        body: Mapping[str, Any] | None = None,
-    ) -> Answer[T | None]:
+    async def find(self, request: Request[T]) -> Answer[T | None]:
         """See `exporter.platform.operation.Caller`."""
-        return await self._caller.find(self._marked(operation), path=path, query=query, body=body)
+        return await self._caller.find(self._marked(request))
 
-    def _marked(self, operation: Operation[T]) -> Operation[T]:
-        return replace(operation, writes=True) if self._writes else operation
+    def _marked(self, request: Request[T]) -> Request[T]:
+        return replace(request, operation=replace(request.operation, writes=True)) if self._writes else request
 
 
 async def send(task: Task, line: Line) -> Result:

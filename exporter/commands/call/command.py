@@ -83,9 +83,9 @@ def command(
     Exit codes
       0  the platform did it
       1  the platform refused or failed, or a statement did
-      2  misuse: wrong arguments, a wrong configuration, not confirmed; nothing was sent
+      2  misuse, a wrong configuration, or not confirmed; nothing was sent
       3  the platform was not reached, or gave no answer in time
-      4  not authorised: the key is not accepted, may not do this, or cannot be read
+      4  not authorised: the key is refused, may not do this, or is unreadable
       5  there is no such thing
       6  the platform asked to be left alone (429)
     """  # noqa: D301 - click reads the \b

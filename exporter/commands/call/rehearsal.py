@@ -5,8 +5,8 @@ from typing import Any, NoReturn, TypeVar
 
 import httpx
 
-from exporter.platform.http.request import build_request
-from exporter.platform.operation import Operation, Scalar
+from exporter.platform.http.request import http_request
+from exporter.platform.operation import Request
 
 T = TypeVar("T")
 
@@ -21,29 +21,19 @@ class RehearsedError(Exception):
 
 
 class Rehearsal:
-    """Contacts nothing: the first call ends with the request that it would have sent."""
+    """Contacts nothing: the first call ends with the request that it would have sent.
+
+    Args:
+        base_url: the address that calls go to.
+    """
 
     def __init__(self, base_url: str) -> None:
         self._base_url = base_url
 
-    async def call(
-        self,
-        operation: Operation[T],
-        *,
-        path: Mapping[str, Scalar] | None = None,
-        query: Mapping[str, Scalar] | None = None,
-        body: Mapping[str, Any] | None = None,
-    ) -> NoReturn:
+    async def call(self, request: Request[T]) -> NoReturn:
         """See `exporter.platform.operation.Caller`."""
-        raise RehearsedError(build_request(self._base_url, operation, path, query, body), body)
+        raise RehearsedError(http_request(self._base_url, request), request.body)
 
-    async def find(
-        self,
-        operation: Operation[T],
-        *,
-        path: Mapping[str, Scalar] | None = None,
-        query: Mapping[str, Scalar] | None = None,
-        body: Mapping[str, Any] | None = None,
-    ) -> NoReturn:
+    async def find(self, request: Request[T]) -> NoReturn:
         """See `exporter.platform.operation.Caller`."""
-        await self.call(operation, path=path, query=query, body=body)
+        await self.call(request)

@@ -5,11 +5,11 @@ from collections.abc import Iterable
 from dataclasses import asdict
 
 from exporter.commands.check import report
-from exporter.commands.check.verdict import Verdict
+from exporter.commands.check.results import AccountResult
 from exporter.settings.faults import Fault
 
 
-def as_json(faults: Iterable[Fault], verdicts: Iterable[Verdict] = (), warnings: Iterable[str] = ()) -> str:
+def as_json(faults: Iterable[Fault], verdicts: Iterable[AccountResult] = (), warnings: Iterable[str] = ()) -> str:
     """The findings: `ok`, the faults of the configuration, the accounts with their results, and the warnings.
 
     Args:
@@ -26,9 +26,9 @@ def as_json(faults: Iterable[Fault], verdicts: Iterable[Verdict] = (), warnings:
         "accounts": [
             {
                 "name": verdict.name,
-                "requests_per_second": verdict.appetite.demand,
-                "budget_requests_per_second": verdict.appetite.rate,
-                "interval_stretch": verdict.appetite.stretch,
+                "requests_per_second": verdict.load.demand,
+                "budget_requests_per_second": verdict.load.rate,
+                "interval_stretch": verdict.load.stretch,
             }
             for verdict in tried
         ],

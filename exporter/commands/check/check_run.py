@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from exporter import wiring
 from exporter.clients import client_of
 from exporter.clock import Clocks
-from exporter.commands.check.check_account import Progress, Visit
-from exporter.commands.check.verdict import Verdict, appetite, configured_registry
-from exporter.polling.capacity import Pace
+from exporter.commands.check.check_account import AccountCheck, Progress
+from exporter.commands.check.results import AccountResult, configured_registry, load_of
+from exporter.polling.capacity import Capacity
 from exporter.settings.account import AccountSettings
 from exporter.settings.database import DatabaseSettings
 from exporter.settings.model import Settings
@@ -36,7 +36,7 @@ class _Stopwatch:
         """That the budget takes its time is what it is for."""
 
 
-class Trial:
+class CheckRun:
     """Tries a configuration.
 
     Args:
@@ -52,15 +52,15 @@ class Trial:
         self._plans = wiring.plans(settings)
         self._registry = configured_registry(settings)
 
-    async def run(self) -> list[Verdict]:
+    async def run(self) -> list[AccountResult]:
         """Try every account and database at once, each within its budget."""
         works = [self._of(name, told) for name, told in wiring.named(self._settings).items()]
         return list(await asyncio.gather(*works))
 
-    async def _of(self, name: str, told: AccountSettings | DatabaseSettings) -> Verdict:
+    async def _of(self, name: str, told: AccountSettings | DatabaseSettings) -> AccountResult:
         stopwatch = _Stopwatch()
         client = client_of(told, stopwatch, self._settings.shard.total)
-        visit = Visit(
+        check = AccountCheck(
             name,
             client,
             timeout=told.timeout,
@@ -69,16 +69,16 @@ class Trial:
             progressed=self._progressed,
         )
         try:
-            barrier = await visit.make(self._plans)
+            barrier = await check.make(self._plans)
         finally:
             await client.aclose()
         seconds = stopwatch.seconds / stopwatch.answers if stopwatch.answers else 0.0
-        pace = Pace(client.budget.rate, client.budget.max_in_flight, seconds, visit.calls)
-        return Verdict(
+        capacity = Capacity(client.rate_limiter.rate, client.rate_limiter.max_in_flight, seconds, check.calls)
+        return AccountResult(
             name,
-            tuple(visit.tried),
-            appetite(self._plans, self._registry, name, pace),
+            tuple(check.tried),
+            load_of(self._plans, self._registry, name, capacity),
             barrier,
-            visit.untried,
-            visit.rolls,
+            check.untried,
+            check.lists,
         )

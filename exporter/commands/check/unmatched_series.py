@@ -7,7 +7,7 @@ from prometheus_client import CollectorRegistry
 from exporter import __version__, wiring
 from exporter.collectors.catalogue import families, with_queries
 from exporter.exposition.encoding import exposed_name
-from exporter.exposition.store import HEALTH
+from exporter.exposition.status_board import HEALTH
 from exporter.settings.faults import KeyPath, suggestion
 from exporter.settings.model import Settings
 from exporter.telemetry import Telemetry

@@ -9,12 +9,12 @@ from typing import Any
 
 import click
 
-from exporter.clock import real_clocks
+from exporter.clock import SYSTEM
 from exporter.commands.check import report
 from exporter.commands.check.as_json import as_json
 from exporter.commands.check.report import COLUMNS, Row
+from exporter.commands.check.results import AccountResult, foresee
 from exporter.commands.check.unmatched import idle
-from exporter.commands.check.verdict import Verdict, foresee
 from exporter.commands.configuration import read_with_lines
 from exporter.commands.loading import loading
 from exporter.commands.options import flag_values
@@ -61,20 +61,20 @@ def check(config: Path | None, given: Mapping[str, Any], *, offline: bool, is_js
         told.append(_counted(len(warnings), "warning"))
     table = render(report.rows(verdicts), terminal_width())
     # In one piece: a reader that takes the first line alone (`| head -1`) does not change the exit code.
-    lines = [escape(line) for line in (*report.appetites(verdicts), *(f"warning: {one}" for one in warnings))]
+    lines = [escape(line) for line in (*report.loads(verdicts), *(f"warning: {one}" for one in warnings))]
     click.echo("\n".join([table, "", *lines, f"{', '.join(told)}."]))
     if count:
         raise SystemExit(FAULT)
 
 
-def _tried(settings: Settings, progressed: Callable[[str, int, int], None]) -> list[Verdict]:
+def _tried(settings: Settings, progressed: Callable[[str, int, int], None]) -> list[AccountResult]:
     with loading():
-        from exporter.commands.check.check_run import Trial  # noqa: PLC0415 - contacts the platform; not for --offline
+        from exporter.commands.check.check_run import CheckRun  # noqa: PLC0415 - contacts the platform; not for --offline
         from exporter.commands.output import interruptible  # noqa: PLC0415
-    return interruptible.run(Trial(settings, real_clocks(), progressed).run())
+    return interruptible.run(CheckRun(settings, SYSTEM, progressed).run())
 
 
-def _warnings(settings: Settings, verdicts: Sequence[Verdict], file: MarkedFile) -> list[str]:
+def _warnings(settings: Settings, verdicts: Sequence[AccountResult], file: MarkedFile) -> list[str]:
     """What exposes a credential, and what selects nothing, a line each."""
     shown = [Fault(file.source, file.line(path), written(path), message) for path, message in exposed(settings)]
     return [one_line(str(warning)) for warning in (*shown, *idle(settings, verdicts, file))]
@@ -94,7 +94,7 @@ def _print_offline(settings: Settings, file: MarkedFile, *, is_json: bool) -> No
     ]
     click.echo(f"The configuration is valid: {', '.join(counts)}.")
     click.echo("Nothing was contacted; of the targets, those that discovery would find are not counted:")
-    for line in [*report.appetites(verdicts), *(f"warning: {one}" for one in warnings)]:
+    for line in [*report.loads(verdicts), *(f"warning: {one}" for one in warnings)]:
         click.echo(escape(line))
 
 

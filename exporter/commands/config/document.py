@@ -5,14 +5,14 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from exporter.settings.account import AccountSettings
 from exporter.settings.flags import flags
-from exporter.targets.target import Resource, Roll
+from exporter.targets.target import Resource, ResourceList
 from exporter.terminal import escape
 
 # More lines than these help no one: discovery finds them.
 MOST_LINES = 1000
 
 
-def document(found: Iterable[tuple[AccountSettings, Mapping[str, Roll]]]) -> str:
+def document(found: Iterable[tuple[AccountSettings, Mapping[str, ResourceList]]]) -> str:
     """The file's text.
 
     Args:
@@ -24,13 +24,13 @@ def document(found: Iterable[tuple[AccountSettings, Mapping[str, Roll]]]) -> str
         "# what is added later.",
         "accounts:",
     ]
-    for account, rolls in found:
-        lines += _account(account, rolls)
+    for account, lists in found:
+        lines += _account(account, lists)
     lines += ["", "# The other settings, with their defaults.", *_defaults()]
     return "\n".join(lines) + "\n"
 
 
-def _account(account: AccountSettings, rolls: Mapping[str, Roll]) -> Iterator[str]:
+def _account(account: AccountSettings, lists: Mapping[str, ResourceList]) -> Iterator[str]:
     yield f"  - name: {json.dumps(account.name, ensure_ascii=False)}"
     yield f"    base_url: {account.base_url}"
     if account.api_key_file is not None:
@@ -42,22 +42,22 @@ def _account(account: AccountSettings, rolls: Mapping[str, Roll]) -> Iterator[st
         yield f"    auth: {account.auth}"
     for section, kind in (("dns_zones", "dns_zone"), ("scripts", "script"), ("shield_zones", "shield_zone")):
         yield f"    {section}:"
-        yield from _resources(rolls.get(kind))
-    limits = rolls.get("rate_limit")
+        yield from _resources(lists.get(kind))
+    limits = lists.get("rate_limit")
     if limits is not None and 0 < len(limits.resources) <= MOST_LINES:
         yield "    rate_limits:"
         yield from (f"      - {{{_limit(limit)}}}" for limit in limits.resources)
 
 
-def _resources(roll: Roll | None) -> Iterator[str]:
-    if roll is None:
+def _resources(listed: ResourceList | None) -> Iterator[str]:
+    if listed is None:
         yield "      discover: true  # could not be listed"
-    elif not roll.complete or len(roll.resources) > MOST_LINES:
-        yield f"      discover: true  # {len(roll.resources)} were listed, too many to name, or not all there are"
+    elif not listed.complete or len(listed.resources) > MOST_LINES:
+        yield f"      discover: true  # {len(listed.resources)} were listed, too many to name, or not all there are"
     else:
         yield "      discover: false"
-        yield "      ids:" if roll.resources else "      ids: []  # there are none"
-        for resource in roll.resources:
+        yield "      ids:" if listed.resources else "      ids: []  # there are none"
+        for resource in listed.resources:
             name = f"  # {escape(resource.name)}" if resource.name else ""
             yield f"        - {resource.id}{name}"
 

@@ -25,7 +25,7 @@ from exporter.settings.flag import account_flags
 from exporter.settings.loading import load
 from exporter.targets.registry import Registry, Selection
 from exporter.targets.sharding import Shard
-from exporter.targets.target import Roll, Target
+from exporter.targets.target import ResourceList, Target
 
 # How long listing may take, in time-outs of a single call.
 _PATIENCE = 60
@@ -48,14 +48,14 @@ def init(config: Path | None, output: Path | None, given: Mapping[str, Any]) -> 
         complain(str(error))
     if not settings.accounts:
         complain("there is no account in the configuration: EDGE_EXPORTER_BASE_URL and EDGE_EXPORTER_API_KEY suffice")
-    found: list[tuple[AccountSettings, Mapping[str, Roll]]] = []
+    found: list[tuple[AccountSettings, Mapping[str, ResourceList]]] = []
     failures: list[str] = []
     for account in settings.accounts:
-        rolls, fault = interruptible.run(_listed(account))
-        found.append((account, rolls))
+        lists, fault = interruptible.run(_listed(account))
+        found.append((account, lists))
         if fault is not None:
             failures.append(f"{account.name}: {fault}")
-    if failures and not any(rolls for _, rolls in found):
+    if failures and not any(lists for _, lists in found):
         complain("\n".join(failures))
     text = document(found)
     if output is None:
@@ -71,13 +71,13 @@ def init(config: Path | None, output: Path | None, given: Mapping[str, Any]) -> 
         complain("not everything could be listed:\n" + "\n".join(failures), FAULT)
 
 
-def _counts(found: list[tuple[AccountSettings, Mapping[str, Roll]]]) -> Iterator[str]:
+def _counts(found: list[tuple[AccountSettings, Mapping[str, ResourceList]]]) -> Iterator[str]:
     for kind, words in (("dns_zone", "DNS zones"), ("script", "scripts"), ("shield_zone", "shield zones")):
-        number = sum(len(rolls[kind].resources) for _, rolls in found if kind in rolls)
+        number = sum(len(lists[kind].resources) for _, lists in found if kind in lists)
         yield f"{number} {words}"
 
 
-async def _listed(account: AccountSettings) -> tuple[Mapping[str, Roll], PlatformError | None]:
+async def _listed(account: AccountSettings) -> tuple[Mapping[str, ResourceList], PlatformError | None]:
     """What discovery finds of an account, whatever its settings leave out."""
     whole = account.model_copy(update={key: type(getattr(account, key)).model_construct() for key in _EVERYTHING})
     registry = Registry(Shard(0, 1))
@@ -92,4 +92,4 @@ async def _listed(account: AccountSettings) -> tuple[Mapping[str, Roll], Platfor
         return {}, error
     finally:
         await client.aclose()
-    return (polled.found.rolls if polled.found is not None else {}), polled.outcomes[0].error
+    return (polled.found.lists if polled.found is not None else {}), polled.outcomes[0].error

@@ -2,38 +2,30 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 from urllib.parse import quote
 
 import httpx
 
-from exporter.platform.operation import Operation, Scalar
+from exporter.platform.operation import Request, Scalar
 
 T = TypeVar("T")
 
 
-def build_request(
-    base_url: str,
-    operation: Operation[T],
-    path: Mapping[str, Scalar] | None = None,
-    query: Mapping[str, Scalar] | None = None,
-    body: Mapping[str, Any] | None = None,
-    *,
-    timeouts: Mapping[str, float | None] | None = None,
+def http_request(
+    base_url: str, request: Request[T], timeouts: Mapping[str, float | None] | None = None
 ) -> httpx.Request:
-    """The request of an operation, without its credential.
+    """The HTTP request of an operation, without its credential.
 
     Args:
         base_url: the management API, or a database's endpoint.
-        operation: what is asked.
-        path: parameters of the path.
-        query: parameters of the query.
-        body: the JSON body.
+        request: what is asked.
         timeouts: the transport's time-outs in seconds.
 
     Raises:
         KeyError: a parameter of the path is missing.
     """
+    operation, path, query, body = request.operation, request.path, request.query, request.body
     # Whatever is no GET takes a JSON object.
     if body is None and operation.method != "GET":
         body = {}

@@ -1,4 +1,4 @@
-"""What came of a configuration: of each target, of each account, and what the targets ask of an account's budget."""
+"""The results of a check: of each target, of each account, and what the targets ask of an account's budget."""
 
 import socket
 from collections.abc import Iterable, Iterator, Mapping
@@ -6,18 +6,18 @@ from dataclasses import dataclass, field
 
 from exporter import wiring
 from exporter.platform.errors import PlatformError
-from exporter.polling.capacity import Pace
+from exporter.polling.capacity import Capacity
 from exporter.polling.plan import Plan
 from exporter.settings.model import Settings
 from exporter.targets.registry import Registry
 from exporter.targets.sharding import Shard
-from exporter.targets.target import DATABASE_PREFIX, Roll, Target, account_of
+from exporter.targets.target import DATABASE_PREFIX, ResourceList, Target, account_of
 
 Poll = tuple[Plan, Target]
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class TargetResult:
     """What came of one target of one collector.
 
     Attributes:
@@ -44,7 +44,7 @@ def pairs(plans: Iterable[Plan], registry: Registry, name: str) -> Iterator[Poll
 
 
 @dataclass(frozen=True, slots=True)
-class Appetite:
+class Load:
     """What an account's targets ask for, against what they are given.
 
     Attributes:
@@ -63,21 +63,21 @@ class Appetite:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class AccountResult:
     """What came of an account, or of a database.
 
     Attributes:
         barrier: what keeps all of its targets from being polled.
         untried: polls by collector that were left out, because they would fail as others did.
-        rolls: kind → what discovery listed of it, wanted or not.
+        lists: kind → what discovery listed of it, wanted or not.
     """
 
     name: str
-    tried: tuple[Tried, ...]
-    appetite: Appetite
+    tried: tuple[TargetResult, ...]
+    load: Load
     barrier: PlatformError | None = None
     untried: Mapping[str, int] = field(default_factory=dict)
-    rolls: Mapping[str, Roll] = field(default_factory=dict)
+    lists: Mapping[str, ResourceList] = field(default_factory=dict)
 
 
 def configured_registry(settings: Settings) -> Registry:
@@ -87,21 +87,23 @@ def configured_registry(settings: Settings) -> Registry:
     return registry
 
 
-def appetite(plans: Iterable[Plan], registry: Registry, name: str, pace: Pace) -> Appetite:
-    """What the targets of an account or a database ask for, against its pace."""
+def load_of(plans: Iterable[Plan], registry: Registry, name: str, capacity: Capacity) -> Load:
+    """What the targets of an account or a database ask for, against its capacity."""
     polls: dict[str, float] = {}
     for plan, target in pairs(plans, registry, name):
         interval = target.interval if target.interval is not None else plan.interval
         polls[plan.collector.name] = polls.get(plan.collector.name, 0.0) + 1 / interval
-    return Appetite(pace.demand(polls), pace.rate, pace.max_in_flight, pace.seconds, pace.stretch(polls))
+    return Load(
+        capacity.demand(polls), capacity.rate, capacity.max_in_flight, capacity.seconds, capacity.stretch(polls)
+    )
 
 
-def foresee(settings: Settings) -> list[Verdict]:
+def foresee(settings: Settings) -> list[AccountResult]:
     """What the configured targets ask for; nothing is contacted, and nothing is discovered."""
     plans, registry = wiring.plans(settings), configured_registry(settings)
-    verdicts = []
+    results = []
     for name, told in wiring.named(settings).items():
         shards = 1 if name.startswith(DATABASE_PREFIX) else settings.shard.total
-        pace = Pace(told.budget.requests_per_second / shards, told.budget.max_in_flight)
-        verdicts.append(Verdict(name, (), appetite(plans, registry, name, pace)))
-    return verdicts
+        capacity = Capacity(told.budget.requests_per_second / shards, told.budget.max_in_flight)
+        results.append(AccountResult(name, (), load_of(plans, registry, name, capacity)))
+    return results
