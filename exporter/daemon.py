@@ -11,11 +11,12 @@ from typing import Any
 from prometheus_client import CollectorRegistry
 
 from exporter import __version__, runtime, wiring
+from exporter.clients import account_entry, client_of
 from exporter.clock import SYSTEM
 from exporter.collectors.catalogue import families
-from exporter.cooperative import Turns, watch_lag
 from exporter.counters.ledger import Ledger
 from exporter.counters.storage import LeaseLostError, StateLockedError
+from exporter.event_loop import Turns, watch_lag
 from exporter.exposition.exposition import Exposition
 from exporter.exposition.renderer import Renderer
 from exporter.exposition.status_board import HEALTH, StatusBoard
@@ -29,6 +30,7 @@ from exporter.polling.script_budgets import BUDGET_ROWS, BudgetMetrics
 from exporter.settings.exposure import exposed
 from exporter.settings.faults import ConfigurationError, KeyPath, written
 from exporter.settings.model import Settings
+from exporter.state_storage import storage
 from exporter.targets.registry import Change, Registry
 from exporter.targets.sharding import Shard
 from exporter.targets.target import DATABASE_PREFIX, PollKey, Target, TargetKey
@@ -66,7 +68,7 @@ class Daemon:
         self._ending = asyncio.Event()
         self._end_soon: Callable[[], object]
         self._is_lost = False
-        self._storage = wiring.storage(settings, self._shard, self._telemetry.set_aside, self._shard_lost)
+        self._storage = storage(settings.state, self._shard, self._telemetry.set_aside, self._shard_lost)
         self._ledger = Ledger(self._storage, self._telemetry, clocks=self._clocks)
         self._observers: dict[str, AccountObserver] = {}
         self._tasks: set[asyncio.Task[object]] = set()
@@ -230,8 +232,8 @@ class Daemon:
                 accounts[name] = former[name]
             else:
                 time_of_platform = self._ledger.platform_time(name)
-                client = wiring.client_of(told, self._observer(name), self._shard.total, time_of_platform, self._turns)
-                accounts[name] = wiring.account_entry(client)
+                client = client_of(told, self._observer(name), self._shard.total, time_of_platform, self._turns)
+                accounts[name] = account_entry(client)
         return accounts
 
     def _declare(self, accounts: Mapping[str, Account]) -> None:

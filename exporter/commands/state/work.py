@@ -1,40 +1,28 @@
-"""`state`: copies the counters' state between a file and a database."""
+"""Copies the counters' state between the places that two arguments name."""
 
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
-import click
 from pydantic import ValidationError
 
-from exporter import wiring
 from exporter.commands.output.complaint import MISUSE, complain
 from exporter.commands.output.printing import echo
 from exporter.counters.copying import CopyError, WholeFile, copy_state
 from exporter.counters.storage import Storage
 from exporter.settings.service import StateSettings
+from exporter.state_storage import database_storage
 from exporter.targets.sharding import Shard
 
 
-@click.group("state")
-def command() -> None:
-    """Copy the counters' state between a state file and a state database."""
+def copy_between(source: str, target: str, installation: str) -> None:
+    """Copy a state to an empty one, and report how many rows it has.
 
-
-@command.command("copy")
-@click.argument("source", metavar="FROM")
-@click.argument("target", metavar="TO")
-@click.option("--installation", default="default", show_default=True, help="As state.installation names it.")
-def copy(source: str, target: str, installation: str) -> None:
-    """Copy every counter from one state to another that is empty, exactly.
-
-    FROM and TO are each a state file's name, the address of a PostgreSQL without a password (which then comes from
-    PGPASSWORD or ~/.pgpass), or @FILE, a file that holds the address with its password.
-
-    No exporter may run on either. The copy is read again and compared; FROM is left as it was.
-
-    Exit codes: 0 all of it is copied; 1 it is not, and standard error says why; 2 an argument is wrong.
+    Args:
+        source: what is copied: a file's name, an address without a password, or @FILE.
+        target: where it is copied to, in the same form.
+        installation: the name of the exporters in a database.
     """
     origin = _storage("FROM", source, installation, may_be_made=False)
     goal = _storage("TO", target, installation, may_be_made=True)
@@ -57,7 +45,7 @@ def _storage(name: str, text: str, installation: str, *, may_be_made: bool) -> C
         state = StateSettings.model_validate({**given, "installation": installation})
     except ValidationError as error:
         complain(f"{name}: {error.errors()[0]['msg']}", MISUSE)
-    return partial(wiring.state_database, state, Shard())
+    return partial(database_storage, state, Shard())
 
 
 def _holds_password(address: str) -> bool:
