@@ -84,8 +84,10 @@ def _warnings(settings: Settings, verdicts: Sequence[AccountResult], file: Marke
 
 def _state_faults(settings: Settings, file: MarkedFile) -> Iterator[Fault]:
     """Why the state database cannot be used."""
+    if not settings.state.is_shared:
+        return
     with loading():
-        from exporter.state_storage import problem_of  # noqa: PLC0415 - contacts the database; not for --offline
+        from exporter.state_storage import problem_of  # noqa: PLC0415 - for a database alone
     if problem := problem_of(settings.state):
         path = ("state", "url" if settings.state.url_file is None else "url_file")
         yield Fault(file.source, file.line(path), written(path), problem)

@@ -3,14 +3,18 @@
 import click
 
 from exporter.commands.loading import loading
+from exporter.commands.output.help import Command, Group
 
 
-@click.group("state")
+@click.group("state", cls=Group)
 def command() -> None:
-    """Copy the counters' state between a state file and a state database."""
+    """Copy the counters' state between a state file and a state database.
+
+    Exit codes: 0 it is copied; 1 it is not, and standard error says why; 2 misuse.
+    """
 
 
-@command.command("copy")
+@command.command("copy", cls=Command)
 @click.argument("source", metavar="FROM")
 @click.argument("target", metavar="TO")
 @click.option("--installation", default="default", show_default=True, help="As state.installation names it.")
