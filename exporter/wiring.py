@@ -1,130 +1,18 @@
 """Turns settings into the values that the parts are made of."""
 
-import asyncio
-import random
-import time
-from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 
 from exporter.collectors import discovery
 from exporter.collectors.catalogue import with_queries
 from exporter.collectors.collector import Collector
 from exporter.collectors.database import Query
-from exporter.cooperative import Turns
-from exporter.platform.http.client import Client, Timing
-from exporter.platform.http.credential import Credential
-from exporter.platform.http.observer import Observer
-from exporter.platform.http.platform_time import PlatformTime
-from exporter.platform.http.rate_limiter import Budget
-from exporter.platform.http.retry import Retry
-from exporter.platform.http.transport import build_transport
-from exporter.polling.capacity import Pace
-from exporter.polling.intervals import Account, Plan
-from exporter.polling.scheduler import Clocks
-from exporter.settings.account import AccountSettings, BudgetSettings
+from exporter.polling.plan import Plan
+from exporter.settings.account import AccountSettings
 from exporter.settings.database import DatabaseSettings
-from exporter.settings.key_file import KeyFile
 from exporter.settings.model import Settings
 from exporter.settings.service import CollectorSettings, SeriesSettings
 from exporter.targets.registry import Selection
 from exporter.targets.target import DATABASE_PREFIX, Target
-
-
-def real_clocks() -> Clocks:
-    """The clocks of the machine."""
-    return Clocks(wall=time.time, monotonic=time.monotonic, utc=lambda: datetime.now(UTC))
-
-
-def _credential(scheme: str, value: Callable[[], str], path: Path | None, timing: Timing) -> Credential:
-    if path is None:
-        return Credential(scheme, value)
-    file = KeyFile(path, timing.monotonic)
-    return Credential(scheme, file, file.refresh)
-
-
-def _read_now(settings: AccountSettings | DatabaseSettings) -> Callable[[], str]:
-    return lambda: settings.credential().get_secret_value()
-
-
-def _client(
-    base_url: str,
-    credential: Credential,
-    budget: BudgetSettings,
-    timeout: float,
-    observer: Observer,
-    *,
-    shards: int,
-    timing: Timing,
-    ca_file: Path | None = None,
-    proxy: str | None = None,
-) -> Client:
-    rate = budget.requests_per_second / shards
-    in_flight = max(1, -(-budget.max_in_flight // shards))
-    return Client(
-        base_url,
-        credential,
-        transport=build_transport(
-            base_url, in_flight, ca_file=str(ca_file) if ca_file is not None else None, proxy=proxy
-        ),
-        budget=Budget(
-            rate,
-            in_flight,
-            clock=timing.monotonic,
-            sleep=timing.sleep,
-            throttled=observer.throttled,
-        ),
-        retry=Retry(random.random),
-        timeout=timeout,
-        observer=observer,
-        timing=timing,
-    )
-
-
-def real_timing(platform_time: PlatformTime | None = None, turns: Turns | None = None) -> Timing:
-    """The clocks that a client lives by; it goes on from what was believed of the platform's time before."""
-    platform_time = platform_time or PlatformTime(time.time, time.monotonic)
-    return Timing(time.monotonic, asyncio.sleep, lambda: datetime.now(UTC), platform_time.read, turns or Turns())
-
-
-def account_client(settings: AccountSettings, observer: Observer, shards: int, timing: Timing | None = None) -> Client:
-    """The client of an account; its budget is this shard's share.
-
-    Raises:
-        OSError: the file of trusted certificates cannot be read.
-    """
-    timing = timing or real_timing()
-    credential = _credential(
-        settings.auth, lambda: settings.credential().get_secret_value(), settings.api_key_file, timing
-    )
-    return _client(
-        settings.base_url,
-        credential,
-        settings.budget,
-        settings.timeout,
-        observer,
-        shards=shards,
-        timing=timing,
-        ca_file=settings.ca_file,
-        proxy=settings.proxy,
-    )
-
-
-def database_client(settings: DatabaseSettings, observer: Observer, timing: Timing | None = None) -> Client:
-    """The client of a database, which is asked by one shard alone."""
-    timing = timing or real_timing()
-    credential = _credential(
-        "bearer", lambda: settings.credential().get_secret_value(), settings.auth_token_file, timing
-    )
-    return _client(
-        settings.url,
-        credential,
-        settings.budget,
-        settings.timeout,
-        observer,
-        shards=1,
-        timing=timing,
-    )
 
 
 def named(settings: Settings) -> dict[str, AccountSettings | DatabaseSettings]:
@@ -133,35 +21,6 @@ def named(settings: Settings) -> dict[str, AccountSettings | DatabaseSettings]:
         **{account.name: account for account in settings.accounts},
         **{DATABASE_PREFIX + database.name: database for database in settings.databases},
     }
-
-
-def client_of(
-    settings: AccountSettings | DatabaseSettings,
-    observer: Observer,
-    shards: int,
-    platform_time: PlatformTime | None = None,
-    turns: Turns | None = None,
-) -> Client:
-    """The client of an account or a database.
-
-    Args:
-        settings: the account or database.
-        observer: notified of every attempt.
-        shards: how many processes share the account's budget.
-        platform_time: what is known of the time on the account's platform; None where nothing is.
-        turns: where long answers wait to be parsed, one for all clients of an event loop.
-
-    Raises:
-        OSError: the file of trusted certificates cannot be read.
-    """
-    if isinstance(settings, DatabaseSettings):
-        return database_client(settings, observer, real_timing(None, turns))
-    return account_client(settings, observer, shards, real_timing(platform_time, turns))
-
-
-def account_entry(client: Client) -> Account:
-    """What the scheduler knows of a client's account."""
-    return Account(client, Pace(client.budget.rate, client.budget.max_in_flight))
 
 
 def queries(databases: Sequence[DatabaseSettings], interval: float) -> list[Query]:
@@ -201,7 +60,7 @@ def _tells_something(collector: Collector, series: SeriesSettings) -> bool:
 def selections(settings: Settings) -> Iterator[Selection]:
     """Which targets the settings name, and which may be discovered."""
     for account in settings.accounts:
-        yield from _of_account(account)
+        yield from account_selections(account)
     databases = tuple(Target("", "database", database.name, database.name) for database in settings.databases)
     interval = settings.collectors.by_name()["database"].interval or 0.0
     asked = tuple(query.target() for query in queries(settings.databases, interval))
@@ -209,7 +68,8 @@ def selections(settings: Settings) -> Iterator[Selection]:
     yield Selection("", "query", asked)
 
 
-def _of_account(account: AccountSettings) -> Iterator[Selection]:
+def account_selections(account: AccountSettings) -> Iterator[Selection]:
+    """Which targets an account's settings name, and which may be discovered."""
     name = account.name
     zones, scripts, shields = account.dns_zones, account.scripts, account.shield_zones
     finds_limits = shields.discover and shields.rate_limits

@@ -170,8 +170,8 @@ class Segment:
         return Segment(keys[half:], chunks[half:], series[half:])
 
 
-class Shelf:
-    """All chunks of one family, in segments ordered by target.
+class FamilyChunks:
+    """The encoded chunks of one family, in segments ordered by target.
 
     Attributes:
         total: how many series there are.
@@ -211,7 +211,7 @@ class Shelf:
             self._firsts.insert(place + 1, upper.keys[0])
 
     def remove(self, key: PollKey) -> None:
-        """Take away the chunk of a target, if it is here."""
+        """Remove the chunk of a target, if there is one."""
         if not self._segments:
             return
         index = self._place(key)
@@ -226,9 +226,9 @@ class Shelf:
         else:
             del self._segments[index], self._firsts[index]
 
-    def copy(self) -> "Shelf":
-        """Another shelf with the same chunks."""
-        copied = Shelf()
+    def copy(self) -> "FamilyChunks":
+        """A copy with the same chunks."""
+        copied = FamilyChunks()
         for segment in self._segments:
             for place, key in enumerate(segment.keys):
                 copied.put(key, segment.chunk(place), segment.series[place])
@@ -238,7 +238,7 @@ class Shelf:
         """The segments' bytes, in order."""
         return (segment.part() for segment in self._segments)
 
-    def chunks(self, wanted: Callable[[PollKey], bool]) -> Iterator[bytes]:
+    def select(self, wanted: Callable[[PollKey], bool]) -> Iterator[bytes]:
         """The chunks of wanted targets, in order."""
         for segment in self._segments:
             for place, key in enumerate(segment.keys):

@@ -26,6 +26,7 @@ class Parameter:
         required: whether a request without it makes no sense.
         secret: whether its value may only come from standard input or a file.
         help: one sentence.
+        allowed: the numbers that it takes, with their names; None where it takes any.
     """
 
     name: str
@@ -34,7 +35,7 @@ class Parameter:
     help: str
     required: bool = True
     secret: bool = False
-    allowed: range | None = None
+    allowed: Mapping[int, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,7 @@ class Answer(Generic[T_co]):
         raw: the body as it came.
         seconds: from the request to the end of its answer: retries and the wait for the account's budget do not count;
             0 where the answer was made of others.
+        is_recognised: whether it is the last answer again; its value is None then.
     """
 
     value: T_co
@@ -81,35 +83,40 @@ class Answer(Generic[T_co]):
     # A script's answer holds its deployment key: the body is not for logs.
     raw: bytes = field(repr=False)
     seconds: float = 0.0
+    is_recognised: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Request(Generic[T]):
+    """What is asked of the platform.
+
+    Attributes:
+        operation: the operation.
+        path: parameters of the path.
+        query: parameters of the query.
+        body: the JSON body; an operation that is no GET sends an empty object where there is none.
+    """
+
+    operation: Operation[T]
+    path: Mapping[str, Scalar] | None = None
+    query: Mapping[str, Scalar] | None = None
+    # A secret may be among its values: it is not for logs.
+    body: Mapping[str, Any] | None = field(default=None, repr=False)
 
 
 class Caller(Protocol):
     """Carries out operations: the client, or the client bound to a deadline."""
 
-    async def call(
-        self,
-        operation: Operation[T],
-        *,
-        path: Mapping[str, Scalar] | None = None,
-        query: Mapping[str, Scalar] | None = None,
-        body: Mapping[str, Any] | None = None,
-    ) -> Answer[T]:
-        """Carry out an operation whose answer is never absent.
+    async def call(self, request: Request[T]) -> Answer[T]:
+        """Carry out a request whose answer is never absent.
 
         Raises:
             PlatformError: there is no usable answer.
         """
         ...
 
-    async def find(
-        self,
-        operation: Operation[T],
-        *,
-        path: Mapping[str, Scalar] | None = None,
-        query: Mapping[str, Scalar] | None = None,
-        body: Mapping[str, Any] | None = None,
-    ) -> Answer[T | None]:
-        """Carry out an operation; the value is None where the status says that there is none.
+    async def find(self, request: Request[T]) -> Answer[T | None]:
+        """Carry out a request; the value is None where the status says that there is none.
 
         Raises:
             PlatformError: there is no usable answer.

@@ -1,28 +1,33 @@
-"""What becomes of a poll's outcome: counted, published, or noted as a failure; said once when it begins and ends."""
+"""Records the result of a poll in the ledger, the store and the status board."""
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import AsyncIterator, Callable, Mapping
 from datetime import datetime
 
-from exporter.collectors.collector import Collector, Outcome
+from exporter.clock import Clocks
+from exporter.collectors.collector import Collector, Outcome, Polled
+from exporter.collectors.poll import Poller
+from exporter.cooperative import unhurried
 from exporter.counters.ledger import Entry, Ledger
+from exporter.exposition.status_board import Status
 from exporter.exposition.store import Store
 from exporter.log import logger
 from exporter.metric import Family
 from exporter.platform.errors import NotAvailable, NotFound, PlatformError
-from exporter.polling.failure_log import Chronicle
+from exporter.platform.http.recognition import Recognition
+from exporter.polling.failure_log import FailureLog
 from exporter.targets.registry import Registry
 from exporter.targets.target import PollKey, Target
 
 
-class Settlement:
-    """Hands outcomes on to the ledger and the store.
+class ResultRecorder:
+    """Records outcomes in the ledger, the store and the status board, and logs failures.
 
     Args:
         registry: which targets there are, at the moment of publishing too.
-        store: where outcomes are published.
+        store: where families are published, with the status board beside it.
         ledger: where counters are counted before that.
-        wall: unix seconds.
-        monotonic: seconds that never jump.
+        poller: decides which outcomes of a poll count.
+        clocks: the clocks.
         call_soon: hands a call over to the event loop, from any thread.
 
     Attributes:
@@ -35,55 +40,100 @@ class Settlement:
         store: Store,
         ledger: Ledger,
         *,
-        wall: Callable[[], float],
-        monotonic: Callable[[], float],
+        poller: Poller,
+        clocks: Clocks,
         call_soon: Callable[..., object],
     ) -> None:
         self._registry = registry
         self._store = store
         self._ledger = ledger
-        self._wall = wall
+        self._poller = poller
+        self._clocks = clocks
         self._call_soon = call_soon
         self._log = logger()
-        self.chronicle = Chronicle(monotonic)
-        self.running: Collection[str] = ()
+        self.failure_log = FailureLog(clocks.monotonic)
+        self.running: Mapping[str, Collector] = {}
         self._unavailable: set[PollKey] = set()
         self._gone: set[Target] = set()
 
-    def succeeded(
+    async def record(
+        self,
+        collector: Collector,
+        target: Target,
+        polled: Polled,
+        lifetime: Callable[[Target], float],
+        seconds: float,
+    ) -> AsyncIterator[Outcome]:
+        """Record the result of a poll, and yield each of its outcomes that counts.
+
+        Args:
+            collector: whose poll it was.
+            target: what was polled.
+            polled: the result.
+            lifetime: seconds for which a poll of a target may be believed by the intervals that are in force.
+            seconds: how long the poll took.
+        """
+        if target.scouted:
+            error = polled.error
+            self.failure_log.lists(collector.name, target.account, (error.reason, str(error)) if error else None)
+        now = polled.date or self._clocks.utc()
+        async for outcome in unhurried(polled.outcomes, self._clocks.monotonic):
+            if not self._poller.accepts(target, outcome):
+                continue
+            if not outcome.is_unchanged:
+                self._registry.show(outcome.target)
+            believed = lifetime(outcome.target)
+            if outcome.error is None:
+                self._succeeded(collector, outcome, now, lifetime=believed, duration=seconds)
+            else:
+                self._failed(collector, outcome, outcome.error, lifetime=believed, duration=seconds)
+            yield outcome
+
+    def _succeeded(
         self, collector: Collector, outcome: Outcome, now: datetime, *, lifetime: float, duration: float
     ) -> None:
         """Count an outcome, and publish it when what was counted is on disk.
 
         Args:
             collector: whose poll it was.
-            outcome: what the poll told of a target.
+            outcome: the result for a target.
             now: the platform's clock.
             lifetime: seconds for which it may be believed.
             duration: seconds that the poll took.
         """
         name, target = collector.name, outcome.target
+        if outcome.is_unchanged:
+            self._unchanged(collector, outcome, now, lifetime=lifetime, duration=duration)
+            return
+        status = self._store.board.find(target.polled_by(name))
+        if status is not None:
+            # Until this is published, nothing served belongs to an answer that could come again.
+            status.fingerprint = b""
         if collector.owns_target:
             self._gone.discard(target)
         elif target in self._gone:
-            # The platform says by another call that there is no such resource: nothing is told of it.
+            # Another call was answered that there is no such resource: nothing of it is published.
             outcome = Outcome(target)
 
-        def publish(counters: tuple[Family, ...]) -> None:
+        def publish(counters: tuple[Family, ...], fingerprint: bytes) -> None:
             if not self._is_current(collector, target):
                 return
-            # Both may have come while the ledger wrote: that nobody polls it any more, and that it is gone.
+            # The platform may have answered, while the ledger wrote, that the target is gone.
             told = Outcome(target) if target in self._gone and not collector.owns_target else outcome
             if self._store.board.was_up(name, target) is False:
-                self.chronicle.recovers(_facts(name, target))
+                self.failure_log.recovers(_facts(name, target))
             self._unavailable.discard(target.polled_by(name))
-            self._publish(name, told, (*told.families, *counters), lifetime=lifetime, duration=duration)
+            status = self._publish(name, told, (*told.families, *counters), lifetime=lifetime, duration=duration)
+            status.fingerprint = fingerprint if told is outcome else b""
 
         def hand_back(counters: tuple[Family, ...]) -> None:
-            self._call_soon(publish, counters)
+            # Where a commit has failed, older counters are published, and the next poll publishes its own.
+            self._call_soon(publish, counters, b"" if self._ledger.is_behind() else outcome.fingerprint)
 
         # Served only when it is on disk; the ledger's thread hands it back to the loop.
-        self._ledger.record(Entry(target.polled_by(name), target.name, self._wall(), outcome.counts, now), hand_back)
+        self._ledger.record(
+            Entry(target.polled_by(name), target.name, self._clocks.wall(), outcome.counts, now), hand_back
+        )
 
     def _publish(
         self,
@@ -94,12 +144,49 @@ class Settlement:
         lifetime: float,
         duration: float,
         note: str = "",
-    ) -> None:
+    ) -> Status:
         status = self._store.board.succeeded(collector, outcome, duration=duration, is_served=bool(families), note=note)
         self._store.publish(status, families, lifetime)
+        return status
+
+    def _unchanged(
+        self, collector: Collector, outcome: Outcome, now: datetime, *, lifetime: float, duration: float
+    ) -> None:
+        """Record a poll whose answer was the last one again: only its time is new, on disk as in the exposition."""
+        key = outcome.target.polled_by(collector.name)
+
+        def publish() -> None:
+            status = self._store.board.find(key)
+            # What was served may have been withdrawn while the ledger wrote; the next answer brings it back.
+            if status is not None and status.fingerprint == outcome.fingerprint:
+                self._store.board.unchanged(status, duration=duration)
+                self._store.renew(status, lifetime)
+
+        def hand_back(_counters: tuple[Family, ...]) -> None:
+            self._call_soon(publish)
+
+        status = self._store.board.find(key)
+        name = outcome.target.name if status is None else status.target.name
+        self._ledger.record(Entry(key, name, self._clocks.wall(), None, now), hand_back)
+
+    def recognition(self, collector: Collector, target: Target) -> Recognition | None:
+        """What recognises the last answer of a target again; None for a collector whose answers are not compared.
+
+        While series are left out for a cap no answer is recognised: those series come back with a poll.
+        """
+        if collector.discovers:
+            return None
+        status = self._store.board.find(target.polled_by(collector.name))
+        last = status.fingerprint if status is not None and self._store.is_exposed_whole else b""
+        asked = f"{target.name}\0{dict(target.attributes)}{target.watched}"
+        return Recognition(last, asked, self._clocks)
+
+    def forget_answers(self) -> None:
+        """Take in the next answer of each target, even if it is the last one again: other series may be admitted."""
+        self._store.board.forget_answers()
 
     def forget_removed(self) -> None:
-        """Forget what was noted of targets that are polled no more: one that comes back is a new one."""
+        """Forget removed targets: one that comes back is a new one."""
         self._gone = {target for target in self._gone if self._registry.holds(target.key)}
         self._unavailable = {noted for noted in self._unavailable if self._registry.holds(noted.target)}
 
@@ -109,30 +196,28 @@ class Settlement:
             self._registry.holds(target.key) or (target.kind != collector.polls and self._registry.admits(target))
         )
 
-    def failed(
+    def _failed(
         self,
         collector: Collector,
         outcome: Outcome,
         error: PlatformError,
-        others: Iterable[Collector],
         *,
         lifetime: float,
         duration: float,
     ) -> None:
-        """Note a failure; what the target told before stays until it expires.
+        """Record a failure; families of earlier polls stay until they expire.
 
         Args:
             collector: whose poll it was.
             outcome: the target, with the families that are to be shown all the same.
             error: what went wrong.
-            others: the collectors that poll the same target, should the platform say that it is gone.
             lifetime: seconds for which the target's series may be believed by the intervals that are in force.
             duration: seconds that the poll took.
         """
         name, target = collector.name, outcome.target
         facts = _facts(name, target)
         if isinstance(error, NotAvailable):
-            # The zone has not got this resource: an answer like any other, said once, and without samples.
+            # The zone does not have this resource: an answer without samples, which is logged once.
             key = target.polled_by(name)
             if key not in self._unavailable:
                 self._unavailable.add(key)
@@ -140,7 +225,7 @@ class Settlement:
             self._publish(name, Outcome(target), (), lifetime=lifetime, duration=duration, note="not available")
             return
         if not self._store.board.is_failing(name, target):
-            self.chronicle.fails(facts, error.reason, str(error))
+            self.failure_log.fails(facts, error.reason, str(error))
         status = self._store.board.failed(name, outcome, error.reason, str(error), duration=duration)
         if outcome.families:
             self._store.publish(status, outcome.families, lifetime)
@@ -150,8 +235,9 @@ class Settlement:
             self._store.clear(name, target)
             if collector.owns_target:
                 self._gone.add(target)
-                for other in others:
-                    self._store.clear(other.name, target)
+                for other in self.running.values():
+                    if other.polls == target.kind:
+                        self._store.clear(other.name, target)
 
 
 def _facts(collector: str, target: Target) -> dict[str, str]:

@@ -46,7 +46,7 @@ class Running:
             await self.daemon._schedule.drained()
             await flushed(self.daemon._ledger)
             await asyncio.sleep(0)
-        await self.daemon._press.print()
+        await self.daemon._renderer.render()
 
     async def samples(self, family: str, label: str) -> dict[str, float]:
         """The values of a family on `/metrics`, by one of its labels."""
@@ -85,7 +85,7 @@ class House:
                 "accounts": [account],
                 "web": {"listen": "127.0.0.1:0"},
                 "state": {"path": str(self.state), "retention": self.retention},
-                "collectors": {name: {"interval": 3600} for name in POLLED_BY_HAND},
+                "collectors": {name: {"interval": "3600s"} for name in POLLED_BY_HAND},
             }
         )
 

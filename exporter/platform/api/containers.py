@@ -3,8 +3,8 @@
 from pydantic import TypeAdapter
 
 from exporter.platform.long_json import Items
-from exporter.platform.operation import Answer, Caller, Operation, Parameter
-from exporter.platform.wire import CamelWire, Each, usable
+from exporter.platform.operation import Answer, Caller, Operation, Parameter, Request
+from exporter.platform.wire import DEFERRED, CamelWire, Each, usable
 
 
 class ContainerImageTag(CamelWire):
@@ -18,7 +18,7 @@ TAGS = Operation(
     method="POST",
     path="/mc/registries/tags",
     help="The tags of a container image; a read, though it is a POST.",
-    answer=TypeAdapter(list[Each[ContainerImageTag]]),
+    answer=TypeAdapter(list[Each[ContainerImageTag]], config=DEFERRED),
     items=Items((), TypeAdapter(Each[ContainerImageTag]).validate_python),
     parameters=(
         Parameter("registryId", "body", "string", "Registry: dockerhub, github, or a number as text."),
@@ -35,5 +35,5 @@ async def tags(caller: Caller, registry_id: str, namespace: str, name: str) -> A
         PlatformError: there is no usable answer.
     """
     body = {"registryId": registry_id, "imageName": name, "imageNamespace": namespace}
-    answer = await caller.call(TAGS, body=body)
+    answer = await caller.call(Request(TAGS, body=body))
     return Answer(frozenset(tag.name for tag in usable(answer.value)), answer.date, answer.raw)
