@@ -120,7 +120,7 @@ def test_answers_carry_the_labels_that_are_shown(month: Month, shown: tuple[Page
         ("edge-dns", "Queries against the same time before", 2, {}, 6),
         ("edge-dns", "Zones", 2, {"domain": "c.example"}, 1),
         ("edge-dns", "Scans failed", 0, {}, 1),
-        ("edge-dns", "Unscanned zones", 0, {}, 1),
+        ("edge-dns", "Unscanned", 0, {}, 1),
         ("edge-scripts", "Cost, month to date", 0, {}, 43.5),
         ("edge-scripts", "Projected month end", 0, {}, 43.5 * 28 / 14.5),
         ("edge-scripts", "Projected share of the budget", 0, {"script": "router"}, 29 * 28 / 14.5 / 40),
