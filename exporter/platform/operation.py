@@ -26,6 +26,7 @@ class Parameter:
         required: whether a request without it makes no sense.
         secret: whether its value may only come from standard input or a file.
         help: one sentence.
+        allowed: the numbers that it takes, with their names; None where it takes any.
     """
 
     name: str
@@ -34,7 +35,7 @@ class Parameter:
     help: str
     required: bool = True
     secret: bool = False
-    allowed: range | None = None
+    allowed: Mapping[int, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,7 @@ class Answer(Generic[T_co]):
         raw: the body as it came.
         seconds: from the request to the end of its answer: retries and the wait for the account's budget do not count;
             0 where the answer was made of others.
+        is_recognised: whether it is the last answer again; its value is None then.
     """
 
     value: T_co
@@ -81,6 +83,7 @@ class Answer(Generic[T_co]):
     # A script's answer holds its deployment key: the body is not for logs.
     raw: bytes = field(repr=False)
     seconds: float = 0.0
+    is_recognised: bool = False
 
 
 @dataclass(frozen=True, slots=True)
