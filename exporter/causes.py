@@ -1,8 +1,8 @@
 """Why a family of a target has no series: the causes, what each means, and what to do about it.
 
-`edge-exporter explain`, `/api/v1/explain`, the status page, `check` and `edge_exporter_absent_families` use these words.
-A cause's value is the `cause` label; values are only ever added. Which cause wins where several hold is decided by
-`exporter.explain.explainer`.
+`edge-exporter explain`, `/api/v1/explain`, the status page, `check` and `edge_exporter_absent_families` use these
+words. A cause's value is the `cause` label; values are only ever added. `exporter.explain.explainer` decides which
+cause wins where several hold.
 """
 
 from collections.abc import Mapping
@@ -87,7 +87,7 @@ MEANINGS: Mapping[Cause, Meaning] = {
     ),
     Cause.DISCOVERY_INCOMPLETE: Meaning(
         "discovery has not ended with a complete list yet",
-        "Wait for the next discovery; if it fails, mend what the evidence names. Ids in the configuration need no list.",
+        "Wait for the next discovery; if it fails, mend what the evidence names. Configured ids need no list.",
     ),
     Cause.KEY_REFUSED: Meaning(
         "the platform does not accept the key or token, or it cannot be used",
@@ -101,7 +101,9 @@ MEANINGS: Mapping[Cause, Meaning] = {
         "the counter is served after the ledger has saved it, and it has not yet",
         "See whether the disk under state.path is full or read-only; the rest follows by itself.",
     ),
-    Cause.FAILING: Meaning("polls of the target fail", "Mend what the evidence names; the exporter tries again by itself."),
+    Cause.FAILING: Meaning(
+        "polls of the target fail", "Mend what the evidence names; the exporter tries again by itself."
+    ),
     Cause.STALE: Meaning(
         "polls have failed for so long that the last values were withdrawn",
         "Mend what the evidence names; series come back with the first good poll.",
@@ -119,7 +121,7 @@ MEANINGS: Mapping[Cause, Meaning] = {
         "Read the answer with `edge-exporter call`, and report the field to the platform or to this project.",
     ),
     Cause.NO_VALUE: Meaning(
-        "the platform sent null or left the field out",
+        "the platform sent no value: null, empty or left out",
         "Usually nothing: the resource has no such value. `edge-exporter call` shows the whole answer.",
     ),
     Cause.CAPPED: Meaning(
@@ -127,6 +129,26 @@ MEANINGS: Mapping[Cause, Meaning] = {
         "Raise series.max_per_family, or poll fewer targets, and reload.",
     ),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Lack:
+    """Why a good answer gave a target no sample of some families, of those that it gave none of.
+
+    Attributes:
+        cause: NO_VALUE where the answer held no value for them.
+        words: the evidence; empty where the families' source fields say enough.
+        unexpected: wire names of fields whose value is not known or cannot be read. Of the families that such a field
+            is the source of, the cause is OUT_OF_RANGE.
+    """
+
+    cause: Cause = Cause.NO_VALUE
+    words: str = ""
+    unexpected: frozenset[str] = frozenset()
+
+
+# As it mostly is: whatever is missing was null or left out.
+NO_VALUES = Lack()
 
 
 def cause_of(error: PlatformError) -> Cause:

@@ -30,6 +30,7 @@ COMMANDS = {
     "check": Entry(
         "exporter.commands.check.command", "Validate the configuration, then try every credential and target once."
     ),
+    "explain": Entry("exporter.commands.explain.command", "Ask a running exporter why families have no series."),
     "backfill": Entry("exporter.commands.backfill", "Write history from the charts as OpenMetrics with timestamps."),
     "call": Entry(
         "exporter.commands.call.command", "Carry out one documented operation, and print what it answers as JSON."

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from prometheus_client import CollectorRegistry
@@ -12,6 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from exporter import wiring
 from exporter.collectors.catalogue import families
 from exporter.counters.ledger import Entry, Ledger
+from exporter.explain.explainer import Absence, Explainer, Sources, Wanted
 from exporter.exposition.exposition import Exposition, Format
 from exporter.exposition.renderer import Press
 from exporter.exposition.status_board import HEALTH, StatusBoard
@@ -97,6 +98,31 @@ class Rig:
         await self.settle()
         self.store.expire()
         await self.press.print()
+
+    def explainer(self) -> Explainer:
+        """Explains the absences of what is exposed."""
+        return Explainer(
+            Sources(
+                scope=lambda: wiring.scope(self.settings),
+                registry=self.registry,
+                board=self.store.board,
+                schedule=lambda: self.schedule,
+                is_capped=self.press.is_capped,
+                accepted=self._accepted,
+                ledger_fault=lambda: self.ledger.fault,
+                clock=self.world.clock.now,
+                monotonic=self.clock,
+            )
+        )
+
+    def _accepted(self, account: str) -> float:
+        at = self.observers[account].authenticated
+        return 0.0 if at is None else self.world.clock.now() - (self.clock() - at)
+
+    def absences(self, **wanted: object) -> list[Absence]:
+        """What is absent of what is asked for."""
+        found = self.explainer().absences(replace(Wanted(), **wanted))  # type: ignore[arg-type] # fields by name
+        return [absence for absence in found if absence is not None]
 
     def text(self) -> str:
         """The current exposition."""

@@ -3,8 +3,10 @@
 from collections.abc import Callable, Collection, Iterable
 from datetime import datetime
 
+from exporter.causes import Cause, Lack, cause_of
 from exporter.collectors.collector import Collector, Outcome
 from exporter.counters.ledger import Entry, Ledger
+from exporter.exposition.status_board import GONE
 from exporter.exposition.store import Store
 from exporter.log import logger
 from exporter.metric import Family
@@ -49,6 +51,8 @@ class Settlement:
         self.running: Collection[str] = ()
         self._unavailable: set[PollKey] = set()
         self._gone: set[Target] = set()
+        # Polls that the ledger has been handed and has not handed back.
+        self._handed: set[PollKey] = set()
 
     def succeeded(
         self, collector: Collector, outcome: Outcome, now: datetime, *, lifetime: float, duration: float
@@ -63,27 +67,30 @@ class Settlement:
             duration: seconds that the poll took.
         """
         name, target = collector.name, outcome.target
+        key = target.polled_by(name)
         if collector.owns_target:
             self._gone.discard(target)
         elif target in self._gone:
             # The platform says by another call that there is no such resource: nothing is told of it.
-            outcome = Outcome(target)
+            outcome = Outcome(target, lack=GONE.lack)
 
         def publish(counters: tuple[Family, ...]) -> None:
+            self._handed.discard(key)
             if not self._is_current(collector, target):
                 return
             # Both may have come while the ledger wrote: that nobody polls it any more, and that it is gone.
-            told = Outcome(target) if target in self._gone and not collector.owns_target else outcome
+            told = Outcome(target, lack=GONE.lack) if target in self._gone and not collector.owns_target else outcome
             if self._store.board.was_up(name, target) is False:
                 self.chronicle.recovers(_facts(name, target))
-            self._unavailable.discard(target.polled_by(name))
+            self._unavailable.discard(key)
             self._publish(name, told, (*told.families, *counters), lifetime=lifetime, duration=duration)
 
         def hand_back(counters: tuple[Family, ...]) -> None:
             self._call_soon(publish, counters)
 
         # Served only when it is on disk; the ledger's thread hands it back to the loop.
-        self._ledger.record(Entry(target.polled_by(name), target.name, self._wall(), outcome.counts, now), hand_back)
+        self._handed.add(key)
+        self._ledger.record(Entry(key, target.name, self._wall(), outcome.counts, now), hand_back)
 
     def _publish(
         self,
@@ -95,8 +102,12 @@ class Settlement:
         duration: float,
         note: str = "",
     ) -> None:
-        status = self._store.board.succeeded(collector, outcome, duration=duration, is_served=bool(families), note=note)
+        status = self._store.board.succeeded(collector, outcome, families, duration=duration, note=note)
         self._store.publish(status, families, lifetime)
+
+    def waits_for_ledger(self, key: PollKey) -> bool:
+        """Whether a good poll of a target has not come back from the ledger."""
+        return key in self._handed
 
     def forget_removed(self) -> None:
         """Forget what was noted of targets that are polled no more: one that comes back is a new one."""
@@ -137,11 +148,14 @@ class Settlement:
             if key not in self._unavailable:
                 self._unavailable.add(key)
                 self._log.info("not available", **facts, error_key=error.error_key)
-            self._publish(name, Outcome(target), (), lifetime=lifetime, duration=duration, note="not available")
+            nothing = Outcome(target, lack=Lack(Cause.NOT_AVAILABLE, _words(error)))
+            self._publish(name, nothing, (), lifetime=lifetime, duration=duration, note="not available")
             return
         if not self._store.board.is_failing(name, target):
             self.chronicle.fails(facts, error.reason, str(error))
-        status = self._store.board.failed(name, outcome, error.reason, str(error), duration=duration)
+        status = self._store.board.failed(
+            name, outcome, error.reason, str(error), duration=duration, cause=cause_of(error)
+        )
         if outcome.families:
             self._store.publish(status, outcome.families, lifetime)
         else:
@@ -152,6 +166,12 @@ class Settlement:
                 self._gone.add(target)
                 for other in others:
                     self._store.clear(other.name, target)
+
+
+def _words(error: PlatformError) -> str:
+    """The platform's own words, with its key for them where that is not among these."""
+    words = str(error)
+    return words if not error.error_key or error.error_key in words else f"{words} ({error.error_key})"
 
 
 def _facts(collector: str, target: Target) -> dict[str, str]:

@@ -237,7 +237,7 @@ class Client:
         limited = answered = False
         wait: float | None = None
         try:
-            answer = await self._exchange(operation, request, ends)
+            answer = await self._exchange(operation, request, bound, ends)
             answered = True
             return answer
         except RateLimited as error:
@@ -251,7 +251,9 @@ class Client:
             bound.seconds += self._timing.monotonic() - began
             self.budget.release(permit, limited=limited, answered=answered, wait=wait)
 
-    async def _exchange(self, operation: Operation[T], request: httpx.Request, ends: float | None) -> Answer[Any]:
+    async def _exchange(
+        self, operation: Operation[T], request: httpx.Request, bound: "BoundClient", ends: float | None
+    ) -> Answer[Any]:
         began = self._timing.monotonic()
         deadline = self._timeout
         if ends is not None:
@@ -260,7 +262,7 @@ class Client:
         try:
             received = await self._send(operation, request, deadline)
             code = str(received.status)
-            answer = self._understand(operation, received, self._timing.monotonic() - began)
+            answer = self._understand(operation, received, bound, self._timing.monotonic() - began)
         except PlatformError as error:
             # That a zone has not got a resource is an answer, and no failure.
             reason = None if isinstance(error, NotAvailable) else error.reason
@@ -297,7 +299,9 @@ class Client:
         fault.status = came.status_code if came is not None else 0
         return fault
 
-    def _understand(self, operation: Operation[T], received: Received, seconds: float) -> Answer[Any]:
+    def _understand(
+        self, operation: Operation[T], received: Received, bound: "BoundClient", seconds: float
+    ) -> Answer[Any]:
         status, headers, raw = received.status, received.headers, received.content.raw
         date = http_date(headers.get("date"))
         if status in operation.absent:
@@ -308,6 +312,7 @@ class Client:
         value: Any = responses.payload(operation, raw, status, received.content.parsed)
         for name in unexpected_in(value):
             self._observer.unexpected(operation.name, name)
+            bound.unexpected |= {name}
         return Answer(value, self._timing.platform_time(date), raw, seconds)
 
 
@@ -318,15 +323,17 @@ class BoundClient:
         until: the moment on the monotonic clock after which answers are of no use; None where there is no such moment.
         calls: how many calls were made through it, retries not counted.
         seconds: how long they took: attempts, and the waits between them; without the waits for the account's budget.
+        unexpected: the wire names of fields in good answers that held a value which is not known.
     """
 
-    __slots__ = ("_client", "calls", "seconds", "until")
+    __slots__ = ("_client", "calls", "seconds", "unexpected", "until")
 
     def __init__(self, client: Client, until: float | None) -> None:
         self._client = client
         self.until = until
         self.calls = 0
         self.seconds = 0.0
+        self.unexpected: frozenset[str] = frozenset()
 
     async def call(
         self,
