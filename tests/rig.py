@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.parser import text_string_to_metric_families
@@ -28,7 +29,7 @@ from exporter.sandbox.world import World
 from exporter.settings.model import Settings
 from exporter.targets.registry import Change, Registry
 from exporter.targets.sharding import Shard
-from exporter.targets.target import PollKey, Target
+from exporter.targets.target import DATABASE_PREFIX, PollKey, Target
 from exporter.telemetry import AccountObserver, Telemetry
 
 START = datetime(2026, 2, 8, 12, 0, tzinfo=UTC).timestamp()
@@ -145,7 +146,9 @@ class Rig:
         return found[0] if found else None
 
 
-def configuration(url: str, collectors: Mapping[str, object], **account: object) -> Settings:
+def configuration(
+    url: str, collectors: Mapping[str, object], more: Mapping[str, object] | None = None, **account: object
+) -> Settings:
     """Settings for one account on the sandbox."""
     told = {
         "name": "main",
@@ -155,7 +158,8 @@ def configuration(url: str, collectors: Mapping[str, object], **account: object)
         "budget": {"requests_per_second": 10000, "max_in_flight": 8},
         **account,
     }
-    return Settings.model_validate({"accounts": [told], "state": {"path": None}, "collectors": collectors})
+    state = {"path": None}
+    return Settings.model_validate({"accounts": [told], "state": state, "collectors": collectors, **(more or {})})
 
 
 @asynccontextmanager
@@ -167,19 +171,37 @@ async def rig(
     shard: Shard | None = None,
     url: str = "",
     fault: Mapping[str, object] | None = None,
+    more: Mapping[str, object] | None = None,
+    state: Path | None = None,
+    database: Mapping[str, object] | None = None,
 ) -> AsyncIterator[Rig]:
-    """A rig whose first round has ended, or has met a fault, which is not waited for."""
+    """A rig whose first round has ended, or has met a fault, which is not waited for.
+
+    Args:
+        account: settings of the account.
+        collectors: settings of the collectors.
+        world: the sandbox's; a small one of its own where none is given.
+        shard: which part of the targets it polls.
+        url: of another platform than the sandbox.
+        fault: is there from the start.
+        more: other sections of the settings.
+        state: the ledger's file; None for none.
+        database: settings of a database on the sandbox; None for none.
+    """
     made = world or World(seed=1, clock=WorldClock(START, speed=0))
     faults = Faults()
     if fault is not None:
         faults.add(fault)
     server = SandboxServer(create_app(made, faults))
     await server.start()
-    settings = configuration(url or server.url, collectors or {}, **(account or {}))
+    more = dict(more or {})
+    if database is not None:
+        more["databases"] = [{"name": "orders", "url": server.url, **database}]
+    settings = configuration(url or server.url, collectors or {}, more, **(account or {}))
     clock = TurnedClock()
     clocks = Clocks(wall=made.clock.now, monotonic=clock, utc=lambda: datetime.fromtimestamp(made.clock.now(), UTC))
     telemetry = Telemetry(CollectorRegistry(), "test")
-    ledger = Ledger(None, telemetry, clock=made.clock.now, linger=0)
+    ledger = Ledger(state, telemetry, clock=made.clock.now, linger=0)
     ledger.open()
     registry = Registry(shard or Shard())
 
@@ -187,7 +209,8 @@ async def rig(
         return schedule.lifetime(collector, target)
 
     store = Store(StatusBoard(clocks.wall), clock, lifetime)
-    exposition = Exposition(telemetry.exposed())
+    series = settings.series
+    exposition = Exposition(telemetry.exposed(), cap=series.max_per_family, admits=series.serves)
     plans = wiring.plans(settings)
     exposition.declare([*families([plan.collector for plan in plans]), *HEALTH])
     press = Press(exposition, store, telemetry, clock)
@@ -198,6 +221,10 @@ async def rig(
         account.name: wiring.account_entry(wiring.account_client(account, observers[account.name], 1, timing))
         for account in settings.accounts
     }
+    for asked in settings.databases:
+        name = DATABASE_PREFIX + asked.name
+        observers[name] = AccountObserver(telemetry, name, clock)
+        accounts[name] = wiring.account_entry(wiring.database_client(asked, observers[name], timing))
     changes: list[Change] = []
 
     def changed(change: Change) -> None:

@@ -26,7 +26,7 @@ async def render_explanation(
         assets: the style sheet, the script and the icon.
     """
     asked = ", ".join(sorted(question.wanted.targets | question.wanted.families))
-    yield document("Absent families · edge-exporter", found.now, assets)
+    yield document("Absent families · edge-exporter", found.now, assets, is_live=False)
     yield '<section aria-labelledby="absent-title"><h2 id="absent-title">Absent families'
     yield f"{f' of {foreign(asked)}' if asked else ''}</h2>"
     yield f'<p id="found">{_words(found)}</p>'
