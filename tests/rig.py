@@ -147,7 +147,7 @@ class Rig:
 
 
 def configuration(
-    url: str, collectors: Mapping[str, object], more: Mapping[str, object] | None = None, **account: object
+    url: str, collectors: Mapping[str, object], more: Mapping[str, object] | None = None, /, **account: object
 ) -> Settings:
     """Settings for one account on the sandbox."""
     told = {

@@ -254,7 +254,7 @@ class Explainer:
 
     def _of_failure(self, status: Status, failure: Failure, *, is_withdrawn: bool) -> _Finding:
         words = failure_words(status)
-        if failure.cause is Cause.KEY_REFUSED and self._sources.accepted(account_of(status.target)) > failure.since:
+        if failure.cause is Cause.KEY_REFUSED and self._sources.accepted(account_of(status.target)) >= failure.since:
             # Other calls were let through with the same key since this one was refused.
             return Cause.KEY_FORBIDDEN, f"{words}; the key is accepted for other calls"
         if failure.cause in _ROOTS:
