@@ -20,7 +20,7 @@ from exporter.platform.errors import (
 
 
 class Cause(StrEnum):
-    """A cause of an absence."""
+    """A cause of an absence; where several hold, the first of them is named."""
 
     COLLECTOR_DISABLED = "collector_disabled"
     DENIED = "denied"
@@ -29,17 +29,17 @@ class Cause(StrEnum):
     FILTERED = "filtered"
     NOT_CONFIGURED = "not_configured"
     NOT_DISCOVERED = "not_discovered"
-    DISCOVERY_INCOMPLETE = "discovery_incomplete"
     KEY_REFUSED = "key_refused"
     KEY_FORBIDDEN = "key_forbidden"
-    FIRST_POLL = "first_poll"
+    DISCOVERY_INCOMPLETE = "discovery_incomplete"
     LEDGER = "ledger"
-    FAILING = "failing"
+    FIRST_POLL = "first_poll"
+    OUT_OF_RANGE = "out_of_range"
     STALE = "stale"
+    FAILING = "failing"
     NOT_AVAILABLE = "not_available"
     NEVER_SCANNED = "never_scanned"
     NO_ROW = "no_row"
-    OUT_OF_RANGE = "out_of_range"
     NO_VALUE = "no_value"
     CAPPED = "capped"
 
@@ -85,10 +85,6 @@ MEANINGS: Mapping[Cause, Meaning] = {
         "the platform's complete list does not hold the target",
         "See whether the id and the account are right; a new resource is found with the next discovery.",
     ),
-    Cause.DISCOVERY_INCOMPLETE: Meaning(
-        "discovery has not ended with a complete list yet",
-        "Wait for the next discovery; if it fails, mend what the evidence names. Configured ids need no list.",
-    ),
     Cause.KEY_REFUSED: Meaning(
         "the platform does not accept the key or token, or it cannot be used",
         "Put a valid key where the configuration says; a changed key file is read without a reload.",
@@ -96,17 +92,25 @@ MEANINGS: Mapping[Cause, Meaning] = {
     Cause.KEY_FORBIDDEN: Meaning(
         "the key or token may not read this", "Give the key the right to read it, or disable the collector."
     ),
-    Cause.FIRST_POLL: Meaning("the target has not been polled yet", "Wait until the named time."),
+    Cause.DISCOVERY_INCOMPLETE: Meaning(
+        "discovery has not ended with a complete list yet",
+        "Wait for the next discovery; if it fails, mend what the evidence names. Configured ids need no list.",
+    ),
     Cause.LEDGER: Meaning(
         "the counter is served after the ledger has saved it, and it has not yet",
         "See whether the disk under state.path is full or read-only; the rest follows by itself.",
     ),
-    Cause.FAILING: Meaning(
-        "polls of the target fail", "Mend what the evidence names; the exporter tries again by itself."
+    Cause.FIRST_POLL: Meaning("the target has not been polled yet", "Wait until the named time."),
+    Cause.OUT_OF_RANGE: Meaning(
+        "the platform sent a value that is out of range or unknown",
+        "Read the answer with `edge-exporter call`, and report the field to the platform or to this project.",
     ),
     Cause.STALE: Meaning(
         "polls have failed for so long that the last values were withdrawn",
         "Mend what the evidence names; series come back with the first good poll.",
+    ),
+    Cause.FAILING: Meaning(
+        "polls of the target fail", "Mend what the evidence names; the exporter tries again by itself."
     ),
     Cause.NOT_AVAILABLE: Meaning(
         "the platform says that the zone's plan does not include it, or that it was never set up",
@@ -116,10 +120,6 @@ MEANINGS: Mapping[Cause, Meaning] = {
         "the zone's records were never scanned", "Start a record scan of the zone on the platform."
     ),
     Cause.NO_ROW: Meaning("the query returned no row", "Run the query on the database and compare."),
-    Cause.OUT_OF_RANGE: Meaning(
-        "the platform sent a value that is out of range or unknown",
-        "Read the answer with `edge-exporter call`, and report the field to the platform or to this project.",
-    ),
     Cause.NO_VALUE: Meaning(
         "the platform sent no value: null, empty or left out",
         "Usually nothing: the resource has no such value. `edge-exporter call` shows the whole answer.",
