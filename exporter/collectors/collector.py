@@ -79,6 +79,11 @@ class Polled:
         first = replace(first, lack=replace(first.lack, unexpected=unexpected))
         return replace(self, outcomes=(first, *others))
 
+    @property
+    def error(self) -> PlatformError | None:
+        """The failure of the polled target itself, None where there is none."""
+        return self.outcomes[0].error
+
 
 class Collector(Protocol):
     """A row of the catalogue."""

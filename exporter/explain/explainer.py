@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from exporter.causes import Cause
+from exporter.clock import Clocks
 from exporter.collectors.collector import Collector
 from exporter.explain.candidates import ANY, Board, Candidate, Candidates
 from exporter.explain.scope import Scope
@@ -62,8 +63,7 @@ class Sources:
         is_capped: family, target → whether the cap on its series keeps the target out of the family.
         accepted: account → unix seconds of its last authenticated answer, 0 where there was none.
         ledger_fault: why the last write of the ledger failed; empty where it did not.
-        clock: unix seconds.
-        monotonic: the schedule's clock.
+        clocks: the schedule's.
     """
 
     scope: Callable[[], Scope]
@@ -73,8 +73,7 @@ class Sources:
     is_capped: Callable[[str, PollKey], bool]
     accepted: Callable[[str], float]
     ledger_fault: Callable[[], str]
-    clock: Callable[[], float]
-    monotonic: Callable[[], float]
+    clocks: Clocks
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,8 +269,8 @@ class Explainer:
         due = schedule.due_at(collector.name, target)
         if due is None:
             return Cause.FIRST_POLL, "it is polled with the next round of its collector"
-        wait = due - self._sources.monotonic()
-        at = moment(self._sources.clock() + max(0.0, wait))
+        wait = due - self._sources.clocks.monotonic()
+        at = moment(self._sources.clocks.wall() + max(0.0, wait))
         return Cause.FIRST_POLL, f"due at {at}"
 
     def _ledger_words(self) -> str:

@@ -17,7 +17,7 @@ def waits_for_names(target: Target) -> bool:
     return target.kind == "account" or (target.kind in NAMED_BY_DISCOVERY and not target.name)
 
 
-class Firsts:
+class FirstDiscovery:
     """The first discovery of each account.
 
     Args:
@@ -52,7 +52,7 @@ class Firsts:
         """Note what a discovery tells before its end."""
         if found.names_follow:
             self._begun.add(account)
-        elif found.rolls:
+        elif found.lists:
             self.over.add(account)
 
     def ended(self, account: str, error: PlatformError | None) -> bool:

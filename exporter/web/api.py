@@ -63,7 +63,7 @@ async def targets(view: View, query: Query) -> AsyncIterator[str]:
     head = {"total": found.total, "matched": found.matched, "offset": found.offset, "limit": found.limit}
     yield encode(head)[:-1] + ',"targets":['
     separator = ""
-    async for target in unhurried(found.targets, view.monotonic):
+    async for target in unhurried(found.targets, view.clocks.monotonic):
         yield separator + encode(target_as_json(target))
         separator = ","
     yield "]}\n"
@@ -74,7 +74,7 @@ async def explain(view: View, question: Question) -> AsyncIterator[str]:
     found = await explanation.explain(view, question)
     yield encode(explanation.as_json(found, question))[:-1] + ',"absences":['
     separator = ""
-    async for absence in unhurried(found.absences, view.monotonic):
+    async for absence in unhurried(found.absences, view.clocks.monotonic):
         yield separator + encode(explanation.absence_as_json(absence))
         separator = ","
     yield "]}\n"

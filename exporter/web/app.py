@@ -11,7 +11,7 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route, Router
 from starlette.types import ASGIApp
 
-from exporter.exposition.renderer import Press
+from exporter.exposition.renderer import Renderer
 from exporter.web import api
 from exporter.web.auth.headers import PAGE_POLICY, SecurityHeaders
 from exporter.web.explanation import Question, explain, parse_question
@@ -19,7 +19,7 @@ from exporter.web.metrics import MetricsEndpoint, Straight
 from exporter.web.negotiation import accepts_gzip
 from exporter.web.page.assets import Asset, load_assets
 from exporter.web.page.explanation import render_explanation
-from exporter.web.page.links import PAGE_ROWS
+from exporter.web.page.links import PAGE_ROWS, PAGE_SORT
 from exporter.web.page.page import render_page
 from exporter.web.status import View
 from exporter.web.target_query import Known, Query, QueryError, parse_query
@@ -65,7 +65,7 @@ class _Endpoints:
 
     async def page(self, request: Request) -> Response:
         """`/`: the status page."""
-        query = self._query(request, PAGE_ROWS)
+        query = self._query(request, PAGE_ROWS, PAGE_SORT)
         async with self._turn:
             status, found, counts = await self._view.both(query)
             pieces = render_page(
@@ -75,7 +75,7 @@ class _Endpoints:
                 query,
                 self._view.known(),
                 assets=self._assets,
-                monotonic=self._view.monotonic,
+                monotonic=self._view.clocks.monotonic,
             )
             body = await _joined(pieces)
         return await _answer(request, body, _HTML, {"Content-Security-Policy": PAGE_POLICY})
@@ -119,9 +119,14 @@ class _Endpoints:
         except QueryError as error:
             raise HTTPException(400, str(error)) from None
 
-    def _query(self, request: Request, default_limit: int) -> Query:
+    def _query(self, request: Request, default_limit: int, default_sort: str = "target") -> Query:
         try:
-            return parse_query(request.query_params.multi_items(), self._view.known(), default_limit=default_limit)
+            return parse_query(
+                request.query_params.multi_items(),
+                self._view.known(),
+                default_limit=default_limit,
+                default_sort=default_sort,
+            )
         except QueryError as error:
             raise HTTPException(400, str(error)) from None
 
@@ -166,17 +171,17 @@ async def _refusal(_request: Request, error: Exception) -> Response:
     return PlainTextResponse(f"{error.detail}\n", error.status_code, error.headers)
 
 
-def create_app(view: View, press: Press, reload: Reload, *, route_prefix: str = "/") -> ASGIApp:
+def create_app(view: View, renderer: Renderer, reload: Reload, *, route_prefix: str = "/") -> ASGIApp:
     """The endpoints as one application.
 
     Args:
         view: what is shown.
-        press: what is scraped.
+        renderer: what is scraped.
         reload: reads the configuration anew.
         route_prefix: what every path begins with.
     """
     endpoints = _Endpoints(view, reload)
-    metrics = MetricsEndpoint(press, lambda: view.known().collectors, view.is_target)
+    metrics = MetricsEndpoint(renderer, lambda: view.known().collectors, view.is_target)
     routes: list[BaseRoute] = [
         Route("/metrics", metrics, methods=["GET"]),
         Route("/-/healthy", endpoints.healthy),

@@ -99,7 +99,7 @@ async def explain(view: View, question: Question) -> Explanation:
     page: list[Absence] = []
     matched = 0
     explained: set[str] = set()
-    async for absence in unhurried(view.explainer.absences(question.wanted), view.monotonic):
+    async for absence in unhurried(view.explainer.absences(question.wanted), view.clocks.monotonic):
         if absence is None:
             continue
         count = counts.setdefault((absence.collector, absence.cause), [0, 0])
@@ -113,7 +113,7 @@ async def explain(view: View, question: Question) -> Explanation:
     by_size = sorted(counts.items(), key=lambda item: (-item[1][0], item[0]))
     left = question.wanted.targets - explained
     return Explanation(
-        now=view.clock(),
+        now=view.clocks.wall(),
         series=view.series(),
         families=sum(number for number, _ in counts.values()),
         counts=tuple(Count(collector, cause, *numbers) for (collector, cause), numbers in by_size),

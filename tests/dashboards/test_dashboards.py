@@ -17,8 +17,8 @@ from dashboards.generator import links
 from dashboards.generator.__main__ import main
 from dashboards.generator.grafana import GRID, generate
 from dashboards.generator.inventory import PAGES
-from dashboards.generator.page import Colour, Page, Panel, Table
-from dashboards.generator.queries import alerts, subject
+from dashboards.generator.page import Colour, Numbers, Page, Panel, Table
+from dashboards.generator.queries import alerts, subject, truth
 from dashboards.generator.sdk import JSONEncoder, dashboard
 from tests.for_each import for_each
 
@@ -257,6 +257,14 @@ def test_links_of_rows_lead_to_choices_that_exist(page: Page) -> None:
             assert uid is not None
             assert set(re.findall(r"fields\.(\w+)", column.link)) <= titles, panel.title
             assert named <= choices.get(uid.group(1), set().union(*choices.values()))
+
+
+@every_panel
+def test_no_tile_is_green_while_its_figure_is_not_known(panel: Panel) -> None:
+    """A tile that may be green has a word for an exporter that does not answer and for values that are old."""
+    if isinstance(panel.view, Numbers) and Colour.GOOD in (panel.steps.colours if panel.steps else ()):
+        assert set(truth.WORDS) <= set(panel.words)
+        assert all("absent(edge_exporter_shard_info" in query.expr for query in panel.queries)
 
 
 def test_alerts_and_findings_lead_to_pages_that_exist() -> None:

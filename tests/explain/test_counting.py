@@ -50,11 +50,11 @@ async def test_the_metric_counts_families_of_targets_by_collector_and_cause() ->
 
         with pytest.raises(Ended):
             await keep_counting(on.explainer(), on.telemetry.show_absent, clock, sleep)
-        await on.press.print()
+        await on.renderer.render()
         disabled = on.value(
             "edge_exporter_absent_families", collector="dns_record_scans", cause=Cause.COLLECTOR_DISABLED
         )
         assert disabled == 12 * 7
         on.telemetry.show_absent({})
-        await on.press.print()
+        await on.renderer.render()
         assert on.samples("edge_exporter_absent_families") == {}

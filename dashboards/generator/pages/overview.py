@@ -63,6 +63,7 @@ _NOW = Row(
             " table of failing targets.",
             queries.OLDEST,
             width=4,
+            trend=False,
             unit="suffix: intervals",
             decimals=1,
             steps=truth.STALE,
@@ -169,7 +170,7 @@ _FAILING = Row(
                 sort="Without success",
             ),
             width=12,
-            none="Nothing is failing.",
+            none="Nothing is failing, or no exporter answers: the tiles say which.",
         ),
         Panel(
             title="Duration of a call",

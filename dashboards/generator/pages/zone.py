@@ -32,7 +32,7 @@ _NOW = Row(
             view=Numbers(trend=True),
             unit="reqps",
             width=4,
-            height=4,
+            height=3,
             steps=NEUTRAL,
         ),
         tile(
@@ -55,7 +55,7 @@ _NOW = Row(
             queries=(dns.TODAY, dns.USUAL_BY_NOW),
             view=Numbers(),
             width=6,
-            height=4,
+            height=3,
             steps=NEUTRAL,
         ),
         tile(

@@ -42,7 +42,7 @@ SILENT = Blind(
 )
 NO_RULES = Blind(-3, Word("-3", "NO RULES", Colour.HINT), f"absent({RULES})")
 
-_OLD_WORD = Word("-2", "OLD DATA", Colour.WARN)
+_OLD_WORD = Word("-2", "OLD DATA", Colour.INFO)
 
 # In intervals of a target's collector: at three of them its series go.
 STALE = warn_then_red(OLD_AFTER, 3)

@@ -70,7 +70,7 @@ async def test_all_is_healthy_when_every_target_is() -> None:
         on.succeed(zone(1))
         on.succeed(zone(2))
         page = await rendered(on)
-    assert "All 2 targets are healthy." in page.text
+    assert "All 2 targets answered their last poll." in page.text
     assert "Nothing fails at the moment." in page.text
     assert "<title>edge-exporter</title>" in page.html
 
@@ -79,7 +79,7 @@ async def test_all_is_healthy_when_every_target_is() -> None:
     ("set_up", "sentence"),
     [
         (lambda _: None, "There is nothing to poll."),
-        (lambda on: on.succeed(zone(1)), "The one target is healthy."),
+        (lambda on: on.succeed(zone(1)), "The one target answered its last poll."),
         (lambda on: (on.succeed(zone(1)), on.fail(zone(2))), "1 of 2 targets fails."),
         (lambda on: (on.fail(zone(1)), on.fail(zone(2)), on.fail(zone(3))), "3 of 3 targets fail."),
         (lambda on: stale(on, 1), "1 of 1 target is stale."),
@@ -97,7 +97,7 @@ async def test_the_first_sentence_says_what_matters_most(set_up: Callable[[Stage
 
 async def test_a_slow_platform_is_said_to_limit_and_not_the_requests_per_second() -> None:
     async with stage() as on:
-        on.schedule.accounts["main"].pace.seconds = 5.0
+        on.schedule.accounts["main"].capacity.seconds = 5.0
         on.schedule.demands["main"] = 1.2
         text = (await rendered(on)).text
     assert "main asks for 1.2 requests/s and max_in_flight allows 0.8: its intervals are stretched." in text
@@ -121,7 +121,7 @@ async def test_what_a_person_must_know_is_said() -> None:
 
 async def test_a_pause_after_a_429_is_said() -> None:
     async with stage() as on:
-        budget = on.schedule.accounts["main"].client.budget
+        budget = on.schedule.accounts["main"].client.rate_limiter
         for path in ("/one", "/two"):
             budget.release(await budget.acquire(path), limited=True, wait=30.0)
         assert "main is not polled for 30 s: the platform answered 429." in (await rendered(on)).text
@@ -149,7 +149,7 @@ async def test_a_row_tells_all_of_a_target() -> None:
         on.succeed(zone(101, "shop.example"), chart=[1000] * 30 + [500], took=0.25)
         on.turn(12)
         (row,) = (await rendered(on)).rows
-    assert " ".join(row.split()) == "ok shop.example dns_zone/101 dns_statistics 12 s ago 250 ms 30.5k"
+    assert " ".join(row.split()) == "ok shop.example dns_zone/101 dns_statistics 12 s ago 250 ms 30.5k queries"
 
 
 async def test_a_row_of_a_failing_target_tells_why() -> None:
@@ -269,7 +269,7 @@ async def test_heads_sort_and_say_how_it_is_sorted() -> None:
     assert current["aria-sort"] == "descending"
     assert page.having("a", id="sort-age")[0]["href"] == "./?search=zone&sort=age#targets"
     assert page.having("a", id="sort-chart")[0]["href"] == "./?search=zone&sort=chart&order=desc#targets"
-    assert page.having("a", id="sort-target")[0]["href"] == "./?search=zone#targets"
+    assert page.having("a", id="sort-target")[0]["href"] == "./?search=zone&sort=target#targets"
 
 
 async def test_the_form_keeps_what_links_chose() -> None:
