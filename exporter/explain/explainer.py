@@ -249,7 +249,9 @@ class Explainer:
                 status = listing
         if status is None or status.failure is None:
             return self._of_waiting(collector, target)
-        return self._of_failure(status, status.failure, is_withdrawn=is_withdrawn)
+        cause, words = self._of_failure(status, status.failure, is_withdrawn=is_withdrawn)
+        due = self._due(collector, target)
+        return cause, f"{words}; next poll {due}" if due else words
 
     def _of_failure(self, status: Status, failure: Failure, *, is_withdrawn: bool) -> _Finding:
         words = failure_words(status)
@@ -266,12 +268,16 @@ class Explainer:
             return Cause.LEDGER, self._ledger_words()
         if not collector.discovers and schedule.waits_for_discovery(target):
             return self._candidates.undiscovered(target.account)
-        due = schedule.due_at(collector.name, target)
+        due = self._due(collector, target)
+        return Cause.FIRST_POLL, due or "it is polled with the next round of its collector"
+
+    def _due(self, collector: Collector, target: Target) -> str:
+        """When a target is polled next, in words; empty where that is not known."""
+        due = self._sources.schedule().due_at(collector.name, target)
         if due is None:
-            return Cause.FIRST_POLL, "it is polled with the next round of its collector"
-        wait = due - self._sources.clocks.monotonic()
-        at = moment(self._sources.clocks.wall() + max(0.0, wait))
-        return Cause.FIRST_POLL, f"due at {at}"
+            return ""
+        wait = max(0.0, due - self._sources.clocks.monotonic())
+        return f"due at {moment(self._sources.clocks.wall() + wait)}"
 
     def _ledger_words(self) -> str:
         fault = self._sources.ledger_fault()
