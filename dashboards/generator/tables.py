@@ -99,7 +99,7 @@ ALERTS = Panel(
     view=Table(
         columns=(
             Column("State", words=alerts.STATES, width=85),
-            Column("Severity", label="severity", width=75, words=_SEVERITIES),
+            Column("Severity", label="severity", width=85, words=_SEVERITIES),
             Column("Alert", label="alertname", width=260, link=links.runbook("Alert")),
             subject.ABOUT,
             Column("Account", label="account", width=140, link=columns.ACCOUNT.link),

@@ -62,7 +62,7 @@ class Poller:
                 it, the result holds all.
             recognition: the caller's, where an answer that is the last one again need not be parsed.
         """
-        context = Context(caller, self._registry, self._clocks.utc(), owns=self._registry.owns, tell=found)
+        context = Context(caller, self._registry, self._clocks.utc(), owns=self._registry.owns, found=found)
         try:
             polled = await collector.poll(context, target)
         except PlatformError as error:

@@ -6,6 +6,7 @@ import click
 
 from exporter.assets.shipped import ASSETS, AssetError
 from exporter.commands.output.complaint import MISUSE, complain
+from exporter.commands.output.help import Command
 
 
 def write(texts: dict[str, str], folder: Path, *, force: bool) -> str:
@@ -33,15 +34,16 @@ def write(texts: dict[str, str], folder: Path, *, force: bool) -> str:
             (folder / name).write_text(texts[name], encoding="utf-8")
     except OSError as error:
         raise AssetError(f"{error.filename or folder}: {error.strerror}") from error
-    unchanged = f", {len(kept)} were up to date" if kept else ""
-    return f"{len(texts) - len(kept)} files written to {folder}{unchanged}"
+    unchanged = f"; up to date: {len(kept)}" if kept else ""
+    count = len(texts) - len(kept)
+    return f"{count} file{'' if count == 1 else 's'} written to {folder}{unchanged}"
 
 
 def _read(path: Path) -> str:
     return path.read_bytes().decode(errors="replace")
 
 
-@click.command("assets")
+@click.command("assets", cls=Command)
 @click.argument("what", type=click.Choice(tuple(ASSETS)))
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option(

@@ -11,6 +11,7 @@ from exporter import __version__
 from exporter.collectors.catalogue import CATALOGUE
 from exporter.collectors.collector import Collector
 from exporter.collectors.database import QUERY_PREFIX
+from exporter.commands.output.help import Command
 from exporter.exposition.status_board import HEALTH
 from exporter.metric import FamilyInfo
 from exporter.settings.types import format_duration
@@ -154,8 +155,10 @@ def _plain(section: Section) -> dict[str, object]:
     }
 
 
-@click.command("metrics")
+@click.command("metrics", cls=Command)
 @click.option(
+    "-o",
+    "--output",
     "--format",
     "form",
     type=click.Choice(["markdown", "json"]),

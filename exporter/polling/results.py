@@ -1,4 +1,4 @@
-"""What becomes of a poll's outcome: counted, published, or noted as a failure; said once when it begins and ends."""
+"""Records the result of a poll in the ledger, the store and the status board."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from datetime import datetime
@@ -20,11 +20,11 @@ from exporter.targets.target import PollKey, Target
 
 
 class ResultRecorder:
-    """Hands outcomes on to the ledger and the store.
+    """Records outcomes in the ledger, the store and the status board, and logs failures.
 
     Args:
         registry: which targets there are, at the moment of publishing too.
-        store: where outcomes are published.
+        store: where families are published, with the status board beside it.
         ledger: where counters are counted before that.
         poller: decides which outcomes of a poll count.
         clocks: the clocks.
@@ -96,7 +96,7 @@ class ResultRecorder:
 
         Args:
             collector: whose poll it was.
-            outcome: what the poll told of a target.
+            outcome: the result for a target.
             now: the platform's clock.
             lifetime: seconds for which it may be believed.
             duration: seconds that the poll took.
@@ -112,13 +112,13 @@ class ResultRecorder:
         if collector.owns_target:
             self._gone.discard(target)
         elif target in self._gone:
-            # The platform says by another call that there is no such resource: nothing is told of it.
+            # Another call was answered that there is no such resource: nothing of it is published.
             outcome = Outcome(target)
 
         def publish(counters: tuple[Family, ...], fingerprint: bytes) -> None:
             if not self._is_current(collector, target):
                 return
-            # Both may have come while the ledger wrote: that nobody polls it any more, and that it is gone.
+            # The platform may have answered, while the ledger wrote, that the target is gone.
             told = Outcome(target) if target in self._gone and not collector.owns_target else outcome
             if self._store.board.was_up(name, target) is False:
                 self.failure_log.recovers(_facts(name, target))
@@ -186,7 +186,7 @@ class ResultRecorder:
         self._store.board.forget_answers()
 
     def forget_removed(self) -> None:
-        """Forget what was noted of targets that are polled no more: one that comes back is a new one."""
+        """Forget removed targets: one that comes back is a new one."""
         self._gone = {target for target in self._gone if self._registry.holds(target.key)}
         self._unavailable = {noted for noted in self._unavailable if self._registry.holds(noted.target)}
 
@@ -205,7 +205,7 @@ class ResultRecorder:
         lifetime: float,
         duration: float,
     ) -> None:
-        """Note a failure; what the target told before stays until it expires.
+        """Record a failure; families of earlier polls stay until they expire.
 
         Args:
             collector: whose poll it was.
@@ -217,7 +217,7 @@ class ResultRecorder:
         name, target = collector.name, outcome.target
         facts = _facts(name, target)
         if isinstance(error, NotAvailable):
-            # The zone has not got this resource: an answer like any other, said once, and without samples.
+            # The zone does not have this resource: an answer without samples, which is logged once.
             key = target.polled_by(name)
             if key not in self._unavailable:
                 self._unavailable.add(key)

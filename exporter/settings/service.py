@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -59,13 +60,14 @@ def _seconds(value: object) -> float | None:
     return float(value) if isinstance(value, int | float) else None
 
 
-# A section for each collector of the catalogue that has one of its own, with the collector's interval.
-_SECTIONS: Mapping[str, CollectorSettings] = {
-    collector.name: CollectorSettings(interval=collector.interval)
-    for collector in CATALOGUE
-    if collector.section == collector.name
+# The interval of each collector of the catalogue that has a section of its own.
+_INTERVALS: Mapping[str, float] = {
+    collector.name: float(collector.interval) for collector in CATALOGUE if collector.section == collector.name
 }
-_FIELDS: Mapping[str, Any] = {name: (CollectorSettings, settings) for name, settings in _SECTIONS.items()}
+_FIELDS: Mapping[str, Any] = {
+    name: (CollectorSettings, Field(default_factory=partial(CollectorSettings.model_construct, interval=interval)))
+    for name, interval in _INTERVALS.items()
+}
 
 
 class CollectorsSettings(create_model("_Sections", __base__=Section, **_FIELDS)):  # type: ignore[misc] # made from the catalogue
@@ -73,7 +75,7 @@ class CollectorsSettings(create_model("_Sections", __base__=Section, **_FIELDS))
 
     def by_name(self) -> dict[str, CollectorSettings]:
         """The collectors' settings, to be looked up by a collector's `section`."""
-        return {name: getattr(self, name) for name in _SECTIONS}
+        return {name: getattr(self, name) for name in _INTERVALS}
 
     @model_validator(mode="before")
     @classmethod
@@ -82,8 +84,8 @@ class CollectorsSettings(create_model("_Sections", __base__=Section, **_FIELDS))
         if not isinstance(data, Mapping):
             return data
         return {
-            name: {**given, "interval": _SECTIONS[name].interval}
-            if isinstance(given, Mapping) and name in _SECTIONS and given.get("interval") is None
+            name: {**given, "interval": _INTERVALS[name]}
+            if isinstance(given, Mapping) and name in _INTERVALS and given.get("interval") is None
             else given
             for name, given in data.items()
         }

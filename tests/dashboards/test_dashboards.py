@@ -33,7 +33,6 @@ COMMITTED = REPOSITORY / "dashboards"
 UNITS = frozenset(
     {
         "bytes",
-        "cpm",
         "currencyUSD",
         "dateTimeAsIso",
         "dateTimeFromNow",
@@ -45,6 +44,7 @@ UNITS = frozenset(
         "short",
         "string",
         "suffix: intervals",
+        "suffix: per min",
     }
 )
 
@@ -391,6 +391,19 @@ def test_columns_fit_into_their_tables_on_a_screen_of_ordinary_width(page: Page)
     }
 
     assert wide == {}
+
+
+@every_panel
+def test_headings_of_columns_are_not_cut(panel: Panel) -> None:
+    """On a screen of ordinary width a letter of a heading takes at most eight points, and the cell's edges 16."""
+    if not isinstance(panel.view, Table):
+        return
+    shown = [column for column in panel.view.columns if not column.hidden]
+    free = [column for column in shown if column.width is None]
+    room = panel.width * 1432 / 24 - 10 - sum(column.width or 0 for column in shown)
+    share = room / len(free) if free else 0
+
+    assert [column.title for column in shown if len(column.title) * 8 + 16 > (column.width or share)] == []
 
 
 def test_bars_begin_at_nothing() -> None:

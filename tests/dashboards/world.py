@@ -225,6 +225,7 @@ class Scene:
         buckets: the bounds of the histogram.
         instances: the exporters, each of which serves all of it.
         begin: since when every family is there, each minute.
+        history: since when there are those that are compared with their past, every five minutes.
     """
 
     things: tuple[tuple[Labels, ...], ...]
@@ -234,6 +235,7 @@ class Scene:
     buckets: tuple[str, ...]
     instances: tuple[str, ...]
     begin: datetime
+    history: datetime = HISTORY
 
 
 SMALL = Scene(THINGS, VALUES, sample, renamed, BUCKETS, INSTANCES, BEGIN)
@@ -267,7 +269,7 @@ def openmetrics(scene: Scene = SMALL) -> Iterator[str]:
     """The whole month, line by line, as `promtool tsdb create-blocks-from openmetrics` reads it."""
     lately = list(spaced(scene.begin, END, timedelta(minutes=1)))
     for name, labels in families():
-        moments = list(spaced(HISTORY, scene.begin, timedelta(minutes=5))) if name in DAILY else []
+        moments = list(spaced(scene.history, scene.begin, timedelta(minutes=5))) if name in DAILY else []
         for series in series_of(labels, scene):
             yield from lines(name, series, moments + lately, scene)
     known = HEALTH["edge_api_request_duration_seconds"]

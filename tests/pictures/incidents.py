@@ -22,10 +22,12 @@ class Incident:
 
     Attributes:
         change: what a series says from then on; it is given what it would say otherwise, now and at any time.
+        finds: what the Overview's table says of it, with what it is about.
         alerts: the alerts that fire, by their labels.
     """
 
     change: Change
+    finds: frozenset[tuple[str, str]] = frozenset()
     alerts: tuple[Labels, ...] = ()
 
 
@@ -116,6 +118,7 @@ CALM = Incident(lambda _, __, ___, calm, ____: calm)
 INCIDENTS: dict[str, Incident] = {
     "a burst on one rate limit (api of shield zone 4, eu)": Incident(
         _burst,
+        frozenset({("Burst on a rate limit", "shield zone 4 · rate limit api")}),
         (
             _alert(
                 *("EdgeRateLimitBlocking", "warning", "shield"),
@@ -123,18 +126,25 @@ INCIDENTS: dict[str, Incident] = {
             ),
         ),
     ),
-    "traffic of one zone halved (login.example, eu)": Incident(_halved),
+    "traffic of one zone halved (login.example, eu)": Incident(
+        _halved, frozenset({("Traffic has fallen", "zone login.example")})
+    ),
     "WAF switched off (shop-eu, zone 4)": Incident(
         _set("edge_shield_zone_waf_enabled", 0.0, shield_zone_id="4"),
+        frozenset({("WAF switched off", "shield zone shop-eu")}),
         (_alert("EdgeWafSwitchedOff", "critical", "shield", **_EU, shield_zone_id="4", pull_zone="shop-eu"),),
     ),
-    "the platform is slow (both accounts)": Incident(_slow),
+    "the platform is slow (both accounts)": Incident(
+        _slow, frozenset({("Platform slow", "account main"), ("Platform slow", "account eu")})
+    ),
     "an image's tag vanished (nginx:latest)": Incident(
         _set("edge_container_image_tag_present", 0.0, image="nginx", tag="latest"),
+        frozenset({("Image tag missing", "image nginx · tag latest · of library · in dockerhub")}),
         (_alert("EdgeImageTagMissing", "warning", "containers", account="main", image="nginx", tag="latest"),),
     ),
     "the key is refused (eu)": Incident(
         _refused,
+        frozenset({("Key refused", "account eu")}),
         (
             _alert("EdgeCredentialRefused", "critical", "exporter", **_EU),
             _alert("EdgeAccountDown", "critical", "exporter", **_EU),
@@ -153,17 +163,22 @@ INCIDENTS: dict[str, Incident] = {
             if family == "edge_dns_record_scan_status" and labels["zone_id"] == "201"
             else calm
         ),
+        frozenset({("Record scan failed", "zone shop-eu.example")}),
         (_alert("EdgeDnsScanFailed", "warning", "dns", **_EU, zone_id="201", domain="shop-eu.example"),),
     ),
     "a script over its budget (cart, eu)": Incident(
         _set("edge_script_monthly_cost_dollars", 1.12 * _CART, script_id="9"),
+        frozenset({("Script over budget", "script cart")}),
         (_alert("EdgeScriptOverBudget", "warning", "scripts", **_EU, script_id="9", script="cart"),),
     ),
     "the exporter is down": Incident(
-        _down, (_alert("EdgeExporterDown", "critical", "exporter", instance="exporter-0:9877"),)
+        _down,
+        frozenset({("Exporter down", "exporter exporter-0:9877"), ("Exporter or shard missing", "")}),
+        (_alert("EdgeExporterDown", "critical", "exporter", instance="exporter-0:9877"),),
     ),
     "a database query fails (carts_stale of orders)": Incident(
         _query_failing,
+        frozenset({("Database query fails", "database orders · query carts_stale")}),
         (
             _alert(
                 *("EdgeDatabaseQueryFailing", "warning", "database"),
@@ -213,4 +228,4 @@ def usual_trouble() -> Scene:
             calm = incident.change(family, labels, at, calm, at_time)
         return calm
 
-    return scene(Incident(change, tuple(fired for incident in chosen for fired in incident.alerts)))
+    return scene(Incident(change, alerts=tuple(fired for incident in chosen for fired in incident.alerts)))

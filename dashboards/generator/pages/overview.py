@@ -161,7 +161,7 @@ _FAILING = Row(
                     Column("Name", label="name"),
                     Column(
                         "Without success",
-                        width=125,
+                        width=140,
                         unit="s",
                         steps=warn_then_red(0, 2700),
                         words=(Word("-1", "never succeeded", Colour.BAD),),
@@ -238,8 +238,8 @@ _ACCOUNTS = Row(
                     Column("Targets"),
                     Column("Failing", steps=red_from(1)),
                     Column("Calls", unit="reqps"),
-                    Column("Failed calls", unit="reqps", steps=red_from(0.001)),
-                    Column("Of the budget", unit="percentunit", decimals=0, steps=warn_then_red(0.8, 1)),
+                    Column("Failed calls", unit="reqps", width=115, steps=red_from(0.001)),
+                    Column("Of budget", unit="percentunit", decimals=0, steps=warn_then_red(0.8, 1)),
                     Column("Resources"),
                 ),
                 sort="Failing",
@@ -276,7 +276,7 @@ _GLANCE = Row(
             act="A burst of blocked requests is an attack or a limit set too low: open the Shield page.",
             queries=(shield.BREACHES_OF_ALL_ZONES,),
             view=Lines(stack=True, painted=ACTION_PAINT),
-            unit="cpm",
+            unit="suffix: per min",
             least=0,
         ),
         Panel(

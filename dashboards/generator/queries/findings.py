@@ -171,7 +171,7 @@ _EXPORTER_DOWN = f"{series('up')} == 0 and on (job, instance) {_LATELY_HERE}"
 FALLEN, SURGED = _out_of_line("<", _FALLEN, ">"), _out_of_line(">", _SURGED, "<")
 
 FINDINGS = (
-    Finding("No exporter answers", "exporter", _ACT, SILENT.expr, ()),
+    Finding("Exporter or shard missing", "exporter", _ACT, SILENT.expr, ()),
     Finding("Exporter down", "exporter", _ACT, _EXPORTER_DOWN, ("instance",)),
     Finding(
         "Key refused", "exporter", _ACT, f"{_REFUSALS} unless on (account) {_GOOD}", ("account",), "$1 calls in 15 min"

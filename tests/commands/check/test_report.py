@@ -7,10 +7,9 @@ from textwrap import dedent
 import pytest
 
 from exporter.commands.check import report
-from exporter.commands.check.check_account import TargetResult
-from exporter.commands.check.check_run import AccountResult, Load
-from exporter.commands.check.command import render
 from exporter.commands.check.report import Row
+from exporter.commands.check.results import AccountResult, Load, TargetResult
+from exporter.commands.check.work import render
 from exporter.platform.errors import Forbidden, NotAvailable, PlatformError
 from exporter.targets.target import Target
 
@@ -139,7 +138,7 @@ def test_an_account_that_cannot_be_asked_is_one_fault_whatever_was_tried() -> No
 
 
 @pytest.mark.parametrize(
-    ("appetite", "line"),
+    ("load", "line"),
     [
         (ENOUGH, "main: the targets ask for 1 requests/s, the budget gives 10"),
         (
