@@ -22,7 +22,7 @@ from exporter.platform.errors import (
 )
 from exporter.platform.http.rate_limiter import LONGEST_HONOURED_PAUSE
 from exporter.polling.backoff import Backoff
-from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, Firsts, waits_for_names
+from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, Firsts, tells_names, waits_for_names
 from exporter.polling.intervals import Account, Intervals, Plan
 from exporter.polling.results import Settlement
 from exporter.polling.timetable import Due, next_slot, phase
@@ -272,7 +272,7 @@ class Schedule:
         return {
             target.account
             for plan in self.plans.values()
-            if plan.collector.discovers
+            if tells_names(plan.collector)
             for target in self._registry.targets(plan.collector.polls)
             if plan.collector.wants(target)
         }
@@ -367,7 +367,7 @@ class Schedule:
         self.durations[run.collector.name] = seconds
         self._telemetry.duration.labels(run.collector.name).set(seconds)
         plan = self.plans[run.collector.name]
-        if plan.collector.discovers and self._firsts.ended(run.target.account, polled.outcomes[0].error):
+        if tells_names(plan.collector) and self._firsts.ended(run.target.account, polled.outcomes[0].error):
             again = self._clocks.monotonic() + FIRST_RETRY_SECONDS
             self._due[plan.collector.name].put(run.target, again, next(self._sequence))
         if polled.found is not None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from exporter.settings.endpoint_files import EndpointFiles, with_endpoint_files
 from exporter.settings.faults import ConfigurationError, Fault, KeyPath
 from exporter.settings.flags import FIRST_ACCOUNT, FIRST_DATABASE, account_variables, database_variables
 from exporter.settings.flags import flags as every_flag
@@ -66,11 +67,13 @@ def load_over(
         SettingsError: Something is wrong; it holds every fault, those of the file too.
     """
     resolved = file_names_resolved(file.data or {}, Path(file.source).parent)
+    endpoints = with_endpoint_files(file, resolved)
+    resolved = endpoints.data
     known = every_flag()
     environment = environment_layer(environ, known, resolved)
     command_line = flag_layer(flags or {}, known, {**resolved, **environment.data})
-    faults = [*file.faults, *environment.faults, *command_line.faults]
-    origins = _Origins(file, environment, command_line)
+    faults = [*file.faults, *endpoints.faults, *environment.faults, *command_line.faults]
+    origins = _Origins(file, environment, command_line, endpoints)
     settings = None
     if file.data is not None:
         try:
@@ -93,14 +96,18 @@ def _reading_order(fault: Fault) -> tuple[bool, str, int]:
 class _Origins:
     """Finds who said what stands at a path, or who should have said what is missing there."""
 
-    def __init__(self, file: MarkedFile, environment: Layer, command_line: Layer) -> None:
+    def __init__(self, file: MarkedFile, environment: Layer, command_line: Layer, endpoints: EndpointFiles) -> None:
         self._file = file
+        self._endpoints = endpoints
         self._above = (command_line, environment)
 
     def locate(self, path: KeyPath) -> tuple[str, int | None]:
         for layer in self._above:
             if path in layer.origins:
                 return layer.origins[path], None
+        included = self._endpoints.locate(path)
+        if included is not None:
+            return included
         if len(path) > 1 and not self._file.holds(path[:2]):
             return self._would_say(path), None
         return self._file.source, self._file.line(path)

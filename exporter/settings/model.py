@@ -1,16 +1,19 @@
 """The settings as a whole."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 from pydantic_core import InitErrorDetails
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from exporter.settings.account import AccountSettings, distinct
 from exporter.settings.database import DatabaseSettings, distinct_queries
+from exporter.settings.endpoint import EndpointSettings
+from exporter.settings.endpoint_clashes import endpoint_clashes
 from exporter.settings.section import Section, refused
 from exporter.settings.service import (
+    CollectorSettings,
     CollectorsSettings,
     LogSettings,
     SeriesSettings,
@@ -18,6 +21,7 @@ from exporter.settings.service import (
     StateSettings,
     WebSettings,
 )
+from exporter.settings.types import Text
 
 # The argument of `Settings` that holds layers; no section has this name.
 _LAYERS = "layers"
@@ -30,6 +34,10 @@ class Settings(BaseSettings, Section):
 
     accounts: tuple[AccountSettings, ...] = ()
     databases: tuple[DatabaseSettings, ...] = ()
+    endpoints: tuple[EndpointSettings, ...] = ()
+    endpoint_files: Annotated[
+        tuple[Text, ...], Field(description="Files of further endpoints, each with a list under endpoints.")
+    ] = ()
     collectors: CollectorsSettings = CollectorsSettings()
     series: SeriesSettings = SeriesSettings()
     web: WebSettings = WebSettings()
@@ -67,6 +75,11 @@ class Settings(BaseSettings, Section):
         yield from distinct(raw, "accounts", "name")
         yield from distinct(raw, "databases", "name")
         yield from distinct_queries(raw)
+        yield from endpoint_clashes(raw)
+
+    def collector_settings(self) -> dict[str, CollectorSettings]:
+        """The settings of every collector, of configured endpoints too, by a collector's `section`."""
+        return self.collectors.by_name(self.endpoints)
 
     @model_validator(mode="after")
     def _has_something_to_do(self) -> Self:

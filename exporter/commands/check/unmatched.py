@@ -6,7 +6,7 @@ from prometheus_client import CollectorRegistry
 
 from exporter import __version__, wiring
 from exporter.collectors import scripts
-from exporter.collectors.catalogue import families, with_queries
+from exporter.collectors.catalogue import families
 from exporter.commands.check.check_run import Verdict
 from exporter.exposition.encoding import exposed_name
 from exporter.exposition.store import HEALTH
@@ -94,7 +94,7 @@ def _of_series(settings: Settings) -> Iterator[Finding]:
 
 def _families(settings: Settings) -> set[str]:
     """Every family that there can be, the program's own and those of the users' queries among them."""
-    polled = families(with_queries(wiring.queries(settings.databases, 0.0)))
+    polled = families(wiring.collectors(settings))
     own = Telemetry(CollectorRegistry(), __version__).exposed().collect()
     return {info.name for info in (*polled, *HEALTH)} | {exposed_name(metric) for metric in own}
 
