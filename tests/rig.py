@@ -1,7 +1,7 @@
 """The exporter's polling parts on a real sandbox server, with the scheduler's clock in the test's hand."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -118,7 +118,9 @@ class Rig:
         return found[0] if found else None
 
 
-def configuration(url: str, collectors: Mapping[str, object], **account: object) -> Settings:
+def configuration(
+    url: str, collectors: Mapping[str, object], endpoints: Sequence[Mapping[str, object]] = (), **account: object
+) -> Settings:
     """Settings for one account on the sandbox."""
     told = {
         "name": "main",
@@ -128,7 +130,9 @@ def configuration(url: str, collectors: Mapping[str, object], **account: object)
         "budget": {"requests_per_second": 10000, "max_in_flight": 8},
         **account,
     }
-    return Settings.model_validate({"accounts": [told], "state": {"path": None}, "collectors": collectors})
+    return Settings.model_validate(
+        {"accounts": [told], "state": {"path": None}, "collectors": collectors, "endpoints": list(endpoints)}
+    )
 
 
 @asynccontextmanager
@@ -136,6 +140,7 @@ async def rig(
     *,
     account: Mapping[str, object] | None = None,
     collectors: Mapping[str, object] | None = None,
+    endpoints: Sequence[Mapping[str, object]] = (),
     world: World | None = None,
     shard: Shard | None = None,
     url: str = "",
@@ -148,7 +153,7 @@ async def rig(
         faults.add(fault)
     server = SandboxServer(create_app(made, faults))
     await server.start()
-    settings = configuration(url or server.url, collectors or {}, **(account or {}))
+    settings = configuration(url or server.url, collectors or {}, endpoints, **(account or {}))
     clock = TurnedClock()
     clocks = Clocks(wall=made.clock.now, monotonic=clock, utc=lambda: datetime.fromtimestamp(made.clock.now(), UTC))
     telemetry = Telemetry(CollectorRegistry(), "test")

@@ -27,7 +27,7 @@ _TAKEN_LABELS = frozenset({"account", "le", "quantile", "job", "instance"})
 _TAKEN_NAMES = frozenset(
     {*(collector.name for collector in CATALOGUE), *(operation.name for operation in OPERATIONS), ACCOUNT_KIND}
 )
-_TAKEN_KINDS = frozenset({*(collector.polls for collector in CATALOGUE), "cdn", "query", *KIND_LABELS})
+_TAKEN_KINDS = frozenset({*(collector.polls for collector in CATALOGUE), "cdn", *KIND_LABELS})
 
 
 def _parse_expression(value: object) -> Expression:
@@ -199,7 +199,7 @@ class EndpointSettings(Section):
     kind: Annotated[Text | None, Field(description="A kind of target that is known already, such as dns_zone.")] = None
     interval: Annotated[Interval, Field(description="How often each target is polled.")] = 600.0
     label: Annotated[LabelName | None, Field(description="The labels of targets: <label>_id and <label>.")] = None
-    metrics: Annotated[tuple[MetricSettings, ...], Field(min_length=1, max_length=200)]
+    metrics: Annotated[tuple[MetricSettings, ...], Field(max_length=200, description="What the answers become.")]
 
     @property
     def target_kind(self) -> str:
@@ -219,29 +219,35 @@ class EndpointSettings(Section):
         given = [key for key in _TARGETS if raw.get(key) is not None]
         if len(given) > 1:
             yield at((given[1],), refused(f"stands beside {given[0]}; expected one of {', '.join(_TARGETS)}"))
-        path = raw.get("path")
-        if isinstance(path, str):
-            if given and "{id}" not in path:
-                yield at(("path",), refused(f"holds no {{id}}, so that each target of {given[0]} would be the same"))
-            if not given and "{id}" in path:
-                yield at(("path",), refused("holds {id}, and nothing says of what; expected each, ids or kind"))
-        if raw.get("ids") is not None and isinstance(raw.get("ids"), list):
+        yield from _path_faults(raw.get("path"), given)
+        if isinstance(raw.get("ids"), list):
             yield from _twice(("ids",), [str(one).strip() for one in items(raw["ids"])])
-            if not raw["ids"]:
-                yield at(("ids",), refused("is empty; expected ids"))
-        label = raw.get("label")
-        if label is not None and (not given or given == ["kind"]):
-            yield at(("label",), refused("is for targets of each or ids; these have their labels already"))
-        if given and given != ["kind"]:
-            stem = str(label or raw.get("name", ""))
-            if stem in _TAKEN_KINDS or stem == ACCOUNT_KIND:
-                key = "label" if label is not None else "name"
-                yield at(
-                    (key,), refused(f"'{stem}' is a kind of target already; expected another label, or kind: {stem}")
-                )
+        for key in ("ids", "metrics"):
+            if raw.get(key) == []:
+                yield at((key,), refused(f"is empty; expected {key}"))
+        yield from _kind_faults(raw, given)
         yield from _label_clashes(raw, given)
         names = [str(peek(metric, "name")) for metric in items(raw.get("metrics"))]
         yield from _twice(("metrics",), names, "name")
+
+
+def _path_faults(path: object, given: list[str]) -> Iterator[InitErrorDetails]:
+    if not isinstance(path, str):
+        return
+    if given and "{id}" not in path:
+        yield at(("path",), refused(f"holds no {{id}}, so that each target of {given[0]} would be the same"))
+    if not given and "{id}" in path:
+        yield at(("path",), refused("holds {id}, and nothing says of what; expected each, ids or kind"))
+
+
+def _kind_faults(raw: Mapping[str, object], given: list[str]) -> Iterator[InitErrorDetails]:
+    label = raw.get("label")
+    if label is not None and (not given or given == ["kind"]):
+        yield at(("label",), refused("is for targets of each or ids; these have their labels already"))
+    stem = str(label or raw.get("name", ""))
+    if given and given != ["kind"] and stem in _TAKEN_KINDS:
+        key = "label" if label is not None else "name"
+        yield at((key,), refused(f"'{stem}' is a kind of target already; expected another label, or kind: {stem}"))
 
 
 def _twice(path: tuple[str | int, ...], texts: list[str], key: str = "") -> Iterator[InitErrorDetails]:
