@@ -1,28 +1,36 @@
 # The exporter as an image: `docker build -t edge-exporter .`, or podman. `docker run --rm -p 127.0.0.1:9877:9877
 # edge-exporter demo --listen :9877` needs nothing else; deploy/README.md says how it is run for real.
 #
-# Both stages start from the same Python, because a virtual environment holds links to the one that made it.
+# Both stages start from the same Python, because a virtual environment holds links to the one that made it. A release
+# names the base with the digest that it found (.github/workflows/release.yml).
 ARG PYTHON_IMAGE=docker.io/library/python:3.13-slim-trixie
 
 FROM ${PYTHON_IMAGE} AS build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
 WORKDIR /build
-# The dependencies first: this layer stands until pyproject.toml changes. pip stays outside of what is shipped.
-COPY pyproject.toml ./
+# The dependencies first: this layer stands until the lock changes, which `make lock` writes. pip stays outside of what
+# is shipped, and so does what builds the wheel.
+COPY requirements requirements
 RUN --mount=type=cache,target=/root/.cache/pip \
     python -m venv --without-pip /opt/edge-exporter \
-    && python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"], sep="\n")' \
-        > requirements.txt \
-    && python -m pip --python /opt/edge-exporter/bin/python install --requirement requirements.txt
-COPY README.md LICENSE ./
-COPY exporter exporter
+    && python -m pip --python /opt/edge-exporter/bin/python install --require-hashes --requirement requirements/image.txt \
+    && python -m venv --without-pip /opt/build \
+    && python -m pip --python /opt/build/bin/python install --require-hashes --requirement requirements/build.txt
+COPY pyproject.toml README.md LICENSE ./
+COPY dashboards dashboards
+COPY deploy/alertmanager deploy/alertmanager
 COPY deploy/prometheus deploy/prometheus
-RUN --mount=type=cache,target=/root/.cache/pip \
-    python -m pip wheel --no-deps --wheel-dir dist . \
-    && python -m pip --python /opt/edge-exporter/bin/python install --no-deps dist/*.whl
+COPY deploy/runbooks deploy/runbooks
+COPY exporter exporter
+# There is no git in here to say which version it is.
+ARG VERSION=0.1.0.dev0
+ENV SETUPTOOLS_SCM_PRETEND_VERSION_FOR_EDGE_EXPORTER=${VERSION}
+RUN python -m pip --python /opt/build/bin/python wheel --no-deps --no-build-isolation --wheel-dir dist . \
+    && python -m pip --python /opt/edge-exporter/bin/python install --no-deps --no-index dist/*.whl
 
 FROM ${PYTHON_IMAGE}
-ARG VERSION=0.1.0
+ARG PYTHON_IMAGE
+ARG VERSION=0.1.0.dev0
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="edge-exporter" \
     org.opencontainers.image.description="A Prometheus exporter for an edge platform" \
@@ -30,7 +38,8 @@ LABEL org.opencontainers.image.title="edge-exporter" \
     org.opencontainers.image.documentation="https://github.com/edge-exporter/edge-exporter/blob/main/deploy/README.md" \
     org.opencontainers.image.licenses="Apache-2.0" \
     org.opencontainers.image.version="${VERSION}" \
-    org.opencontainers.image.revision="${REVISION}"
+    org.opencontainers.image.revision="${REVISION}" \
+    org.opencontainers.image.base.name="${PYTHON_IMAGE}"
 
 COPY --from=build /opt/edge-exporter /opt/edge-exporter
 # The only place that is written to: a volume that is mounted here for the first time takes over its owner.

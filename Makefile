@@ -1,6 +1,9 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+# What is locked already stays as it is; `make lock UPGRADE=--upgrade` takes the newest of everything.
+LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --strip-extras --no-annotate \
+	--custom-compile-command 'make lock' $(UPGRADE)
 .DEFAULT_GOAL := help
 
 .PHONY: help
@@ -46,6 +49,25 @@ generate: $(VENV)/.test ## write anew what is generated: dashboards, Kubernetes'
 	$(BIN)/python -m dashboards.generator
 	$(BIN)/python deploy/kubernetes/generate_rules.py
 	$(BIN)/python docs/generate.py
+
+$(VENV)/.release: pyproject.toml $(BIN)/edge-exporter
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[release]'
+	@touch $@
+
+.PHONY: lock
+lock: $(VENV)/.release ## write anew what the image is made of: versions and hashes, for every Python and platform
+	$(LOCK) --output-file requirements/image.txt pyproject.toml
+	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' \
+		| $(LOCK) --output-file requirements/build.txt -
+
+.PHONY: package
+package: $(VENV)/.release ## the sdist, the wheel and the chart, each tried as its users do
+	.ci/package
+	.ci/chart
+
+.PHONY: audit
+audit: $(VENV)/.release ## known vulnerabilities and the licences of what the image is made of
+	.ci/audit
 
 .PHONY: bench
 bench: $(VENV)/.test ## speed and memory beside the peers that are installed

@@ -1,3 +1,9 @@
 """A Prometheus exporter for an edge platform's management API and database endpoint."""
 
-__version__ = "0.1.0"
+from importlib.metadata import PackageNotFoundError, version
+
+try:
+    __version__ = version("edge-exporter")
+except PackageNotFoundError:
+    # A source tree that was never installed.
+    __version__ = "0+unknown"

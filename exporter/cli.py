@@ -36,6 +36,10 @@ COMMANDS = {
     ),
     "sandbox": Entry("exporter.commands.sandbox", "Serve the local platform alone."),
     "metrics": Entry("exporter.commands.reference", "Print the reference of every metric."),
+    "assets": Entry(
+        "exporter.commands.assets",
+        "Write the dashboards, alert rules, Alertmanager configuration or runbooks to a folder.",
+    ),
     "completion": Entry("exporter.commands.completion", "Print the completion script of a shell."),
 }
 

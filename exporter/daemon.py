@@ -16,7 +16,8 @@ from exporter.cooperative import Turns, watch_lag
 from exporter.counters.ledger import Ledger, StateLockedError
 from exporter.exposition.exposition import Exposition
 from exporter.exposition.renderer import Press
-from exporter.exposition.store import HEALTH, Store
+from exporter.exposition.status_board import HEALTH, StatusBoard
+from exporter.exposition.store import Store
 from exporter.log import configure, logger
 from exporter.metric import FamilyInfo
 from exporter.platform.api import database
@@ -96,12 +97,8 @@ class Daemon:
         names = {key.target: row.name for key, row in rows.items() if row.name and key.collector != BUDGET_ROWS}
         self._budgets = BudgetMetrics(self._telemetry, self._ledger, rows, alone=self._shard.total == 1)
         self._registry = Registry(self._shard, names)
-        self._store = Store(
-            self._clocks.wall,
-            self._clocks.monotonic,
-            self._remembered,
-            self._lifetime,
-        )
+        board = StatusBoard(self._clocks.wall, self._remembered)
+        self._store = Store(board, self._clocks.monotonic, self._lifetime)
         self._press = self._build_press()
         self._registry.configure(wiring.selections(self.settings))
         # They belong to another shard now, which counts them from its own first sight.
@@ -283,7 +280,7 @@ class Daemon:
 
     def _view(self) -> View:
         return View(
-            store=self._store,
+            board=self._store.board,
             registry=self._registry,
             schedule=lambda: self._schedule,
             account_up=self._accounts_up,
@@ -375,7 +372,7 @@ class Daemon:
         self.server.leave_room(_calls_at_once(accounts))
         self._declare(accounts)
         self._targets_changed(change)
-        for key, status in list(self._store.statuses()):
+        for key, status in list(self._store.board.statuses()):
             if key.collector not in self._schedule.plans:
                 self._store.remove(status.target, key.collector)
         self._note_loaded()

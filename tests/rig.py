@@ -14,7 +14,8 @@ from exporter.collectors.catalogue import families
 from exporter.counters.ledger import Entry, Ledger
 from exporter.exposition.exposition import Exposition, Format
 from exporter.exposition.renderer import Press
-from exporter.exposition.store import HEALTH, Store
+from exporter.exposition.status_board import HEALTH, StatusBoard
+from exporter.exposition.store import Store
 from exporter.platform.http.client import Timing
 from exporter.polling.scheduler import Clocks, Schedule
 from exporter.sandbox import keys
@@ -164,7 +165,7 @@ async def rig(
     def lifetime(collector: str, target: Target) -> float:
         return schedule.lifetime(collector, target)
 
-    store = Store(clocks.wall, clock, lifetime=lifetime)
+    store = Store(StatusBoard(clocks.wall), clock, lifetime)
     exposition = Exposition(telemetry.exposed())
     plans = wiring.plans(settings)
     exposition.declare([*families([plan.collector for plan in plans]), *HEALTH])

@@ -17,9 +17,9 @@ PACKAGE = Path(exporter.__file__).parent
 # Low to high. What stands on one line may be imported by what stands below it, and not by its neighbours.
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"terminal"}),
-    frozenset({"alert_rules", "metric", "log", "runtime", "cooperative", "patterns", "regular_file"}),
+    frozenset({"assets", "metric", "log", "runtime", "cooperative", "patterns", "regular_file"}),
     frozenset({"platform"}),
-    frozenset({"targets", "sandbox"}),
+    frozenset({"targets", "sandbox", "causes"}),
     frozenset({"collectors", "counters", "telemetry"}),
     frozenset({"settings", "exposition", "backfill"}),
     frozenset({"polling"}),

@@ -446,3 +446,34 @@ async def test_a_daemon_that_has_the_process_to_itself_keeps_the_collector_from_
         gc.unfreeze()
         sys.setswitchinterval(turn)
         gc.set_threshold(*thresholds)
+
+
+async def test_a_renamed_script_keeps_its_budget_over_a_restart_and_one_without_a_script_is_reported(
+    place: Place,
+) -> None:
+    script_id = next(iter(place.world.scripts.scripts))
+    name = place.world.scripts.scripts.name(script_id)
+    budgets = f"scripts: {{{{monthly_budget_dollars: {{{{{name}: 20, gone: 5}}}}}}}}\n    budget:"
+    place.write(FILE.replace("budget:", budgets))
+    family, unmatched = "edge_script_monthly_budget_dollars", "edge_exporter_script_budget_unmatched"
+    with capture_logs() as log:
+        async with place.daemon() as (daemon, client):
+            await scraped(daemon, client, "edge_script_info")
+            assert list(await scraped(daemon, client, family)) == [_budget(script_id, name)]
+            assert await scraped(daemon, client, unmatched) == {
+                f'{unmatched}{{account="main",script="{name}"}}': 0,
+                f'{unmatched}{{account="main",script="gone"}}': 1,
+            }
+            assert "no script has that name or id" in (await client.get("/")).text
+            await flushed(daemon._ledger)
+    assert [line["script"] for line in log if line["event"] == "monthly budget belongs to no script"] == ["gone"]
+    place.world.scripts.rename_script(script_id, "another")
+    async with place.daemon() as (daemon, client):
+        await scraped(daemon, client, "edge_script_info")
+        daemon._show_budgets()
+        assert list(await scraped(daemon, client, family)) == [_budget(script_id, "another")]
+        assert (await scraped(daemon, client, unmatched))[f'{unmatched}{{account="main",script="{name}"}}'] == 0
+
+
+def _budget(script_id: int, name: str) -> str:
+    return f'edge_script_monthly_budget_dollars{{account="main",script="{name}",script_id="{script_id}"}}'

@@ -17,6 +17,7 @@ import pytest
 
 from tests.commands.shell import clean
 from tests.ports import free_port
+from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[1]
 NAME = "dns_zone_traffic"
@@ -140,7 +141,7 @@ def test_the_daemon_serves_its_family(checkout: Path, tmp_path: Path) -> None:
             served = until_served(process, f"http://127.0.0.1:{port}/metrics", "edge_dns_zone_active{")
         finally:
             process.terminate()
-            process.communicate(timeout=60)
+            process.communicate(timeout=PATIENCE)
     assert re.findall(r"^edge_dns_zone_active\{.*", served, re.MULTILINE) == [
         'edge_dns_zone_active{account="main",domain="",zone_id="102"} 1.0'
     ]
@@ -150,11 +151,11 @@ def test_the_daemon_serves_its_family(checkout: Path, tmp_path: Path) -> None:
 def until_served(process: subprocess.Popen[str], url: str, text: str) -> str:
     """Ask until the answer holds a text, the process has ended, or it is clear that the text never comes."""
     answered = ""
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + PATIENCE
     while process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.1)
         try:
-            answer = httpx.get(url, timeout=60)
+            answer = httpx.get(url, timeout=PATIENCE)
         except httpx.TransportError:
             continue
         answered = answer.text

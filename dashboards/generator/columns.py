@@ -4,8 +4,8 @@ from dashboards.generator import links
 from dashboards.generator.page import Column
 
 ACCOUNT = Column("Account", label="account", link=links.to(links.EXPORTER, account="Account"))
-ZONE_ID = Column("Zone", label="zone_id", width=80)
-DOMAIN = Column("Domain", label="domain", link=links.to(links.DNS, account="Account", zone="Zone"))
+ZONE_ID = Column("Zone", label="zone_id", width=80, link=links.to(links.ZONE, account="Account", zone="Zone"))
+DOMAIN = Column("Domain", label="domain", link=links.to(links.ZONE, account="Account", zone="Zone"))
 SCRIPT_ID = Column("Id", label="script_id", width=70)
 SCRIPT = Column("Script", label="script", link=links.to(links.SCRIPTS, account="Account", script="Id"))
 SHIELD_ZONE = Column(

@@ -70,6 +70,17 @@ def _variables(page: Page) -> list[dashboard.VariableModel]:
                 ],
             )
         )
+    if page.alerts:
+        chosen.append(
+            dashboard.VariableModel(
+                type_val=dashboard.VariableType.CONSTANT,
+                name="runbooks",
+                label="Runbooks",
+                description="The folder of the runbooks to which alerts link.",
+                query=links.RUNBOOKS,
+                hide=dashboard.VariableHide.HIDE_VARIABLE,
+            )
+        )
     return chosen
 
 

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from dashboards.generator.page import Page, Query
-from dashboards.generator.pages import database, dns, exporter, overview, scripts, shield
+from dashboards.generator.pages import database, dns, exporter, overview, scripts, shield, zone
 
 PAGES: tuple[Page, ...] = (
     overview.PAGE,
     dns.PAGE,
+    zone.PAGE,
     scripts.PAGE,
     shield.PAGE,
     database.PAGE,

@@ -107,7 +107,12 @@ class Lines:
     painted: tuple[tuple[str, Colour], ...] = ()
 
 
-ACTION_PAINT = (("logged", Colour.INFO), ("challenged", Colour.WARN), ("blocked", Colour.BAD))
+ACTION_PAINT = (
+    ("logged", Colour.INFO),
+    ("challenged", Colour.WARN),
+    ("blocked", Colour.BAD),
+    ("unclassified", Colour.HINT),
+)
 STATUS_PAINT = (
     ("completed", Colour.GOOD),
     ("pending", Colour.INFO),
@@ -154,6 +159,7 @@ class Column:
         title: its heading.
         label: the label that it shows; empty for a query's value.
         link: the path of a page about the row's subject.
+        hidden: whether it is there for links alone.
     """
 
     title: str
@@ -164,6 +170,7 @@ class Column:
     words: tuple[Word, ...] = ()
     width: int | None = None
     link: str = ""
+    hidden: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,6 +287,7 @@ class Page:
     rows: tuple[Row, ...]
     since: str = "now-24h"
     ranked: bool = False
+    alerts: bool = False
     marks: tuple[Marks, ...] = field(default=())
 
     @property

@@ -37,9 +37,14 @@ def rate(name: str, *matchers: str, at: str = "") -> str:
     return f"max without (instance, pod) (rate({series(name, *matchers)}[$__rate_interval]{at}))"
 
 
-def increase(name: str, *matchers: str, over: str) -> str:
+def increase(name: str, *matchers: str, over: str, at: str = "") -> str:
     """Take a counter's increase over a fixed time once, however many exporters serve it."""
-    return f"max without (instance, pod) (increase({series(name, *matchers)}[{over}]))"
+    return f"max without (instance, pod) (increase({series(name, *matchers)}[{over}]{at}))"
+
+
+def lately(name: str, *matchers: str, over: str) -> str:
+    """Take the highest value that a gauge had within a time, once, however many exporters serve it."""
+    return f"max without (instance, pod) (max_over_time({series(name, *matchers)}[{over}]))"
 
 
 def own_rate(name: str, *matchers: str) -> str:

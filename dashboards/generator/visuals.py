@@ -231,6 +231,9 @@ def _column(column: Column, declared: Panel) -> Properties:
         properties["custom.cellOptions"] = {"type": "color-text"}
     if column.width is not None:
         properties["custom.width"] = column.width
+    if column.hidden:
+        # Grafana up to 12.1 knows the first, later ones the second.
+        properties |= {"custom.hidden": True, "custom.hideFrom": {"legend": False, "tooltip": False, "viz": True}}
     if column.link:
         properties["links"] = [{"title": f"Open this {column.title.lower()}", "url": column.link}]
     return properties

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from exporter.alert_rules import RuleChangeError, parse_changes, render
+from exporter.assets.alert_rules import RuleChangeError, parse_changes, render
 
 DEPLOY = Path(__file__).resolve().parents[1]
 RULES = DEPLOY / "prometheus" / "rules"

@@ -1,6 +1,6 @@
 """What a collector is: an endpoint call, the labels of its target, and the metrics that its payload yields."""
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Generic, Protocol, TypeVar
@@ -10,6 +10,9 @@ from exporter.metric import Count, Family, FamilyInfo, Metric, label_value
 from exporter.platform.errors import PlatformError, WrongShape
 from exporter.platform.operation import Answer, Caller, Operation
 from exporter.targets.target import Inventory, Names, Target, TargetKey
+
+# The platform's window spans a day or two more, of which the oldest may be cut off within the day.
+CHART_DAYS = 30
 
 T = TypeVar("T")
 P = TypeVar("P")
@@ -43,12 +46,14 @@ class Outcome:
 
     Attributes:
         error: the failure. Families that come beside it are exposed all the same; as a rule there are none.
+        chart: the counts of the last days for the status page, oldest first; empty where there is no chart.
     """
 
     target: Target
     families: tuple[Family, ...] = ()
     counts: tuple[Count, ...] = ()
     error: PlatformError | None = None
+    chart: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +145,7 @@ class TargetCollector(Generic[P]):
         labels: the labels of its target.
         metrics: what the payload yields.
         tells_name: the target's name, where the payload tells it.
+        chart: day → count, of which the status page draws the last days; None where the payload has no such chart.
     """
 
     name: str
@@ -150,6 +156,7 @@ class TargetCollector(Generic[P]):
     labels: tuple[Label[P], ...]
     metrics: tuple[Metric[P], ...]
     tells_name: Callable[[P], str | None] | None = None
+    chart: Callable[[P], Mapping[int, float] | None] | None = None
     owns_target: bool = False
     families: tuple[FamilyInfo, ...] = field(init=False)
 
@@ -177,7 +184,9 @@ class TargetCollector(Generic[P]):
             target = context.names.learn(target, self.tells_name(answer.value) or "")
         values = tuple(label_value(label.value(target, answer.value)) for label in self.labels)
         families, counts = measure(values, self.families, self.metrics, answer.value)
-        return Polled((Outcome(target, families, counts),), answer.date)
+        days = self.chart(answer.value) if self.chart is not None else None
+        chart = tuple(days[day] for day in sorted(days)[-CHART_DAYS:]) if days else ()
+        return Polled((Outcome(target, families, counts, chart=chart),), answer.date)
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,6 +63,7 @@ COLLECTOR: TargetCollector[ZoneTraffic] = TargetCollector(
     operations=(dns.STATISTICS,),
     fetch=_fetch,
     owns_target=True,
+    chart=lambda zone: zone.queries,
     labels=(
         ACCOUNT,
         Label("zone_id", lambda target, _: target.id),

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from exporter.metric import Count, Family, FamilyInfo, LabelValues, Metric, Sample, label_value
-from exporter.platform.errors import WrongShape
+from exporter.platform.errors import OutOfRange
 from exporter.platform.wire import UNKNOWN, known
 
 P = TypeVar("P")
@@ -23,7 +23,7 @@ def measure(
         payload: what the platform answered.
 
     Raises:
-        WrongShape: a value is not to be had from this payload.
+        OutOfRange: a value cannot be had from this payload.
     """
     families: list[Family] = []
     counts: list[Count] = []
@@ -37,7 +37,7 @@ def measure(
                 continue
             samples = tuple(_samples(labels, metric, payload))
         except (ValueError, OverflowError) as error:
-            raise WrongShape(f"{metric.name} cannot be read from the answer: {error}") from error
+            raise OutOfRange(f"{metric.name} cannot be read from the answer: {error}") from error
         if samples:
             families.append(Family(info, samples))
     return tuple(families), tuple(counts)

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import exporter
+from exporter.assets.shipped import AssetError, find_folder
 
 HOST = "127.0.0.1"
 PROGRAM = "prometheus"
@@ -41,19 +41,6 @@ def find_program() -> str:
             "prometheus is not installed: Debian and Ubuntu have it as the package prometheus, Homebrew as prometheus"
         )
     return found
-
-
-def shipped() -> Path:
-    """Find the shipped configuration: inside an installed package, or beside the package in the repository.
-
-    Raises:
-        PrometheusError: this installation came without it.
-    """
-    package = Path(exporter.__file__).parent
-    for folder in (package / "prometheus", package.parent / "deploy" / "prometheus"):
-        if (folder / "prometheus.yml").is_file():
-            return folder
-    raise PrometheusError("this installation has no Prometheus configuration; run the demo from the repository")
 
 
 def configuration(folder: Path, target: str) -> str:
@@ -88,7 +75,11 @@ async def running(port: int) -> AsyncIterator[Prometheus]:
     Raises:
         PrometheusError: there is none, or it does not start.
     """
-    program, folder = find_program(), shipped()
+    program = find_program()
+    try:
+        folder = find_folder("prometheus")
+    except AssetError as error:
+        raise PrometheusError(str(error)) from error
     with TemporaryDirectory(prefix="edge-exporter-demo-", ignore_cleanup_errors=True) as home:
         config = Path(home) / "prometheus.yml"
         # Which port the exporter gets may not be known yet.

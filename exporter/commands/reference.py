@@ -11,7 +11,7 @@ from exporter import __version__
 from exporter.collectors.catalogue import CATALOGUE
 from exporter.collectors.collector import Collector
 from exporter.collectors.database import QUERY_PREFIX
-from exporter.exposition.store import HEALTH
+from exporter.exposition.status_board import HEALTH
 from exporter.metric import FamilyInfo
 from exporter.settings.types import format_duration
 from exporter.telemetry import Telemetry

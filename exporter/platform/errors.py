@@ -23,6 +23,7 @@
     │   ├── BodyTooLarge          too_large
     │   ├── NotJson               not_json       HTML, garbage, truncated or undecodable
     │   └── WrongShape            wrong_shape    JSON with wrong types, or without what it is for
+    │       └── OutOfRange        out_of_range   JSON of the right types, with a number outside of its range
     ├── EnvelopeError             envelope       `error.success: false` with a message under a success status
     │   └── NotAvailable          not_available  the same, where the resource needs a plan or a set-up that is not there
     ├── StatementError            sql            an SQL error inside a 200 of the database endpoint
@@ -235,6 +236,12 @@ class WrongShape(BadAnswer):
     """The body is JSON of another shape than the interface documents."""
 
     reason = "wrong_shape"
+
+
+class OutOfRange(WrongShape):
+    """The body has the documented types, and a number in it is outside of what its field can hold."""
+
+    reason = "out_of_range"
 
 
 class EnvelopeError(PlatformError):

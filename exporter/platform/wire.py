@@ -149,6 +149,15 @@ def describe(error: ValidationError) -> str:
     return "; ".join(parts) + (f" (and {len(found) - 3} more)" if len(found) > 3 else "")  # noqa: PLR2004
 
 
+_RANGE_FAULTS = frozenset({"greater_than_equal", "less_than_equal", "finite_number", "int_parsing_size"})
+
+
+def is_out_of_range(error: ValidationError) -> bool:
+    """Whether every finding is a number of the right type outside of its field's range."""
+    found = error.errors(include_url=False, include_input=False, include_context=False)
+    return all(fault["type"] in _RANGE_FAULTS for fault in found)
+
+
 # An item of a list that stands or falls alone: `list[Each[Zone]]`.
 Each = Annotated[T, WrapValidator(_one_by_one)]
 

@@ -7,14 +7,11 @@ from exporter.collectors.collector import Collector, Outcome
 from exporter.counters.ledger import Entry, Ledger
 from exporter.exposition.store import Store
 from exporter.log import logger
-from exporter.metric import DayBuckets, Family
+from exporter.metric import Family
 from exporter.platform.errors import NotAvailable, NotFound, PlatformError
 from exporter.polling.failure_log import Chronicle
 from exporter.targets.registry import Registry
 from exporter.targets.target import PollKey, Target
-
-# The platform's window spans a day or two more, of which the oldest may be cut off within the day.
-CHART_DAYS = 30
 
 
 class Settlement:
@@ -71,23 +68,35 @@ class Settlement:
         elif target in self._gone:
             # The platform says by another call that there is no such resource: nothing is told of it.
             outcome = Outcome(target)
-        chart = _chart(outcome)
 
         def publish(counters: tuple[Family, ...]) -> None:
             if not self._is_current(collector, target):
                 return
             # Both may have come while the ledger wrote: that nobody polls it any more, and that it is gone.
             told = Outcome(target) if target in self._gone and not collector.owns_target else outcome
-            if self._store.was_up(name, target) is False:
+            if self._store.board.was_up(name, target) is False:
                 self.chronicle.recovers(_facts(name, target))
             self._unavailable.discard(target.polled_by(name))
-            self._store.succeed(name, told, counters, lifetime=lifetime, duration=duration, chart=chart)
+            self._publish(name, told, (*told.families, *counters), lifetime=lifetime, duration=duration)
 
         def hand_back(counters: tuple[Family, ...]) -> None:
             self._call_soon(publish, counters)
 
         # Served only when it is on disk; the ledger's thread hands it back to the loop.
         self._ledger.record(Entry(target.polled_by(name), target.name, self._wall(), outcome.counts, now), hand_back)
+
+    def _publish(
+        self,
+        collector: str,
+        outcome: Outcome,
+        families: tuple[Family, ...],
+        *,
+        lifetime: float,
+        duration: float,
+        note: str = "",
+    ) -> None:
+        status = self._store.board.succeeded(collector, outcome, duration=duration, is_served=bool(families), note=note)
+        self._store.publish(status, families, lifetime)
 
     def forget_removed(self) -> None:
         """Forget what was noted of targets that are polled no more: one that comes back is a new one."""
@@ -128,11 +137,15 @@ class Settlement:
             if key not in self._unavailable:
                 self._unavailable.add(key)
                 self._log.info("not available", **facts, error_key=error.error_key)
-            nothing = Outcome(target)
-            self._store.succeed(name, nothing, (), lifetime=lifetime, duration=duration, note="not available")
+            self._publish(name, Outcome(target), (), lifetime=lifetime, duration=duration, note="not available")
             return
-        if self._store.fail(name, outcome, error.reason, str(error), lifetime=lifetime, duration=duration):
+        if not self._store.board.is_failing(name, target):
             self.chronicle.fails(facts, error.reason, str(error))
+        status = self._store.board.failed(name, outcome, error.reason, str(error), duration=duration)
+        if outcome.families:
+            self._store.publish(status, outcome.families, lifetime)
+        else:
+            self._store.keep(status, lifetime)
         if isinstance(error, NotFound):
             self._store.clear(name, target)
             if collector.owns_target:
@@ -143,12 +156,3 @@ class Settlement:
 
 def _facts(collector: str, target: Target) -> dict[str, str]:
     return {"collector": collector, "account": target.account, "target": target.key.label, "name": target.name}
-
-
-def _chart(outcome: Outcome) -> list[float]:
-    """The counts of the last days, for a person's eyes, where the target has one plain chart of days."""
-    for count in outcome.counts:
-        for labels, source in count.sources:
-            if not labels and isinstance(source, DayBuckets):
-                return [source.days[day] for day in sorted(source.days)[-CHART_DAYS:]]
-    return []

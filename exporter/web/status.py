@@ -1,12 +1,11 @@
 """Reads the state of the running parts, for whoever wants to look."""
 
-from array import array
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from exporter.cooperative import unhurried
-from exporter.exposition.store import Store
+from exporter.exposition.status_board import StatusBoard
 from exporter.metric import label_value
 from exporter.polling.intervals import Account, Plan
 from exporter.targets.registry import Registry
@@ -141,7 +140,7 @@ class View:
         ledger: how the durable counters fare; None where nobody tells.
     """
 
-    store: Store
+    board: StatusBoard
     registry: Registry
     schedule: Callable[[], Timetable]
     account_up: Callable[[], Mapping[str, bool]]
@@ -192,7 +191,7 @@ class View:
 
     def _why_refused(self, account: str) -> str:
         """Refused by the platform, as is most often so, or not even fit to be sent."""
-        reasons = (status.reason for _, status in self.store.statuses() if account_of(status.target) == account)
+        reasons = (status.reason for _, status in self.board.statuses() if account_of(status.target) == account)
         reason = next((reason for reason in reasons if reason in ("unauthorized", "credential")), "unauthorized")
         return "is not accepted" if reason == "unauthorized" else "cannot be used"
 
@@ -203,19 +202,19 @@ class View:
 
     def is_target(self, key: str) -> bool:
         """Whether something of this key is polled."""
-        return bool(self.registry.find(key)) or any(known.target.label == key for known, _ in self.store.statuses())
+        return bool(self.registry.find(key)) or any(known.target.label == key for known, _ in self.board.statuses())
 
     async def status(self) -> StatusView:
         """The exporter as a whole."""
-        return await self._status(list(self.store.statuses()))
+        return await self._status(list(self.board.statuses()))
 
     async def targets(self, query: Query) -> TargetsView:
         """The targets that a query asks for."""
-        return (await self._targets(list(self.store.statuses()), query))[0]
+        return (await self._targets(list(self.board.statuses()), query))[0]
 
     async def both(self, query: Query) -> tuple[StatusView, TargetsView, TargetCounts]:
         """The exporter as a whole, the targets that a query asks for, and how these fare whatever state it asks for."""
-        pairs = list(self.store.statuses())
+        pairs = list(self.board.statuses())
         return await self._status(pairs), *await self._targets(pairs, query)
 
     async def _targets(self, pairs: Sequence[Pair], query: Query) -> tuple[TargetsView, TargetCounts]:
@@ -314,5 +313,5 @@ def _target(pair: Pair, now: float) -> TargetView:
         age=now - status.success if status.success else None,
         duration=status.duration if status.polled else None,
         # What is no longer believed is not drawn either.
-        chart=array("d") if state is State.STALE else status.chart,
+        chart=() if state is State.STALE else status.chart,
     )

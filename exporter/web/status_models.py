@@ -1,7 +1,6 @@
 """What the status page and the JSON show, as data."""
 
-from array import array
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 
@@ -46,7 +45,7 @@ class TargetView:
     last_poll: float | None
     age: float | None
     duration: float | None
-    chart: "array[float]"
+    chart: Sequence[float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,5 +220,5 @@ def status_as_json(view: StatusView) -> dict[str, object]:
 def target_as_json(view: TargetView) -> dict[str, object]:
     """A target as plain values."""
     plain = {field.name: getattr(view, field.name) for field in fields(view)}
-    plain["chart"] = view.chart.tolist()
+    plain["chart"] = list(view.chart)
     return plain

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
-from exporter.exposition.store import Status
+from exporter.exposition.status_board import Status
 from exporter.targets.target import PollKey, account_of
 from exporter.web.status_models import State
 

@@ -28,7 +28,7 @@ from tests.real_parts import (
     scraping,
     victoria_metrics_running,
 )
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.real
 DAY = timedelta(days=1)
@@ -157,9 +157,9 @@ def test_victoria_metrics_takes_the_file_and_tells_the_same(tmp_path: Path, mont
         request = urllib.request.Request(  # noqa: S310 - loopback
             f"{server.url}/api/v1/import/prometheus", month.output.read_bytes(), {"Content-Type": "text/plain"}
         )
-        with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310 - loopback
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:  # noqa: S310 - loopback
             assert answer.status == HTTPStatus.NO_CONTENT
-        with urllib.request.urlopen(f"{server.url}/internal/force_flush", timeout=60):  # noqa: S310 - loopback
+        with urllib.request.urlopen(f"{server.url}/internal/force_flush", timeout=PATIENCE):  # noqa: S310 - loopback
             pass
         assert_increases_are_the_platforms(server, month)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from tests.bench import calls, scrapes, whole
+from tests.bench import calls, polls, scrapes, whole
 from tests.bench.peers import PEERS
 from tests.bench.plan import QUICK, Plan
 from tests.bench.report import Report
@@ -15,6 +15,7 @@ SECTIONS: dict[str, Callable[[Plan, Report], None]] = {
     "scrape": scrapes.measure,
     "repoll": scrapes.measure_repoll,
     "calls": calls.measure,
+    "polls": polls.measure,
     "memory": whole.measure_memory,
     "start": whole.measure_start,
     "idle": whole.measure_idle,

@@ -16,6 +16,7 @@ from starlette.applications import Starlette
 from exporter.collectors.dns_statistics import COLLECTOR
 from exporter.exposition.exposition import Exposition
 from exporter.exposition.renderer import Press
+from exporter.exposition.status_board import StatusBoard
 from exporter.exposition.store import Store
 from exporter.telemetry import Telemetry
 from exporter.web.metrics import MetricsEndpoint, Straight
@@ -29,7 +30,7 @@ TICK = 0.02
 async def serving(feed: Feed, port: int = 0) -> AsyncIterator[tuple[WebServer, Store, Press]]:
     """Serve a filled store."""
     telemetry = Telemetry(CollectorRegistry(), "bench")
-    store = Store(time.time, time.monotonic)
+    store = Store(StatusBoard(time.time), time.monotonic)
     exposition = Exposition(telemetry.exposed())
     exposition.declare(FAMILIES)
     press = Press(exposition, store, telemetry, time.monotonic)

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 from exporter.collectors.collector import Outcome
 from exporter.collectors.dns_statistics import COLLECTOR
-from exporter.exposition.store import HEALTH, Store
+from exporter.exposition.status_board import HEALTH
+from exporter.exposition.store import Store
 from exporter.metric import Family, FamilyInfo, Kind, Sample
 from exporter.targets.target import Target
+from tests.polled import succeed
 
 SERIES_A_ZONE = 20
 FIRST_ZONE = 1001
@@ -44,7 +46,7 @@ class Feed:
 def publish(store: Store, target: Target, turn: int) -> None:
     """Publish a zone's poll number `turn`, in which every value differs from the one before."""
     gauges, counters = families(target, turn)
-    store.succeed(COLLECTOR.name, Outcome(target, gauges), counters, lifetime=LIFETIME, duration=0.05)
+    succeed(store, COLLECTOR.name, Outcome(target, gauges), counters, lifetime=LIFETIME, duration=0.05)
 
 
 def families(target: Target, turn: int) -> tuple[tuple[Family, ...], tuple[Family, ...]]:

@@ -21,6 +21,9 @@ class Plan:
         idle: seconds between two polls of each.
         idle_seconds: how long each is watched.
         daemon_series: how many series the whole daemon holds.
+        polled_zones: zones whose whole polls are counted, against the processor time that they take.
+        polled_interval: seconds between two polls of each.
+        polled_rounds: how many intervals are measured, for each kind of answers.
     """
 
     sizes: tuple[int, ...] = (1_000, 10_000, 100_000, 500_000)
@@ -36,6 +39,9 @@ class Plan:
     idle: float = 60.0
     idle_seconds: float = 20.0
     daemon_series: int = 100_000
+    polled_zones: int = 20_000
+    polled_interval: float = 40.0
+    polled_rounds: int = 2
 
 
 QUICK = Plan(
@@ -52,4 +58,7 @@ QUICK = Plan(
     idle=10.0,
     idle_seconds=5.0,
     daemon_series=10_000,
+    polled_zones=500,
+    polled_interval=5.0,
+    polled_rounds=1,
 )

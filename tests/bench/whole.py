@@ -23,7 +23,7 @@ PAUSE = 0.02
 
 
 @contextmanager
-def daemon(platform: str, zones: int, interval: float) -> Iterator[Child]:
+def daemon(platform: str, zones: int, interval: float, rate: float = RATE) -> Iterator[Child]:
     """The exporter with one account, which polls the statistics of so many zones."""
     with TemporaryDirectory() as folder:
         address = f"127.0.0.1:{free_port()}"
@@ -33,7 +33,7 @@ def daemon(platform: str, zones: int, interval: float) -> Iterator[Child]:
                     "name": "main",
                     "base_url": platform,
                     "api_key": "bench-key",
-                    "budget": {"requests_per_second": RATE, "max_in_flight": 64},
+                    "budget": {"requests_per_second": rate, "max_in_flight": 64},
                     "dns_zones": {"discover": False, "ids": list(range(1, zones + 1))},
                     "scripts": {"discover": False},
                     "shield_zones": {"discover": False},

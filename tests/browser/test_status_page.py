@@ -6,9 +6,10 @@ import pytest
 from playwright.async_api import expect
 
 from exporter.collectors.collector import Outcome
-from exporter.exposition.store import TARGET_UP
+from exporter.exposition.status_board import TARGET_UP
 from exporter.metric import Family, Sample
 from tests.browser.window import window
+from tests.polled import succeed
 from tests.web.rendered import HOSTILE
 from tests.web.stage import SCANS, STATISTICS, Stage, stage, zone
 
@@ -26,7 +27,7 @@ def some(on: Stage) -> None:
     on.turn(5)
     served = Family(TARGET_UP, (Sample(("main", STATISTICS, "dns_zone/200", ""), 1.0),))
     outcome = Outcome(zone(200, "prod-api.example"), (served,))
-    on.store.succeed(STATISTICS, outcome, (), lifetime=600.0, duration=0.1)
+    succeed(on.store, STATISTICS, outcome, (), lifetime=600.0, duration=0.1)
     on.fail(zone(200, "prod-api.example"), reason="rate_limited", message="the platform answered 429")
 
 

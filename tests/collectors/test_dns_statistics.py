@@ -101,3 +101,14 @@ async def test_an_unknown_zone_is_an_error_that_means_the_target_is_gone() -> No
     with pytest.raises(NotFound):
         await poll(COLLECTOR, ZONE, NotFound("the platform answered 404", status=404))
     assert COLLECTOR.owns_target
+
+
+async def test_the_status_page_draws_the_last_30_days_of_a_zone() -> None:
+    days = {f"2026-01-{day:02}T00:00:00Z": day for day in range(31, 0, -1)}
+    (outcome,) = (await poll(COLLECTOR, ZONE, json.dumps({"QueriesServedChart": days}))).outcomes
+    assert outcome.chart == tuple(range(2, 32))
+
+
+async def test_a_zone_without_a_chart_is_not_drawn() -> None:
+    (outcome,) = (await poll(COLLECTOR, ZONE, json.dumps({"QueriesServedChart": None}))).outcomes
+    assert outcome.chart == ()

@@ -8,6 +8,7 @@ import pytest
 from exporter.sandbox import keys
 from tests.commands.conftest import Nobody
 from tests.commands.shell import Ended, Process, invoke, process
+from tests.waiting import PATIENCE
 
 HEADERS = {"AccessKey": keys.API_KEY}
 
@@ -34,7 +35,7 @@ def test_a_request_that_is_held_up_does_not_hold_up_its_end() -> None:
         url = address(sandbox)
         httpx.post(f"{url}/sandbox/faults", json={"kind": "stall"})
         with pytest.raises(httpx.ReadTimeout):
-            httpx.get(f"{url}/search", headers=HEADERS, timeout=0.2)
+            httpx.get(f"{url}/search", headers=HEADERS, timeout=httpx.Timeout(PATIENCE, read=1))
         sandbox.send(signal.SIGTERM)
         ended = sandbox.wait()
     assert (ended.err, ended.code) == ("", 0)

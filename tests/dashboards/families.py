@@ -6,8 +6,9 @@ from types import MappingProxyType
 
 from prometheus_client import CollectorRegistry
 
+from dashboards.generator.queries.subject import PARTS
 from exporter.collectors.catalogue import CATALOGUE
-from exporter.exposition.store import HEALTH as OF_TARGETS
+from exporter.exposition.status_board import HEALTH as OF_TARGETS
 from exporter.metric import Kind
 from exporter.telemetry import Telemetry
 
@@ -51,6 +52,8 @@ def _exporters() -> dict[str, Known]:
 
 HEALTH: Mapping[str, Known] = MappingProxyType(_exporters())
 
+_OF_ALERTS = ("alertname", "severity", "area", "account", *(label for part in PARTS for label in part.labels))
+
 # Of the client library, of Prometheus's scrapes, and of its rules.
 OTHERS: Mapping[str, Known] = MappingProxyType(
     {
@@ -59,20 +62,14 @@ OTHERS: Mapping[str, Known] = MappingProxyType(
         "process_open_fds": _own(),
         "process_resident_memory_bytes": _own(),
         "process_start_time_seconds": _own(),
-        "python_gc_collections_total": _own("generation", counter=True),
         "scrape_duration_seconds": _own(),
         "scrape_samples_scraped": _own(),
         "up": _own(),
-        "ALERTS": _own(
-            "alertname",
-            "alertstate",
-            "severity",
-            "area",
-            "account",
-            "name",
-            "domain",
-            "script",
-        ),
+        "ALERTS": _own("alertstate", *_OF_ALERTS),
+        "ALERTS_FOR_STATE": _own(*_OF_ALERTS),
+        "account:edge_up:answering": _own("account"),
+        "shield_zone:edge_shield_zone_waf_enabled:max": _own("account", "shield_zone_id"),
+        "shield_zone_engine:edge_shield_zone_execution_mode:block": _own("account", "shield_zone_id", "engine"),
     }
 )
 

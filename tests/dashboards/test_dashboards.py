@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from click.testing import CliRunner
 
 from dashboards.generator import links
@@ -17,6 +18,7 @@ from dashboards.generator.__main__ import main
 from dashboards.generator.grafana import GRID, generate
 from dashboards.generator.inventory import PAGES
 from dashboards.generator.page import Colour, Page, Panel, Table
+from dashboards.generator.queries import alerts, subject
 from dashboards.generator.sdk import JSONEncoder, dashboard
 from tests.for_each import for_each
 
@@ -42,11 +44,12 @@ UNITS = frozenset(
         "s",
         "short",
         "string",
+        "suffix: intervals",
     }
 )
 
 # Addresses that people bookmark and that alerts may link to: they never change.
-UIDS = ("edge-overview", "edge-dns", "edge-scripts", "edge-shield", "edge-database", "edge-exporter")
+UIDS = ("edge-overview", "edge-dns", "edge-zone", "edge-scripts", "edge-shield", "edge-database", "edge-exporter")
 
 every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.uid)
 every_panel = for_each("panel", [panel for page in PAGES for panel in page.panels], name=lambda panel: panel.title)
@@ -247,13 +250,51 @@ def test_links_of_rows_lead_to_choices_that_exist(page: Page) -> None:
         for column in panel.view.columns:
             if not column.link:
                 continue
-            uid = re.match(r"/d/([a-z-]+)\?", column.link)
-            named = re.findall(r"var-([a-z_]+)=\$\{__data\.fields\.(\w+)\}", column.link)
+            # A row of alerts or findings names its own page.
+            uid = re.match(r"(?:/d/([a-z-]+|\$\{__data\.fields\.page\})\?|\$\{runbooks:raw\}/)", column.link)
+            named = {name for name, _ in re.findall(r"var-([a-z_]+)=\$\{__data\.fields\.(\w+)\}", column.link)}
 
             assert uid is not None
-            assert uid.group(1) in choices
-            assert {name for name, _ in named} <= choices[uid.group(1)]
-            assert {title for _, title in named} <= titles, panel.title
+            assert set(re.findall(r"fields\.(\w+)", column.link)) <= titles, panel.title
+            assert named <= choices.get(uid.group(1), set().union(*choices.values()))
+
+
+def test_alerts_and_findings_lead_to_pages_that_exist() -> None:
+    """Each area of the shipped rules has its page."""
+    rules = [yaml.safe_load(file.read_text()) for file in (REPOSITORY / "deploy/prometheus/rules").glob("*.yml")]
+    areas = {
+        rule["labels"]["area"]
+        for file in rules
+        for group in file["groups"]
+        for rule in group["rules"]
+        if "alert" in rule
+    }
+
+    assert areas == {name for names, _ in subject.AREAS for name in names.split("|")}
+    assert {page for _, page in subject.AREAS} <= {page.uid for page in PAGES}
+
+
+def test_the_table_of_alerts_says_what_their_own_words_say() -> None:
+    """Every label that an alert's summary or description names is in the table, so that no two rows look the same."""
+    texts = [file.read_text() for file in (REPOSITORY / "deploy/prometheus/rules").glob("*.yml")]
+    named = {label for text in texts for label in re.findall(r"\$labels\.(\w+)", text)}
+
+    assert named - {label for part in subject.PARTS for label in part.labels} == {"account", "job"}
+
+
+def test_alerts_follow_from_others_as_alertmanager_has_it() -> None:
+    """The table calls those alerts followers that the shipped Alertmanager configuration holds back."""
+    shipped = yaml.safe_load((REPOSITORY / "deploy/alertmanager/alertmanager.yml").read_text())["inhibit_rules"]
+
+    def matched(matchers: list[str]) -> list[str]:
+        return [re.sub(r'^alertname(?:=|=~|!~|!=)"(.*)"$', r"\1", matcher) for matcher in matchers]
+
+    assert [
+        (matched(rule["source_matchers"]), matched(rule["target_matchers"]), tuple(rule["equal"])) for rule in shipped
+    ] == [
+        ([rule.cause], [rule.follows, rule.unless] if rule.unless else [rule.follows], rule.equal)
+        for rule in alerts.INHIBITIONS
+    ]
 
 
 @every_panel
@@ -335,10 +376,10 @@ def test_titles_fit_into_their_panels_on_a_screen_of_ordinary_width(page: Page) 
 def test_columns_fit_into_their_tables_on_a_screen_of_ordinary_width(page: Page) -> None:
     """A table scrolls up and down, but no column is out of sight."""
     wide = {
-        panel.title: sum(column.width or 60 for column in panel.view.columns)
+        panel.title: sum(column.width or 60 for column in panel.view.columns if not column.hidden)
         for panel in page.panels
         if isinstance(panel.view, Table)
-        if sum(column.width or 60 for column in panel.view.columns) > panel.width * 1432 / 24 - 10
+        if sum(column.width or 60 for column in panel.view.columns if not column.hidden) > panel.width * 1432 / 24 - 10
     }
 
     assert wide == {}

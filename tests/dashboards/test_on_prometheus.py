@@ -105,7 +105,7 @@ def test_answers_carry_the_labels_that_are_shown(month: Month, shown: tuple[Page
 @pytest.mark.parametrize(
     ("page", "place", "query", "labels", "expected"),
     [
-        ("edge-overview", "Targets polled", 0, {}, 3),
+        ("edge-overview", "Exporters down", 0, {}, 0),
         ("edge-overview", "Targets failing", 0, {}, 1),
         ("edge-overview", "Accounts not answering", 0, {}, 0),
         ("edge-dns", "Queries a second", 0, {}, 6),

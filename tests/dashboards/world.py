@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from dashboards.generator.queries.subject import PARTS
 from tests.dashboards.families import HEALTH, OTHERS, family_of, platform_families
 
 Labels = Mapping[str, str]
@@ -31,7 +32,20 @@ ZONES = (
 RATE = {labels["zone_id"]: rate for labels, rate in ZONES}
 COST = {"7": 29.0, "8": 14.5}
 
+_ALERT: Labels = {
+    **dict.fromkeys(("alertname", "severity", "area", "account"), ""),
+    **{label: "" for part in PARTS for label in part.labels},
+}
+_SCAN_FAILED = {"alertname": "EdgeDnsScanFailed", "severity": "critical", "area": "dns", "zone_id": "101"}
+
+
+def alert(**labels: str) -> Labels:
+    """An alert's labels; those that it lacks are empty."""
+    return {**_ALERT, **labels}
+
+
 THINGS: tuple[tuple[Labels, ...], ...] = (
+    (alert(**_SCAN_FAILED, account="main", domain="a.example"),),
     tuple(labels for labels, _ in ZONES),
     (
         {"account": "main", "script_id": "7", "script": "router"},
@@ -58,7 +72,6 @@ THINGS: tuple[tuple[Labels, ...], ...] = (
 )
 # Of the values of an enum, a healthy thing has the first.
 VALUES: Mapping[str, tuple[str, ...]] = {
-    "alertname": ("EdgeDnsScanFailed",),
     "alertstate": ("firing", "pending"),
     "action": ("logged", "challenged", "blocked"),
     "branch": ("main",),
@@ -126,6 +139,7 @@ COUNTED_TROUBLES = frozenset(
 TROUBLES = frozenset(
     {
         "ALERTS",
+        "ALERTS_FOR_STATE",
         "edge_api_unexpected_values_total",
         "edge_exporter_ledger_set_aside_timestamp_seconds",
         "edge_exporter_series_dropped",
@@ -173,6 +187,8 @@ def sample(family: str, labels: Labels, moment: datetime) -> float | None:
         "edge_script_last_modified_timestamp_seconds": lambda: midnight,
         "edge_shield_zone_learning_mode": lambda: float(trouble or labels["shield_zone_id"] == "4"),
         "edge_shield_zone_learning_mode_until_timestamp_seconds": lambda: at + 86400,
+        # As many in 15 minutes as its counters have.
+        "edge_shield_rate_limit_window_breaches_overall": lambda: 28 * 96 * 45.0,
         "edge_target_up": lambda: float(not (trouble and labels["target"] == "dns_zone/101")),
         "edge_target_last_success_timestamp_seconds": lambda: at - 60,
         "process_start_time_seconds": lambda: (
@@ -268,8 +284,9 @@ def spaced(begin: datetime, end: datetime, step: timedelta) -> Iterator[datetime
 
 
 def lines(name: str, series: dict[str, str], moments: list[datetime], scene: Scene) -> Iterator[str]:
-    """A series as each instance serves it."""
-    for number, instance in enumerate(scene.instances):
+    """A series as each instance serves it; what rules record of alerts is of no instance."""
+    recorded = name.startswith("ALERTS")
+    for number, instance in enumerate(scene.instances[:1] if recorded else scene.instances):
         shard = {"shard": str(number)} if "shard" in series else {}
         for moment in moments:
             value = scene.sample(name, series, moment)
@@ -277,8 +294,7 @@ def lines(name: str, series: dict[str, str], moments: list[datetime], scene: Sce
                 continue
             labels = {
                 "job": "edge",
-                "instance": instance,
-                "pod": instance[:10],
+                **({} if recorded else {"instance": instance, "pod": instance[:10]}),
                 **scene.renamed(series, moment),
                 **shard,
             }

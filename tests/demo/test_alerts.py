@@ -22,15 +22,20 @@ IN_SECONDS = (
     ("offset 15m", "offset 20s"),
     ("time() - 900", "time() - 20"),
     ("for: 5m", "for: 1s"),
+    ("keep_firing_for: 45m", "keep_firing_for: 3s"),
 )
+
+# The receiver of the alert that always fires.
+ALWAYS = "/watchdog"
 
 
 @dataclass
 class Webhook:
-    """What was sent to a webhook: the receiver's path, and the alert."""
+    """What was sent to a webhook: the receiver's path and the alert; the alert that always fires aside."""
 
     url: str
     told: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    always: list[dict[str, Any]] = field(default_factory=list)
 
     def statuses(self, alertname: str) -> list[str]:
         """The statuses under which an alert was told, each once, in their order."""
@@ -49,7 +54,8 @@ def listening() -> Iterator[Webhook]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = decoded(self.rfile.read(int(self.headers["Content-Length"])))
-            webhook.told += [(self.path, alert) for alert in body["alerts"]]
+            webhook.told += [(self.path, alert) for alert in body["alerts"] if self.path != ALWAYS]
+            webhook.always += [alert for alert in body["alerts"] if self.path == ALWAYS]
             self.send_response(200)
             self.end_headers()
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from exporter.commands.prometheus import configuration, shipped
+from exporter.assets.shipped import find_folder
+from exporter.commands.prometheus import configuration
 from tests.commands.shell import Ended, invoke, process
 from tests.demo.stage import addresses
 from tests.real_parts import Prometheus, find
@@ -63,7 +64,7 @@ def test_where_none_is_installed_one_line_says_what_to_install(tmp_path: Path) -
 
 
 def test_only_the_target_the_place_of_the_rules_and_the_pace_are_changed() -> None:
-    folder = shipped()
+    folder = find_folder("prometheus")
     before = (folder / "prometheus.yml").read_text().splitlines()
     after = configuration(folder, "127.0.0.1:1").splitlines()
     assert [(old.strip(), new.strip()) for old, new in zip(before, after, strict=True) if old != new] == [

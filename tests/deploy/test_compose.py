@@ -7,11 +7,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from exporter import __version__
 from tests.deploy.files import (
     DASHBOARDS,
     DEPLOY,
     PORT,
+    RELEASE,
     REPOSITORY,
     STATE_FOLDER,
     Document,
@@ -115,7 +115,7 @@ def test_what_runs_can_write_nothing_but_its_volumes_and_gains_no_privilege() ->
 
 def test_the_image_is_built_from_the_repository_under_the_package_s_version() -> None:
     for name in ("network", "exporter", "notifications"):
-        assert SERVICES[name]["image"] == f"${{EXPORTER_IMAGE:-edge-exporter/edge-exporter:{__version__}}}"
+        assert SERVICES[name]["image"] == f"${{EXPORTER_IMAGE:-edge-exporter/edge-exporter:{RELEASE}}}"
         assert (FOLDER / SERVICES[name]["build"]["context"]).resolve() == REPOSITORY
 
 

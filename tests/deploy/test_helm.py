@@ -1,16 +1,18 @@
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
-from exporter import __version__
+from exporter.assets.alert_rules import parse_changes, render, threshold_names
 from exporter.settings.model import Settings
 from tests.deploy.files import (
     DASHBOARDS,
     DEPLOY,
     PORT,
+    RELEASE,
     RULES,
     STATE_FOLDER,
     Document,
@@ -23,6 +25,9 @@ from tests.deploy.files import (
     secret_files,
     settings_from,
 )
+from tests.deploy.programs import run
+from tests.real_parts import find_promtool
+from tests.rules.rule_files import load_alerts
 
 CHART = DEPLOY / "helm" / "edge-exporter"
 EXAMPLES = sorted((CHART / "ci").glob("*-values.yaml"))
@@ -243,6 +248,89 @@ def test_every_value_is_used_and_described_by_the_schema() -> None:
             described = described.get("properties", described)[step]
 
 
-def test_the_versions_are_the_package_s() -> None:
+def test_the_versions_are_the_changelog_s_newest() -> None:
     chart = document(CHART / "Chart.yaml")
-    assert (chart["version"], chart["appVersion"]) == (__version__, __version__)
+    assert (chart["version"], chart["appVersion"]) == (RELEASE, RELEASE)
+
+
+@pytest.mark.real
+def test_every_value_of_every_alert_changes_as_the_renderer_changes_it(helm: Helm, tmp_path: Path) -> None:
+    shipped = {path.name: path.read_text() for path in sorted(RULES.glob("*.yml"))}
+    alerts = load_alerts()
+    thresholds = {alert.name: threshold_names(alert.expr) for alert in alerts}
+    overrides: dict[str, Any] = {
+        alert.name: {
+            "for": f"{number}m",
+            "keep_firing_for": f"{number}h",
+            "severity": f"severity-{number}",
+            "labels": {"team": f"team-{number}"},
+            "annotations": {"note": f"note {number}"},
+            **({"thresholds": dict.fromkeys(names, number + 0.5)} if (names := thresholds[alert.name]) else {}),
+        }
+        for number, alert in enumerate(alerts, 1)
+        if alert.name not in ("EdgeWatchdog", "EdgeLedgerDown")
+    }
+    values = {
+        "enabled": True,
+        "labels": {"release": "stack"},
+        "alertLabels": {"site": "north"},
+        "severities": {"critical": "page"},
+        "runbookBase": "https://wiki.example.net/edge",
+        "disabled": ["EdgeWatchdog"],
+        "overrides": overrides,
+    }
+    file = tmp_path / "values.yaml"
+    file.write_text(yaml.safe_dump({"prometheusRule": values}))
+    objects = [
+        each
+        for each in documents(helm("template", "edge", str(CHART), *ACCOUNT, "--values", str(file)))
+        if each["kind"] == "PrometheusRule"
+    ]
+    assignments = ["label.site=north", "severity.critical=page", "runbook_base=https://wiki.example.net/edge"]
+    assignments += ["disabled=EdgeWatchdog"]
+    for name, change in overrides.items():
+        assignments += [f"{name}.{key}={change[key]}" for key in ("for", "keep_firing_for", "severity")]
+        assignments += [
+            f"{name}.label.team={change['labels']['team']}",
+            f"{name}.annotation.note={change['annotations']['note']}",
+        ]
+        assignments += [f"{name}.threshold.{each}={number}" for each, number in change.get("thresholds", {}).items()]
+    rendered = render(shipped, parse_changes(assignments))
+    assert {
+        each["metadata"]["name"].removeprefix("edge-edge-exporter-") + ".yml": each["spec"] for each in objects
+    } == {name: yaml.safe_load(text) for name, text in rendered.items()}
+    assert all(each["metadata"]["labels"]["release"] == "stack" for each in objects)
+    rules = tmp_path / "rules.yml"
+    for each in objects:
+        rules.write_text(yaml.safe_dump(each["spec"]))
+        checked = run(find_promtool(), "check", "rules", str(rules))
+        assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+@pytest.mark.real
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ("disabled={EdgeNone}", "EdgeNone is no alert"),
+        ("overrides.EdgeNone.for=1m", "EdgeNone is no alert"),
+        ("overrides.EdgeDnsQueriesSurge.for=soon", "prometheusRule.overrides.EdgeDnsQueriesSurge.for"),
+        ("overrides.EdgeDnsQueriesSurge.thresholds.x=1", "the alert has no threshold x"),
+        ("overrides.EdgeDnsQueriesSurge.thresholds.factor=many", "thresholds.factor"),
+        ("overrides.EdgeDnsQueriesSurge.form=1m", "form is not allowed"),
+        ("severities.page=x", "page is no severity"),
+    ],
+)
+def test_a_change_of_the_rules_that_cannot_be_made_is_refused(
+    helm_refusal: Callable[..., str], value: str, reason: str
+) -> None:
+    refused = helm_refusal(
+        "template",
+        "edge",
+        str(CHART),
+        *ACCOUNT,
+        "--set",
+        "prometheusRule.enabled=true",
+        "--set",
+        f"prometheusRule.{value}",
+    )
+    assert reason in refused

@@ -1,3 +1,5 @@
+import re
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -5,11 +7,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from exporter import __version__
 from tests.deploy.files import (
     DASHBOARDS,
     DEPLOY,
     PORT,
+    RELEASE,
     RULES,
     STATE_FOLDER,
     USER,
@@ -23,6 +25,7 @@ from tests.deploy.files import (
     settings_from,
 )
 from tests.deploy.programs import run
+from tests.real_parts import find
 
 FOLDER = DEPLOY / "kubernetes"
 RULE_OBJECTS = FOLDER / "monitoring" / "prometheusrules.yaml"
@@ -156,8 +159,8 @@ def test_the_key_is_a_file_of_a_secret_and_the_state_a_volume_of_its_own(kustomi
 
 @pytest.mark.real
 @BY_OVERLAY
-def test_the_image_is_of_the_package_s_version(kustomize: Build, overlay: str) -> None:
-    image = f"edge-exporter/edge-exporter:{__version__}"
+def test_the_image_is_of_the_changelog_s_newest_version(kustomize: Build, overlay: str) -> None:
+    image = f"edge-exporter/edge-exporter:{RELEASE}"
     assert _exporter(kustomize(overlay))["image"] == image
 
 
@@ -208,3 +211,52 @@ def test_the_dashboards_config_maps_hold_the_dashboards(
     held = {name: text for each in objects for name, text in each["data"].items()}
     assert held == {path.name: path.read_text() for path in DASHBOARDS.glob("*.json")}
     assert all(each["metadata"]["labels"]["grafana_dashboard"] == "1" for each in objects)
+
+
+def _rules(objects: list[Document]) -> dict[str, Document]:
+    return {
+        rule["alert"]: rule
+        for each in objects
+        if each["kind"] == "PrometheusRule"
+        for group in each["spec"]["groups"]
+        for rule in group["rules"]
+        if "alert" in rule
+    }
+
+
+def test_the_generator_writes_rules_with_changed_values(tmp_path: Path) -> None:
+    output = tmp_path / "rules.yaml"
+    changes = ("severity.critical=page", "EdgeDnsQueriesSurge.threshold.factor=5", "disabled=EdgeWatchdog")
+    options = [word for change in changes for word in ("--set", change)]
+    assert run(sys.executable, str(GENERATOR), *options, "--output", str(output)).returncode == 0
+    rules = _rules(documents(output.read_text()))
+    assert "EdgeWatchdog" not in rules
+    assert rules["EdgeWafSwitchedOff"]["labels"]["severity"] == "page"
+    assert rules["EdgeDnsQueriesSurge"]["expr"].count("5  # threshold: factor") == 2
+    refused = run(sys.executable, str(GENERATOR), "--set", "EdgeNone.for=1m", "--output", str(output))
+    assert (refused.returncode, "EdgeNone: no shipped alert has this name" in refused.stderr) == (2, True)
+    assert run(sys.executable, str(GENERATOR), *options).returncode == 2
+
+
+@pytest.mark.real
+def test_the_documented_replacements_change_an_alert_by_its_name(tmp_path: Path) -> None:
+    page = (DEPLOY / "rules.md").read_text()
+    kustomization, values = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    shutil.copy(RULE_OBJECTS, tmp_path)
+    (tmp_path / "kustomization.yaml").write_text(kustomization.replace("../plain", RULE_OBJECTS.name))
+    (tmp_path / "values.yaml").write_text(values)
+    kubectl = find("kubectl")
+    built = run(kubectl, "kustomize", str(tmp_path))
+    assert (built.returncode, built.stderr) == (0, "")
+    shipped, changed = _rules(documents(RULE_OBJECTS.read_text())), _rules(documents(built.stdout))
+    waf, former = changed.pop("EdgeWafSwitchedOff"), shipped.pop("EdgeWafSwitchedOff")
+    assert changed == shipped
+    assert waf == {
+        **former,
+        "for": "10m",
+        "labels": {**former["labels"], "severity": "page"},
+        "annotations": {
+            **former["annotations"],
+            "runbook_url": "https://wiki.example.net/deploy/runbooks/EdgeWafSwitchedOff.md",
+        },
+    }

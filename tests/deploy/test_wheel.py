@@ -1,12 +1,13 @@
 """What is built for those who install the package, with no repository beside it."""
 
+import re
 import sys
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from tests.deploy.files import DEPLOY, REPOSITORY
+from tests.deploy.files import DASHBOARDS, DEPLOY, REPOSITORY
 from tests.deploy.programs import run
 
 
@@ -32,12 +33,30 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_the_demo_of_an_installed_package_has_the_shipped_configuration_and_rules(unpacked: Path) -> None:
-    code = "from exporter.commands.prometheus import shipped; print(shipped())"
+@pytest.mark.parametrize("name", ["alertmanager", "dashboards", "prometheus", "runbooks"])
+def test_an_installed_package_has_what_the_repository_ships(unpacked: Path, name: str) -> None:
+    code = "import sys; from exporter.assets.shipped import find_folder; print(find_folder(sys.argv[1]))"
     # Its own copy comes first, and the repository is on no path.
-    found = run(sys.executable, "-P", "-c", code, cwd=unpacked, environ={"PYTHONPATH": str(unpacked)})
-    assert (found.returncode, found.stderr, found.stdout.strip()) == (0, "", str(unpacked / "exporter" / "prometheus"))
-    assert contents(Path(found.stdout.strip())) == contents(DEPLOY / "prometheus")
+    found = run(sys.executable, "-P", "-c", code, name, cwd=unpacked, environ={"PYTHONPATH": str(unpacked)})
+    assert (found.returncode, found.stderr, found.stdout.strip()) == (
+        0,
+        "",
+        str(unpacked / "exporter" / "assets" / name),
+    )
+    held = contents(Path(found.stdout.strip()))
+    if name == "dashboards":
+        assert held == {path.name: path.read_bytes() for path in DASHBOARDS.glob("*.json")}
+    else:
+        assert held == contents(DEPLOY / name)
+
+
+def test_it_says_that_it_has_types_and_where_the_project_is(unpacked: Path) -> None:
+    assert (unpacked / "exporter" / "py.typed").is_file()
+    (metadata,) = unpacked.glob("*.dist-info/METADATA")
+    text = metadata.read_text(encoding="utf-8")
+    assert "Project-URL: Source, https://github.com/edge-exporter/edge-exporter\n" in text
+    # An index shows the README: nothing in it may lead to a place that is beside it.
+    assert re.findall(r"\]\((?!https://|#)[^)]*\)", text) == []
 
 
 def test_the_page_s_assets_are_in_it(unpacked: Path) -> None:

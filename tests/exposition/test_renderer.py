@@ -14,11 +14,13 @@ from prometheus_client.parser import text_string_to_metric_families
 from exporter.collectors.collector import Outcome
 from exporter.exposition.exposition import Exposition, Filter, Format, Generation
 from exporter.exposition.renderer import EAGER_SECONDS, LONGEST_PAUSE, LONGEST_SILENCE, SHORTEST_PAUSE, Press
-from exporter.exposition.store import HEALTH, Store
+from exporter.exposition.status_board import HEALTH, StatusBoard
+from exporter.exposition.store import Store
 from exporter.metric import Family, FamilyInfo, Kind, Sample
 from exporter.runtime import LONGEST_STRETCH
 from exporter.targets.target import Target
 from exporter.telemetry import Telemetry
+from tests.polled import succeed
 
 COLLECTOR = "dns_statistics"
 INFOS = tuple(FamilyInfo(f"edge_poll_{place}", "Of a poll.", Kind.GAUGE, "", ("zone_id", "part")) for place in range(4))
@@ -56,7 +58,7 @@ class Rig:
         families = tuple(
             Family(info, tuple(Sample((target.id, str(part)), float(turn)) for part in range(parts))) for info in INFOS
         )
-        self.store.succeed(COLLECTOR, Outcome(target, families), (), lifetime=lifetime, duration=0.1)
+        succeed(self.store, COLLECTOR, Outcome(target, families), (), lifetime=lifetime, duration=0.1)
 
     def text(self, generation: Generation | None = None) -> str:
         """A generation's text, the current one's by default."""
@@ -71,7 +73,7 @@ class Rig:
 async def pressed(cap: int = 1_000_000, grown: Callable[[], None] = lambda: None) -> AsyncIterator[Rig]:
     """A press that is not eager any more, has printed, and has time to print again."""
     clock = Clock()
-    store = Store(lambda: 1_770_000_000.0, clock)
+    store = Store(StatusBoard(lambda: 1_770_000_000.0), clock)
     telemetry = Telemetry(CollectorRegistry(), "test")
     exposition = Exposition(telemetry.exposed(), cap=cap)
     exposition.declare((*INFOS, *HEALTH))

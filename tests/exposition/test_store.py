@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from exporter.collectors.collector import Outcome
-from exporter.exposition.store import LAST_SUCCESS, TARGET_UP, Store, Update
+from exporter.exposition.status_board import LAST_SUCCESS, TARGET_UP, StatusBoard
+from exporter.exposition.store import Store, Update
 from exporter.metric import Family, FamilyInfo, Kind, Sample
 from exporter.targets.target import PollKey, Target
+from tests.polled import fail, succeed
 
 QUERIES = FamilyInfo("edge_dns_window_queries", "Queries.", Kind.GAUGE, "", ("zone_id",))
 TOTAL = FamilyInfo("edge_dns_queries_total", "Queries.", Kind.COUNTER, "", ("zone_id",))
@@ -32,9 +34,8 @@ class Rig:
         self.monotonic = Clock(100.0)
         self.lifetime = 0.0
         self.store = Store(
-            self.clock,
+            StatusBoard(self.clock, lambda _collector, _target: remembered),
             self.monotonic,
-            lambda _collector, _target: remembered,
             lambda _collector, _target: self.lifetime,
         )
 
@@ -42,13 +43,13 @@ class Rig:
         """Publish a good poll with a gauge and a counter."""
         gauge = Family(QUERIES, (Sample((target.id,), 5.0),))
         counter = Family(TOTAL, (Sample((target.id,), 7.0),))
-        self.store.succeed(collector, Outcome(target, (gauge,)), (counter,), lifetime=lifetime, duration=0.1)
+        succeed(self.store, collector, Outcome(target, (gauge,)), (counter,), lifetime=lifetime, duration=0.1)
 
     def fail(self, target: Target = ZONE, families: tuple[Family, ...] = (), reason: str = "timeout") -> bool:
         """Note a bad poll."""
         outcome = Outcome(target, families)
         lifetime = self.lifetime or 900.0
-        return self.store.fail("dns_statistics", outcome, reason, "in words", lifetime=lifetime, duration=0.1)
+        return fail(self.store, "dns_statistics", outcome, reason, "in words", lifetime=lifetime, duration=0.1)
 
     def expired(self, seconds: float) -> list[Target]:
         """What has expired when so much time has passed."""
@@ -249,7 +250,9 @@ def test_a_target_that_is_removed_leaves_nothing_in_any_collector() -> None:
         "dns_statistics": (),
         "dns_record_scans": (),
     }
-    assert [(key.target.account, key.target.label) for key, _ in rig.store.statuses()] == [("other", "dns_zone/101")]
+    assert [(key.target.account, key.target.label) for key, _ in rig.store.board.statuses()] == [
+        ("other", "dns_zone/101")
+    ]
 
 
 def test_a_target_can_be_removed_from_one_collector() -> None:
@@ -257,7 +260,7 @@ def test_a_target_can_be_removed_from_one_collector() -> None:
     rig.succeed(collector="dns_statistics")
     rig.succeed(collector="dns_record_scans")
     rig.store.remove(ZONE, "dns_record_scans")
-    assert [key.collector for key, _ in rig.store.statuses()] == ["dns_statistics"]
+    assert [key.collector for key, _ in rig.store.board.statuses()] == ["dns_statistics"]
 
 
 def test_removing_what_is_not_there_changes_nothing() -> None:
@@ -281,7 +284,7 @@ def test_a_new_name_changes_labels_and_never_the_target() -> None:
     rig.succeed(Target("main", "dns_zone", "101", "renamed.example"))
     ((key, update),) = rig.changes().items()
     assert (key.target.label, update.families[-1].samples[0].values[-1]) == ("dns_zone/101", "renamed.example")
-    assert [status.target.name for _, status in rig.store.statuses()] == ["renamed.example"]
+    assert [status.target.name for _, status in rig.store.board.statuses()] == ["renamed.example"]
 
 
 def test_statuses_stand_in_order_of_account_kind_and_number() -> None:
@@ -289,7 +292,7 @@ def test_statuses_stand_in_order_of_account_kind_and_number() -> None:
     targets = [("b", "dns_zone", "1"), ("a", "script", "2"), ("a", "dns_zone", "10"), ("a", "dns_zone", "9")]
     for account, kind, target_id in [*targets, ("a", "dns_zone", "x")]:
         rig.succeed(Target(account, kind, target_id))
-    assert [(key.target.account, key.target.label) for key, _ in rig.store.statuses()] == [
+    assert [(key.target.account, key.target.label) for key, _ in rig.store.board.statuses()] == [
         ("a", "dns_zone/x"),
         ("a", "dns_zone/9"),
         ("a", "dns_zone/10"),
@@ -301,11 +304,11 @@ def test_statuses_stand_in_order_of_account_kind_and_number() -> None:
 def test_statuses_can_be_read_while_targets_come_and_go() -> None:
     rig = Rig()
     rig.succeed()
-    reading = rig.store.statuses()
+    reading = rig.store.board.statuses()
     rig.succeed(Target("main", "dns_zone", "102"))
     rig.store.remove(ZONE)
     assert [key.target.id for key, _ in reading] == ["101"]
-    assert [key.target.id for key, _ in rig.store.statuses()] == ["102"]
+    assert [key.target.id for key, _ in rig.store.board.statuses()] == ["102"]
 
 
 def test_changes_are_handed_on_once() -> None:
@@ -321,9 +324,9 @@ def test_changes_are_handed_on_once() -> None:
 
 def test_how_the_last_poll_went_is_known_where_there_was_one() -> None:
     rig = Rig()
-    seen = [rig.store.was_up("dns_statistics", ZONE)]
+    seen = [rig.store.board.was_up("dns_statistics", ZONE)]
     rig.succeed()
-    seen.append(rig.store.was_up("dns_statistics", ZONE))
+    seen.append(rig.store.board.was_up("dns_statistics", ZONE))
     rig.fail()
-    seen.append(rig.store.was_up("dns_statistics", ZONE))
+    seen.append(rig.store.board.was_up("dns_statistics", ZONE))
     assert seen == [None, True, False]

@@ -29,7 +29,7 @@ def world(zones: int = 3) -> World:
 
 async def test_the_first_round_polls_everything_at_once() -> None:
     async with rig(world=world()) as rigged:
-        polled = {key.collector for key, status in rigged.store.statuses() if status.polled}
+        polled = {key.collector for key, status in rigged.store.board.statuses() if status.polled}
         assert polled >= {"dns_statistics", "dns_record_scans", "scripts", "shield_zones", "shield_rate_limits"}
         assert set(rigged.samples("edge_dns_queries_total").values()) == {0.0}
 
@@ -61,7 +61,7 @@ async def test_a_zones_chart_is_of_thirty_whole_days() -> None:
     async with rig(account=DNS_ONLY, world=world()) as rigged:
         (chart,) = (
             status.chart
-            for key, status in rigged.store.statuses()
+            for key, status in rigged.store.board.statuses()
             if (key.collector, status.target.id) == ("dns_statistics", "101")
         )
         today = datetime.fromtimestamp(START, UTC).date()
@@ -108,9 +108,9 @@ async def test_zones_do_not_wait_for_a_shield_zone_list_that_stalls_at_first_sig
     account = {"timeout": 600.0, "shield_zones": {"ids": [1]}}
     zones = [Target("main", "dns_zone", str(number)) for number in (101, 102, 103)]
     async with rig(account=account, world=world(), fault=stall) as rigged:
-        await until(lambda: all(rigged.store.was_up("dns_statistics", zone) for zone in zones))
+        await until(lambda: all(rigged.store.board.was_up("dns_statistics", zone) for zone in zones))
         # What the list would name waits for it.
-        assert rigged.store.was_up("shield_bot_detection", Target("main", "shield_zone", "1")) is None
+        assert rigged.store.board.was_up("shield_bot_detection", Target("main", "shield_zone", "1")) is None
         assert not rigged.schedule.all_discovered()
 
 
@@ -138,10 +138,10 @@ async def test_a_failing_search_leaves_fixed_zones_without_names_and_their_serie
 async def test_what_nobody_answers_is_asked_again_before_anything_is_polled_without_its_name() -> None:
     async with rig(account={"api_key": "wrong"}, world=world()) as rigged:
         for _ in range(FIRST_TRIES):
-            assert {key.collector for key, _ in rigged.store.statuses()} == {"discovery"}
+            assert {key.collector for key, _ in rigged.store.board.statuses()} == {"discovery"}
             await rigged.turn(FIRST_RETRY_SECONDS)
         await rigged.turn(FIRST_RETRY_SECONDS)
-        assert {key.collector for key, _ in rigged.store.statuses()} > {"discovery", "shield_zones"}
+        assert {key.collector for key, _ in rigged.store.board.statuses()} > {"discovery", "shield_zones"}
 
 
 async def test_a_key_that_is_put_right_brings_names_before_anything_that_carries_them(tmp_path: Path) -> None:
@@ -184,7 +184,7 @@ async def test_a_new_zone_is_polled_while_rate_limits_are_still_being_listed() -
         rigged.clock.now += 901
         for name in rigged.schedule.plans:
             rigged.schedule.tick(name)
-        await until(lambda: rigged.store.was_up("dns_statistics", new) is not None)
+        await until(lambda: rigged.store.board.was_up("dns_statistics", new) is not None)
         assert "discovery" in {key.collector for key in rigged.schedule._lanes["main"].busy}
 
 

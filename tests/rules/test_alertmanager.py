@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from tests.real_parts import alertmanager_reading
-from tests.rules.rule_files import DEPLOY, load_alerts
+from tests.rules.rule_files import DEPLOY, Rule, load_alerts
 from tests.waiting import PATIENCE, settled
 
 CONFIG = DEPLOY / "alertmanager" / "alertmanager.yml"
@@ -59,15 +59,19 @@ def test_amtool_accepts_the_configuration(amtool: str) -> None:
     assert (run.returncode, "SUCCESS" in run.stdout) == (0, True), run.stdout + run.stderr
 
 
-@pytest.mark.parametrize("severity", sorted({alert.labels["severity"] for alert in load_alerts()}))
-def test_an_alert_goes_to_the_receiver_of_its_severity(amtool: str, severity: str) -> None:
+@pytest.mark.parametrize("alert", load_alerts(), ids=lambda alert: alert.name)
+def test_an_alert_goes_to_the_receiver_of_its_severity_and_the_one_that_always_fires_to_its_own(
+    amtool: str, alert: Rule
+) -> None:
+    severity = alert.labels["severity"]
+    labels = (f"severity={severity}", f"alertname={alert.name}")
     run = subprocess.run(
-        [amtool, "config", "routes", "test", f"--config.file={CONFIG}", f"severity={severity}"],
+        [amtool, "config", "routes", "test", f"--config.file={CONFIG}", *labels],
         capture_output=True,
         text=True,
         check=True,
     )
-    assert run.stdout.strip() == severity
+    assert run.stdout.strip() == ("watchdog" if severity == "none" else severity)
 
 
 @pytest.mark.parametrize("source", ["EdgeAccountDown", "EdgeCredentialRefused"])
@@ -155,9 +159,11 @@ def test_a_database_that_is_down_silences_its_own_queries(alertmanager: Asked) -
             "target": "query/orders/open",
         },
         {"alertname": "EdgeDatabaseQueryFailing", "job": "database", "database": "users", "target": "query/users/new"},
+        {"alertname": "EdgeCredentialPartlyRefused", "job": "database", "database": "orders"},
     )
     expected = {
         "EdgeDatabaseDown": False,
+        "EdgeCredentialPartlyRefused": True,
         "EdgeDatabaseQueryFailing query/orders/open": True,
         "EdgeDatabaseQueryFailing query/users/new": False,
     }

@@ -12,7 +12,8 @@ from exporter.collectors.catalogue import CATALOGUE, families
 from exporter.collectors.collector import Outcome
 from exporter.exposition.exposition import Exposition
 from exporter.exposition.renderer import Press
-from exporter.exposition.store import HEALTH, Store
+from exporter.exposition.status_board import HEALTH, StatusBoard
+from exporter.exposition.store import Store
 from exporter.platform.http.client import Timing
 from exporter.polling.intervals import Account, Plan
 from exporter.settings.model import Settings
@@ -23,6 +24,7 @@ from exporter.telemetry import AccountObserver, Telemetry
 from exporter.web.status import View
 from exporter.web.status_models import LedgerView, TargetView
 from exporter.web.target_query import Query
+from tests.polled import fail, succeed
 from tests.rig import START, TurnedClock, at_once
 
 STATISTICS = "dns_statistics"
@@ -91,7 +93,7 @@ class Stage:
     def view(self) -> View:
         """The view of it."""
         return View(
-            store=self.store,
+            board=self.store.board,
             registry=self.registry,
             schedule=lambda: self.schedule,
             account_up=lambda: self.up,
@@ -125,13 +127,13 @@ class Stage:
     ) -> None:
         """Let a poll go well."""
         outcome = Outcome(target)
-        self.store.succeed(collector, outcome, (), lifetime=60.0, duration=took, chart=chart, note=note)
+        succeed(self.store, collector, outcome, (), lifetime=60.0, duration=took, chart=chart, note=note)
 
     def fail(
         self, target: Target, collector: str = STATISTICS, *, reason: str = "server_error", message: str = "it broke"
     ) -> None:
         """Let a poll go wrong."""
-        self.store.fail(collector, Outcome(target), reason, message, lifetime=60.0, duration=0.2)
+        fail(self.store, collector, Outcome(target), reason, message, lifetime=60.0, duration=0.2)
 
     async def rows(self, **asked: object) -> list[TargetView]:
         """The targets that a query finds."""
@@ -155,7 +157,7 @@ async def stage(*accounts: str) -> AsyncIterator[Stage]:
         name: wiring.account_entry(wiring.account_client(settings, AccountObserver(telemetry, name, clock), 1, timing))
         for name in accounts or ("main",)
     }
-    store = Store(wall, clock)
+    store = Store(StatusBoard(wall), clock)
     exposition = Exposition(telemetry.exposed())
     exposition.declare([*families(), *HEALTH])
     press = Press(exposition, store, telemetry, clock)

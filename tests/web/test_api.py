@@ -102,6 +102,7 @@ async def test_the_status_comes_as_json() -> None:
         "series",
         "config_loaded",
         "config_faults",
+        "unmatched_budgets",
         "ledger",
         "targets",
         "accounts",

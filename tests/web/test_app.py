@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from exporter.exposition.store import Status, Store
+from exporter.exposition.status_board import Status, StatusBoard
 from exporter.targets.target import PollKey
 from exporter.web.app import create_app
 from exporter.web.page.assets import load_assets
@@ -205,10 +205,10 @@ async def test_one_page_is_made_at_a_time() -> None:
             on.succeed(zone(number))
         events: list[str] = []
 
-        class Watched(Store):
+        class Watched(StatusBoard):
             def statuses(self) -> Iterator[tuple[PollKey, Status]]:
                 events.append("begin")
-                return on.store.statuses()
+                return on.store.board.statuses()
 
         def series() -> int:
             events.append("end")
@@ -220,7 +220,7 @@ async def test_one_page_is_made_at_a_time() -> None:
             return on.clock.now
 
         view = on.view()
-        view.store, view.series, view.monotonic = Watched(on.wall, on.clock), series, ticking
+        view.board, view.series, view.monotonic = Watched(on.wall), series, ticking
         transport = httpx.ASGITransport(create_app(view, on.press, on.reload))
         async with httpx.AsyncClient(transport=transport, base_url="http://exporter:9877") as client:
             answers = await asyncio.gather(*(client.get("/api/v1/status") for _ in range(3)))

@@ -19,10 +19,10 @@ from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.server import SandboxServer
 from exporter.sandbox.world import World
 from tests.counters.process import Exporter
+from tests.waiting import PATIENCE
 from tests.web.certificates import Authority
 
 SILENT = 1150
-PATIENCE = 60.0
 LIMIT = "1024:1024"
 
 
@@ -106,7 +106,7 @@ async def crowd(port: int) -> AsyncIterator[Crowd]:
 
 async def scraped(exporter: Exporter, tls: ssl.SSLContext | None = None) -> dict[str, float]:
     """A scrape over a connection of its own: the sums of all families."""
-    async with httpx.AsyncClient(verify=tls or True, trust_env=False, timeout=10) as client:
+    async with httpx.AsyncClient(verify=tls or True, trust_env=False, timeout=PATIENCE) as client:
         answer = await client.get(exporter.url.replace("127.0.0.1", "localhost") + "/metrics")
     found: dict[str, float] = {}
     for family in text_string_to_metric_families(answer.text):

@@ -21,12 +21,14 @@ from starlette.types import Message
 from exporter.collectors.collector import Outcome
 from exporter.exposition.exposition import Exposition, Format
 from exporter.exposition.renderer import Press
-from exporter.exposition.store import HEALTH, Store
+from exporter.exposition.status_board import HEALTH, StatusBoard
+from exporter.exposition.store import Store
 from exporter.metric import Family, FamilyInfo, Kind, Sample
 from exporter.targets.target import Target
 from exporter.telemetry import Telemetry
 from exporter.web.metrics import MOST_VALUES, MetricsEndpoint
 from exporter.web.server import WebServer
+from tests.polled import succeed
 from tests.real_parts import find, prometheus_running, scraping
 
 QUERIES = FamilyInfo("edge_dns_window_queries", "Queries.", Kind.GAUGE, "", ("zone_id", "part"))
@@ -56,7 +58,7 @@ class Site:
 async def site(zones: int = 3, parts: int = 2) -> AsyncIterator[Site]:
     """An endpoint with some zones."""
     telemetry = Telemetry(CollectorRegistry(), "test")
-    store = Store(lambda: 1_770_000_000.0, lambda: 1000.0)
+    store = Store(StatusBoard(lambda: 1_770_000_000.0), lambda: 1000.0)
     exposition = Exposition(telemetry.exposed(), created=True)
     exposition.declare((QUERIES, TOTAL, *HEALTH))
     press = Press(exposition, store, telemetry, lambda: 1000.0)
@@ -64,8 +66,13 @@ async def site(zones: int = 3, parts: int = 2) -> AsyncIterator[Site]:
         target = Target("main", "dns_zone", str(number))
         samples = tuple(Sample((target.id, str(part)), number * 7919.0 + part) for part in range(parts))
         counter = Family(TOTAL, (Sample((target.id,), 1.0, 1_770_000_000.0),))
-        store.succeed(
-            "dns_statistics", Outcome(target, (Family(QUERIES, samples),)), (counter,), lifetime=900.0, duration=0.1
+        succeed(
+            store,
+            "dns_statistics",
+            Outcome(target, (Family(QUERIES, samples),)),
+            (counter,),
+            lifetime=900.0,
+            duration=0.1,
         )
     await press.print()
     endpoint = MetricsEndpoint(

@@ -20,7 +20,7 @@ from dashboards.generator.pages import dns_scans
 from dashboards.generator.queries import dns as queries
 
 # A day is out of line when it runs at less than half or more than double of the usual.
-_OUT_OF_LINE = Steps(Colour.BAD, ((0.5, Colour.WARN), (0.7, Colour.GOOD), (1.5, Colour.WARN), (2.0, Colour.BAD)))
+OUT_OF_LINE = Steps(Colour.BAD, ((0.5, Colour.WARN), (0.7, Colour.GOOD), (1.5, Colour.WARN), (2.0, Colour.BAD)))
 
 _NOW = Row(
     "Now",
@@ -208,7 +208,7 @@ _QUERIES = Row(
             unit="percentunit",
             decimals=0,
             width=6,
-            steps=_OUT_OF_LINE,
+            steps=OUT_OF_LINE,
         ),
         Panel(
             title="Zones",
@@ -230,7 +230,7 @@ _QUERIES = Row(
                     columns.DOMAIN,
                     Column("Today"),
                     Column("Usual day"),
-                    Column("Pace", unit="percentunit", decimals=0, steps=_OUT_OF_LINE),
+                    Column("Pace", unit="percentunit", decimals=0, steps=OUT_OF_LINE),
                     Column("30 days"),
                     Column("Now", unit="reqps"),
                 ),

@@ -1,17 +1,13 @@
 """Overview: is anything wrong, and where to look."""
 
-from dashboards.generator import columns, links, variables
+from dashboards.generator import columns, links, marks, tables, variables
 from dashboards.generator.page import (
     ACTION_PAINT,
-    NEUTRAL,
-    PLAIN,
     SEVERITY_PAINT,
     UP_OR_DOWN,
-    Bars,
     Colour,
     Column,
     Lines,
-    Numbers,
     Page,
     Panel,
     Row,
@@ -19,84 +15,133 @@ from dashboards.generator.page import (
     Timeline,
     Word,
     red_from,
+    warn_from,
     warn_then_red,
 )
-from dashboards.generator.queries import database, dns, scripts, shield
+from dashboards.generator.queries import alerts, dns, scripts, shield, truth
 from dashboards.generator.queries import overview as queries
+from dashboards.generator.tables import tile
 
 _NOW = Row(
     "Now",
     (
-        Panel(
-            title="Accounts not answering",
-            shows="Accounts from which no authenticated answer came within the last interval, on any one shard.",
-            act="Open the account on the Exporter page: 401 or 403 among its codes means that the key was refused or"
+        tile(
+            "Exporters down",
+            "Exporters that Prometheus scraped within the day and cannot scrape now.",
+            "Read the process's last log lines; until it is back, all else on this page is of the others or unknown.",
+            queries.EXPORTERS_DOWN,
+            width=4,
+        ),
+        tile(
+            "Accounts not answering",
+            "Accounts from which no authenticated answer came within the last interval, on any one shard.",
+            "Open the account on the Exporter page: 401 or 403 among its codes means that the key was refused or"
             " replaced; time-outs mean that the platform or the way to it is down.",
-            queries=(queries.ACCOUNTS_DOWN,),
-            view=Numbers(),
+            queries.ACCOUNTS_DOWN,
             width=4,
-            height=4,
-            steps=red_from(1),
         ),
-        Panel(
-            title="Targets failing",
-            shows="Targets whose last poll failed. Each keeps its last values for three intervals; then they go.",
-            act="Read the table of failing targets below: many of one account or collector have one cause, a single"
-            " one is most often deleted or forbidden to the key.",
-            queries=(queries.TARGETS_FAILING,),
-            view=Numbers(),
+        tile(
+            "Targets failing",
+            "Targets whose last poll failed. Each keeps its last values for three intervals; then they go.",
+            "Read the table of failing targets below: many of one account or collector have one cause, a single one"
+            " is most often deleted or forbidden to the key.",
+            queries.TARGETS_FAILING,
             width=4,
-            height=4,
-            steps=red_from(1),
         ),
-        Panel(
-            title="Alerts firing",
-            shows="Alerts of the shipped rules that fire now.",
-            act="Read the table of alerts below; each alert's runbook link says how to confirm it and what to do.",
-            queries=(queries.ALERTS_FIRING,),
-            view=Numbers(),
+        tile(
+            "Alerts firing",
+            "Alerts of the shipped rules that fire now, without those that only follow from another one. NO RULES:"
+            " Prometheus does not evaluate the rules, so no alert can fire.",
+            "Read the table of alerts; each links to its runbook, which says how to confirm it and what to do.",
+            alerts.SEEN,
             width=4,
-            height=4,
-            steps=red_from(1),
         ),
-        Panel(
-            title="Longest without success",
-            shows="The time since the last success of the target that has waited longest.",
-            act="Past three intervals of its collector a target's series are gone, so graphs and alerts on it are"
-            " blind. Find it in the table of failing targets.",
-            queries=(queries.LONGEST_WITHOUT,),
-            view=Numbers(),
-            unit="s",
+        tile(
+            "Oldest values",
+            "The time since the last success of the target that has waited longest, in intervals of its collector.",
+            "Past three intervals a target's series are gone, so graphs and alerts on it are blind. Find it in the"
+            " table of failing targets.",
+            queries.OLDEST,
             width=4,
-            height=4,
-            steps=warn_then_red(1800, 2700),
+            unit="suffix: intervals",
+            decimals=1,
+            steps=truth.STALE,
         ),
-        Panel(
-            title="API budget asked for",
-            shows="What targets and intervals ask of an account, as a share of what the lower limit of its request"
-            " budget allows: requests_per_second, or max_in_flight while the platform is slow; the worst account.",
-            act="Above 100 % polls come late by as much as it exceeds. Raise the limit that binds, lengthen intervals,"
-            " or narrow the account's targets by include and exclude.",
-            queries=(queries.BUDGET_ASKED,),
-            view=Numbers(),
+        tile(
+            "API budget asked for",
+            "What targets and intervals ask of an account, as a share of what the lower limit of its request budget"
+            " allows: requests_per_second, or max_in_flight while the platform is slow; the worst account.",
+            "Above 100 % polls come late by as much as it exceeds. Raise the limit that binds, lengthen intervals, or"
+            " narrow the account's targets by include and exclude.",
+            queries.BUDGET_ASKED,
+            width=4,
             unit="percentunit",
             decimals=0,
-            width=4,
-            height=4,
             steps=warn_then_red(0.8, 1),
         ),
-        Panel(
-            title="Targets polled",
-            shows="All targets that are polled, over all accounts and collectors.",
-            act="A sudden fall means that discovery lost them: compare with what the accounts hold, further below.",
-            queries=(queries.TARGETS,),
-            view=Numbers(trend=True),
+        tile(
+            "WAF switched off",
+            "Shield zones whose web application firewall is off, and was on within the last week.",
+            "The table below names them. If it was not meant, switch it on again at the platform.",
+            queries.WAF_OFF,
             width=4,
-            height=4,
-            steps=NEUTRAL,
+            trend=False,
+        ),
+        tile(
+            "Rate limits in a burst",
+            "Rate limits with five times their usual breaches within the last 15 minutes.",
+            "The table below names them; the Shield page shows what is done about it.",
+            queries.LIMITS_IN_BURST,
+            width=4,
+            steps=warn_from(1),
+        ),
+        tile(
+            "Zones fallen",
+            "DNS zones with less than 60 % of the queries of the same time yesterday (or, without a yesterday, of the"
+            " hour before).",
+            "The table below names them: check their delegation and name servers at the registrar.",
+            queries.ZONES_FALLEN,
+            width=3,
+            steps=warn_from(1),
+        ),
+        tile(
+            "Scans failed",
+            "DNS zones whose latest scan of records ended as Failed.",
+            "The DNS page lists the scans that need a look.",
+            queries.SCANS_FAILED,
+            width=3,
+            steps=warn_from(1),
+        ),
+        tile(
+            "Over budget",
+            "Edge scripts that have cost more this month than their budget.",
+            "The Edge scripts page says what the cost is made of.",
+            queries.SCRIPTS_OVER,
+            width=3,
+            steps=warn_from(1),
+            none="no budgets",
+        ),
+        tile(
+            "Tags missing",
+            "Tags of watch_tags that their image does not have.",
+            "Deployments that pull the tag fail: push it again, or watch another.",
+            queries.TAGS_MISSING,
+            width=3,
+            steps=warn_from(1),
+            none="none watched",
+        ),
+        tile(
+            "Databases failing",
+            "Databases that do not answer, and queries of the configuration that fail.",
+            "The Database page says which; a token that was replaced and a database that is gone look the same here.",
+            queries.DATABASES_FAILING,
+            width=4,
+            none="none configured",
         ),
     ),
 )
+
+_WRONG = Row("What is wrong", (tables.FINDINGS, tables.ALERTS))
 
 _FAILING = Row(
     "What is failing",
@@ -123,34 +168,18 @@ _FAILING = Row(
                 ),
                 sort="Without success",
             ),
-            width=11,
+            width=12,
             none="Nothing is failing.",
         ),
         Panel(
-            title="Alerts",
-            shows="Alerts of the shipped rules, pending and firing; at most 100.",
-            act="Open the alert in Alertmanager and follow its runbook link. Pending ones fire if they last.",
-            queries=(queries.ALERTS,),
-            view=Table(
-                columns=(
-                    Column("Alert", label="alertname", width=200),
-                    Column(
-                        "State",
-                        label="alertstate",
-                        width=80,
-                        words=(Word("firing", "firing", Colour.BAD), Word("pending", "pending", Colour.WARN)),
-                    ),
-                    Column("Severity", label="severity", width=80),
-                    Column("Account", label="account"),
-                    Column("Target", label="name"),
-                    Column("Domain", label="domain"),
-                    Column("Script", label="script"),
-                ),
-                sort="Severity",
-                ascending=True,
-            ),
-            width=13,
-            none="No alerts, or the shipped rules are not loaded.",
+            title="Duration of a call",
+            shows="The mean duration of a platform call, by account; the ten slowest.",
+            act="A rise on all accounts is the platform or the network. Near the timeout, polls fail.",
+            queries=(queries.CALL_DURATION,),
+            view=Lines(),
+            unit="s",
+            width=12,
+            least=0,
         ),
         Panel(
             title="Failing targets by collector",
@@ -177,10 +206,10 @@ _FAILING = Row(
             title="Alerts firing by severity",
             shows="How many alerts of the shipped rules fired, by severity.",
             act="A rise that lasts deserves the table above; a saw-tooth is an alert near its threshold.",
-            queries=(queries.ALERTS_BY_SEVERITY,),
+            queries=(alerts.BY_SEVERITY,),
             view=Lines(stack=True, bars=True, painted=SEVERITY_PAINT),
             least=0,
-            none="No alert has fired.",
+            none="No alert has fired, or the rules are not loaded.",
         ),
     ),
 )
@@ -258,59 +287,15 @@ _GLANCE = Row(
             unit="reqps",
             least=0,
         ),
-        Panel(
-            title="Script cost, month to date",
-            shows="What edge scripts have cost since the UTC month began, by account.",
-            act="Compare with the projection on the Edge scripts page before the month is over.",
-            queries=(scripts.COST_BY_ACCOUNT,),
-            view=Bars(),
-            unit="currencyUSD",
-            width=6,
-            steps=PLAIN,
-        ),
-        Panel(
-            title="Resources by type",
-            shows="What the accounts hold, as discovery's search counts it.",
-            act="A type that shrinks without a change of yours was deleted by someone: ask who, and why.",
-            queries=(database.RESOURCES,),
-            view=Bars(),
-            width=6,
-            steps=PLAIN,
-        ),
-        Panel(
-            title="Databases",
-            shows="Whether each configured database answers.",
-            act="Open the Database page: a refused token and a database that is gone look the same from here.",
-            queries=(queries.DATABASES,),
-            view=Numbers(),
-            width=6,
-            words=UP_OR_DOWN,
-        ),
-        Panel(
-            title="DNS scans failed",
-            shows="Zones whose latest scan of records ended as Failed.",
-            act="Open the DNS page, where the scans that need a look are listed.",
-            queries=(queries.SCANS_FAILED,),
-            view=Numbers(trend=True),
-            width=3,
-            steps=red_from(1),
-        ),
-        Panel(
-            title="WAF switched off",
-            shows="Shield zones whose web application firewall is off.",
-            act="Open the Shield page: if nobody meant it, switch it on again at the platform.",
-            queries=(queries.WAF_OFF,),
-            view=Numbers(trend=True),
-            width=3,
-            steps=red_from(1),
-        ),
     ),
 )
 
 PAGE = Page(
     uid=links.OVERVIEW,
     title="Edge platform / Overview",
-    about="Is anything wrong, and where to look: accounts, failing targets, alerts, and the platform at a glance.",
+    about="Is anything wrong, and where to look: what stands out, alerts, failing targets, the platform at a glance.",
     variables=(variables.JOB, variables.ACCOUNTS),
-    rows=(_NOW, _FAILING, _ACCOUNTS, _GLANCE),
+    rows=(_NOW, _WRONG, _FAILING, _GLANCE, _ACCOUNTS),
+    alerts=True,
+    marks=marks.ON_EVERY_PAGE,
 )

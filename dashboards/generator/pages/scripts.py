@@ -47,10 +47,11 @@ _MONTH = Row(
         ),
         Panel(
             title="Projected over budget",
-            shows="Scripts whose projected cost exceeds their monthly_budget_dollars of the configuration.",
+            shows="Scripts whose projected cost exceeds their monthly_budget_dollars of the configuration, and budgets"
+            " there that belong to no script.",
             act="The bars below name them. Find what changed in requests, CPU a request or the release; then raise the"
             " budget or mend the script.",
-            queries=(queries.OVER_BUDGET,),
+            queries=(queries.OVER_BUDGET, queries.UNMATCHED_BUDGETS),
             view=Numbers(),
             width=4,
             height=4,

@@ -146,6 +146,11 @@ MISSED_RUNS = Query(
 SCRAPE_DURATION = Query(_of_exporters(series("scrape_duration_seconds", INSTANCE)), TELEMETRY, "{{instance}}")
 SCRAPE_SAMPLES = Query(_of_exporters(series("scrape_samples_scraped", INSTANCE)), TELEMETRY, "{{instance}}")
 RENDER_DURATION = Query(series("edge_exporter_render_duration_seconds", INSTANCE), TELEMETRY, "{{instance}}")
+LOOP_LAG = Query(
+    f"histogram_quantile(0.99, {total(own_rate('edge_exporter_loop_lag_seconds_bucket', INSTANCE), 'instance', 'le')})",
+    TELEMETRY,
+    "{{instance}} loop lag",
+)
 SERIES = Query(series("edge_exporter_series", INSTANCE), TELEMETRY, "{{instance}}")
 DROPPED_BY_FAMILY = Query(
     top(total(f"{series('edge_exporter_series_dropped', INSTANCE)} > 0", "family"), 20),
@@ -186,11 +191,7 @@ FILES = Query(
     TELEMETRY,
     "{{instance}}",
 )
-COLLECTIONS = Query(
-    total(_of_exporters(own_rate("python_gc_collections_total", INSTANCE)), "instance", "generation"),
-    TELEMETRY,
-    "{{instance}}: generation {{generation}}",
-)
+LOOP_LAG = Query(series("edge_exporter_loop_lag_seconds", INSTANCE), TELEMETRY, "{{instance}}")
 RESTARTS = Query(
     _of_exporters(f"(time() - {series('process_start_time_seconds', INSTANCE)}) < 60"),
     TELEMETRY,

@@ -1,9 +1,10 @@
 """Overview: which accounts answer, what is failing now, and which alerts fire."""
 
-from dashboards.generator import intervals
 from dashboards.generator.intervals import DISCOVERY, TELEMETRY
 from dashboards.generator.page import Query
 from dashboards.generator.promql import ACCOUNT, age, count, gauge, highest, lowest, own_rate, series, top, total
+from dashboards.generator.queries import findings
+from dashboards.generator.queries.truth import SILENT, known, old, staleness
 
 TABLE_ROWS = 100
 ACCOUNT_ROWS = 50
@@ -20,19 +21,25 @@ _FAILING = f"({_TARGET_UP} == 0)"
 # Of its limits the lower one binds: calls a second, or calls at once while the platform is slow.
 _CAPACITY = total(f"min without (limit) ({series('edge_api_capacity_requests_per_second', ACCOUNT)})", "account")
 _DEMAND = total(series("edge_api_demand_requests_per_second", ACCOUNT), "account")
-# Rules may keep an account's name or sum over it, so what is not of an account is shown too.
-_ALERTS = 'ALERTS{alertname=~"Edge.+", account=~"$account"}'
-_FIRING = 'ALERTS{alertname=~"Edge.+", alertstate="firing", account=~"$account"}'
+_WAF = gauge("edge_shield_zone_waf_enabled", ACCOUNT)
+_LIMITS = gauge("edge_shield_rate_limit_window_breaches_overall", ACCOUNT)
+_ZONES = gauge("edge_dns_window_queries", ACCOUNT)
+# Without a budget nothing can be over it.
+_SCRIPTS = gauge("edge_script_monthly_budget_dollars", ACCOUNT)
+_DATABASES = gauge("edge_target_up", ACCOUNT, 'collector=~"database|database_queries"')
 
 _A_FAILURE = "a target's poll fails"
-_AN_ALERT = "an alert of the shipped rules is pending or fires"
 
-ACCOUNTS_DOWN = Query(total(f"{_UP} == bool 0"), TELEMETRY, "accounts")
+_BUILD = series("edge_exporter_build_info")
+_LATELY = f"last_over_time({_BUILD}[1d])"
+_DOWN = f"sum({series('up')} == bool 0 and on (job, instance) {_LATELY})"
+
+EXPORTERS_DOWN = Query(known(_DOWN, SILENT), TELEMETRY, "exporters")
+ACCOUNTS_DOWN = Query(known(total(f"{_UP} == bool 0"), SILENT), TELEMETRY, "accounts")
 TARGETS = Query(count(_TARGET_UP), TELEMETRY, "targets")
-TARGETS_FAILING = Query(total(f"{_TARGET_UP} == bool 0"), TELEMETRY, "targets")
-LONGEST_WITHOUT = Query(highest(_SINCE_SUCCESS), TELEMETRY, "longest")
-ALERTS_FIRING = Query(f"count({_FIRING}) or vector(0)", TELEMETRY, "alerts")
-BUDGET_ASKED = Query(highest(f"{_DEMAND} / {_CAPACITY}"), TELEMETRY, "of the budget")
+TARGETS_FAILING = Query(known(total(f"{_TARGET_UP} == bool 0"), SILENT), TELEMETRY, "targets")
+OLDEST = Query(known(highest(staleness()), SILENT), TELEMETRY, "oldest")
+BUDGET_ASKED = Query(known(highest(f"{_DEMAND} / {_CAPACITY}"), SILENT), TELEMETRY, "of the budget")
 
 ACCOUNT_UP = Query(top(_UP, ACCOUNT_ROWS), TELEMETRY, "{{account}}")
 ACCOUNT_TARGETS = Query(top(count(_OF_ACCOUNTS, "account"), ACCOUNT_ROWS), TELEMETRY)
@@ -66,14 +73,43 @@ FAILURES_BY_REASON = Query(
     quiet="a platform call fails",
 )
 # What other pages show of a choice of zones or databases, this one shows of whole accounts.
-DATABASES = Query(lowest(gauge("edge_database_up"), "database"), intervals.DATABASES, "{{database}}")
 SCANS_FAILED = Query(
-    total(gauge("edge_dns_record_scan_status", ACCOUNT, 'status="failed"')), intervals.DNS_RECORD_SCANS, "failed"
-)
-WAF_OFF = Query(total(f"{gauge('edge_shield_zone_waf_enabled', ACCOUNT)} == bool 0"), intervals.SHIELD_ZONES, "zones")
-ALERTS = Query(
-    highest(top(_ALERTS, TABLE_ROWS), "alertname", "alertstate", "severity", "account", "name", "domain", "script"),
+    known(total(gauge("edge_dns_record_scan_status", ACCOUNT, 'status="failed"')), SILENT, old("dns_record_scans")),
     TELEMETRY,
-    quiet=_AN_ALERT,
+    "failed",
 )
-ALERTS_BY_SEVERITY = Query(count(_FIRING, "severity"), TELEMETRY, "{{severity}}", quiet=_AN_ALERT)
+WAF_OFF = Query(
+    known(f"count({findings.WAF_OFF}) or 0 * count({_WAF})", SILENT, old("shield_zones")), TELEMETRY, "zones"
+)
+LIMITS_IN_BURST = Query(
+    known(f"count({findings.BURSTS}) or 0 * count({_LIMITS})", SILENT, old("shield_rate_limits")),
+    TELEMETRY,
+    "rate limits",
+)
+ZONES_FALLEN = Query(
+    known(f"count({findings.FALLEN}) or 0 * count({_ZONES})", SILENT, old("dns_statistics")), TELEMETRY, "zones"
+)
+SCRIPTS_OVER = Query(
+    known(f"count({findings.OVER_BUDGET}) or 0 * count({_SCRIPTS})", SILENT, old("scripts")), TELEMETRY, "scripts"
+)
+TAGS_MISSING = Query(
+    known(total(f"{gauge('edge_container_image_tag_present', ACCOUNT)} == bool 0"), SILENT, old("container_tags")),
+    TELEMETRY,
+    "tags",
+)
+DATABASES_FAILING = Query(
+    known(
+        f"count(({gauge('edge_database_up')} == 0 or {findings.QUERIES_UP} == 0)) or 0 * count({_DATABASES})",
+        SILENT,
+        old("database"),
+    ),
+    TELEMETRY,
+    "databases and queries",
+)
+# A platform that is slow is slow on some account first.
+CALL_DURATION = Query(
+    f"topk(10, {total(own_rate('edge_api_request_duration_seconds_sum', ACCOUNT), 'account')}"
+    f" / {total(own_rate('edge_api_request_duration_seconds_count', ACCOUNT), 'account')})",
+    TELEMETRY,
+    "{{account}}",
+)

@@ -1,6 +1,6 @@
 """Edge scripts: cost, requests and CPU of the month and of the moment, and releases."""
 
-from dashboards.generator.intervals import SCRIPTS
+from dashboards.generator.intervals import SCRIPTS, TELEMETRY
 from dashboards.generator.page import Query
 from dashboards.generator.promql import (
     ACCOUNT,
@@ -10,9 +10,11 @@ from dashboards.generator.promql import (
     count,
     gauge,
     highest,
+    lowest,
     milliseconds,
     rate,
     ratio,
+    series,
     top,
     total,
 )
@@ -55,6 +57,12 @@ BUDGET_PROJECTED = Query(
     top(ratio(highest(_PROJECTED, *NAMED_SCRIPT), highest(_BUDGET, *ONE_SCRIPT), *ONE_SCRIPT), 20),
     SCRIPTS,
     "{{script}} ({{script_id}})",
+)
+# A budget is without a script where no shard has one for it.
+UNMATCHED_BUDGETS = Query(
+    total(lowest(series("edge_exporter_script_budget_unmatched", ACCOUNT), "account", "script")),
+    TELEMETRY,
+    "without a script",
 )
 OVER_BUDGET = Query(
     total(f"{ratio(_PROJECTED, highest(_BUDGET, *ONE_SCRIPT), *ONE_SCRIPT)} > bool 1"),

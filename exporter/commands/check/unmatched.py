@@ -9,7 +9,7 @@ from exporter.collectors import scripts
 from exporter.collectors.catalogue import families
 from exporter.commands.check.check_run import Verdict
 from exporter.exposition.encoding import exposed_name
-from exporter.exposition.store import HEALTH
+from exporter.exposition.status_board import HEALTH
 from exporter.settings.account import AccountSettings
 from exporter.settings.faults import Fault, KeyPath, suggestion, written
 from exporter.settings.model import Settings

@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import pairwise
 from math import isfinite
 
-from exporter.platform.errors import WrongShape
+from exporter.platform.errors import OutOfRange, WrongShape
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d($|[T ]\d\d:\d\d)", re.ASCII)
 _DAY_FIRST = re.compile(r"(\d\d)-(\d\d)-(\d{4})", re.ASCII)
@@ -67,7 +67,7 @@ def daily(chart: Mapping[str, float | None]) -> dict[int, float]:
             days[day] = days.get(day, 0.0) + value
     _check_width(moments)
     if not all(map(isfinite, days.values())):
-        raise WrongShape("the chart's buckets add up to more than a number can hold")
+        raise OutOfRange("the chart's buckets add up to more than a number can hold")
     return days
 
 

@@ -10,6 +10,7 @@ from exporter.platform.errors import (
     EnvelopeError,
     NotAvailable,
     NotJson,
+    OutOfRange,
     PlatformError,
     StatusError,
     WrongShape,
@@ -19,7 +20,7 @@ from exporter.platform.errors import (
 from exporter.platform.http.body import Content
 from exporter.platform.long_json import LongJson, without_surrogates
 from exporter.platform.operation import Operation
-from exporter.platform.wire import EnvelopeFault, Wire, describe
+from exporter.platform.wire import EnvelopeFault, Wire, describe, is_out_of_range
 
 T = TypeVar("T")
 
@@ -157,6 +158,8 @@ def _why_unparsed(error: ValidationError, content: Content, status: int) -> Plat
         looks = "HTML" if content.raw.lstrip()[:1] == b"<" else "not whole JSON"
         return NotJson(f"the platform answered {status} with a body that is {looks}", status=status)
     told = _told_failure(content, status)
+    if told is None and is_out_of_range(error):
+        return OutOfRange(f"a number of the body is out of range: {describe(error)}", status=status)
     return told or WrongShape(f"the body has another shape than documented: {describe(error)}", status=status)
 
 

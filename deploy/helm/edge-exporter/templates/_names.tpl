@@ -85,11 +85,11 @@ metricRelabelings: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end -}}
 
-{{/* Makes the changes of prometheusRule in one alert, in place, as exporter/alert_rules.py does; writes nothing. */}}
+{{/* Makes the changes of prometheusRule in one alert, in place, as exporter/assets/alert_rules.py does; writes nothing. */}}
 {{- define "edge-exporter.changeAlert" -}}
 {{- $rule := .rule -}}
-{{- $values := .values -}}
-{{- $own := get $values.overrides $rule.alert | default dict -}}
+{{- $root := .root -}}
+{{- $own := get $root.Values.prometheusRule.overrides $rule.alert | default dict -}}
 {{- range $field := list "expr" "for" "keep_firing_for" -}}
 {{- if hasKey $own $field -}}
 {{- $_ := set $rule $field (get $own $field) -}}
@@ -103,12 +103,12 @@ metricRelabelings: {{- toYaml . | nindent 2 }}
 {{- $_ := set $rule "expr" (regexReplaceAll $marked $rule.expr (printf "%v${1}" $number)) -}}
 {{- end -}}
 {{- $severity := dict -}}
-{{- if or $own.severity (get $values.severities $rule.labels.severity) -}}
-{{- $severity = dict "severity" ($own.severity | default (get $values.severities $rule.labels.severity)) -}}
+{{- if or $own.severity (get $root.Values.prometheusRule.severities $rule.labels.severity) -}}
+{{- $severity = dict "severity" ($own.severity | default (get $root.Values.prometheusRule.severities $rule.labels.severity)) -}}
 {{- end -}}
-{{- $_ := set $rule "labels" (merge (dict) $severity ($own.labels | default dict) $values.alertLabels $rule.labels) -}}
-{{- if $values.runbookBase -}}
-{{- $_ := set $rule.annotations "runbook_url" (printf "%s/%s.md" (trimSuffix "/" $values.runbookBase) $rule.alert) -}}
+{{- $_ := set $rule "labels" (merge (dict) $severity ($own.labels | default dict) $root.Values.prometheusRule.alertLabels $rule.labels) -}}
+{{- if $root.Values.prometheusRule.runbookBase -}}
+{{- $_ := set $rule.annotations "runbook_url" (printf "%s/%s.md" (trimSuffix "/" $root.Values.prometheusRule.runbookBase) $rule.alert) -}}
 {{- end -}}
 {{- $_ := set $rule "annotations" (merge (dict) ($own.annotations | default dict) $rule.annotations) -}}
 {{- end -}}

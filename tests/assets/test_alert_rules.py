@@ -1,7 +1,7 @@
 import pytest
 import yaml
 
-from exporter.alert_rules import RuleChangeError, parse_changes, render, threshold_names
+from exporter.assets.alert_rules import RuleChangeError, parse_changes, render, threshold_names
 from tests.rules.rule_files import RULES, Rule, load_alerts
 
 SHIPPED = {path.name: path.read_text() for path in sorted(RULES.glob("*.yml"))}

@@ -16,9 +16,14 @@ _LABEL: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 _MARKED: Final = r"(?m)\S+(\s+# threshold: {name})$"
 _KINDS: Final = {"label": "labels", "annotation": "annotations", "threshold": "thresholds"}
 _FIELDS: Final = ("for", "keep_firing_for", "severity", "expr")
+# How the rules know the exporter's own scrape job, in expressions and in words.
+_JOB: Final = 'job=~".*edge-exporter.*"'
+_JOB_IN_WORDS: Final = "a job with edge-exporter in its name"
+_JOB_PATTERN: Final = re.compile(r'[^"\\\s]+')
 _GRAMMAR: Final = (
-    "expected runbook_base=URL, disabled=ALERT,ALERT, severity.NAME=NEW, label.NAME=VALUE, or ALERT.FIELD=VALUE, where "
-    "FIELD is for, keep_firing_for, severity, expr, label.NAME, annotation.NAME or threshold.NAME"
+    "expected runbook_base=URL, job=REGEX, disabled=ALERT,ALERT, severity.NAME=NEW, label.NAME=VALUE, or "
+    "ALERT.FIELD=VALUE, where FIELD is for, keep_firing_for, severity, expr, label.NAME, annotation.NAME or "
+    "threshold.NAME"
 )
 
 
@@ -49,6 +54,7 @@ class RuleChanges:
 
     Attributes:
         runbook_base: the address before `/ALERT.md` in each `runbook_url`; empty leaves it.
+        job: a regular expression of the names of the exporter's scrape jobs; empty leaves it.
         severities: a shipped severity → the name that takes its place.
         labels: labels that every alert gets.
         disabled: alerts that are left out.
@@ -56,6 +62,7 @@ class RuleChanges:
     """
 
     runbook_base: str = ""
+    job: str = ""
     severities: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
     disabled: frozenset[str] = frozenset()
@@ -68,7 +75,7 @@ def parse_changes(assignments: Iterable[str]) -> RuleChanges:
     Raises:
         RuleChangeError: one of them is not of this form.
     """
-    base, disabled = "", set[str]()
+    base, job, disabled = "", "", set[str]()
     severities: dict[str, str] = {}
     labels: dict[str, str] = {}
     alerts: dict[str, dict[str, dict[str, str]]] = {}
@@ -79,6 +86,8 @@ def parse_changes(assignments: Iterable[str]) -> RuleChanges:
         match name.split("."):
             case ["runbook_base"]:
                 base = value.rstrip("/")
+            case ["job"]:
+                job = value
             case ["disabled"]:
                 disabled.update(word.strip() for word in value.split(",") if word.strip())
             case ["severity", severity]:
@@ -92,7 +101,7 @@ def parse_changes(assignments: Iterable[str]) -> RuleChanges:
             case _:
                 raise RuleChangeError(f"{assignment}: {_GRAMMAR}")
     overrides = {alert: AlertChange(**changes) for alert, changes in alerts.items()}
-    return RuleChanges(base, severities, labels, frozenset(disabled), overrides)
+    return RuleChanges(base, job, severities, labels, frozenset(disabled), overrides)
 
 
 def render(files: Mapping[str, str], changes: RuleChanges) -> dict[str, str]:
@@ -114,6 +123,8 @@ def render(files: Mapping[str, str], changes: RuleChanges) -> dict[str, str]:
     rules = [rule for document in documents.values() for group in document["groups"] for rule in group["rules"]]
     alerts = [rule for rule in rules if "alert" in rule]
     _check(changes, alerts)
+    for rule in rules:
+        _change_job(rule, changes.job)
     for alert in alerts:
         _change(alert, changes)
     for document in documents.values():
@@ -131,6 +142,10 @@ def _check(changes: RuleChanges, alerts: list[dict[str, Any]]) -> None:
     names = {alert["alert"] for alert in alerts}
     for name in sorted({*changes.disabled, *changes.overrides} - names):
         raise RuleChangeError(f"{name}: no shipped alert has this name")
+    if changes.job and not _JOB_PATTERN.fullmatch(changes.job):
+        raise RuleChangeError(
+            f"job={changes.job}: expected a regular expression of job names, without quotes, backslashes and spaces"
+        )
     severities = {alert["labels"]["severity"] for alert in alerts}
     for name in sorted(changes.severities.keys() - severities):
         raise RuleChangeError(f"severity.{name}: expected one of {', '.join(sorted(severities))}")
@@ -139,6 +154,13 @@ def _check(changes: RuleChanges, alerts: list[dict[str, Any]]) -> None:
         for label in labels:
             if not _LABEL.fullmatch(label):
                 raise RuleChangeError(f"{prefix}label.{label}: expected a label's name: letters, digits and _")
+
+
+def _change_job(rule: dict[str, Any], job: str) -> None:
+    if job:
+        rule["expr"] = rule["expr"].replace(_JOB, f'job=~"{job}"')
+        for name, text in rule.get("annotations", {}).items():
+            rule["annotations"][name] = text.replace(_JOB_IN_WORDS, f"the job {job}")
 
 
 def _change(alert: dict[str, Any], changes: RuleChanges) -> None:

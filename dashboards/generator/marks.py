@@ -1,0 +1,30 @@
+"""Events that every page marks on its graphs."""
+
+from dashboards.generator.intervals import TELEMETRY
+from dashboards.generator.page import Marks, Query
+from dashboards.generator.promql import highest, series
+from dashboards.generator.queries import alerts
+
+CRITICAL_ALERTS = Marks(
+    name="Critical alerts",
+    query=alerts.CRITICAL,
+    title="{{alertname}}",
+    text="{{alertname}} fired.",
+    colour="red",
+)
+RELOADS = Marks(
+    name="Reloads",
+    query=Query(
+        highest(
+            f"(time() - {series('edge_exporter_config_last_reload_success_timestamp_seconds')}) < 60",
+            "job",
+            "instance",
+        ),
+        TELEMETRY,
+        quiet="the exporter takes a configuration",
+    ),
+    title="{{instance}} reloaded",
+    text="The exporter {{instance}} took a configuration.",
+    colour="blue",
+)
+ON_EVERY_PAGE = (CRITICAL_ALERTS, RELOADS)

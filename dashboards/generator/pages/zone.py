@@ -1,0 +1,183 @@
+"""Zone: all that is known of one DNS zone, for the way down from every table."""
+
+from dataclasses import replace
+
+from dashboards.generator import columns, links, marks, variables
+from dashboards.generator.page import (
+    NEUTRAL,
+    STATUS_PAINT,
+    UP_OR_DOWN,
+    Column,
+    Lines,
+    Numbers,
+    Page,
+    Panel,
+    Row,
+    Table,
+    Timeline,
+)
+from dashboards.generator.pages import dns as dns_page
+from dashboards.generator.pages.dns import OUT_OF_LINE
+from dashboards.generator.queries import dns, truth, zone
+from dashboards.generator.tables import tile
+
+_NOW = Row(
+    "Now",
+    (
+        Panel(
+            title="Queries a second",
+            shows="DNS queries a second of the zone, over the last four polls.",
+            act="Compare with the same time a day and a week before, below.",
+            queries=(dns.RATE,),
+            view=Numbers(trend=True),
+            unit="reqps",
+            width=4,
+            height=4,
+            steps=NEUTRAL,
+        ),
+        tile(
+            "Against its past",
+            "Queries of the last 20 minutes against the same time yesterday or, where Prometheus holds no yesterday,"
+            " against the hour before.",
+            "Below 60 %: check the zone's delegation and its name servers. Above 300 %: look at the record types, and"
+            " who asks.",
+            zone.AGAINST_PAST,
+            width=4,
+            unit="percentunit",
+            decimals=0,
+            steps=OUT_OF_LINE,
+            none="no past yet",
+        ),
+        Panel(
+            title="Today so far",
+            shows="Queries of the UTC day that has begun, and what was there by this time on the days before.",
+            act="Compare with the band of the last 30 days, below.",
+            queries=(dns.TODAY, dns.USUAL_BY_NOW),
+            view=Numbers(),
+            width=6,
+            height=4,
+            steps=NEUTRAL,
+        ),
+        tile(
+            "Scan failed",
+            "1 where the zone's latest scan of records ended as Failed.",
+            "Start the scan again at the platform.",
+            zone.SCAN_FAILED,
+            width=3,
+        ),
+        tile(
+            "Polls failing",
+            "Collectors whose last poll of the zone failed.",
+            "The graph of polls below says which, and since when; the Exporter page has the reason.",
+            zone.POLLS_FAILING,
+            width=3,
+        ),
+        tile(
+            "Oldest values",
+            "The time since the last success for this zone, in intervals of its collector.",
+            "Past three intervals the zone's series are gone.",
+            zone.OLDEST,
+            width=4,
+            unit="suffix: intervals",
+            decimals=1,
+            steps=truth.STALE,
+        ),
+    ),
+)
+
+
+def _of_dns(title: str, width: int) -> Panel:
+    """Take a panel of the DNS page: there it is of all zones chosen, here of one."""
+    return replace(next(panel for panel in dns_page.PAGE.panels if panel.title == title), width=width, height=8)
+
+
+_QUERIES = Row(
+    "Queries",
+    (
+        _of_dns("Queries against the same time before", 12),
+        _of_dns("Today against the last 30 days", 12),
+        _of_dns("Queries a day", 10),
+        Panel(
+            title="Record types, 30 days",
+            shows="Queries of the platform's window by record type, the 15 most asked for.",
+            act="Much ANY, TXT or unassigned types (TYPE and a number) is most often a scan or an amplification try.",
+            queries=(dns.RECORD_TYPES, zone.RECORD_TYPE_SHARES),
+            view=Table(
+                columns=(
+                    Column("Type", label="record_type", width=90),
+                    Column("Queries"),
+                    Column("Share", unit="percentunit", decimals=1),
+                ),
+                sort="Queries",
+            ),
+            width=7,
+        ),
+        _of_dns("Queries by routing", 7),
+    ),
+)
+
+_RECORDS = Row(
+    "Records and polls",
+    (
+        Panel(
+            title="Scans",
+            shows="The zone's latest scan of records: its state, when it began, how long it took, what it found.",
+            act="A failed scan is started again at the platform; one that is open for an hour is stuck.",
+            queries=(dns.SCAN_CREATED, dns.SCAN_DURATION, dns.SCAN_RECORDS, dns.SCAN_PROXIED, dns.SCAN_STATE),
+            view=Table(
+                columns=(
+                    columns.ACCOUNT,
+                    Column("Domain", label="domain"),
+                    Column("State", label="status", width=95),
+                    Column("Created", unit="dateTimeFromNow"),
+                    Column("Took", unit="s"),
+                    Column("Records"),
+                    Column("Proxied"),
+                ),
+                sort="Created",
+            ),
+            width=12,
+            height=6,
+            none="The zone was never scanned.",
+        ),
+        Panel(
+            title="Polls",
+            shows="Whether the last poll of each collector of the zone went well.",
+            act="One collector: a permission, or that part of the platform. Both: the zone was deleted, or the account"
+            " does not answer.",
+            queries=(zone.POLLS,),
+            view=Timeline(),
+            width=12,
+            height=6,
+            words=UP_OR_DOWN,
+        ),
+        Panel(
+            title="Scan state",
+            shows="The state of the latest scan over time.",
+            act="A scan that goes from pending to failed each time is refused by the zone's present name servers.",
+            queries=(dns.SCANS_BY_STATE,),
+            view=Lines(stack=True, painted=STATUS_PAINT),
+            width=12,
+            least=0,
+        ),
+        Panel(
+            title="Records by type",
+            shows="Records that the latest scan found, by type.",
+            act="A step that was not meant: compare the zone with its source.",
+            queries=(dns.RECORDS_OVER_TIME,),
+            view=Lines(),
+            width=12,
+            least=0,
+        ),
+    ),
+)
+
+PAGE = Page(
+    uid=links.ZONE,
+    title="Edge platform / Zone",
+    about="One DNS zone: its queries against its own past, record types, routing, scans and polls. Choose it above.",
+    variables=(variables.JOB, variables.ACCOUNTS, variables.ZONES),
+    rows=(_NOW, _QUERIES, _RECORDS),
+    marks=marks.ON_EVERY_PAGE,
+    ranked=True,
+)

@@ -1,0 +1,228 @@
+"""What stands out right now, read from the metrics themselves: it needs no rules and waits for nothing.
+
+Each finding is a query of what is wrong, with a word for it and its figure as a label, so that findings of every
+kind stand in one table.
+"""
+
+from dataclasses import dataclass
+
+from dashboards.generator.intervals import TELEMETRY
+from dashboards.generator.page import Colour, Query, Word
+from dashboards.generator.promql import ACCOUNT, among, gauge, highest, increase, lately, lowest, series, top, total
+from dashboards.generator.queries.subject import about
+from dashboards.generator.queries.truth import SILENT
+
+# Rows of one kind: more of them are one trouble.
+ROWS = 20
+
+# How far from its own past a zone's traffic is worth a look.
+_FALLEN, _SURGED = 0.6, 3
+# Breaches of 15 minutes against the mean of as long a time over 28 days.
+_BURST, _BREACHES = 5, 10
+# Seconds of a platform call.
+_SLOW_ALWAYS, _SLOW_FACTOR, _SLOW_FROM = 2, 3, 0.5
+
+_ACT, _LOOK = 2, 1
+URGENCIES = (Word(str(_ACT), "act", Colour.BAD), Word(str(_LOOK), "look", Colour.WARN))
+
+_ZONE = ("account", "zone_id", "domain")
+_LIMIT = ("account", "shield_zone_id", "rate_limit_id", "rate_limit")
+_SHIELD_ZONE = ("account", "shield_zone_id", "pull_zone")
+_IMAGE = ("account", "registry_id", "image_namespace", "image", "tag")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that may be wrong.
+
+    Attributes:
+        what: a word for it.
+        area: the area of the platform, as the alerts have it.
+        urgency: whether to act or to look.
+        expr: a query that finds it; its values are the figures.
+        labels: the labels that name the subject.
+        figure: how a figure is written, `$1` being the rounded value; empty where it says nothing.
+        scale: what a value is multiplied by before it is rounded.
+    """
+
+    what: str
+    area: str
+    urgency: int
+    expr: str
+    labels: tuple[str, ...]
+    figure: str = ""
+    scale: int = 1
+
+    def query(self) -> str:
+        """Answer with the urgency, and with the labels of the subject, `what`, `area` and `figure`."""
+        shown = top(f"({self.expr})", ROWS)
+        if self.figure:
+            by = ", ".join(self.labels)
+            shown = f'count_values by ({by}) ("figure", round({self.scale} * {shown}))'
+            shown = f'label_replace({shown}, "figure", "{self.figure}", "figure", "(.+)")'
+        else:
+            shown = highest(shown, *self.labels)
+        for label, text in (("what", self.what), ("area", self.area)):
+            shown = f'label_replace({shown}, "{label}", "{text}", "", "")'
+        return f"{self.urgency} + 0 * {shown}"
+
+
+def _calls(name: str, *matchers: str, over: str = "15m") -> str:
+    return f"sum by (account) (increase({series(name, ACCOUNT, *matchers)}[{over}])) > 0"
+
+
+def _steady(collector: str, target: str, label: str, ago: str) -> str:
+    """Targets that are polled with success now and were then: what a poll brings after an outage is no surge."""
+    of = f'collector="{collector}"'
+    now, then = (gauge("edge_target_up", ACCOUNT, of, at=at) for at in ("", f" offset {ago}"))
+    return highest(
+        f'label_replace({now} == 1 and {then} == 1, "{label}", "$1", "target", "{target}/(.+)")', "account", label
+    )
+
+
+def _named_zone(expr: str) -> str:
+    return among(
+        highest(gauge("edge_shield_zone_info", ACCOUNT), *_SHIELD_ZONE), f"({expr})", "account", "shield_zone_id"
+    )
+
+
+_REFUSED = 'reason=~"unauthorized|forbidden|credential"'
+_REFUSALS = _calls("edge_api_request_failures_total", _REFUSED)
+_FAILURES = _calls("edge_api_request_failures_total")
+_GOOD = _calls("edge_api_requests_total", 'code=~"2.."', over="3m")
+_DOWN = f"({lowest(series('edge_up', ACCOUNT), 'account')} == 0 or ({_FAILURES} unless on (account) {_GOOD}))"
+
+_DURATION, _CALLS = (series(f"edge_api_request_duration_seconds_{part}", ACCOUNT) for part in ("sum", "count"))
+_MEAN = f"(sum by (account) (increase({_DURATION}[5m])) / sum by (account) (increase({_CALLS}[5m])))"
+_MEAN_BEFORE = (
+    f"(sum by (account) (increase({_DURATION}[1h] offset 15m)) / sum by (account) (increase({_CALLS}[1h] offset 15m)))"
+)
+_SLOW = f"{_MEAN} > {_SLOW_ALWAYS} or ({_MEAN} > {_SLOW_FACTOR} * {_MEAN_BEFORE} and {_MEAN} > {_SLOW_FROM})"
+
+_QUERIES = "edge_dns_queries_total"
+_ENOUGH = 100
+_STEADY_ZONE = _steady("dns_statistics", "dns_zone", "zone_id", "20m")
+
+
+def _over(length: str, *matchers: str, at: str = "") -> str:
+    return increase(_QUERIES, ACCOUNT, *matchers, over=length, at=at)
+
+
+def against_past(*matchers: str) -> str:
+    """Compare a zone's last 20 minutes with the same time of yesterday, which takes the hour of the day out.
+
+    Where Prometheus holds no yesterday, with the hour before.
+    """
+    usual = f"({_over('1h', *matchers, at=' offset 1d')} or {_over('1h', *matchers, at=' offset 20m')}) / 3"
+    return f"({_over('20m', *matchers)} / ({usual} > {_ENOUGH}))"
+
+
+def _out_of_line(compared: str, factor: float, back: str) -> str:
+    last_week = f"{_over('20m')} / ({_over('1h', at=' offset 1w')} / 3)"
+    return (
+        f"({against_past()} {compared} {factor} unless on (account, zone_id) {last_week} {back} {factor}"
+        f" and on (account, zone_id) {_STEADY_ZONE})"
+    )
+
+
+_LIMIT_LATELY = total(increase("edge_shield_rate_limit_breaches_total", ACCOUNT, over="15m"), *_LIMIT)
+_LIMIT_USUAL = f"({highest(gauge('edge_shield_rate_limit_window_breaches_overall', ACCOUNT), *_LIMIT)} / (28 * 96))"
+BURSTS = (
+    f"{_LIMIT_LATELY} > {_BURST} * {_LIMIT_USUAL} and {_LIMIT_LATELY} > {_BREACHES}"
+    f" and on (account, rate_limit_id) {_steady('shield_rate_limits', 'rate_limit', 'rate_limit_id', '15m')}"
+)
+
+# Off now and on within the week, as the alert has it: a zone that never had one is a choice.
+_ONE_SHIELD = ("job", "account", "shield_zone_id")
+_WAF = gauge("edge_shield_zone_waf_enabled", ACCOUNT)
+_WAF_LATELY = highest(lately("edge_shield_zone_waf_enabled", ACCOUNT, over="1h"), *_ONE_SHIELD)
+_WAF_OF_WEEK = f"max_over_time({series('shield_zone:edge_shield_zone_waf_enabled:max', ACCOUNT)}[1w])"
+WAF_OFF = f"({highest(_WAF, *_ONE_SHIELD)} == 0 and ({_WAF_OF_WEEK} == 1 or {_WAF_LATELY} == 1))"
+_MODE = gauge("edge_shield_zone_execution_mode", ACCOUNT, 'mode="log"')
+_BLOCKED_LATELY = highest(
+    lately("edge_shield_zone_execution_mode", ACCOUNT, 'mode="block"', over="1h"), *_ONE_SHIELD, "engine"
+)
+_BLOCKED_OF_WEEK = f"max_over_time({series('shield_zone_engine:edge_shield_zone_execution_mode:block', ACCOUNT)}[1w])"
+_TO_LOG = f"({highest(_MODE, *_ONE_SHIELD, 'engine')} == 1 and ({_BLOCKED_OF_WEEK} == 1 or {_BLOCKED_LATELY} == 1))"
+
+_SCAN_FAILED = gauge("edge_dns_record_scan_status", ACCOUNT, 'status="failed"') + " == 1"
+_BUDGET = highest(gauge("edge_script_monthly_budget_dollars", ACCOUNT), "account", "script_id")
+OVER_BUDGET = (
+    f"{highest(gauge('edge_script_monthly_cost_dollars', ACCOUNT), 'account', 'script_id', 'script')}"
+    f" / on (account, script_id) group_left () ({_BUDGET} > 0) > 1"
+)
+TAG_MISSING = f"{gauge('edge_container_image_tag_present', ACCOUNT)} == 0"
+QUERIES_UP = gauge("edge_target_up", ACCOUNT, 'collector="database_queries"')
+_OTHERS_UP = gauge("edge_target_up", ACCOUNT, 'collector!~"database|database_queries"')
+_QUERY_FAILING = (
+    f'label_replace(label_replace({QUERIES_UP} == 0, "database", "$1", "target", "query/([^/]+)/.+"),'
+    ' "query", "$1", "target", "query/[^/]+/(.+)")'
+)
+_TARGETS_FAILING = f"sum by (account, collector) ({_OTHERS_UP} == bool 0) > 0 unless on (account) {_DOWN}"
+_LATELY_HERE = f"last_over_time({series('edge_exporter_build_info')}[1d])"
+_EXPORTER_DOWN = f"{series('up')} == 0 and on (job, instance) {_LATELY_HERE}"
+
+FALLEN, SURGED = _out_of_line("<", _FALLEN, ">"), _out_of_line(">", _SURGED, "<")
+
+FINDINGS = (
+    Finding("No exporter answers", "exporter", _ACT, SILENT.expr, ()),
+    Finding("Exporter down", "exporter", _ACT, _EXPORTER_DOWN, ("instance",)),
+    Finding(
+        "Key refused", "exporter", _ACT, f"{_REFUSALS} unless on (account) {_GOOD}", ("account",), "$1 calls in 15 min"
+    ),
+    Finding(
+        "Account does not answer",
+        "exporter",
+        _ACT,
+        f"{_DOWN} unless on (account) {_REFUSALS}",
+        ("account",),
+    ),
+    Finding(
+        "Some calls refused",
+        "exporter",
+        _LOOK,
+        f"({_REFUSALS}) and on (account) {_GOOD}",
+        ("account",),
+        "$1 calls in 15 min",
+    ),
+    Finding("Platform slow", "exporter", _LOOK, _SLOW, ("account",), "$1 ms a call", 1000),
+    Finding(
+        "Calls time out",
+        "exporter",
+        _LOOK,
+        _calls("edge_api_request_failures_total", 'reason="timeout"'),
+        ("account",),
+        "$1 calls in 15 min",
+    ),
+    Finding("Polls fail", "exporter", _LOOK, _TARGETS_FAILING, ("account", "collector"), "$1 targets"),
+    Finding("WAF switched off", "shield", _ACT, _named_zone(WAF_OFF), _SHIELD_ZONE),
+    Finding(
+        "Only logs, no longer blocks",
+        "shield",
+        _ACT,
+        f"({_TO_LOG}) * on (account, shield_zone_id) group_left (pull_zone)"
+        f" {highest(gauge('edge_shield_zone_info', ACCOUNT), *_SHIELD_ZONE)}",
+        (*_SHIELD_ZONE, "engine"),
+    ),
+    Finding(
+        "Burst on a rate limit",
+        "shield",
+        _LOOK,
+        f"({BURSTS})",
+        _LIMIT,
+        "$1 in 15 min",
+    ),
+    Finding("Traffic has fallen", "dns", _LOOK, FALLEN, _ZONE, "$1 % of the usual", 100),
+    Finding("Traffic has surged", "dns", _LOOK, SURGED, _ZONE, "$1 % of the usual", 100),
+    Finding("Record scan failed", "dns", _LOOK, _SCAN_FAILED, _ZONE),
+    Finding("Script over budget", "scripts", _LOOK, OVER_BUDGET, ("account", "script_id", "script"), "$1 % of it", 100),
+    Finding("Image tag missing", "containers", _LOOK, TAG_MISSING, _IMAGE),
+    Finding("Database does not answer", "database", _ACT, f"{gauge('edge_database_up')} == 0", ("database",)),
+    Finding("Database query fails", "database", _LOOK, _QUERY_FAILING, ("database", "query")),
+)
+
+FOUND = Query(
+    about(" or ".join(finding.query() for finding in FINDINGS)),
+    TELEMETRY,
+    quiet="something is wrong",
+)

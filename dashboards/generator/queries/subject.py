@@ -1,0 +1,94 @@
+"""What a row is about, in words, from all of its labels; and the page that shows it.
+
+Alerts and findings are of zones, scripts, rate limits, images and more, each with labels of its own. One column names
+the subject from whichever labels are there, so that two rows of different subjects never look the same.
+"""
+
+from dataclasses import dataclass
+
+from dashboards.generator import links
+from dashboards.generator.page import Column
+
+# In an address, Grafana's word for all values of a choice.
+_ALL = "All"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the subject: a word, and the labels that may say it, the best one last."""
+
+    word: str
+    labels: tuple[str, ...]
+
+
+PARTS = (
+    Part("zone", ("zone_id", "domain")),
+    Part("script", ("script_id", "script")),
+    Part("shield zone", ("shield_zone_id", "pull_zone")),
+    Part("rate limit", ("rate_limit_id", "rate_limit")),
+    Part("access list", ("access_list_id", "access_list")),
+    Part("image", ("image",)),
+    Part("tag", ("tag",)),
+    Part("of", ("image_namespace",)),
+    Part("in", ("registry_id",)),
+    Part("database", ("database",)),
+    Part("query", ("query",)),
+    Part("engine", ("engine",)),
+    Part("signal", ("signal",)),
+    Part("limit of", ("rule_kind",)),
+    Part("action", ("action",)),
+    Part("collector", ("collector",)),
+    Part("target", ("target", "name")),
+    Part("operation", ("operation",)),
+    Part("family", ("family",)),
+    Part("exporter", ("instance",)),
+    Part("checksum", ("checksum",)),
+    Part("shards", ("shards",)),
+)
+AREAS = (
+    ("dns", links.DNS),
+    ("scripts", links.SCRIPTS),
+    ("shield", links.SHIELD),
+    ("database|containers", links.DATABASE),
+    ("exporter", links.EXPORTER),
+)
+# The choices of the pages, and the labels that make them.
+_CHOICES = (
+    ("of_account", "account"),
+    ("of_zone", "zone_id"),
+    ("of_script", "script_id"),
+    ("of_shield_zone", "shield_zone_id"),
+    ("of_database", "database"),
+)
+
+# Read by links alone: the page of a row's subject, and the choices for it.
+HIDDEN = tuple(Column(name, label=name, hidden=True) for name in ("page", *(name for name, _ in _CHOICES)))
+LINK = "/d/${__data.fields.page}?${datasource:queryparam}&${__url_time_range}" + "".join(
+    f"&var-{name.removeprefix('of_')}=${{__data.fields.{name}}}" for name, _ in _CHOICES
+)
+ABOUT = Column("About", label="about", link=LINK)
+
+
+def about(expr: str) -> str:
+    """Add the label `about`, and those of the subject's page, to a query's answers.
+
+    Args:
+        expr: a query whose answers have a label `area`, and labels of `PARTS`.
+    """
+    for number, part in enumerate(PARTS):
+        for label in part.labels:
+            expr = _replaced(expr, f"part_{number}", f" · {part.word} $1", label)
+    joined = ", ".join(f'"part_{number}"' for number in range(len(PARTS)))
+    expr = f'label_join({expr}, "about", "", {joined})'
+    expr = _replaced(expr, "about", "$1", "about", " · (.+)")
+    for area, page in AREAS:
+        expr = _replaced(expr, "page", page, "area", area)
+    expr = _replaced(expr, "page", links.ZONE, "zone_id", ".+")
+    for choice, label in _CHOICES:
+        expr = _replaced(expr, choice, _ALL, label, ".*")
+        expr = _replaced(expr, choice, "$1", label)
+    return expr
+
+
+def _replaced(expr: str, label: str, text: str, source: str, pattern: str = "(.+)") -> str:
+    return f'label_replace({expr}, "{label}", "{text}", "{source}", "{pattern}")'

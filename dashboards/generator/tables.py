@@ -1,0 +1,95 @@
+"""Tables and tiles that stand on several pages."""
+
+from dashboards.generator import columns, links
+from dashboards.generator.page import Colour, Column, Numbers, Panel, Query, Steps, Table, Word, red_from
+from dashboards.generator.queries import alerts, findings, subject, truth
+
+# A tile's own past: long enough to see when it began, short enough that its newest point is a minute old.
+LATELY = "2h"
+
+_SEVERITIES = (
+    Word("critical", "critical", Colour.BAD),
+    Word("warning", "warning", Colour.WARN),
+    Word("info", "info", Colour.INFO),
+)
+
+
+def tile(
+    title: str,
+    shows: str,
+    act: str,
+    query: Query,
+    *,
+    width: int,
+    steps: Steps | None = None,
+    unit: str = "short",
+    decimals: int | None = None,
+    trend: bool = True,
+    none: str = "none polled",
+) -> Panel:
+    """Make a tile that is green only while its figure is known.
+
+    The query answers with a figure or, below 0, with the reason why there is none (`truth.known`); `none` is what
+    the tile says where the configuration has nothing of its kind.
+    """
+    return Panel(
+        title=title,
+        shows=shows,
+        act=f"{act} SILENT is an exporter that does not answer, OLD DATA an account without a good poll for two"
+        " intervals: the figure is not known then.",
+        queries=(query,),
+        view=Numbers(trend=trend),
+        unit=unit,
+        decimals=decimals,
+        width=width,
+        height=4,
+        steps=steps or red_from(1),
+        words=truth.WORDS,
+        since=LATELY if trend else "",
+        none=none,
+    )
+
+
+FINDINGS = Panel(
+    title="What stands out now",
+    shows="What the newest values say is wrong, without any alert rule and without waiting; at most 20 rows of a kind.",
+    act="Follow the row to the page of what it is about. `act` is protection, an account or the exporter itself; `look`"
+    " may have a good reason.",
+    queries=(findings.FOUND,),
+    view=Table(
+        columns=(
+            Column("Do", words=findings.URGENCIES, width=60),
+            Column("What", label="what", width=190),
+            subject.ABOUT,
+            Column("Figure", label="figure", width=155),
+            Column("Account", label="account", width=80, link=columns.ACCOUNT.link),
+            *subject.HIDDEN,
+        ),
+        sort="Do",
+    ),
+    width=11,
+    height=9,
+    none="Nothing stands out.",
+)
+ALERTS = Panel(
+    title="Alerts",
+    shows="Every alert of the shipped rules, pending and firing, the firing and critical ones first. Those that"
+    " Alertmanager holds back, because another one says more, are said to follow.",
+    act="Follow an alert's name to its runbook, and what it is about to its page. Pending ones fire if they last.",
+    queries=(alerts.ALERTS, alerts.SINCE),
+    view=Table(
+        columns=(
+            Column("State", words=alerts.STATES, width=85),
+            Column("Severity", label="severity", width=75, words=_SEVERITIES),
+            Column("Alert", label="alertname", width=235, link=links.runbook("Alert")),
+            subject.ABOUT,
+            Column("Account", label="account", width=80, link=columns.ACCOUNT.link),
+            Column("For", unit="s", width=80, decimals=0),
+            *subject.HIDDEN,
+        ),
+        sort="State",
+    ),
+    width=13,
+    height=9,
+    none="No alert is pending or fires.",
+)

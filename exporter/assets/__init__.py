@@ -1,0 +1,1 @@
+"""What is shipped beside the program: dashboards, alert rules, the Alertmanager configuration and runbooks."""

@@ -1,0 +1,128 @@
+"""Finds what is shipped beside the program, and makes of it what an organisation asks for."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Final
+
+import exporter
+from exporter.assets.alert_rules import RuleChangeError, parse_changes, render
+
+REPOSITORY: Final = "https://github.com/edge-exporter/edge-exporter/blob/main/deploy"
+_LINK_OUTWARD: Final = re.compile(r"\]\(\.\./")
+_SEVERITY: Final = re.compile(r"[\w.:/-]+")
+_INDEX: Final = "README.md"
+
+
+class AssetError(Exception):
+    """Something shipped is not there, or cannot be changed as asked; the message says which, and what is expected."""
+
+
+def find_folder(name: str) -> Path:
+    """Find a folder that is shipped: inside an installed package, or beside the package in the repository.
+
+    Args:
+        name: `alertmanager`, `dashboards`, `prometheus` or `runbooks`.
+
+    Raises:
+        AssetError: this installation came without it.
+    """
+    package = Path(exporter.__file__).parent
+    repository = package.parent
+    for folder in (package / "assets" / name, repository / "deploy" / name, repository / name):
+        if folder.is_dir():
+            return folder
+    raise AssetError(f"this installation has no {name}: install the wheel, or run it from the repository")
+
+
+def dashboards(assignments: Iterable[str]) -> dict[str, str]:
+    """The Grafana dashboards: a file's name → its text.
+
+    Raises:
+        AssetError: there are assignments; the dashboards choose their data source, job and account by themselves.
+    """
+    for assignment in assignments:
+        raise AssetError(f"{assignment}: nothing of the dashboards is set; their variables choose job and account")
+    return _texts(find_folder("dashboards"), "*.json")
+
+
+def rules(assignments: Iterable[str]) -> dict[str, str]:
+    """The alert and recording rules, with what is changed in them: a file's name → its text.
+
+    Args:
+        assignments: changes such as `severity.critical=page`; `parse_changes` describes them all.
+
+    Raises:
+        AssetError: a change is wrong.
+    """
+    try:
+        return render(_shipped_rules(), parse_changes(assignments))
+    except RuleChangeError as error:
+        raise AssetError(str(error)) from error
+
+
+def alertmanager(assignments: Iterable[str]) -> dict[str, str]:
+    """The Alertmanager configuration, whose routes match the severities' new names: a file's name → its text.
+
+    Raises:
+        AssetError: a change is not one of a severity that the rules have.
+    """
+    severities = _severities(assignments, "the Alertmanager configuration")
+    texts = _texts(find_folder("alertmanager"), "*.yml")
+    return {name: _replaced(text, 'severity="{}"', severities) for name, text in texts.items()}
+
+
+def runbooks(assignments: Iterable[str]) -> dict[str, str]:
+    """The runbooks, whose index has the severities' new names: a page's name → its text.
+
+    Links to what stands beside the runbooks in the repository lead there.
+
+    Raises:
+        AssetError: a change is not one of a severity that the rules have.
+    """
+    severities = _severities(assignments, "the runbooks")
+    pages = _texts(find_folder("runbooks"), "*.md")
+    pages = {name: _LINK_OUTWARD.sub(f"]({REPOSITORY}/", text) for name, text in pages.items()}
+    for form in ("`{}`", "| {} |"):
+        pages[_INDEX] = _replaced(pages[_INDEX], form, severities)
+    return pages
+
+
+ASSETS: Final[Mapping[str, Callable[[Iterable[str]], dict[str, str]]]] = {
+    "dashboards": dashboards,
+    "rules": rules,
+    "alertmanager": alertmanager,
+    "runbooks": runbooks,
+}
+
+
+def _texts(folder: Path, pattern: str) -> dict[str, str]:
+    return {path.name: path.read_text(encoding="utf-8") for path in sorted(folder.glob(pattern))}
+
+
+def _shipped_rules() -> dict[str, str]:
+    return _texts(find_folder("prometheus") / "rules", "*.yml")
+
+
+def _severities(assignments: Iterable[str], what: str) -> Mapping[str, str]:
+    """The new names of severities, and nothing else."""
+    given = tuple(assignments)
+    for assignment in given:
+        if not assignment.startswith("severity."):
+            raise AssetError(f"{assignment}: only severity.NAME=NEW changes {what}")
+    # The rules say which severities there are.
+    rules(given)
+    severities = parse_changes(given).severities
+    for name, new in severities.items():
+        if not _SEVERITY.fullmatch(new):
+            raise AssetError(f"severity.{name}: expected a name of letters, digits and ._:/-, not {new!r}")
+    return severities
+
+
+def _replaced(text: str, form: str, names: Mapping[str, str]) -> str:
+    """Replace names where they stand in a form, all at once, so that two of them can change places."""
+    if not names:
+        return text
+    found = re.compile("|".join(re.escape(form.format(name)) for name in names))
+    new = {form.format(name): form.format(value) for name, value in names.items()}
+    return found.sub(lambda match: new[match[0]], text)

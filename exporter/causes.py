@@ -1,0 +1,144 @@
+"""Why a family of a target has no series: the causes, what each means, and what to do about it.
+
+`edge-exporter explain`, `/api/v1/explain`, the status page, `check` and `edge_exporter_absent_families` use these words.
+A cause's value is the `cause` label; values are only ever added. Which cause wins where several hold is decided by
+`exporter.explain.explainer`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from exporter.platform.errors import (
+    CredentialError,
+    Forbidden,
+    NotAvailable,
+    OutOfRange,
+    PlatformError,
+    Unauthorized,
+)
+
+
+class Cause(StrEnum):
+    """A cause of an absence."""
+
+    COLLECTOR_DISABLED = "collector_disabled"
+    DENIED = "denied"
+    NOT_ALLOWED = "not_allowed"
+    OTHER_SHARD = "other_shard"
+    FILTERED = "filtered"
+    NOT_CONFIGURED = "not_configured"
+    NOT_DISCOVERED = "not_discovered"
+    DISCOVERY_INCOMPLETE = "discovery_incomplete"
+    KEY_REFUSED = "key_refused"
+    KEY_FORBIDDEN = "key_forbidden"
+    FIRST_POLL = "first_poll"
+    LEDGER = "ledger"
+    FAILING = "failing"
+    STALE = "stale"
+    NOT_AVAILABLE = "not_available"
+    NEVER_SCANNED = "never_scanned"
+    NO_ROW = "no_row"
+    OUT_OF_RANGE = "out_of_range"
+    NO_VALUE = "no_value"
+    CAPPED = "capped"
+
+    @property
+    def text(self) -> str:
+        """What it means, in a sentence without its full stop."""
+        return MEANINGS[self].text
+
+    @property
+    def advice(self) -> str:
+        """What to do about it."""
+        return MEANINGS[self].advice
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What a cause means, and what to do."""
+
+    text: str
+    advice: str
+
+
+MEANINGS: Mapping[Cause, Meaning] = {
+    Cause.COLLECTOR_DISABLED: Meaning(
+        "the collector is disabled", "Set `enabled: true` in the collector's section and reload."
+    ),
+    Cause.DENIED: Meaning("a pattern of series.deny keeps the family out", "Remove or narrow the pattern and reload."),
+    Cause.NOT_ALLOWED: Meaning(
+        "series.allow is set, and none of its patterns matches the family's whole name",
+        "Add the family to series.allow, or remove series.allow, and reload.",
+    ),
+    Cause.OTHER_SHARD: Meaning(
+        "the target belongs to another shard", "Look at the named shard; this one never polls the target."
+    ),
+    Cause.FILTERED: Meaning(
+        "an include or exclude pattern leaves the target out",
+        "Compare the pattern with the name: correct it, or list the target's id under `ids`, and reload.",
+    ),
+    Cause.NOT_CONFIGURED: Meaning(
+        "the configuration does not ask for it", "Name the target in the configuration, or switch its discovery on."
+    ),
+    Cause.NOT_DISCOVERED: Meaning(
+        "the platform's complete list does not hold the target",
+        "See whether the id and the account are right; a new resource is found with the next discovery.",
+    ),
+    Cause.DISCOVERY_INCOMPLETE: Meaning(
+        "discovery has not ended with a complete list yet",
+        "Wait for the next discovery; if it fails, mend what the evidence names. Ids in the configuration need no list.",
+    ),
+    Cause.KEY_REFUSED: Meaning(
+        "the platform does not accept the key or token, or it cannot be used",
+        "Put a valid key where the configuration says; a changed key file is read without a reload.",
+    ),
+    Cause.KEY_FORBIDDEN: Meaning(
+        "the key or token may not read this", "Give the key the right to read it, or disable the collector."
+    ),
+    Cause.FIRST_POLL: Meaning("the target has not been polled yet", "Wait until the named time."),
+    Cause.LEDGER: Meaning(
+        "the counter is served after the ledger has saved it, and it has not yet",
+        "See whether the disk under state.path is full or read-only; the rest follows by itself.",
+    ),
+    Cause.FAILING: Meaning("polls of the target fail", "Mend what the evidence names; the exporter tries again by itself."),
+    Cause.STALE: Meaning(
+        "polls have failed for so long that the last values were withdrawn",
+        "Mend what the evidence names; series come back with the first good poll.",
+    ),
+    Cause.NOT_AVAILABLE: Meaning(
+        "the platform says that the zone's plan does not include it, or that it was never set up",
+        "Change the plan or set it up on the platform, or disable the collector.",
+    ),
+    Cause.NEVER_SCANNED: Meaning(
+        "the zone's records were never scanned", "Start a record scan of the zone on the platform."
+    ),
+    Cause.NO_ROW: Meaning("the query returned no row", "Run the query on the database and compare."),
+    Cause.OUT_OF_RANGE: Meaning(
+        "the platform sent a value that is out of range or unknown",
+        "Read the answer with `edge-exporter call`, and report the field to the platform or to this project.",
+    ),
+    Cause.NO_VALUE: Meaning(
+        "the platform sent null or left the field out",
+        "Usually nothing: the resource has no such value. `edge-exporter call` shows the whole answer.",
+    ),
+    Cause.CAPPED: Meaning(
+        "the family has as many series as series.max_per_family allows",
+        "Raise series.max_per_family, or poll fewer targets, and reload.",
+    ),
+}
+
+
+def cause_of(error: PlatformError) -> Cause:
+    """The cause that a failed poll stands for."""
+    match error:
+        case NotAvailable():
+            return Cause.NOT_AVAILABLE
+        case Unauthorized() | CredentialError():
+            return Cause.KEY_REFUSED
+        case Forbidden():
+            return Cause.KEY_FORBIDDEN
+        case OutOfRange():
+            return Cause.OUT_OF_RANGE
+        case _:
+            return Cause.FAILING

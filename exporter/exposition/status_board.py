@@ -1,0 +1,160 @@
+"""Keeps the state of each target: whether its polls succeed, why not, since when, and the chart of the status page."""
+
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from exporter.collectors.collector import Outcome
+from exporter.metric import Family, FamilyInfo, Kind, Sample, label_value
+from exporter.targets.target import PollKey, Target
+
+_HEALTH_LABELS = ("account", "collector", "target", "name")
+
+TARGET_UP = FamilyInfo(
+    "edge_target_up",
+    "Whether the last poll of the target by this collector went well.",
+    Kind.GAUGE,
+    "",
+    _HEALTH_LABELS,
+)
+LAST_SUCCESS = FamilyInfo(
+    "edge_target_last_success_timestamp_seconds",
+    "When a poll of the target by this collector last went well; remembered across restarts.",
+    Kind.GAUGE,
+    "seconds",
+    _HEALTH_LABELS,
+)
+HEALTH = (TARGET_UP, LAST_SUCCESS)
+
+
+@dataclass(slots=True)
+class Status:
+    """The state of a target as one collector sees it, for the status page and the health families.
+
+    Attributes:
+        up: whether the last poll succeeded.
+        reason: the last failure's reason, empty where there is none.
+        message: the last failure in words, or why a target that is up has no series.
+        success: unix seconds of the last success, 0 where there was none.
+        polled: unix seconds of the last poll, 0 before the first.
+        duration: seconds that the last poll took.
+        served: whether any of its platform series are served.
+        chart: the counts of the last days, oldest first; empty where its collector declares no chart.
+        key: the target as its collector sees it, which never changes.
+    """
+
+    target: Target
+    collector: str
+    up: bool = False
+    reason: str = ""
+    message: str = ""
+    success: float = 0.0
+    polled: float = 0.0
+    duration: float = 0.0
+    served: bool = False
+    chart: Sequence[float] = ()
+    key: PollKey = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.key = self.target.polled_by(self.collector)
+
+    def health(self) -> tuple[Family, ...]:
+        """The health families of the target."""
+        target = self.target
+        labels = tuple(map(label_value, (target.account, self.collector, target.key.label, target.name)))
+        up = Family(TARGET_UP, (Sample(labels, float(self.up)),))
+        return (up, Family(LAST_SUCCESS, (Sample(labels, self.success),))) if self.success else (up,)
+
+
+class StatusBoard:
+    """Holds the status of every target as every collector sees it.
+
+    Args:
+        clock: unix seconds.
+        remembered: collector, target → unix seconds of a last success in an earlier run, 0 where there was none.
+    """
+
+    def __init__(
+        self,
+        clock: Callable[[], float],
+        remembered: Callable[[str, Target], float] = lambda _collector, _target: 0.0,
+    ) -> None:
+        self._clock = clock
+        self._remembered = remembered
+        self._statuses: dict[PollKey, Status] = {}
+        self._ordered: list[tuple[PollKey, Status]] | None = None
+        self._collectors: set[str] = set()
+
+    def succeeded(
+        self, collector: str, outcome: Outcome, *, duration: float, is_served: bool, note: str = ""
+    ) -> Status:
+        """Record a poll that succeeded.
+
+        Args:
+            collector: the collector's name.
+            outcome: the result of the poll.
+            duration: seconds that the poll took.
+            is_served: whether the target has any platform series with this.
+            note: why a target that is up has no series.
+        """
+        status = self._status(collector, outcome.target)
+        now = self._clock()
+        status.up, status.reason, status.message = True, "", note
+        status.success, status.polled, status.duration = now, now, duration
+        status.chart = array("d", outcome.chart) if outcome.chart else ()
+        status.served = is_served
+        return status
+
+    def failed(self, collector: str, outcome: Outcome, reason: str, message: str, *, duration: float) -> Status:
+        """Record a poll that failed.
+
+        Args:
+            collector: the collector's name.
+            outcome: the result of the poll.
+            reason: one word for what went wrong.
+            message: what went wrong in words.
+            duration: seconds that the poll took.
+        """
+        status = self._status(collector, outcome.target)
+        status.up, status.reason, status.message = False, reason, message
+        status.polled, status.duration = self._clock(), duration
+        status.served = status.served or bool(outcome.families)
+        return status
+
+    def is_failing(self, collector: str, target: Target) -> bool:
+        """Whether the last poll failed; not where the last one succeeded and has expired since."""
+        status = self._statuses.get(target.polled_by(collector))
+        return status is not None and not status.up and bool(status.reason)
+
+    def was_up(self, collector: str, target: Target) -> bool | None:
+        """Whether the last poll succeeded; None before the first."""
+        status = self._statuses.get(target.polled_by(collector))
+        return None if status is None or not status.polled else status.up
+
+    def remove(self, target: Target, collector: str | None = None) -> list[PollKey]:
+        """Remove a target from one collector or from all; returns what was removed."""
+        names = (collector,) if collector is not None else sorted(self._collectors)
+        removed = [status for name in names if (status := self._statuses.pop(target.polled_by(name), None)) is not None]
+        if removed:
+            self._ordered = None
+        return [status.key for status in removed]
+
+    def find(self, key: PollKey) -> Status | None:
+        """The status of a target as a collector sees it; None where there is none."""
+        return self._statuses.get(key)
+
+    def statuses(self) -> Iterator[tuple[PollKey, Status]]:
+        """Every target as every collector sees it, ordered by key."""
+        if self._ordered is None:
+            self._ordered = sorted(self._statuses.items(), key=lambda item: item[0])
+        return iter(self._ordered)
+
+    def _status(self, collector: str, target: Target) -> Status:
+        status = self._statuses.get(target.polled_by(collector))
+        if status is None:
+            status = Status(target, collector, success=self._remembered(collector, target))
+            self._statuses[status.key] = status
+            self._collectors.add(collector)
+            self._ordered = None
+        status.target = target
+        return status

@@ -1,0 +1,46 @@
+"""Records polls by hand: on the status board, and in the store beside it, as `exporter.polling.results` does."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from exporter.collectors.collector import Outcome
+from exporter.exposition.store import Store
+from exporter.metric import Family
+
+
+def succeed(
+    store: Store,
+    collector: str,
+    outcome: Outcome,
+    counters: tuple[Family, ...] = (),
+    *,
+    lifetime: float,
+    duration: float = 0.1,
+    chart: Iterable[float] = (),
+    note: str = "",
+) -> None:
+    """Publish a poll that succeeded."""
+    families = (*outcome.families, *counters)
+    charted = replace(outcome, chart=tuple(chart))
+    status = store.board.succeeded(collector, charted, duration=duration, is_served=bool(families), note=note)
+    store.publish(status, families, lifetime)
+
+
+def fail(
+    store: Store,
+    collector: str,
+    outcome: Outcome,
+    reason: str,
+    message: str,
+    *,
+    lifetime: float,
+    duration: float = 0.1,
+) -> bool:
+    """Record a poll that failed; returns whether the target begins to fail with it."""
+    begins = not store.board.is_failing(collector, outcome.target)
+    status = store.board.failed(collector, outcome, reason, message, duration=duration)
+    if outcome.families:
+        store.publish(status, outcome.families, lifetime)
+    else:
+        store.keep(status, lifetime)
+    return begins

@@ -1,0 +1,102 @@
+"""Alerts hold while the exporter's series are gone for four minutes, and end a while after they are truly over."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.rules.rule_files import CASES, RULES, load_alerts, load_case, seconds
+
+GAP_MINUTES = 4
+# Prometheus makes their series itself, or they hold no state.
+NOT_HELD = {"EdgeExporterDown", "EdgeExporterAbsent", "EdgeShardMissing", "EdgeWatchdog"}
+# The first round of polls of 10,000 zones at 10 requests a second took 36 minutes.
+FIRST_ROUND = 36 * 60
+# What is polled of an account, itself or recorded; a database has a budget of its own.
+OF_ACCOUNT = re.compile(r"edge_(dns|script|shield|container)_|collector!~|account_collector:")
+DEFINED = {
+    rule["alert"]: rule
+    for path in RULES.glob("*.yml")
+    for group in yaml.safe_load(path.read_text())["groups"]
+    for rule in group["rules"]
+    if "alert" in rule
+}
+HELD = [alert.name for alert in load_alerts() if alert.name not in NOT_HELD]
+
+
+def expanded(values: str) -> list[str]:
+    """The samples that promtool's notation stands for, one a step."""
+    samples: list[str] = []
+    for word in values.split():
+        found = re.fullmatch(r"(_|stale|-?[0-9.e]+?)(?:([+-][0-9.e]+))?(?:x(\d+))?", word)
+        assert found, word
+        first, step, times = found[1], float(found[2] or 0), int(found[3] or 0)
+        if first in ("_", "stale"):
+            samples += [first] * max(times, 1)
+        else:
+            samples += [repr(float(first) + number * step) for number in range(times + 1)]
+    return samples
+
+
+def between(here: str, there: str, share: float) -> str:
+    """A value on the way from one sample to the next, where it rises; else the first."""
+    if "_" in (here, there) or "stale" in (here, there) or float(there) < float(here):
+        return here
+    return repr(float(here) + (float(there) - float(here)) * share)
+
+
+def with_gap(values: str, start: float, step: float) -> str:
+    """A series, at one sample a minute, that ends at `start` for the length of the gap."""
+    samples = expanded(values)
+    every = max(1, round(step / 60))
+    minutes = [
+        between(here, there, part / every) if "+" in values else here
+        for here, there in zip(samples, [*samples[1:], samples[-1]], strict=True)
+        for part in range(every)
+    ]
+    gap = round(start / 60) + 1
+    if gap < len(minutes):
+        minutes[gap : gap + GAP_MINUTES] = ["stale", *["_"] * (GAP_MINUTES - 1)]
+    return " ".join(minutes)
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_a_state_is_held_for_as_long_as_the_first_round_of_polls_may_take(name: str) -> None:
+    rule = DEFINED[name]
+    least = FIRST_ROUND if OF_ACCOUNT.search(rule["expr"]) else 600
+    assert seconds(rule["keep_firing_for"]) >= least
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("name", HELD)
+def test_an_alert_fires_on_while_the_series_are_gone(promtool: str, tmp_path: Path, name: str) -> None:
+    case = load_case(name)
+    test = next(
+        one for one in case["tests"] if any(check.get("exp_alerts") for check in one.get("alert_rule_test", []))
+    )
+    check = next(one for one in test["alert_rule_test"] if one.get("exp_alerts"))
+    at = seconds(check["eval_time"])
+    step = seconds(test["interval"])
+    firing = f'count(ALERTS{{alertname="{name}",alertstate="firing"}})'
+    expected = [{"value": len(check["exp_alerts"]), "labels": "{}"}]
+    changed = {
+        **case,
+        "rule_files": [str((CASES / path).resolve()) for path in case["rule_files"]],
+        "tests": [
+            {
+                "name": "gap",
+                "interval": "1m",
+                "input_series": [{**one, "values": with_gap(one["values"], at, step)} for one in test["input_series"]],
+                "promql_expr_test": [
+                    {"expr": firing, "eval_time": f"{round(at / 60) + minute}m", "exp_samples": expected}
+                    for minute in range(GAP_MINUTES + 1)
+                ],
+            }
+        ],
+    }
+    file = tmp_path / "gap.test.yml"
+    file.write_text(yaml.safe_dump(changed))
+    run = subprocess.run([promtool, "test", "rules", str(file)], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stdout + run.stderr

@@ -1,0 +1,59 @@
+"""What a release is made by: its version, its notes, and the scripts that the workflows run."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.for_each import for_each
+
+ROOT = Path(__file__).parents[1]
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+CHANGELOG = (
+    "# Changelog\n\n## 0.3.0 (unreleased)\n\n- Later.\n\n## 0.2.0 (2026-11-22)\n\n- Now.\n\n## 0.1.0\n\n- Before.\n"
+)
+
+
+def notes(folder: Path, version: str) -> tuple[str, str, int]:
+    """What the script says of a version, with a changelog of its own."""
+    (folder / ".ci").mkdir()
+    shutil.copy(ROOT / ".ci" / "release-notes", folder / ".ci")
+    (folder / "CHANGELOG.md").write_text(CHANGELOG)
+    done = subprocess.run([folder / ".ci" / "release-notes", version], capture_output=True, text=True, check=False)
+    return done.stdout.strip(), done.stderr.strip(), done.returncode
+
+
+def test_the_notes_of_a_release_are_its_section_of_the_changelog(tmp_path: Path) -> None:
+    assert notes(tmp_path, "0.2.0") == ("- Now.", "", 0)
+
+
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [
+        ("0.3.0", "CHANGELOG.md still calls 0.3.0 unreleased: give its section a date"),
+        ("0.4.0", "CHANGELOG.md has no section '## 0.4.0'"),
+        ("0.2", "CHANGELOG.md has no section '## 0.2'"),
+    ],
+)
+def test_a_version_that_is_not_written_up_is_no_release(tmp_path: Path, version: str, expected: str) -> None:
+    assert notes(tmp_path, version) == ("", expected, 1)
+
+
+@for_each("workflow", WORKFLOWS, name=lambda path: path.stem)
+def test_a_workflow_runs_what_there_is(workflow: Path) -> None:
+    jobs = yaml.safe_load(workflow.read_text(encoding="utf-8"))["jobs"].values()
+    ran = "\n".join(step.get("run", "") for job in jobs for step in job.get("steps", []))
+    scripts = set(re.findall(r"\.ci/[a-z-]+", ran))
+    targets = set(re.findall(r"\bmake ([a-z-]+)", ran))
+    assert scripts
+    assert targets
+    assert [script for script in scripts if not (ROOT / script).stat().st_mode & 0o100] == []
+    assert targets <= set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+
+
+def test_pre_commit_runs_what_make_check_runs() -> None:
+    (repository,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"]
+    assert [hook["entry"] for hook in repository["hooks"]] == ["make check"]
