@@ -120,7 +120,7 @@ class Rig:
 
 
 def configuration(
-    url: str, collectors: Mapping[str, object], endpoints: Sequence[Mapping[str, object]] = (), **account: object
+    url: str, collectors: Mapping[str, object], endpoints: Sequence[Mapping[str, object]] = (), /, **account: object
 ) -> Settings:
     """Settings for one account on the sandbox."""
     told = {

@@ -1,7 +1,7 @@
 """Loads the settings: flags over environment over file, or every fault of all three at once."""
 
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -12,7 +12,7 @@ from exporter.settings.flags import FIRST_ACCOUNT, FIRST_DATABASE, account_varia
 from exporter.settings.flags import flags as every_flag
 from exporter.settings.messages import faults_of
 from exporter.settings.model import Settings
-from exporter.settings.service import ShardOrdinalError
+from exporter.settings.service import SECTIONS, ShardOrdinalError
 from exporter.settings.sources import CONFIG_VARIABLE, Layer, environment_layer, flag_layer
 from exporter.settings.yaml_file import MarkedFile, file_names_resolved, read_marked
 
@@ -86,6 +86,25 @@ def load_over(
     if faults or settings is None:
         raise SettingsError(sorted(dict.fromkeys(faults), key=_reading_order))
     return settings
+
+
+def load_with_endpoints(
+    files: Sequence[Path], config: Path | None, flags: Mapping[str, str] | None, environ: Mapping[str, str]
+) -> Settings:
+    """The settings with the endpoints of these files in place of the configuration's own.
+
+    Raises:
+        SettingsError: Something is wrong; it holds every fault.
+    """
+    marked = read_file(config, environ)
+    kept = {key: value for key, value in (marked.data or {}).items() if key != "endpoints"}
+    sections = kept.get("collectors")
+    if isinstance(sections, Mapping):
+        # Those of endpoints that are left out say nothing here.
+        kept["collectors"] = {name: section for name, section in sections.items() if name in SECTIONS}
+    kept["endpoint_files"] = [str(file.absolute()) for file in files]
+    data = None if marked.data is None else kept
+    return load_over(MarkedFile(marked.source, data, marked.faults, marked.root), flags, environ)
 
 
 def _reading_order(fault: Fault) -> tuple[bool, str, int]:

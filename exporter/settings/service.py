@@ -72,12 +72,12 @@ def _seconds(value: object) -> float | None:
 
 
 # A section for each collector of the catalogue that has one of its own, with the collector's interval.
-_SECTIONS: Mapping[str, CollectorSettings] = {
+SECTIONS: Mapping[str, CollectorSettings] = {
     collector.name: CollectorSettings(interval=collector.interval)
     for collector in CATALOGUE
     if collector.section == collector.name
 }
-_FIELDS: Mapping[str, Any] = {name: (CollectorSettings, settings) for name, settings in _SECTIONS.items()}
+_FIELDS: Mapping[str, Any] = {name: (CollectorSettings, settings) for name, settings in SECTIONS.items()}
 
 
 class CollectorsSettings(create_model("_Sections", __base__=Section, **_FIELDS)):  # type: ignore[misc] # made from the catalogue
@@ -88,7 +88,7 @@ class CollectorsSettings(create_model("_Sections", __base__=Section, **_FIELDS))
 
     def by_name(self, endpoints: Iterable[EndpointSettings] = ()) -> dict[str, CollectorSettings]:
         """The collectors' settings, to be looked up by a collector's `section`."""
-        return {name: getattr(self, name) for name in _SECTIONS} | {
+        return {name: getattr(self, name) for name in SECTIONS} | {
             endpoint.name: self._of_endpoint(endpoint) for endpoint in endpoints
         }
 
@@ -105,11 +105,11 @@ class CollectorsSettings(create_model("_Sections", __base__=Section, **_FIELDS))
         if not isinstance(data, Mapping):
             return data
         return {
-            name: {**given, "interval": _SECTIONS[name].interval}
-            if isinstance(given, Mapping) and name in _SECTIONS and given.get("interval") is None
+            name: {**given, "interval": SECTIONS[name].interval}
+            if isinstance(given, Mapping) and name in SECTIONS and given.get("interval") is None
             else given
             for name, given in data.items()
-            if given is not None or name in _SECTIONS
+            if given is not None or name in SECTIONS
         }
 
 
