@@ -11,18 +11,19 @@ from typing import Any
 from prometheus_client import CollectorRegistry
 
 from exporter import __version__, runtime, wiring
+from exporter.clock import SYSTEM
 from exporter.collectors.catalogue import families
 from exporter.cooperative import Turns, watch_lag
 from exporter.counters.ledger import Ledger, StateLockedError
 from exporter.exposition.exposition import Exposition
-from exporter.exposition.renderer import Press
+from exporter.exposition.renderer import Renderer
 from exporter.exposition.status_board import HEALTH, StatusBoard
 from exporter.exposition.store import Store
 from exporter.log import configure, logger
 from exporter.metric import FamilyInfo
 from exporter.platform.api import database
 from exporter.polling.intervals import Account
-from exporter.polling.scheduler import HandOver, Schedule
+from exporter.polling.scheduler import Schedule, ScheduleState
 from exporter.polling.script_budgets import BUDGET_ROWS, BudgetMetrics
 from exporter.settings.endpoint_names import misnamed
 from exporter.settings.exposure import exposed
@@ -54,12 +55,12 @@ class Daemon:
     def __init__(self, settings: Settings, load: Callable[[], Settings]) -> None:
         self.settings = settings
         self._load = load
-        self._clocks = wiring.real_clocks()
+        self._clocks = SYSTEM
         self._turns = Turns()
         self._log = logger()
         self._telemetry = Telemetry(CollectorRegistry(), __version__)
         self._shard = Shard(settings.shard.resolve(socket.gethostname()), settings.shard.total)
-        self._ledger = Ledger(settings.state.path, self._telemetry)
+        self._ledger = Ledger(settings.state.path, self._telemetry, clocks=self._clocks)
         self._observers: dict[str, AccountObserver] = {}
         self._tasks: set[asyncio.Task[object]] = set()
         self._reloading = asyncio.Lock()
@@ -71,7 +72,7 @@ class Daemon:
         self._config_loaded = self._clocks.wall()
         self._store: Store
         self._registry: Registry
-        self._press: Press
+        self._renderer: Renderer
         self._schedule: Schedule
         self.server: WebServer
 
@@ -99,7 +100,7 @@ class Daemon:
         self._registry = Registry(self._shard, names)
         board = StatusBoard(self._clocks.wall, self._remembered)
         self._store = Store(board, self._clocks.monotonic, self._lifetime)
-        self._press = self._build_press()
+        self._renderer = self._build_renderer()
         self._registry.configure(wiring.selections(self.settings))
         # They belong to another shard now, which counts them from its own first sight.
         self._ledger.forget([key for key in rows if self._registry.is_strange(key.target)])
@@ -113,13 +114,13 @@ class Daemon:
         self._note_loaded()
         self._show_budgets()
         self._schedule.start()
-        await self._press.print()
-        self._begin(self._press.run(), "press")
+        await self._renderer.render()
+        self._begin(self._renderer.run(), "renderer")
         self._begin(self._clean(), "cleaning")
         self._begin(self._follow_budgets(), "budgets")
         self._begin(watch_lag(self._telemetry.loop_lag.observe, self._clocks.monotonic), "loop lag")
         prefix = self.settings.web.route_prefix
-        app = create_app(self._view(), self._press, self.reload, route_prefix=prefix)
+        app = create_app(self._view(), self._renderer, self.reload, route_prefix=prefix)
         self.server.leave_room(_calls_at_once(accounts))
         await self.server.start(app, prefix)
         self._log.info("serving", url=self.server.url + prefix.rstrip("/") + "/metrics")
@@ -157,7 +158,7 @@ class Daemon:
         await self.server.stop()
         for account in self._schedule.accounts.values():
             await account.client.aclose()
-        self._press.close()
+        self._renderer.close()
 
     def _begin(self, work: Coroutine[Any, Any, object], name: str) -> None:
         """Let something run beside the rest, until it ends or the daemon stops."""
@@ -178,13 +179,13 @@ class Daemon:
     def _lifetime(self, collector: str, target: Target) -> float:
         return self._schedule.lifetime(collector, target)
 
-    def _build_press(self) -> Press:
+    def _build_renderer(self) -> Renderer:
         series = self.settings.series
         exposition = Exposition(
             self._telemetry.exposed(), cap=series.max_per_family, admits=series.serves, created=series.created
         )
         exposition.declare(_all_families(self.settings))
-        return Press(exposition, self._store, self._telemetry, self._clocks.monotonic, grown=self._grown)
+        return Renderer(exposition, self._store, self._telemetry, self._clocks.monotonic, grown=self._grown)
 
     def _build_accounts(self, settings: Settings, former: Mapping[str, Account]) -> dict[str, Account]:
         """A client for each account and database; those whose settings did not change are kept.
@@ -234,7 +235,7 @@ class Daemon:
         return self._observers[account].is_up(self._schedule.intervals.shortest(account), timeout)
 
     def _build_schedule(
-        self, accounts: Mapping[str, Account], loop: asyncio.AbstractEventLoop, left: HandOver | None
+        self, accounts: Mapping[str, Account], loop: asyncio.AbstractEventLoop, left: ScheduleState | None
     ) -> Schedule:
         return Schedule(
             wiring.plans(self.settings),
@@ -287,12 +288,11 @@ class Daemon:
             is_authenticated=self._is_authenticated,
             ledger=self._ledger_view,
             ledger_alive=self._ledger.is_alive,
-            press_alive=self._press.is_alive,
-            series=lambda: self._press.current.series,
+            renderer_alive=self._renderer.is_alive,
+            series=lambda: self._renderer.current.series,
             config=lambda: (self._config_loaded, self._config_faults),
             unmatched_budgets=lambda: self._budgets.unmatched,
-            clock=self._clocks.wall,
-            monotonic=self._clocks.monotonic,
+            clocks=self._clocks,
             version=__version__,
             shard=(self._shard.index, self._shard.total),
             started=self._config_loaded,
@@ -335,7 +335,7 @@ class Daemon:
             The faults for which they were refused; none where they are in force.
         """
         async with self._reloading:
-            self._press.be_eager()
+            self._renderer.be_eager()
             try:
                 settings = await asyncio.to_thread(self._load)
                 shown = await asyncio.to_thread(lambda: list(exposed(settings)))
@@ -361,8 +361,8 @@ class Daemon:
             self._log.warning("settings that take a restart have changed", sections=fixed)
         former = self._schedule
         series = settings.series
-        await self._press.govern(series.max_per_family, series.serves, created=series.created)
-        await self._press.declare(_all_families(settings))
+        await self._renderer.govern(series.max_per_family, series.serves, created=series.created)
+        await self._renderer.declare(_all_families(settings))
         await former.stop()
         # Nothing waits from here to the end of the change: a scrape or a page finds the old whole or the new one.
         self.settings = settings
@@ -408,4 +408,4 @@ def _all_families(settings: Settings) -> list[FamilyInfo]:
 
 
 def _calls_at_once(accounts: Mapping[str, Account]) -> int:
-    return sum(account.client.budget.max_in_flight for account in accounts.values())
+    return sum(account.client.rate_limiter.max_in_flight for account in accounts.values())

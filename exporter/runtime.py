@@ -19,7 +19,7 @@ LONGEST_STRETCH = 0.0005
 GAP = 0.00005
 
 
-class Courtesy:
+class YieldToOthers:
     """Lets a thread with much to do give way to the event loop: call it between small pieces of work.
 
     Args:
@@ -32,14 +32,14 @@ class Courtesy:
     ) -> None:
         self._monotonic = monotonic
         self._sleep = sleep
-        self._gave_way = 0.0
+        self._yielded = 0.0
 
     def __call__(self) -> None:
         """Give way, where the thread has worked for a stretch."""
         now = self._monotonic()
-        if now - self._gave_way >= LONGEST_STRETCH:
+        if now - self._yielded >= LONGEST_STRETCH:
             self._sleep(GAP)
-            self._gave_way = self._monotonic()
+            self._yielded = self._monotonic()
 
 
 def share() -> None:

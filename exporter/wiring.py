@@ -1,12 +1,10 @@
 """Turns settings into the values that the parts are made of."""
 
-import asyncio
 import random
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
+from exporter.clock import SYSTEM, Clocks
 from exporter.collectors import discovery
 from exporter.collectors.catalogue import with_configured
 from exporter.collectors.collector import Collector
@@ -14,16 +12,15 @@ from exporter.collectors.database import Query
 from exporter.collectors.endpoints.endpoint import Endpoint, EndpointMetric, TargetList
 from exporter.collectors.endpoints.listing import EndpointListCollector
 from exporter.cooperative import Turns
-from exporter.platform.http.client import Client, Timing
+from exporter.platform.http.client import Client
 from exporter.platform.http.credential import Credential
 from exporter.platform.http.observer import Observer
 from exporter.platform.http.platform_time import PlatformTime
-from exporter.platform.http.rate_limiter import Budget
+from exporter.platform.http.rate_limiter import RateLimiter
 from exporter.platform.http.retry import Retry
 from exporter.platform.http.transport import build_transport
-from exporter.polling.capacity import Pace
+from exporter.polling.capacity import Capacity
 from exporter.polling.intervals import Account, Plan
-from exporter.polling.scheduler import Clocks
 from exporter.settings.account import AccountSettings, BudgetSettings
 from exporter.settings.database import DatabaseSettings
 from exporter.settings.endpoint import EndpointSettings, MetricSettings
@@ -34,15 +31,10 @@ from exporter.targets.registry import Selection
 from exporter.targets.target import DATABASE_PREFIX, Target
 
 
-def real_clocks() -> Clocks:
-    """The clocks of the machine."""
-    return Clocks(wall=time.time, monotonic=time.monotonic, utc=lambda: datetime.now(UTC))
-
-
-def _credential(scheme: str, value: Callable[[], str], path: Path | None, timing: Timing) -> Credential:
+def _credential(scheme: str, value: Callable[[], str], path: Path | None, clocks: Clocks) -> Credential:
     if path is None:
         return Credential(scheme, value)
-    file = KeyFile(path, timing.monotonic)
+    file = KeyFile(path, clocks.monotonic)
     return Credential(scheme, file, file.refresh)
 
 
@@ -58,7 +50,9 @@ def _client(
     observer: Observer,
     *,
     shards: int,
-    timing: Timing,
+    clocks: Clocks,
+    platform_time: PlatformTime | None,
+    turns: Turns | None,
     ca_file: Path | None = None,
     proxy: str | None = None,
 ) -> Client:
@@ -70,35 +64,37 @@ def _client(
         transport=build_transport(
             base_url, in_flight, ca_file=str(ca_file) if ca_file is not None else None, proxy=proxy
         ),
-        budget=Budget(
+        rate_limiter=RateLimiter(
             rate,
             in_flight,
-            clock=timing.monotonic,
-            sleep=timing.sleep,
+            clocks=clocks,
             throttled=observer.throttled,
         ),
         retry=Retry(random.random),
         timeout=timeout,
         observer=observer,
-        timing=timing,
+        clocks=clocks,
+        platform_time=(platform_time or PlatformTime(clocks)).read,
+        turns=turns,
     )
 
 
-def real_timing(platform_time: PlatformTime | None = None, turns: Turns | None = None) -> Timing:
-    """The clocks that a client lives by; it goes on from what was believed of the platform's time before."""
-    platform_time = platform_time or PlatformTime(time.time, time.monotonic)
-    return Timing(time.monotonic, asyncio.sleep, lambda: datetime.now(UTC), platform_time.read, turns or Turns())
-
-
-def account_client(settings: AccountSettings, observer: Observer, shards: int, timing: Timing | None = None) -> Client:
+def account_client(
+    settings: AccountSettings,
+    observer: Observer,
+    shards: int,
+    clocks: Clocks = SYSTEM,
+    *,
+    platform_time: PlatformTime | None = None,
+    turns: Turns | None = None,
+) -> Client:
     """The client of an account; its budget is this shard's share.
 
     Raises:
         OSError: the file of trusted certificates cannot be read.
     """
-    timing = timing or real_timing()
     credential = _credential(
-        settings.auth, lambda: settings.credential().get_secret_value(), settings.api_key_file, timing
+        settings.auth, lambda: settings.credential().get_secret_value(), settings.api_key_file, clocks
     )
     return _client(
         settings.base_url,
@@ -107,17 +103,20 @@ def account_client(settings: AccountSettings, observer: Observer, shards: int, t
         settings.timeout,
         observer,
         shards=shards,
-        timing=timing,
+        clocks=clocks,
+        platform_time=platform_time,
+        turns=turns,
         ca_file=settings.ca_file,
         proxy=settings.proxy,
     )
 
 
-def database_client(settings: DatabaseSettings, observer: Observer, timing: Timing | None = None) -> Client:
+def database_client(
+    settings: DatabaseSettings, observer: Observer, clocks: Clocks = SYSTEM, turns: Turns | None = None
+) -> Client:
     """The client of a database, which is asked by one shard alone."""
-    timing = timing or real_timing()
     credential = _credential(
-        "bearer", lambda: settings.credential().get_secret_value(), settings.auth_token_file, timing
+        "bearer", lambda: settings.credential().get_secret_value(), settings.auth_token_file, clocks
     )
     return _client(
         settings.url,
@@ -126,7 +125,9 @@ def database_client(settings: DatabaseSettings, observer: Observer, timing: Timi
         settings.timeout,
         observer,
         shards=1,
-        timing=timing,
+        clocks=clocks,
+        platform_time=None,
+        turns=turns,
     )
 
 
@@ -158,13 +159,13 @@ def client_of(
         OSError: the file of trusted certificates cannot be read.
     """
     if isinstance(settings, DatabaseSettings):
-        return database_client(settings, observer, real_timing(None, turns))
-    return account_client(settings, observer, shards, real_timing(platform_time, turns))
+        return database_client(settings, observer, turns=turns)
+    return account_client(settings, observer, shards, platform_time=platform_time, turns=turns)
 
 
 def account_entry(client: Client) -> Account:
     """What the scheduler knows of a client's account."""
-    return Account(client, Pace(client.budget.rate, client.budget.max_in_flight))
+    return Account(client, Capacity(client.rate_limiter.rate, client.rate_limiter.max_in_flight))
 
 
 def queries(databases: Sequence[DatabaseSettings], interval: float) -> list[Query]:

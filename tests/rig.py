@@ -10,14 +10,14 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.parser import text_string_to_metric_families
 
 from exporter import wiring
+from exporter.clock import Clocks
 from exporter.collectors.catalogue import families
 from exporter.counters.ledger import Entry, Ledger
 from exporter.exposition.exposition import Exposition, Format
-from exporter.exposition.renderer import Press
+from exporter.exposition.renderer import Renderer
 from exporter.exposition.status_board import HEALTH, StatusBoard
 from exporter.exposition.store import Store
-from exporter.platform.http.client import Timing
-from exporter.polling.scheduler import Clocks, Schedule
+from exporter.polling.scheduler import Schedule
 from exporter.sandbox import keys
 from exporter.sandbox.app import create_app
 from exporter.sandbox.clock import WorldClock
@@ -76,7 +76,7 @@ class Rig:
     ledger: Ledger
     telemetry: Telemetry
     schedule: Schedule
-    press: Press
+    renderer: Renderer
     exposition: Exposition
     observers: Mapping[str, AccountObserver]
     changes: list[Change] = field(default_factory=list)
@@ -86,7 +86,7 @@ class Rig:
         for _ in range(3):
             await self.schedule.drained()
             await flushed(self.ledger)
-        await self.press.print()
+        await self.renderer.render()
 
     async def turn(self, seconds: float) -> None:
         """Let time pass, on the scheduler's clock and the platform's, and poll what is due."""
@@ -96,11 +96,11 @@ class Rig:
             self.schedule.tick(name)
         await self.settle()
         self.store.expire()
-        await self.press.print()
+        await self.renderer.render()
 
     def text(self) -> str:
         """The current exposition."""
-        return b"".join(self.press.current.bodies[Format.TEXT].pieces).decode()
+        return b"".join(self.renderer.current.bodies[Format.TEXT].pieces).decode()
 
     def samples(self, name: str, **labels: str) -> dict[tuple[str, ...], float]:
         """Label values other than those given → value, of a family's samples that carry the given labels."""
@@ -156,9 +156,10 @@ async def rig(
     await server.start()
     settings = configuration(url or server.url, collectors or {}, endpoints, **(account or {}))
     clock = TurnedClock()
-    clocks = Clocks(wall=made.clock.now, monotonic=clock, utc=lambda: datetime.fromtimestamp(made.clock.now(), UTC))
+    # Waits cost nothing here; the deadline of an attempt is real, for what stalls really stalls.
+    clocks = Clocks(made.clock.now, clock, at_once)
     telemetry = Telemetry(CollectorRegistry(), "test")
-    ledger = Ledger(None, telemetry, clock=made.clock.now, linger=0)
+    ledger = Ledger(None, telemetry, clocks=Clocks(made.clock.now), linger=0)
     ledger.open()
     registry = Registry(shard or Shard())
 
@@ -169,12 +170,10 @@ async def rig(
     exposition = Exposition(telemetry.exposed())
     plans = wiring.plans(settings)
     exposition.declare([*families([plan.collector for plan in plans]), *HEALTH])
-    press = Press(exposition, store, telemetry, clock)
-    # Waits cost nothing here; the deadline of an attempt is real, for what stalls really stalls.
-    timing = Timing(clock, at_once, lambda: datetime.fromtimestamp(made.clock.now(), UTC))
+    renderer = Renderer(exposition, store, telemetry, clock)
     observers = {account.name: AccountObserver(telemetry, account.name, clock) for account in settings.accounts}
     accounts = {
-        account.name: wiring.account_entry(wiring.account_client(account, observers[account.name], 1, timing))
+        account.name: wiring.account_entry(wiring.account_client(account, observers[account.name], 1, clocks))
         for account in settings.accounts
     }
     changes: list[Change] = []
@@ -206,7 +205,7 @@ async def rig(
         ledger,
         telemetry,
         schedule,
-        press,
+        renderer,
         exposition,
         observers,
         changes,
@@ -219,7 +218,7 @@ async def rig(
     finally:
         await schedule.stop()
         ledger.close()
-        press.close()
+        renderer.close()
         for entry in accounts.values():
             await entry.client.aclose()
         await server.stop()

@@ -17,7 +17,7 @@ PACKAGE = Path(exporter.__file__).parent
 # Low to high. What stands on one line may be imported by what stands below it, and not by its neighbours.
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"terminal"}),
-    frozenset({"assets", "metric", "log", "runtime", "cooperative", "patterns", "regular_file"}),
+    frozenset({"assets", "clock", "cooperative", "log", "metric", "patterns", "regular_file", "runtime"}),
     frozenset({"platform"}),
     frozenset({"targets", "sandbox", "causes"}),
     frozenset({"collectors", "counters", "telemetry"}),

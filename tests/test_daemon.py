@@ -18,7 +18,7 @@ from exporter import runtime
 from exporter.counters.ledger import StateLockedError
 from exporter.daemon import Daemon
 from exporter.metric import Family
-from exporter.polling.scheduler import PACE_SECONDS
+from exporter.polling.scheduler import CAPACITY_SECONDS
 from exporter.sandbox import keys
 from exporter.sandbox.app import create_app
 from exporter.sandbox.clock import WorldClock
@@ -93,7 +93,7 @@ async def scraped_of(daemon: Daemon, client: httpx.AsyncClient, name: str) -> di
     for _ in range(1000):
         await daemon._schedule.drained()
         await flushed(daemon._ledger)
-        await daemon._press.print()
+        await daemon._renderer.render()
         text = (await client.get("/metrics")).text
         found = {
             line.rpartition(" ")[0]: float(line.rpartition(" ")[2])
@@ -136,7 +136,7 @@ async def test_a_wrong_key_is_healthy_and_never_ready(place: Place) -> None:
     async with place.daemon() as (daemon, client):
         await until(daemon._schedule.accounts["main"].client.credential.is_refused)
         await daemon._schedule.drained()
-        await daemon._press.print()
+        await daemon._renderer.render()
         answer = await client.get("/-/ready")
         assert (answer.status_code, answer.text) == (503, "not ready: the key of account main is not accepted\n")
         assert (await client.get("/-/healthy")).status_code == 200
@@ -166,7 +166,7 @@ async def test_a_key_that_is_put_right_in_its_file_is_used_without_a_restart(pla
         await daemon._schedule.drained()
         place.key.write_text(keys.API_KEY)
         # As if a second had passed; what comes due then is polled with the next tick.
-        daemon._schedule._paced -= PACE_SECONDS
+        daemon._schedule._capacity_shown -= CAPACITY_SECONDS
         for _ in range(2):
             daemon._schedule.tick("discovery")
         assert await scraped(daemon, client, "edge_resources")
@@ -210,13 +210,14 @@ async def test_a_reload_takes_over_what_changed_and_loses_no_counter(place: Plac
 
 async def test_a_reload_by_signal_leaves_nothing_behind_and_says_what_broke_it(place: Place) -> None:
     async with place.daemon() as (daemon, _):
+        always = ["budgets", "cleaning", "loop lag", "renderer"]
         daemon._reload_soon()
-        await until(lambda: len(daemon._tasks) == 2)
+        await until(lambda: len(daemon._tasks) == len(always))
         with capture_logs() as logs:
             daemon._load = lambda: 1 / 0  # type: ignore[assignment,return-value]
             daemon._reload_soon()
             await until(lambda: any(line["event"] == "background work broke" for line in logs))
-        assert sorted(task.get_name() for task in daemon._tasks) == ["cleaning", "press"]
+        assert sorted(task.get_name() for task in daemon._tasks) == always
 
 
 async def test_pages_and_scrapes_find_no_half_of_a_reload(place: Place) -> None:
@@ -227,14 +228,14 @@ async def test_pages_and_scrapes_find_no_half_of_a_reload(place: Place) -> None:
 
         async def stop_slowly() -> None:
             answers.append((await client.get("/api/v1/status")).status_code)
-            await daemon._press.print()
+            await daemon._renderer.render()
             await stop()
 
         daemon._schedule.stop = stop_slowly  # type: ignore[method-assign]
         place.write(FILE.replace("web:", "  - {{name: other, base_url: {url}, api_key_file: {key}}}\nweb:"))
         assert await daemon.reload() == ()
         assert answers == [200]
-        await daemon._press.print()
+        await daemon._renderer.render()
         assert 'edge_up{account="other"}' in (await client.get("/metrics")).text
 
 
@@ -259,7 +260,7 @@ async def test_of_an_account_and_a_database_that_a_reload_removes_nothing_is_tol
         assert '"other"' in str(await scraped(daemon, client, "edge_api_requests_total"))
         place.write(FILE)
         assert await daemon.reload() == ()
-        await daemon._press.print()
+        await daemon._renderer.render()
         text = (await client.get("/metrics")).text
         assert [line for line in text.splitlines() if '"other"' in line or "orders" in line] == []
         assert 'edge_api_requests_total{account="main"' in text
@@ -283,8 +284,8 @@ async def test_a_reload_polls_again_at_once_what_it_cut_off(place: Place) -> Non
     faults = place.sandbox._app.state.faults
     faults.add({"kind": "stall", "point": "start", "path_regex": "/dnszone/.*"})
     async with place.daemon() as (daemon, client):
-        lane = daemon._schedule._lanes["main"]
-        await until(lambda: any(key.collector == "dns_statistics" for key in lane.busy))
+        pool = daemon._schedule._pools["main"]
+        await until(lambda: any(key.collector == "dns_statistics" for key in pool.busy))
         faults.clear()
         assert await daemon.reload() == ()
         assert len(await scraped(daemon, client, "edge_dns_window_queries")) == 3
@@ -326,7 +327,7 @@ async def test_what_was_being_counted_when_its_collector_was_switched_off_is_not
         for hand_back in held:
             hand_back(())
         await asyncio.sleep(0.01)
-        await daemon._press.print()
+        await daemon._renderer.render()
         assert 'collector="scripts"' not in (await client.get("/metrics")).text
 
 
@@ -337,7 +338,7 @@ async def test_an_account_that_is_refused_keeps_the_rest_neither_from_being_poll
     async with place.daemon() as (daemon, client):
         await until(daemon._schedule.accounts["second"].client.credential.is_refused)
         await daemon._schedule.drained()
-        await daemon._press.print()
+        await daemon._renderer.render()
         assert await scraped_of(daemon, client, "edge_dns_window_queries")
         assert (await client.get("/-/ready")).status_code == 200
 
@@ -352,7 +353,7 @@ async def test_a_wrong_file_changes_nothing_and_is_visible(place: Place) -> None
         assert answer.text == f"{place.config}:6: accounts[0].budgit: unknown key; did you mean 'budget'?\n"
         assert [line["event"] for line in logs] == ["configuration refused, the old one stays in force"]
         assert await scraped(daemon, client, "edge_dns_queries_total") == before
-        await daemon._press.print()
+        await daemon._renderer.render()
         assert "edge_exporter_config_last_reload_successful 0.0" in (await client.get("/metrics")).text
 
 
@@ -376,8 +377,8 @@ async def test_stopping_does_not_wait_for_polls_that_stall(place: Place) -> None
     await until(
         lambda: any(
             busy
-            for lane in daemon._schedule._lanes.values()
-            for busy in lane.busy
+            for pool in daemon._schedule._pools.values()
+            for busy in pool.busy
             if busy.collector == "dns_statistics"
         )
     )
@@ -390,7 +391,7 @@ async def test_a_press_that_broke_is_said_and_unhealthy(place: Place, monkeypatc
         await until(daemon._schedule.all_discovered)
         assert (await client.get("/-/healthy")).status_code == 200
         with capture_logs() as logs:
-            daemon._press._exposition.build = lambda *_, **__: 1 / 0  # type: ignore[method-assign,assignment]
+            daemon._renderer._exposition.build = lambda *_, **__: 1 / 0  # type: ignore[method-assign,assignment]
             await until(lambda: any(line["event"] == "background work broke" for line in logs))
         assert [(line["work"], line["error"]) for line in logs if line["event"] == "background work broke"] == [
             ("press", "ZeroDivisionError('division by zero')")

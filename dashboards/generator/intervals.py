@@ -9,10 +9,15 @@ from exporter.collectors.catalogue import CATALOGUE
 _SECONDS = {collector.name: int(collector.interval) for collector in CATALOGUE}
 
 
+def written(seconds: float) -> str:
+    """An interval as Grafana writes it, in hours or minutes."""
+    minutes = max(1, int(seconds) // 60)
+    return f"{minutes // 60}h" if minutes % 60 == 0 else f"{minutes}m"
+
+
 def _interval(*collectors: str) -> str:
     """The longest interval of these collectors, as Grafana writes it."""
-    seconds = max(_SECONDS[name] for name in collectors)
-    return f"{seconds // 3600}h" if seconds % 3600 == 0 else f"{seconds // 60}m"
+    return written(max(_SECONDS[name] for name in collectors))
 
 
 DNS_STATISTICS = _interval("dns_statistics")

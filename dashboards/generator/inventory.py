@@ -7,8 +7,9 @@ from enum import StrEnum
 
 from dashboards.generator.page import Page, Query
 from dashboards.generator.pages import database, dns, exporter, overview, scripts, shield, zone
+from dashboards.generator.remaining import with_remaining
 
-PAGES: tuple[Page, ...] = (
+WRITTEN: tuple[Page, ...] = (
     overview.PAGE,
     dns.PAGE,
     zone.PAGE,
@@ -17,6 +18,7 @@ PAGES: tuple[Page, ...] = (
     database.PAGE,
     exporter.PAGE,
 )
+PAGES = with_remaining(WRITTEN)
 
 
 class Kind(StrEnum):

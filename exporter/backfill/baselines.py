@@ -4,12 +4,12 @@ import asyncio
 import sqlite3
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 from urllib.parse import quote
 
 from exporter.backfill.charts import SeriesKey
+from exporter.clock import Clocks
 from exporter.collectors.collector import Polled
 from exporter.counters.ledger import Entry, Ledger, StateLockedError
 from exporter.counters.series import DaySeries
@@ -103,15 +103,15 @@ class OwnBaselines:
 
     Args:
         path: the state file, which is made where there is none.
-        clock: unix seconds.
+        clocks: the clocks.
 
     Raises:
         StateLockedError: a daemon runs.
     """
 
-    def __init__(self, path: Path, clock: Callable[[], float]) -> None:
-        self._clock = clock
-        self._ledger = Ledger(path, _Deaf(), clock=clock)
+    def __init__(self, path: Path, clocks: Clocks) -> None:
+        self._clocks = clocks
+        self._ledger = Ledger(path, _Deaf(), clocks=clocks)
         self._ledger.open()
 
     async def of(self, collector: str, target: Target, poll: Poll) -> Beginning | None:
@@ -130,8 +130,8 @@ class OwnBaselines:
         def publish(_families: tuple[Family, ...]) -> None:
             loop.call_soon_threadsafe(committed.set_result, None)
 
-        now = polled.date or datetime.fromtimestamp(self._clock(), UTC)
-        entry = Entry(key, target.name, self._clock(), outcome.counts, now)
+        now = polled.date or self._clocks.utc()
+        entry = Entry(key, target.name, self._clocks.wall(), outcome.counts, now)
         self._ledger.record(entry, publish)
         await committed
         stored = self._ledger.remembered().get(key)
@@ -144,7 +144,7 @@ class OwnBaselines:
         self._ledger.close()
 
 
-def open_baselines(path: Path | None, clock: Callable[[], float]) -> Baselines:
+def open_baselines(path: Path | None, clocks: Clocks) -> Baselines:
     """What there is for a state file: none, a daemon's, or one that is ours for the time being.
 
     Raises:
@@ -153,7 +153,7 @@ def open_baselines(path: Path | None, clock: Callable[[], float]) -> Baselines:
     if path is None:
         return NoBaselines()
     try:
-        return OwnBaselines(path, clock)
+        return OwnBaselines(path, clocks)
     except StateLockedError:
         try:
             return RecordedBaselines(path)

@@ -1,17 +1,17 @@
 """What the platform's charts show of a target's past days, asked for in windows as the platform allows."""
 
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from exporter.backfill.samples import day_of, midnight
 from exporter.collectors import dns_statistics
-from exporter.collectors.collector import Collector, Context, Polled
+from exporter.collectors.collector import Collector, Polled
 from exporter.metric import DayBuckets, LabelValues
 from exporter.platform.api import dns
-from exporter.platform.operation import Answer, Caller, Operation, Scalar
-from exporter.targets.target import Target
+from exporter.platform.operation import Answer, Caller, Request
 
 # What the platform shows when it is not asked for certain days; that it answers for more at once is not known.
 WINDOW_DAYS = 30
@@ -21,7 +21,14 @@ BREACH_DAYS = 28
 SeriesKey = tuple[str, LabelValues]
 # Family and label values beyond the target's own → day → count.
 Shown = dict[SeriesKey, dict[int, float]]
-Polls = Callable[[Context, Target], Awaitable[Polled]]
+# Restricts a caller to certain days.
+Within = Callable[[Caller], Caller]
+Poll = Callable[[Within], Awaitable[Polled]]
+
+
+def as_it_is(caller: Caller) -> Caller:
+    """Ask for the days that the platform shows by itself."""
+    return caller
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,34 +39,27 @@ class _Windowed:
     first: int
     last: int
 
-    async def call(
-        self,
-        operation: Operation[Any],
-        *,
-        path: Mapping[str, Scalar] | None = None,
-        query: Mapping[str, Scalar] | None = None,
-        body: Mapping[str, Any] | None = None,
-    ) -> Answer[Any]:
+    async def call(self, request: Request[Any]) -> Answer[Any]:
         """See `exporter.platform.operation.Caller`."""
-        if operation is dns.STATISTICS:
+        if request.operation is dns.STATISTICS:
             # Up to the next midnight: whether the platform takes it for a moment or for a day, the last day is whole.
-            query = {**(query or {}), "dateFrom": _wire(self.first), "dateTo": _wire(self.last + 1)}
-        return await self.caller.call(operation, path=path, query=query, body=body)
+            query = {**(request.query or {}), "dateFrom": _wire(self.first), "dateTo": _wire(self.last + 1)}
+            request = replace(request, query=query)
+        return await self.caller.call(request)
 
-    async def find(
-        self,
-        operation: Operation[Any],
-        *,
-        path: Mapping[str, Scalar] | None = None,
-        query: Mapping[str, Scalar] | None = None,
-        body: Mapping[str, Any] | None = None,
-    ) -> Answer[Any]:
+    async def find(self, request: Request[Any]) -> Answer[Any]:
         """See `exporter.platform.operation.Caller`."""
-        return await self.caller.find(operation, path=path, query=query, body=body)
+        return await self.caller.find(request)
 
 
-async def days(collector: Collector, context: Context, target: Target, wanted: Collection[int]) -> Shown:
-    """What is shown of the wanted days, and perhaps of others.
+async def days(collector: Collector, poll: Poll, wanted: Collection[int], now: datetime) -> Shown:
+    """Read what is shown of the wanted days, and perhaps of others.
+
+    Args:
+        collector: whose answers are read.
+        poll: polls the target, with a restriction of its calls to certain days.
+        wanted: the days, as ordinals.
+        now: the time where an answer does not carry it.
 
     Raises:
         PlatformError: there is no usable answer.
@@ -67,11 +67,10 @@ async def days(collector: Collector, context: Context, target: Target, wanted: C
     if not wanted:
         return {}
     if collector is not dns_statistics.COLLECTOR:
-        return _breaches(await collector.poll(context, target), context.now)
+        return _breaches(await poll(as_it_is), now)
     shown: Shown = {}
     for first, last in _windows(min(wanted), max(wanted)):
-        asking = replace(context, caller=_Windowed(context.caller, first, last))
-        for key, source in _buckets(await collector.poll(asking, target)):
+        for key, source in _buckets(await poll(partial(_Windowed, first=first, last=last))):
             held = {day: count for day, count in source.days.items() if first <= day <= last}
             shown.setdefault(key, {}).update(held)
     return shown

@@ -1,17 +1,20 @@
 """History of the day counters: what the platform shows of days that the live counters do not count."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime
-from typing import Any, TypeVar
+from datetime import date
+from functools import partial
+from typing import Any
 
 from exporter.backfill import charts
 from exporter.backfill.baselines import BaselineError, Baselines, Beginning
 from exporter.backfill.output import Spool
 from exporter.backfill.samples import Point, Span, day_of, lines, points
+from exporter.clock import Clocks
 from exporter.collectors import discovery, dns_statistics, shield_rate_limits
-from exporter.collectors.collector import Context, Polled, TargetCollector
+from exporter.collectors.collector import Collector, Polled, TargetCollector
+from exporter.collectors.poll import Poller
 from exporter.metric import FamilyInfo, Kind, label_value
 from exporter.platform.errors import CredentialError, NotAvailable, PlatformError, Unauthorized
 from exporter.platform.http.client import Client
@@ -31,7 +34,6 @@ FAMILIES: tuple[FamilyInfo, ...] = tuple(
 )
 _INFOS: Mapping[str, FamilyInfo] = {info.name: info for info in FAMILIES}
 
-T = TypeVar("T")
 Work = tuple[TargetCollector[Any], Target]
 
 
@@ -99,9 +101,7 @@ class Backfill:
         labels: labels that every series gets.
         step: how far samples stand apart, in milliseconds: one of `samples.STEPS`.
         selected: which targets are wanted.
-        clock: unix seconds.
-        monotonic: seconds that never jump.
-        sleep: waits that many seconds.
+        clocks: the clocks.
         progressed: told after each target.
     """
 
@@ -114,9 +114,7 @@ class Backfill:
         labels: Mapping[str, str],
         step: int,
         selected: Selected,
-        clock: Callable[[], float],
-        monotonic: Callable[[], float],
-        sleep: Callable[[float], Awaitable[None]],
+        clocks: Clocks,
         progressed: Callable[[Report], None],
     ) -> None:
         self._registry = registry
@@ -127,9 +125,8 @@ class Backfill:
         self._labels = labels
         self._step = step
         self._selected = selected
-        self._clock = clock
-        self._monotonic = monotonic
-        self._sleep = sleep
+        self._clocks = clocks
+        self._poller = Poller(registry, clocks)
         self._progressed = progressed
         # By account and collector: a key may open one part of the platform and not another.
         self._barred: dict[tuple[str, str], PlatformError] = {}
@@ -147,7 +144,7 @@ class Backfill:
             SpanError: such a day has not come yet, or there is none.
         """
         await asyncio.gather(*(self._discover(name) for name in self._clients))
-        today = max(self._today.values(), default=day_of(self._utc()))
+        today = max(self._today.values(), default=day_of(self._clocks.utc()))
         end = today if last is None else last
         span = Span(end - DEFAULT_DAYS + 1 if first is None else first, end)
         if end > today or span.first > today:
@@ -160,26 +157,25 @@ class Backfill:
         """Learn which targets an account has, and what day it is there."""
         targets = [target for target in self._registry.targets("account") if target.account == account]
         for target in filter(discovery.COLLECTOR.wants, targets):
-            polled = await self._polled(discovery.COLLECTOR.poll, target)
+            polled = await self._polled(discovery.COLLECTOR, target)
             if polled is None:
                 continue
             if polled.found is not None:
                 self._registry.apply(account, polled.found)
             if polled.date is not None:
                 self._today[account] = day_of(polled.date)
-            error = polled.outcomes[0].error
-            if error is not None:
-                self._fail(self._failures, target, f"not all that is there could be listed: {error}")
+            if polled.error is not None:
+                self._fail(self._failures, target, f"not all that is there could be listed: {polled.error}")
         probe = next((work for work in self._chosen() if work[1].account == account), None)
         if account not in self._today and probe is not None:
             # What is wrong with it will be told when its turn comes.
-            polled = await self._polled(probe[0].poll, probe[1], quietly=True)
+            polled = await self._polled(*probe, quietly=True)
             if polled is not None and polled.date is not None:
                 self._today[account] = day_of(polled.date)
 
-    async def _polled(self, poll: charts.Polls, target: Target, *, quietly: bool = False) -> Polled | None:
+    async def _polled(self, collector: Collector, target: Target, *, quietly: bool = False) -> Polled | None:
         try:
-            return await self._tried(target.account, lambda context: poll(context, target))
+            return await self._poll(collector, target)
         except PlatformError as error:
             if not quietly:
                 self._fail(self._failures, target, str(error))
@@ -200,7 +196,9 @@ class Backfill:
         tasks = []
         for account, client in self._clients.items():
             own = iter([work for work in open_work if work[1].account == account])
-            tasks += [asyncio.create_task(self._work(own, spool, report)) for _ in range(client.budget.max_in_flight)]
+            tasks += [
+                asyncio.create_task(self._work(own, spool, report)) for _ in range(client.rate_limiter.max_in_flight)
+            ]
         try:
             await asyncio.gather(*tasks)
         finally:
@@ -268,7 +266,7 @@ class Backfill:
         beginning = await self._baselines.of(
             collector.name,
             target,
-            lambda: self._tried(account, lambda context: collector.poll(context, target)),
+            lambda: self._poll(collector, target),
         )
         if beginning is None:
             wanted = set(range(span.first, min(span.last, self._day_of(account) - 1) + 1))
@@ -279,32 +277,41 @@ class Backfill:
                 for day in range(span.first, min(span.last, series.first_day - 1) + 1)
                 if series.uncounted(day) is None
             }
-        shown = await self._tried(account, lambda context: charts.days(collector, context, target, wanted))
+        poll = partial(self._poll, collector, target)
+        shown = await charts.days(collector, poll, wanted, self._clocks.utc())
         return beginning, {key: {day: held[day] for day in held if day in wanted} for key, held in shown.items()}
 
-    async def _tried(self, account: str, ask: Callable[[Context], Awaitable[T]]) -> T:
-        """Ask patiently: nobody waits for this but the one who wants all of it."""
+    async def _poll(self, collector: Collector, target: Target, within: charts.Within = charts.as_it_is) -> Polled:
+        """Poll a target, and again after a while where that may help: an export is to be complete, and may take long.
+
+        Args:
+            collector: what is run.
+            target: what is polled.
+            within: restricts the calls to certain days.
+
+        Raises:
+            PlatformError: there is no usable answer.
+        """
         wait = FIRST_WAIT
-        for attempt in range(1, ATTEMPTS + 1):
-            caller = self._clients[account].until(self._monotonic() + CALL_SECONDS)
-            try:
-                return await ask(Context(caller, self._registry, self._utc()))
-            except PlatformError as error:
-                if attempt == ATTEMPTS or not error.retryable:
-                    raise
-                await self._sleep(min(LONGEST_WAIT, max(wait, error.retry_after or 0.0)))
-                wait *= 2
-        raise AssertionError("the last attempt returns or raises")
+        attempt = 0
+        while True:
+            attempt += 1
+            caller = self._clients[target.account].until(self._clocks.monotonic() + CALL_SECONDS)
+            polled = await self._poller.poll(collector, target, within(caller))
+            error = polled.error
+            if error is None or polled.found is not None:
+                return polled
+            if attempt == ATTEMPTS or not error.retryable:
+                raise error
+            await self._clocks.sleep(min(LONGEST_WAIT, max(wait, error.retry_after or 0.0)))
+            wait *= 2
 
     @staticmethod
     def _fail(failures: list[Failure], target: Target, reason: str) -> None:
         failures.append(Failure(target.account, target.key.label, target.name, reason))
 
     def _day_of(self, account: str) -> int:
-        return self._today.get(account, day_of(self._utc()))
-
-    def _utc(self) -> datetime:
-        return datetime.fromtimestamp(self._clock(), UTC)
+        return self._today.get(account, day_of(self._clocks.utc()))
 
 
 def _mark(collector: TargetCollector[Any], target: Target) -> str:

@@ -70,6 +70,11 @@ class Polled:
     date: datetime | None = None
     found: Inventory | None = None
 
+    @property
+    def error(self) -> PlatformError | None:
+        """The failure of the polled target itself, None where there is none."""
+        return self.outcomes[0].error
+
 
 class Collector(Protocol):
     """A row of the catalogue."""

@@ -24,7 +24,7 @@ from exporter.platform.errors import (
 )
 from exporter.platform.operation import Operation
 from exporter.platform.wire import Unusable
-from exporter.targets.target import Inventory, Resource, Roll, Target, TargetKey
+from exporter.targets.target import Inventory, Resource, ResourceList, Target, TargetKey
 
 T = TypeVar("T")
 
@@ -71,36 +71,36 @@ class DiscoveryCollector:
     async def poll(self, context: Context, target: Target) -> Polled:
         """List what is wanted. One list that fails spoils neither the others nor what is known already."""
         faults: list[PlatformError] = []
-        rolls: dict[str, Roll] = {}
+        lists: dict[str, ResourceList] = {}
         outcome = Outcome(target)
         date = None
         if SEARCH in target.watched:
             found = await _tried(search.everything(context.caller), faults)
             if found is not None:
                 date = found.date
-                rolls.update(await _rolls(found.value))
+                lists.update(await _lists(found.value))
                 if found.value.fault is None:
                     families, counts = measure((target.account,), self.families, (RESOURCES,), found.value)
                     outcome = Outcome(target, families, counts)
                 else:
                     faults.append(found.value.fault)
         if SHIELD_ZONES in target.watched:
-            names = rolls["cdn"].names() if "cdn" in rolls else {}
-            if rolls:
-                rolls = await _told(context, rolls, names_follow=True)
+            names = lists["cdn"].names() if "cdn" in lists else {}
+            if lists:
+                lists = await _told(context, lists, names_follow=True)
             zones = await _tried(shield.zones(context.caller), faults)
             if zones is not None:
                 date = zones.date
-                rolls["shield_zone"] = _shield_roll(zones.value, names)
+                lists["shield_zone"] = _shield_list(zones.value, names)
                 if RATE_LIMITS in target.watched:
-                    own = _owned(context, target.account, rolls["shield_zone"])
-                    rolls = await _told(context, rolls)
+                    own = _owned(context, target.account, lists["shield_zone"])
+                    lists = await _told(context, lists)
                     limits = await _rate_limits(context, own, faults)
                     if limits is not None:
-                        rolls["rate_limit"] = limits
+                        lists["rate_limit"] = limits
         if faults:
             outcome = Outcome(target, outcome.families, outcome.counts, faults[0])
-        return Polled((outcome,), date, Inventory(rolls))
+        return Polled((outcome,), date, Inventory(lists))
 
 
 async def _tried(call: Awaitable[T], faults: list[PlatformError]) -> T | None:
@@ -111,34 +111,36 @@ async def _tried(call: Awaitable[T], faults: list[PlatformError]) -> T | None:
         return None
 
 
-async def _rolls(listing: SearchListing) -> dict[str, Roll]:
+async def _lists(listing: SearchListing) -> dict[str, ResourceList]:
     found: dict[str, list[Resource]] = {kind: [] for kind in KINDS.values()}
     async for resource, name in unhurried(listing.names.items()):
         kind = KINDS.get(resource.type)
         if kind is not None:
             found[kind].append(Resource(str(resource.id), name))
-    return {kind: Roll(tuple(resources), listing.complete) for kind, resources in found.items()}
+    return {kind: ResourceList(tuple(resources), listing.complete) for kind, resources in found.items()}
 
 
-def _shield_roll(listing: shield.ZoneListing, names: dict[str, str]) -> Roll:
+def _shield_list(listing: shield.ZoneListing, names: dict[str, str]) -> ResourceList:
     resources = [
         Resource(str(zone_id), names.get(str(zone.pull_zone_id), "")) for zone_id, zone in listing.zones.items()
     ]
     resources.extend(Resource(str(zone_id)) for zone_id in listing.unusable)
-    return Roll(tuple(resources), listing.complete)
+    return ResourceList(tuple(resources), listing.complete)
 
 
-def _owned(context: Context, account: str, zones: Roll) -> Roll:
+def _owned(context: Context, account: str, zones: ResourceList) -> ResourceList:
     """The zones of this shard, for rate limits stay with their zone."""
     own = (zone for zone in zones.resources if context.owns(TargetKey.of(account, "shield_zone", zone.id)))
-    return Roll(tuple(own), zones.complete)
+    return ResourceList(tuple(own), zones.complete)
 
 
-async def _told(context: Context, rolls: dict[str, Roll], *, names_follow: bool = False) -> dict[str, Roll]:
+async def _told(
+    context: Context, lists: dict[str, ResourceList], *, names_follow: bool = False
+) -> dict[str, ResourceList]:
     """Tell what is known already, for zones need not wait for calls that tell nothing of them; returns what is left."""
     if context.tell is None:
-        return rolls
-    await context.tell(Inventory(rolls, names_follow))
+        return lists
+    await context.tell(Inventory(lists, names_follow))
     return {}
 
 
@@ -149,7 +151,7 @@ def _has_none(fault: PlatformError) -> bool:
     )
 
 
-def _limit_roll(limits: Iterable[RateLimitMetrics], zone_id: str) -> Roll:
+def _limit_list(limits: Iterable[RateLimitMetrics], zone_id: str) -> ResourceList:
     """A zone's rate limits. One that cannot be read is there all the same, but without an id nobody knows which."""
     ids: list[int | None] = []
     complete = True
@@ -159,10 +161,10 @@ def _limit_roll(limits: Iterable[RateLimitMetrics], zone_id: str) -> Roll:
             complete = complete and ids[-1] is not None
         else:
             ids.append(limit.ratelimit_id)
-    return Roll(tuple(Resource(str(one), parent=zone_id) for one in ids if one), complete)
+    return ResourceList(tuple(Resource(str(one), parent=zone_id) for one in ids if one), complete)
 
 
-async def _rate_limits(context: Context, zones: Roll, faults: list[PlatformError]) -> Roll | None:
+async def _rate_limits(context: Context, zones: ResourceList, faults: list[PlatformError]) -> ResourceList | None:
     """Rate limits zone by zone, by a listing that not every platform has: None where the first zone's is a 404."""
     found: dict[int, tuple[Resource, ...]] = {}
     complete = zones.complete
@@ -181,7 +183,7 @@ async def _rate_limits(context: Context, zones: Roll, faults: list[PlatformError
             # What is wrong with one zone is no fault of the next; what keeps every call from being answered is.
             ended = ended or isinstance(fault, TransportError | RateLimited | Unauthorized | CredentialError)
             return True
-        listed = _limit_roll(answer.value or [], zone.id)
+        listed = _limit_list(answer.value or [], zone.id)
         found[place] = listed.resources
         complete = complete and listed.complete
         return answer.value is not None
@@ -202,7 +204,7 @@ async def _rate_limits(context: Context, zones: Roll, faults: list[PlatformError
         for _ in range(min(AT_ONCE, len(zones.resources) - 1)):
             asking.create_task(go_on())
     resources = (resource for _, listed in sorted(found.items()) for resource in listed)
-    return Roll(tuple(resources), complete)
+    return ResourceList(tuple(resources), complete)
 
 
 COLLECTOR = DiscoveryCollector()

@@ -1,6 +1,5 @@
 """`backfill`: history from the charts, as a file that Prometheus, Thanos and Mimir take."""
 
-import asyncio
 import os
 import re
 import shutil
@@ -21,6 +20,7 @@ from exporter.backfill.baselines import BaselineError, NoBaselines, RecordedBase
 from exporter.backfill.job import FAMILIES, Backfill, Failure, Report, Selected, SpanError
 from exporter.backfill.output import Spool, SpoolError, parts_of
 from exporter.backfill.samples import STEPS, Span
+from exporter.clock import SYSTEM
 from exporter.commands.configuration import read_configuration
 from exporter.commands.options import flag_values, settings_options
 from exporter.commands.output import interruptible
@@ -183,7 +183,7 @@ async def _run(settings: Settings, job: Job, progressed: Progressed) -> tuple[Re
     clients = {
         account.name: wiring.account_client(account, Deaf(), settings.shard.total) for account in settings.accounts
     }
-    baselines = open_baselines(settings.state.path, time.time)
+    baselines = open_baselines(settings.state.path, SYSTEM)
     try:
         if isinstance(baselines, RecordedBaselines):
             echo("A daemon runs on the state file: it is read, and not written.", err=True)
@@ -196,9 +196,7 @@ async def _run(settings: Settings, job: Job, progressed: Progressed) -> tuple[Re
             labels=job.labels,
             step=STEPS[job.step],
             selected=job.selected,
-            clock=time.time,
-            monotonic=time.monotonic,
-            sleep=asyncio.sleep,
+            clocks=SYSTEM,
             progressed=progressed,
         )
         span = await work.survey(job.first, job.last)

@@ -2,7 +2,6 @@
 
 import sqlite3
 import threading
-import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
+from exporter.clock import SYSTEM, Clocks
 from exporter.counters.series import advance_family, served_in_any_shape
 from exporter.counters.state_file import (
     BUSY_SECONDS,
@@ -28,7 +28,7 @@ from exporter.counters.state_file import (
 from exporter.log import logger
 from exporter.metric import Count, Family, Sample
 from exporter.platform.http.platform_time import PlatformTime
-from exporter.runtime import Courtesy
+from exporter.runtime import YieldToOthers
 from exporter.targets.target import PollKey
 
 __all__ = ["Entry", "Ledger", "LedgerObserver", "StateLockedError"]
@@ -87,8 +87,7 @@ class Ledger:
     Args:
         path: the state file; None keeps everything in memory, and counters start anew with the process.
         observer: hears how it fares.
-        clock: unix seconds.
-        monotonic: seconds that never jump.
+        clocks: the clocks.
         linger: how long a group commit waits for company, in seconds.
         retry: how long to wait after a failed write, in seconds.
     """
@@ -98,22 +97,20 @@ class Ledger:
         path: Path | None,
         observer: LedgerObserver,
         *,
-        clock: Callable[[], float] = time.time,
-        monotonic: Callable[[], float] = time.monotonic,
+        clocks: Clocks = SYSTEM,
         linger: float = LINGER_SECONDS,
         retry: float = RETRY_SECONDS,
     ) -> None:
         self._path = path
         self._observer = observer
-        self._clock = clock
-        self._monotonic = monotonic
+        self._clocks = clocks
         self._linger = linger
         self._retry = retry
         self._log = logger()
-        self._give_way = Courtesy()
+        self._yield_to_others = YieldToOthers()
         self._guard = threading.Condition()
         self._waiting: list[tuple[Entry, Publish]] = []
-        self._doomed: set[PollKey] = set()
+        self._to_delete: set[PollKey] = set()
         # What is on disk, and what is counted but not yet there. A row is held packed: thousands of zones are many.
         self._rows: dict[PollKey, Stored] = {}
         self._unsaved: dict[PollKey, Stored | None] = {}
@@ -167,7 +164,7 @@ class Ledger:
 
     def platform_time(self, account: str) -> PlatformTime:
         """What is believed of the time on an account's platform; the state file keeps it."""
-        return self._platform_times.setdefault(account, PlatformTime(self._clock, self._monotonic))
+        return self._platform_times.setdefault(account, PlatformTime(self._clocks))
 
     def record(self, entry: Entry, publish: Publish) -> None:
         """Take in a poll.
@@ -188,7 +185,7 @@ class Ledger:
         A target that is polled at the same time has come back, and its row stays.
         """
         with self._guard:
-            self._doomed.update(keys)
+            self._to_delete.update(keys)
             self._guard.notify_all()
 
     def _run(self) -> None:
@@ -196,31 +193,31 @@ class Ledger:
         while not stopping:
             with self._guard:
                 # What could not be saved is tried again even where nothing more comes.
-                patience = max(0.0, self._next_try - self._monotonic()) if self._unsaved else None
-                self._guard.wait_for(lambda: self._waiting or self._doomed or self._stopping, timeout=patience)
+                patience = max(0.0, self._next_try - self._clocks.monotonic()) if self._unsaved else None
+                self._guard.wait_for(lambda: self._waiting or self._to_delete or self._stopping, timeout=patience)
                 # Company for the commit: one write for all the polls that end about now.
                 self._guard.wait_for(
                     lambda: self._stopping or len(self._waiting) >= HIGHEST_BATCH, timeout=self._linger
                 )
                 waiting, self._waiting = self._waiting, []
-                doomed, self._doomed = self._doomed, set()
+                to_delete, self._to_delete = self._to_delete, set()
                 stopping = self._stopping
-            self._turn(waiting, doomed, last=stopping)
+            self._turn(waiting, to_delete, last=stopping)
         if self._file is not None and self._file.close() and self._lock is not None:
             self._lock.note_journal(has_journal=False)
 
-    def _turn(self, waiting: list[tuple[Entry, Publish]], doomed: set[PollKey], *, last: bool) -> None:
+    def _turn(self, waiting: list[tuple[Entry, Publish]], to_delete: set[PollKey], *, last: bool) -> None:
         # Polls are published in their time; a write that fails is not tried again for each of them.
-        is_time = last or not self._failing or self._monotonic() >= self._next_try
+        is_time = last or not self._failing or self._clocks.monotonic() >= self._next_try
         usable = is_time and self._is_usable()
         counted = [self._count(entry) for entry, _ in waiting]
-        self._unsaved.update(dict.fromkeys(doomed.difference(entry.key for entry, _ in waiting)))
+        self._unsaved.update(dict.fromkeys(to_delete.difference(entry.key for entry, _ in waiting)))
         saved = usable and self._save()
         for (entry, publish), families in zip(waiting, counted, strict=True):
             # At the end of the process the event loop may be closed already, which raises this.
             with suppress(RuntimeError):
                 publish(_counters(families if saved else self._committed(entry.key), entry.counts))
-            self._give_way()
+            self._yield_to_others()
 
     def _is_usable(self) -> bool:
         """Whether there is something to write to; opens the state file, or makes it anew, where that is needed."""
@@ -267,7 +264,7 @@ class Ledger:
             self._failed("state file not usable, counters stand still until it is", error)
 
     def _put_aside(self, path: Path, error: Exception) -> None:
-        now = self._clock()
+        now = self._clocks.wall()
         aside = put_aside(path, now)
         self._damage = None
         self._observer.set_aside(now)
@@ -297,7 +294,7 @@ class Ledger:
         """Report a journal that was removed after a kill: the file alone is older than what was served."""
         is_missed = self._lock is not None and self._lock.has_journal and not file.is_new
         if is_missed and file.journal_pages <= 0:
-            self._observer.set_aside(self._clock())
+            self._observer.set_aside(self._clocks.wall())
             self._say(self._log.error, "state file has lost its journal, counters go on from before it")
 
     def _rows_of(self, file: StateFile) -> dict[PollKey, Stored]:
@@ -319,7 +316,7 @@ class Ledger:
         if not self._failing:
             self._say(self._log.error, event, error=str(error))
         self._failing = True
-        self._next_try = self._monotonic() + self._retry
+        self._next_try = self._clocks.monotonic() + self._retry
         self._observer.commit_failed()
 
     def _say(self, write: Callable[..., object], event: str, **facts: str) -> None:
@@ -347,7 +344,7 @@ class Ledger:
             if corrections:
                 self._observer.corrected(count.info.name, corrections)
         self._unsaved[entry.key] = Stored(entry.name, entry.success, pack(families))
-        self._give_way()
+        self._yield_to_others()
         return families
 
     def _save(self) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from exporter.exposition.encoding import EOF_LINE, Format, Named, Registry, encode_own, header, render
-from exporter.exposition.segments import Body, Part, Shelf, join
+from exporter.exposition.segments import Body, FamilyChunks, Part, join
 from exporter.exposition.store import Update
 from exporter.log import logger
 from exporter.metric import Family, FamilyInfo, Kind
@@ -69,29 +69,29 @@ class _Block:
 
     info: FamilyInfo
     headers: Mapping[Format, Part]
-    shelf: Shelf = field(default_factory=Shelf)
+    chunks: FamilyChunks = field(default_factory=FamilyChunks)
     # Where counters carry `_created`, their OpenMetrics lines differ and stand apart.
-    created: Shelf | None = None
+    created: FamilyChunks | None = None
     dropped: dict[PollKey, int] = field(default_factory=dict)
 
-    def shelf_of(self, form: Format) -> Shelf:
-        return self.created if form is Format.OPENMETRICS and self.created is not None else self.shelf
+    def chunks_of(self, form: Format) -> FamilyChunks:
+        return self.created if form is Format.OPENMETRICS and self.created is not None else self.chunks
 
     def carry(self, *, created: bool) -> None:
         """Keep lines with `_created` apart, or do so no longer; a target has none before it is rendered anew."""
         if not created:
             self.created = None
         elif self.created is None:
-            self.created = self.shelf.copy()
+            self.created = self.chunks.copy()
 
     def drop(self, key: PollKey) -> None:
         self.dropped.pop(key, None)
-        self.shelf.remove(key)
+        self.chunks.remove(key)
         if self.created is not None:
             self.created.remove(key)
 
 
-def _hurry() -> None:
+def _no_yield() -> None:
     """Give way to nobody."""
 
 
@@ -145,16 +145,16 @@ class Exposition:
             blocks[info.name] = block
         self._blocks = blocks
 
-    def take(self, changes: Mapping[PollKey, Update], give_way: Callable[[], None] = _hurry) -> None:
+    def take(self, changes: Mapping[PollKey, Update], yield_to_others: Callable[[], None] = _no_yield) -> None:
         """Render what changed.
 
         Args:
             changes: target → what changed of it.
-            give_way: called between targets, to let other threads have the interpreter.
+            yield_to_others: called between targets, to let other threads have the interpreter.
         """
         for key, update in changes.items():
             self._take(key, update)
-            give_way()
+            yield_to_others()
 
     def _take(self, key: PollKey, update: Update) -> None:
         held = self._of_key.get(key, frozenset())
@@ -184,49 +184,49 @@ class Exposition:
                 "family cannot be rendered", family=family.info.name, target=key.target.label, error=str(error)
             )
             return False
-        if block.shelf.total - block.shelf.series(key) + count > self._cap:
+        if block.chunks.total - block.chunks.series(key) + count > self._cap:
             block.drop(key)
             block.dropped[key] = count
             return True
         block.dropped.pop(key, None)
-        block.shelf.put(key, lines, count)
+        block.chunks.put(key, lines, count)
         if block.created is not None:
             block.created.put(key, created, count)
         return True
 
-    def build(self, give_way: Callable[[], None] = _hurry, *, own: bool = True) -> Generation:
+    def build(self, yield_to_others: Callable[[], None] = _no_yield, *, own: bool = True) -> Generation:
         """Join what there is into a generation; only segments that changed cost anything.
 
         Args:
-            give_way: called between segments, to let other threads have the interpreter.
+            yield_to_others: called between segments, to let other threads have the interpreter.
             own: whether the program's own metrics are encoded anew, or stand as they were last.
         """
         if own:
-            self._own_parts = self._encode_own(give_way)
+            self._own_parts = self._encode_own(yield_to_others)
         bodies = {}
         for form in Format:
             parts = []
             for part in self._parts(form):
                 parts.append(part)
-                give_way()
+                yield_to_others()
             bodies[form] = join(parts)
-            give_way()
+            yield_to_others()
         dropped = {name: sum(block.dropped.values()) for name, block in self._blocks.items() if block.dropped}
-        return Generation(bodies, sum(block.shelf.total for block in self._blocks.values()), dropped)
+        return Generation(bodies, sum(block.chunks.total for block in self._blocks.values()), dropped)
 
-    def _encode_own(self, give_way: Callable[[], None]) -> dict[Format, Part]:
+    def _encode_own(self, yield_to_others: Callable[[], None]) -> dict[Format, Part]:
         lines: dict[Format, list[bytes]] = {form: [] for form in Format}
         for family in encode_own(self._own, self._admits):
             for form in Format:
                 lines[form] += (family.headers[form], family.lines)
-            give_way()
+            yield_to_others()
         return {form: Part.of(b"".join(lines[form])) for form in Format}
 
     def _parts(self, form: Format) -> Iterator[Part]:
         for block in self._blocks.values():
-            if block.shelf.total:
+            if block.chunks.total:
                 yield block.headers[form]
-                yield from block.shelf_of(form).parts()
+                yield from block.chunks_of(form).parts()
         yield self._own_parts[form]
         yield self._ends[form]
 
@@ -236,7 +236,7 @@ class Exposition:
         for block in self._blocks.values():
             if not wanted.wants_family(block.info):
                 continue
-            chunks = list(block.shelf_of(form).chunks(wanted.wants_key))
+            chunks = list(block.chunks_of(form).select(wanted.wants_key))
             if chunks:
                 pieces.append(block.headers[form].plain)
                 pieces.extend(chunks)

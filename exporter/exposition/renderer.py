@@ -12,7 +12,7 @@ from isal import igzip
 from exporter.exposition.exposition import Exposition, Filter, Format, Generation
 from exporter.exposition.store import Store
 from exporter.metric import FamilyInfo
-from exporter.runtime import Courtesy
+from exporter.runtime import YieldToOthers
 from exporter.telemetry import Telemetry
 
 P = ParamSpec("P")
@@ -29,16 +29,16 @@ STEP = 0.1
 DEFLATE_LEVEL = 1
 
 
-class Press:
+class Renderer:
     """Keeps the current generation, and swaps in the next when it is whole.
 
     Args:
-        exposition: used on the press's thread only.
+        exposition: used on the renderer's thread only.
         store: where changes are taken from, on the event loop.
-        telemetry: where the press's own metrics are kept.
+        telemetry: where the renderer's own metrics are kept.
         monotonic: a clock in seconds.
         grown: called when the series have doubled since it was called last.
-        sleep: lets the press's thread sleep for a number of seconds.
+        sleep: lets the renderer's thread sleep for a number of seconds.
 
     Attributes:
         current: what is scraped.
@@ -59,9 +59,9 @@ class Press:
         self._telemetry = telemetry
         self._monotonic = monotonic
         self._grown = grown
-        self._give_way = Courtesy(monotonic, sleep)
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="press")
-        self._printed = self._printed_own = 0.0
+        self._yield_to_others = YieldToOthers(monotonic, sleep)
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="renderer")
+        self._rendered = self._rendered_own = 0.0
         self._eager_until = monotonic() + EAGER_SECONDS
         self._rendering = 0.0
         self._is_behind = False
@@ -80,20 +80,20 @@ class Press:
         await self._take()
         now = self._monotonic()
         pause = SHORTEST_PAUSE if now < self._eager_until else LONGEST_PAUSE
-        is_own_due = now - self._printed_own >= pause
-        if is_own_due or (self._is_behind and now - self._printed >= SHORTEST_PAUSE):
+        is_own_due = now - self._rendered_own >= pause
+        if is_own_due or (self._is_behind and now - self._rendered >= SHORTEST_PAUSE):
             self._store.expire()
-            await self.print(own=is_own_due)
+            await self.render(own=is_own_due)
 
     async def _take(self) -> None:
         if self._store.has_changes():
             changes = self._store.changes()
             self._is_behind = True
             began = self._monotonic()
-            await self._on_thread(self._exposition.take, changes, self._give_way)
+            await self._on_thread(self._exposition.take, changes, self._yield_to_others)
             self._rendering += self._monotonic() - began
 
-    async def print(self, *, own: bool = True) -> Generation:
+    async def render(self, *, own: bool = True) -> Generation:
         """Make the next generation, of all that has changed, the current one.
 
         Args:
@@ -102,11 +102,11 @@ class Press:
         await self._take()
         began = self._monotonic()
         self._is_behind = False
-        self.current = await self._on_thread(self._exposition.build, self._give_way, own=own)
-        self._printed = self._monotonic()
+        self.current = await self._on_thread(self._exposition.build, self._yield_to_others, own=own)
+        self._rendered = self._monotonic()
         if own:
-            self._printed_own = self._printed
-        self._telemetry.render.set(self._rendering + self._printed - began)
+            self._rendered_own = self._rendered
+        self._telemetry.render.set(self._rendering + self._rendered - began)
         self._rendering = 0.0
         self._telemetry.series.set(self.current.series)
         self._telemetry.dropped.clear()
@@ -123,7 +123,7 @@ class Press:
 
     def is_alive(self) -> bool:
         """Whether generations are still being printed."""
-        return self._monotonic() - self._printed < LONGEST_SILENCE
+        return self._monotonic() - self._rendered < LONGEST_SILENCE
 
     async def select(self, wanted: Filter, form: Format, *, gzip: bool = False) -> bytes:
         """The part of the exposition that a filter wants, as it is or as a gzip member."""

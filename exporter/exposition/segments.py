@@ -170,7 +170,7 @@ class Segment:
         return Segment(keys[half:], chunks[half:], series[half:])
 
 
-class Shelf:
+class FamilyChunks:
     """All chunks of one family, in segments ordered by target.
 
     Attributes:
@@ -226,9 +226,9 @@ class Shelf:
         else:
             del self._segments[index], self._firsts[index]
 
-    def copy(self) -> "Shelf":
-        """Another shelf with the same chunks."""
-        copied = Shelf()
+    def copy(self) -> "FamilyChunks":
+        """Another family with the same chunks."""
+        copied = FamilyChunks()
         for segment in self._segments:
             for place, key in enumerate(segment.keys):
                 copied.put(key, segment.chunk(place), segment.series[place])
@@ -238,7 +238,7 @@ class Shelf:
         """The segments' bytes, in order."""
         return (segment.part() for segment in self._segments)
 
-    def chunks(self, wanted: Callable[[PollKey], bool]) -> Iterator[bytes]:
+    def select(self, wanted: Callable[[PollKey], bool]) -> Iterator[bytes]:
         """The chunks of wanted targets, in order."""
         for segment in self._segments:
             for place, key in enumerate(segment.keys):

@@ -83,33 +83,37 @@ class Answer(Generic[T_co]):
     seconds: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class Request(Generic[T]):
+    """What is asked of the platform.
+
+    Attributes:
+        operation: the operation.
+        path: parameters of the path.
+        query: parameters of the query.
+        body: the JSON body; an operation that is no GET sends an empty object where there is none.
+    """
+
+    operation: Operation[T]
+    path: Mapping[str, Scalar] | None = None
+    query: Mapping[str, Scalar] | None = None
+    # A secret may be among its values: it is not for logs.
+    body: Mapping[str, Any] | None = field(default=None, repr=False)
+
+
 class Caller(Protocol):
     """Carries out operations: the client, or the client bound to a deadline."""
 
-    async def call(
-        self,
-        operation: Operation[T],
-        *,
-        path: Mapping[str, Scalar] | None = None,
-        query: Mapping[str, Scalar] | None = None,
-        body: Mapping[str, Any] | None = None,
-    ) -> Answer[T]:
-        """Carry out an operation whose answer is never absent.
+    async def call(self, request: Request[T]) -> Answer[T]:
+        """Carry out a request whose answer is never absent.
 
         Raises:
             PlatformError: there is no usable answer.
         """
         ...
 
-    async def find(
-        self,
-        operation: Operation[T],
-        *,
-        path: Mapping[str, Scalar] | None = None,
-        query: Mapping[str, Scalar] | None = None,
-        body: Mapping[str, Any] | None = None,
-    ) -> Answer[T | None]:
-        """Carry out an operation; the value is None where the status says that there is none.
+    async def find(self, request: Request[T]) -> Answer[T | None]:
+        """Carry out a request; the value is None where the status says that there is none.
 
         Raises:
             PlatformError: there is no usable answer.

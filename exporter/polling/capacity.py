@@ -10,8 +10,8 @@ SHARE = 0.95
 
 
 @dataclass(slots=True)
-class Pace:
-    """The pace of one account.
+class Capacity:
+    """The capacity of one account.
 
     Attributes:
         rate: requests a second that the budget gives at the moment.
@@ -58,14 +58,14 @@ class Pace:
             limits["max_in_flight"] = self.max_in_flight / self.seconds
         return limits
 
-    def capacity(self) -> float:
+    def requests_per_second(self) -> float:
         """Requests a second that can be made: what the lower limit allows."""
         return min(self.limits().values())
 
     def stretch(self, polls: Mapping[str, float]) -> float:
         """By how much the intervals must be longer than configured; 1 where they can be kept."""
-        return max(1.0, self.demand(polls) / (self.capacity() * SHARE))
+        return max(1.0, self.demand(polls) / (self.requests_per_second() * SHARE))
 
     def spare(self, polls: Mapping[str, float]) -> float:
         """Requests a second that polls at the stretched intervals leave; never less than the share for retries."""
-        return self.capacity() - self.demand(polls) / self.stretch(polls)
+        return self.requests_per_second() - self.demand(polls) / self.stretch(polls)

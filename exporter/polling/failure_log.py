@@ -17,7 +17,7 @@ class _Window:
     counted: int = 0
 
 
-class Chronicle:
+class FailureLog:
     """The beginnings and ends of failures. A platform that is down is one event, however many targets it has.
 
     Args:

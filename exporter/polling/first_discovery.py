@@ -24,7 +24,7 @@ def tells_names(collector: Collector) -> bool:
     return collector.discovers and not isinstance(collector, EndpointListCollector)
 
 
-class Firsts:
+class FirstDiscovery:
     """The first discovery of each account.
 
     Args:
@@ -59,7 +59,7 @@ class Firsts:
         """Note what a discovery tells before its end."""
         if found.names_follow:
             self._begun.add(account)
-        elif any(kind in NAMED_BY_DISCOVERY for kind in found.rolls):
+        elif any(kind in NAMED_BY_DISCOVERY for kind in found.lists):
             self.over.add(account)
 
     def ended(self, account: str, error: PlatformError | None) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from exporter.collectors.collector import Collector
 from exporter.cooperative import at_once
 from exporter.platform.http.client import Client
-from exporter.polling.capacity import Pace
+from exporter.polling.capacity import Capacity
 from exporter.targets.sharding import Shard
 from exporter.targets.target import Target, account_of
 
@@ -35,10 +35,10 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What the scheduler knows of an account, or of a database: its client and its pace."""
+    """What the scheduler knows of an account, or of a database: its client and its capacity."""
 
     client: Client
-    pace: Pace
+    capacity: Capacity
 
 
 class Intervals:
@@ -85,7 +85,7 @@ class Intervals:
         return target.interval if target.interval is not None else plan.interval
 
     def effective(self, plan: Plan, target: Target) -> float:
-        """Seconds between two polls of a target, as its account's pace allows."""
+        """Seconds between two polls of a target, as its account's capacity allows."""
         return self.configured(plan, target) * self.stretch(account_of(target), plan.collector.name)
 
     def lifetime(self, plan: Plan, target: Target) -> float:
@@ -96,12 +96,12 @@ class Intervals:
 
     def demand(self, account: str) -> float:
         """Requests a second that an account's targets and intervals ask for."""
-        return self._accounts[account].pace.demand(self._polls.get(account, {}))
+        return self._accounts[account].capacity.demand(self._polls.get(account, {}))
 
     def spare_seconds(self, account: str, collector: str) -> float:
         """Seconds for which one more poll of a collector takes up what an account's polls leave of its capacity."""
-        pace, polls = self._accounts[account].pace, self._polls.get(account, {})
-        return pace.demand({collector: 1.0}) / pace.spare(polls)
+        capacity, polls = self._accounts[account].capacity, self._polls.get(account, {})
+        return capacity.demand({collector: 1.0}) / capacity.spare(polls)
 
     def slowest(self, collector: str) -> float:
         """The effective interval of a collector, in the account that stretches it most."""
@@ -114,8 +114,8 @@ class Intervals:
         return min((self._plans[name].interval for name in polls), default=0.0) * self.stretch(account)
 
     def stretch(self, account: str, collector: str = "") -> float:
-        """By how much an account's pace stretches intervals; those of discovery less than others."""
+        """By how much an account's capacity stretches intervals; those of discovery less than others."""
         known = self._accounts.get(account)
-        stretch = known.pace.stretch(self._polls.get(account, {})) if known is not None else 1.0
+        stretch = known.capacity.stretch(self._polls.get(account, {})) if known is not None else 1.0
         discovers = collector in self._plans and self._plans[collector].collector.discovers
         return min(stretch, MOST_DISCOVERY_STRETCH) if discovers else stretch

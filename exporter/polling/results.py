@@ -1,28 +1,31 @@
 """What becomes of a poll's outcome: counted, published, or noted as a failure; said once when it begins and ends."""
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import AsyncIterator, Callable, Mapping
 from datetime import datetime
 
-from exporter.collectors.collector import Collector, Outcome
+from exporter.clock import Clocks
+from exporter.collectors.collector import Collector, Outcome, Polled
+from exporter.collectors.poll import Poller
+from exporter.cooperative import unhurried
 from exporter.counters.ledger import Entry, Ledger
 from exporter.exposition.store import Store
 from exporter.log import logger
 from exporter.metric import Family
 from exporter.platform.errors import NotAvailable, NotFound, PlatformError
-from exporter.polling.failure_log import Chronicle
+from exporter.polling.failure_log import FailureLog
 from exporter.targets.registry import Registry
 from exporter.targets.target import PollKey, Target
 
 
-class Settlement:
+class ResultRecorder:
     """Hands outcomes on to the ledger and the store.
 
     Args:
         registry: which targets there are, at the moment of publishing too.
         store: where outcomes are published.
         ledger: where counters are counted before that.
-        wall: unix seconds.
-        monotonic: seconds that never jump.
+        poller: decides which outcomes of a poll count.
+        clocks: the clocks.
         call_soon: hands a call over to the event loop, from any thread.
 
     Attributes:
@@ -35,22 +38,55 @@ class Settlement:
         store: Store,
         ledger: Ledger,
         *,
-        wall: Callable[[], float],
-        monotonic: Callable[[], float],
+        poller: Poller,
+        clocks: Clocks,
         call_soon: Callable[..., object],
     ) -> None:
         self._registry = registry
         self._store = store
         self._ledger = ledger
-        self._wall = wall
+        self._poller = poller
+        self._clocks = clocks
         self._call_soon = call_soon
         self._log = logger()
-        self.chronicle = Chronicle(monotonic)
-        self.running: Collection[str] = ()
+        self.failure_log = FailureLog(clocks.monotonic)
+        self.running: Mapping[str, Collector] = {}
         self._unavailable: set[PollKey] = set()
         self._gone: set[Target] = set()
 
-    def succeeded(
+    async def record(
+        self,
+        collector: Collector,
+        target: Target,
+        polled: Polled,
+        lifetime: Callable[[Target], float],
+        seconds: float,
+    ) -> AsyncIterator[Outcome]:
+        """Record the result of a poll, and yield each of its outcomes that counts.
+
+        Args:
+            collector: whose poll it was.
+            target: what was polled.
+            polled: the result.
+            lifetime: seconds for which a poll of a target may be believed by the intervals that are in force.
+            seconds: how long the poll took.
+        """
+        if target.scouted:
+            error = polled.error
+            self.failure_log.lists(collector.name, target.account, (error.reason, str(error)) if error else None)
+        now = polled.date or self._clocks.utc()
+        async for outcome in unhurried(polled.outcomes, self._clocks.monotonic):
+            if not self._poller.accepts(target, outcome):
+                continue
+            self._registry.show(outcome.target)
+            believed = lifetime(outcome.target)
+            if outcome.error is None:
+                self._succeeded(collector, outcome, now, lifetime=believed, duration=seconds)
+            else:
+                self._failed(collector, outcome, outcome.error, lifetime=believed, duration=seconds)
+            yield outcome
+
+    def _succeeded(
         self, collector: Collector, outcome: Outcome, now: datetime, *, lifetime: float, duration: float
     ) -> None:
         """Count an outcome, and publish it when what was counted is on disk.
@@ -75,7 +111,7 @@ class Settlement:
             # Both may have come while the ledger wrote: that nobody polls it any more, and that it is gone.
             told = Outcome(target) if target in self._gone and not collector.owns_target else outcome
             if self._store.board.was_up(name, target) is False:
-                self.chronicle.recovers(_facts(name, target))
+                self.failure_log.recovers(_facts(name, target))
             self._unavailable.discard(target.polled_by(name))
             self._publish(name, told, (*told.families, *counters), lifetime=lifetime, duration=duration)
 
@@ -83,7 +119,9 @@ class Settlement:
             self._call_soon(publish, counters)
 
         # Served only when it is on disk; the ledger's thread hands it back to the loop.
-        self._ledger.record(Entry(target.polled_by(name), target.name, self._wall(), outcome.counts, now), hand_back)
+        self._ledger.record(
+            Entry(target.polled_by(name), target.name, self._clocks.wall(), outcome.counts, now), hand_back
+        )
 
     def _publish(
         self,
@@ -109,12 +147,11 @@ class Settlement:
             self._registry.holds(target.key) or (target.kind != collector.polls and self._registry.admits(target))
         )
 
-    def failed(
+    def _failed(
         self,
         collector: Collector,
         outcome: Outcome,
         error: PlatformError,
-        others: Iterable[Collector],
         *,
         lifetime: float,
         duration: float,
@@ -125,7 +162,6 @@ class Settlement:
             collector: whose poll it was.
             outcome: the target, with the families that are to be shown all the same.
             error: what went wrong.
-            others: the collectors that poll the same target, should the platform say that it is gone.
             lifetime: seconds for which the target's series may be believed by the intervals that are in force.
             duration: seconds that the poll took.
         """
@@ -140,7 +176,7 @@ class Settlement:
             self._publish(name, Outcome(target), (), lifetime=lifetime, duration=duration, note="not available")
             return
         if not self._store.board.is_failing(name, target):
-            self.chronicle.fails(facts, error.reason, str(error))
+            self.failure_log.fails(facts, error.reason, str(error))
         status = self._store.board.failed(name, outcome, error.reason, str(error), duration=duration)
         if outcome.families:
             self._store.publish(status, outcome.families, lifetime)
@@ -150,8 +186,9 @@ class Settlement:
             self._store.clear(name, target)
             if collector.owns_target:
                 self._gone.add(target)
-                for other in others:
-                    self._store.clear(other.name, target)
+                for other in self.running.values():
+                    if other.polls == target.kind:
+                        self._store.clear(other.name, target)
 
 
 def _facts(collector: str, target: Target) -> dict[str, str]:

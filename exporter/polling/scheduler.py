@@ -4,14 +4,15 @@ import asyncio
 import itertools
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
 
 from apscheduler.events import EVENT_JOB_MAX_INSTANCES, EVENT_JOB_MISSED, JobExecutionEvent
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
-from exporter.collectors.collector import Context, Outcome, Polled
-from exporter.cooperative import at_once, in_slices, unhurried
+from exporter.clock import Clocks
+from exporter.collectors.collector import Polled
+from exporter.collectors.poll import Poller, failed
+from exporter.cooperative import at_once, in_slices
 from exporter.counters.ledger import Ledger
 from exporter.exposition.store import Store
 from exporter.log import logger
@@ -22,11 +23,11 @@ from exporter.platform.errors import (
 )
 from exporter.platform.http.rate_limiter import LONGEST_HONOURED_PAUSE
 from exporter.polling.backoff import Backoff
-from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, Firsts, tells_names, waits_for_names
+from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, FirstDiscovery, tells_names, waits_for_names
 from exporter.polling.intervals import Account, Intervals, Plan
-from exporter.polling.results import Settlement
-from exporter.polling.timetable import Due, next_slot, phase
-from exporter.polling.worker_pool import Lane, Run
+from exporter.polling.results import ResultRecorder
+from exporter.polling.timetable import Timetable, next_slot, phase
+from exporter.polling.worker_pool import Run, WorkerPool
 from exporter.targets.registry import Change, Registry
 from exporter.targets.target import DATABASE_PREFIX, Inventory, PollKey, Target, account_of
 from exporter.telemetry import Telemetry
@@ -34,22 +35,13 @@ from exporter.telemetry import Telemetry
 TICKS_AN_INTERVAL = 60
 SHORTEST_TICK = 0.5
 LONGEST_TICK = 5.0
-PACE_SECONDS = 1.0
+CAPACITY_SECONDS = 1.0
 # A slot is at most so many intervals away.
 LATEST_SLOT = 1.5
 
 
 @dataclass(frozen=True, slots=True)
-class Clocks:
-    """The clocks of the scheduler, injected so that tests turn them."""
-
-    wall: Callable[[], float]
-    monotonic: Callable[[], float]
-    utc: Callable[[], datetime]
-
-
-@dataclass(frozen=True, slots=True)
-class HandOver:
+class ScheduleState:
     """What a schedule leaves to the one that takes its place on a reload.
 
     Attributes:
@@ -61,7 +53,7 @@ class HandOver:
         deferred: collector and target, where the platform asked to be left alone until then.
     """
 
-    settlement: Settlement
+    results: ResultRecorder
     discovered: frozenset[str]
     durations: Mapping[str, float]
     due: Mapping[str, tuple[float, Mapping[Target, tuple[float, int]]]]
@@ -96,7 +88,7 @@ class Schedule:
         clocks: Clocks,
         call_soon: Callable[..., object],
         changed: Callable[[Change], None],
-        left: "HandOver | None" = None,
+        left: "ScheduleState | None" = None,
     ) -> None:
         self.plans = {plan.collector.name: plan for plan in plans}
         self.last_tick = clocks.monotonic()
@@ -109,28 +101,30 @@ class Schedule:
         self._changed = changed
         self._log = logger()
         self._sequence = itertools.count()
-        self._due = {name: Due() for name in self.plans}
-        self._paced = self.last_tick
-        self._settlement = (
-            Settlement(registry, store, ledger, wall=clocks.wall, monotonic=clocks.monotonic, call_soon=call_soon)
+        self._due = {name: Timetable() for name in self.plans}
+        self._capacity_shown = self.last_tick
+        self._poller = Poller(registry, clocks)
+        self._results = (
+            ResultRecorder(registry, store, ledger, poller=self._poller, clocks=clocks, call_soon=call_soon)
             if left is None
-            else left.settlement
+            else left.results
         )
         self._unfinished: set[PollKey] = set()
         # What the platform asked to be left alone, until its next poll.
         self._deferred: set[PollKey] = set()
         # Collector and account → the longest stretch of the interval since it last was far shorter.
         self._stretched: dict[tuple[str, str], float] = {}
-        self._firsts = Firsts(self._discovered_accounts, () if left is None else left.discovered)
+        self._first_discovery = FirstDiscovery(self._discovered_accounts, () if left is None else left.discovered)
         self.intervals = Intervals(self.plans, self._accounts, registry.shard)
         self._backoff = Backoff(self.intervals)
         starts = asyncio.Lock()
-        self._lanes = {
-            name: Lane(account.pace.max_in_flight, self._run, starts) for name, account in self._accounts.items()
+        self._pools = {
+            name: WorkerPool(account.capacity.max_in_flight, self._run, starts)
+            for name, account in self._accounts.items()
         }
         if left is not None:
             self._inherit(left)
-        self._settlement.running = self.plans.keys()
+        self._results.running = {name: plan.collector for name, plan in self.plans.items()}
         self._scheduler = AsyncIOScheduler(job_defaults={"misfire_grace_time": None, "coalesce": True})
         self._scheduler.add_listener(self._tick_lost, EVENT_JOB_MISSED | EVENT_JOB_MAX_INSTANCES)
 
@@ -139,7 +133,7 @@ class Schedule:
         """The accounts and databases that are polled."""
         return self._accounts
 
-    def hand_over(self) -> "HandOver":
+    def hand_over(self) -> "ScheduleState":
         """What is left to the schedule that takes this one's place; this one has stopped."""
         refused = {name for name, account in self._accounts.items() if account.client.credential.is_refused()}
         due = {
@@ -153,11 +147,11 @@ class Schedule:
             )
             for name, due in self._due.items()
         }
-        discovered = frozenset(self._firsts.over - refused)
-        return HandOver(self._settlement, discovered, dict(self.durations), due, frozenset(self._deferred))
+        discovered = frozenset(self._first_discovery.over - refused)
+        return ScheduleState(self._results, discovered, dict(self.durations), due, frozenset(self._deferred))
 
-    def _inherit(self, left: "HandOver") -> None:
-        self._settlement.forget_removed()
+    def _inherit(self, left: "ScheduleState") -> None:
+        self._results.forget_removed()
         self._deferred = set(left.deferred)
         self.durations = {name: seconds for name, seconds in left.durations.items() if name in self.plans}
         for name, plan in self.plans.items():
@@ -178,23 +172,23 @@ class Schedule:
     def open(self) -> None:
         """Set the workers to work, and enqueue the first round."""
         self._telemetry.declare_collectors(self.plans)
-        for lane in self._lanes.values():
-            lane.start()
+        for pool in self._pools.values():
+            pool.start()
         for name in self.plans:
             self.tick(name)
 
     async def drained(self) -> None:
         """Wait until nothing is queued or under way."""
-        for lane in self._lanes.values():
-            await lane.drained()
+        for pool in self._pools.values():
+            await pool.drained()
 
     async def stop(self) -> None:
         """Stop ticking, and stop the polls that are under way."""
         if self._scheduler.running:
             self._scheduler.shutdown(wait=False)
-        for lane in self._lanes.values():
-            self._unfinished |= await lane.stop()
-        self._settlement.chronicle.sum_up(end=True)
+        for pool in self._pools.values():
+            self._unfinished |= await pool.stop()
+        self._results.failure_log.sum_up(end=True)
 
     def _tick_lost(self, event: JobExecutionEvent) -> None:
         self._telemetry.missed.labels(event.job_id).inc()
@@ -214,7 +208,7 @@ class Schedule:
         plan, due = self.plans[name], self._due[name]
         if due.version != self._registry.version:
             yield from self._take_targets(plan, due, now)
-        undiscovered = set[str]() if plan.collector.discovers else self._firsts.missing()
+        undiscovered = set[str]() if plan.collector.discovers else self._first_discovery.missing()
         waiting: list[tuple[float, int, Target]] = []
         try:
             for at, turn, target in due.pop(now):
@@ -228,11 +222,11 @@ class Schedule:
             due.put_back(waiting)
         earliest = due.earliest()
         self.next_due[name] = now + plan.interval if earliest is None else earliest
-        if now - self._paced >= PACE_SECONDS:
-            self._show_pace(now)
+        if now - self._capacity_shown >= CAPACITY_SECONDS:
+            self._show_capacity(now)
             yield from self._catch_up(now)
-            yield from self._greet_renewed(now)
-            self._settlement.chronicle.sum_up()
+            yield from self._repoll_renewed(now)
+            self._results.failure_log.sum_up()
 
     def _catch_up(self, now: float) -> Generator[None, None, None]:
         """Bring forward what was put off by long intervals that are short again, as after a pause of the account."""
@@ -256,12 +250,12 @@ class Schedule:
             if is_late and account_of(target) == account and target.polled_by(name) not in self._deferred:
                 due.put(target, self._next_slot(plan, target, interval, now), next(self._sequence))
 
-    def _greet_renewed(self, now: float) -> Generator[None, None, None]:
+    def _repoll_renewed(self, now: float) -> Generator[None, None, None]:
         """Poll what an account has at once where its key was refused and is another one now."""
         for name, account in self._accounts.items():
             if account.client.credential.is_renewed():
                 self._log.info("key has changed, polling at once", account=name)
-                self._firsts.forget(name)
+                self._first_discovery.forget(name)
                 for due in self._due.values():
                     for target in [target for target in due.known if account_of(target) == name]:
                         if target in due.known:
@@ -278,10 +272,10 @@ class Schedule:
         }
 
     def all_discovered(self, silent: Collection[str] = ()) -> bool:
-        """Whether each account's first discovery has ended, well or not; see `Firsts.are_over`."""
-        return self._firsts.are_over(silent)
+        """Whether each account's first discovery has ended, well or not; see `FirstDiscovery.are_over`."""
+        return self._first_discovery.are_over(silent)
 
-    def _take_targets(self, plan: Plan, due: Due, now: float) -> Generator[None, None, None]:
+    def _take_targets(self, plan: Plan, due: Timetable, now: float) -> Generator[None, None, None]:
         version = self._registry.version
         targets: dict[Target, Target] = {}
         for target in tuple(self._registry.targets(plan.collector.polls)):
@@ -301,15 +295,15 @@ class Schedule:
             yield
         self._backoff.forget_others(plan.collector.name, due.known)
         yield from self.intervals.noting(plan, targets)
-        self._show_pace(now)
+        self._show_capacity(now)
 
-    def _enqueue(self, plan: Plan, due: Due, target: Target, at: float, now: float) -> None:
+    def _enqueue(self, plan: Plan, due: Timetable, target: Target, at: float, now: float) -> None:
         interval = self.intervals.effective(plan, target)
         self._deferred.discard(target.polled_by(plan.collector.name))
         following = self._next_slot(plan, target, interval, now)
         due.put(target, following, next(self._sequence))
         missed = int((now - at) // interval)
-        if not self._lanes[account_of(target)].offer(Run(plan.collector, target, following)):
+        if not self._pools[account_of(target)].offer(Run(plan.collector, target, following)):
             missed += 1
         if missed:
             self._telemetry.missed.labels(plan.collector.name).inc(missed)
@@ -322,95 +316,70 @@ class Schedule:
             offset = (offset + self._registry.shard.index / self._registry.shard.total * interval) % interval
         return next_slot(offset, interval, now)
 
-    def _show_pace(self, now: float) -> None:
-        self._paced = now
+    def _show_capacity(self, now: float) -> None:
+        self._capacity_shown = now
         for name, account in self._accounts.items():
-            account.pace.rate = account.client.budget.effective_rate
+            account.capacity.rate = account.client.rate_limiter.effective_rate
             if not name.startswith(DATABASE_PREFIX):
                 self._telemetry.demand.labels(name).set(self.intervals.demand(name))
-                for limit, rate in account.pace.limits().items():
+                for limit, rate in account.capacity.limits().items():
                     self._telemetry.capacity.labels(name, limit).set(rate)
-                self._telemetry.budget.labels(name).set(account.client.budget.effective_rate)
+                self._telemetry.budget.labels(name).set(account.client.rate_limiter.effective_rate)
         for name in self.plans:
             self._telemetry.interval.labels(name).set(self.intervals.slowest(name))
 
     async def _run(self, run: Run) -> None:
-        """Poll a target once; whatever happens stays here."""
+        """Poll a target once, record the result, and plan the next poll. No exception leaves this method."""
         began = self._clocks.monotonic()
         try:
             polled = await self._poll(run)
-            await self._settle(run, polled, self._clocks.monotonic() - began)
+            await self._finish(run, polled, self._clocks.monotonic() - began)
         except Exception as error:  # noqa: BLE001 - the one boundary: a fault of ours in one poll ends with that poll
             name, target = run.collector.name, run.target
             self._log.error("poll broke", collector=name, target=target.key.label, error=repr(error), exc_info=True)
             fault = PlatformError(f"internal error: {type(error).__name__}")
-            await self._settle(run, Polled((Outcome(target, error=fault),)), self._clocks.monotonic() - began)
+            await self._finish(run, failed(target, fault), self._clocks.monotonic() - began)
 
     async def _poll(self, run: Run) -> Polled:
         account = self._accounts[account_of(run.target)]
         caller = account.client.until(run.until)
-        context = Context(
-            caller,
-            self._registry,
-            self._clocks.utc(),
-            owns=self._registry.owns,
-            tell=partial(self._found, run.target.account),
-        )
-        try:
-            polled = await run.collector.poll(context, run.target)
-        except PlatformError as error:
-            polled = Polled((Outcome(run.target, error=error),))
-        account.pace.note(run.collector.name, caller.calls, caller.seconds)
+        found = partial(self._found, run.target.account)
+        polled = await self._poller.poll(run.collector, run.target, caller, found=found)
+        account.capacity.note(run.collector.name, caller.calls, caller.seconds)
         return polled
 
-    async def _settle(self, run: Run, polled: Polled, seconds: float) -> None:
-        self.durations[run.collector.name] = seconds
-        self._telemetry.duration.labels(run.collector.name).set(seconds)
-        plan = self.plans[run.collector.name]
-        if tells_names(plan.collector) and self._firsts.ended(run.target.account, polled.outcomes[0].error):
+    async def _finish(self, run: Run, polled: Polled, seconds: float) -> None:
+        name = run.collector.name
+        self.durations[name] = seconds
+        self._telemetry.duration.labels(name).set(seconds)
+        plan = self.plans[name]
+        if tells_names(plan.collector) and self._first_discovery.ended(run.target.account, polled.error):
             again = self._clocks.monotonic() + FIRST_RETRY_SECONDS
-            self._due[plan.collector.name].put(run.target, again, next(self._sequence))
+            self._due[name].put(run.target, again, next(self._sequence))
         if polled.found is not None:
             await self._found(run.target.account, polled.found)
-        now = polled.date or self._clocks.utc()
-        if run.target.scouted:
-            error = polled.outcomes[0].error
-            told = (error.reason, str(error)) if error is not None else None
-            self._settlement.chronicle.lists(run.collector.name, run.target.account, told)
-        async for outcome in unhurried(polled.outcomes, self._clocks.monotonic):
-            is_own = outcome.target == run.target
-            # Targets may have been removed while they were polled, and listings tell of some that are not ours.
-            if not (self._registry.holds(run.target.key) if is_own else self._registry.admits(outcome.target)):
-                continue
-            self._registry.show(outcome.target)
-            self._settle_one(plan, outcome, now, seconds)
+        lifetime = partial(self.intervals.lifetime, plan)
+        async for outcome in self._results.record(plan.collector, run.target, polled, lifetime, seconds):
+            if outcome.error is None:
+                self._backoff.succeeded(name, outcome.target)
+            else:
+                self._repeat(plan, outcome.target, outcome.error)
 
     async def _found(self, account: str, found: Inventory) -> None:
         """Take over which resources an account has, and poll what is new."""
-        self._firsts.told(account, found)
+        self._first_discovery.told(account, found)
         change = await in_slices(self._registry.applying(account, found), self._clocks.monotonic)
         for target in change.removed:
             self._log.info("target removed", account=target.account, target=target.key.label, name=target.name)
         if change.removed:
-            self._settlement.forget_removed()
+            self._results.forget_removed()
         self._changed(change)
         for name in self.plans:
             await in_slices(self._ticking(name), self._clocks.monotonic)
 
-    def _settle_one(self, plan: Plan, outcome: Outcome, now: datetime, seconds: float) -> None:
-        target, error = outcome.target, outcome.error
-        lifetime = self.intervals.lifetime(plan, target)
-        if error is None:
-            self._settlement.succeeded(plan.collector, outcome, now, lifetime=lifetime, duration=seconds)
-            self._backoff.succeeded(plan.collector.name, target)
-            return
-        others = [other.collector for other in self.plans.values() if other.collector.polls == target.kind]
-        self._settlement.failed(plan.collector, outcome, error, others, lifetime=lifetime, duration=seconds)
-        asked = error.retry_after if isinstance(error, RateLimited | ServerError) else None
-        self._repeat(plan, target, min(asked or 0.0, LONGEST_HONOURED_PAUSE))
-
-    def _repeat(self, plan: Plan, target: Target, asked: float) -> None:
-        """Poll a target again soon after a failure, but leave it alone for as long as the platform asked (seconds)."""
+    def _repeat(self, plan: Plan, target: Target, error: PlatformError) -> None:
+        """Poll a target again soon after a failure, but not before the moment for which the platform asked."""
+        asked = min((isinstance(error, RateLimited | ServerError) and error.retry_after) or 0.0, LONGEST_HONOURED_PAUSE)
         name, now = plan.collector.name, self._clocks.monotonic()
         due = self._due[name]
         if target not in due.known:

@@ -9,7 +9,7 @@ from exporter.targets.target import Target
 
 
 @dataclass(slots=True)
-class Due:
+class Timetable:
     """A collector's targets, the earliest due first.
 
     Attributes:

@@ -32,14 +32,14 @@ class Run:
 
 
 @dataclass(slots=True, eq=False)
-class Lane:
+class WorkerPool:
     """One account's queue. Accounts share nothing, so a slow one holds up only itself.
 
     The poll whose target is due again soonest begins first. In the order of their arrival, the first polls of thousands
     of new targets would delay targets with short intervals until their series are stale.
 
     Attributes:
-        starts: shared by the lanes of a process, whose workers begin one after another.
+        starts: shared by the pools of a process, whose workers begin one after another.
         busy: what is queued or being polled, which is never there twice.
     """
 

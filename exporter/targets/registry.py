@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from exporter.cooperative import at_once
 from exporter.patterns import Pattern
 from exporter.targets.sharding import Shard
-from exporter.targets.target import Inventory, Resource, Roll, Target, TargetKey
+from exporter.targets.target import Inventory, Resource, ResourceList, Target, TargetKey
 
 # A resource that this many complete listings in a row do not name is gone.
 LISTINGS_UNTIL_GONE = 2
@@ -126,19 +126,21 @@ class Registry:
         before it has ended or was given up.
         """
         changed: set[tuple[str, str]] = set()
-        for kind, roll in inventory.rolls.items():
-            if (yield from self._apply_roll(account, kind, roll)):
+        for kind, resource_list in inventory.lists.items():
+            if (yield from self._apply_list(account, kind, resource_list)):
                 changed.add((account, kind))
         change = (yield from self._rebuild(changed)) if changed else Change()
-        settled = frozenset((account, kind) for kind, roll in inventory.rolls.items() if roll.complete)
+        settled = frozenset(
+            (account, kind) for kind, resource_list in inventory.lists.items() if resource_list.complete
+        )
         return replace(change, settled=settled)
 
-    def _apply_roll(self, account: str, kind: str, roll: Roll) -> Generator[None, None, bool]:
+    def _apply_list(self, account: str, kind: str, resource_list: ResourceList) -> Generator[None, None, bool]:
         """Take over a listing; returns whether it told anything new."""
         listed = self._listed.setdefault((account, kind), {})
         changed = False
         named: set[str] = set()
-        for resource in roll.resources:
+        for resource in resource_list.resources:
             yield
             # Of what is another shard's nothing is kept. A pull zone is nobody's: it lends its name.
             key = TargetKey.of(account, kind, resource.id)
@@ -152,7 +154,7 @@ class Registry:
             changed = True
             listed[resource.id] = _Listed(resource)
             self._heard(key, resource.name)
-        if not roll.complete:
+        if not resource_list.complete:
             return changed
         for resource_id in [known for known in listed if known not in named]:
             listed[resource_id].absences += 1

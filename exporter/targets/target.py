@@ -114,7 +114,7 @@ class Resource:
 
 
 @dataclass(frozen=True, slots=True)
-class Roll:
+class ResourceList:
     """The resources of one kind.
 
     Attributes:
@@ -134,9 +134,9 @@ class Inventory:
     """Which resources an account has.
 
     Attributes:
-        rolls: by kind; a kind that could not be listed is not there.
+        lists: by kind; a kind that could not be listed is not there.
         names_follow: whether a list that is still being asked for tells names of its own.
     """
 
-    rolls: Mapping[str, Roll]
+    lists: Mapping[str, ResourceList]
     names_follow: bool = False

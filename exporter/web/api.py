@@ -56,7 +56,7 @@ async def targets(view: View, query: Query) -> AsyncIterator[str]:
     head = {"total": found.total, "matched": found.matched, "offset": found.offset, "limit": found.limit}
     yield encode(head)[:-1] + ',"targets":['
     separator = ""
-    async for target in unhurried(found.targets, view.monotonic):
+    async for target in unhurried(found.targets, view.clocks.monotonic):
         yield separator + encode(target_as_json(target))
         separator = ","
     yield "]}\n"

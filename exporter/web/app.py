@@ -11,7 +11,7 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route, Router
 from starlette.types import ASGIApp
 
-from exporter.exposition.renderer import Press
+from exporter.exposition.renderer import Renderer
 from exporter.web import api
 from exporter.web.auth.headers import PAGE_POLICY, SecurityHeaders
 from exporter.web.metrics import MetricsEndpoint, Straight
@@ -73,7 +73,7 @@ class _Endpoints:
                 query,
                 self._view.known(),
                 assets=self._assets,
-                monotonic=self._view.monotonic,
+                monotonic=self._view.clocks.monotonic,
             )
             body = await _joined(pieces)
         return await _answer(request, body, _HTML, {"Content-Security-Policy": PAGE_POLICY})
@@ -144,17 +144,17 @@ async def _refusal(_request: Request, error: Exception) -> Response:
     return PlainTextResponse(f"{error.detail}\n", error.status_code, error.headers)
 
 
-def create_app(view: View, press: Press, reload: Reload, *, route_prefix: str = "/") -> ASGIApp:
+def create_app(view: View, renderer: Renderer, reload: Reload, *, route_prefix: str = "/") -> ASGIApp:
     """The endpoints as one application.
 
     Args:
         view: what is shown.
-        press: what is scraped.
+        renderer: what is scraped.
         reload: reads the configuration anew.
         route_prefix: what every path begins with.
     """
     endpoints = _Endpoints(view, reload)
-    metrics = MetricsEndpoint(press, lambda: view.known().collectors, view.is_target)
+    metrics = MetricsEndpoint(renderer, lambda: view.known().collectors, view.is_target)
     routes: list[BaseRoute] = [
         Route("/metrics", metrics, methods=["GET"]),
         Route("/-/healthy", endpoints.healthy),

@@ -9,7 +9,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from exporter.exposition.exposition import Filter, Format
-from exporter.exposition.renderer import Press
+from exporter.exposition.renderer import Renderer
 from exporter.web.auth.headers import ALWAYS, SecurityHeaders
 from exporter.web.negotiation import accepts_gzip, choose_format
 
@@ -24,13 +24,15 @@ class MetricsEndpoint:
     """Serves the exposition; a scrape renders nothing.
 
     Args:
-        press: holds the current generation.
+        renderer: holds the current generation.
         collectors: names that `collect[]` may hold.
         is_target: whether a `target` is a known one.
     """
 
-    def __init__(self, press: Press, collectors: Callable[[], Iterable[str]], is_target: Callable[[str], bool]) -> None:
-        self._press = press
+    def __init__(
+        self, renderer: Renderer, collectors: Callable[[], Iterable[str]], is_target: Callable[[str], bool]
+    ) -> None:
+        self._renderer = renderer
         self._collectors = collectors
         self._is_target = is_target
 
@@ -45,10 +47,10 @@ class MetricsEndpoint:
             return
         pieces: Iterable[bytes]
         if wanted == Filter():
-            ready = self._press.current.bodies[form]
+            ready = self._renderer.current.bodies[form]
             pieces, size = (ready.packed, ready.packed_size) if gzip else (ready.pieces, ready.size)
         else:
-            selected = await self._press.select(wanted, form, gzip=gzip)
+            selected = await self._renderer.select(wanted, form, gzip=gzip)
             pieces, size = (selected,), len(selected)
         await _send(send, form, pieces, size, gzip=gzip, is_head=scope["method"] == "HEAD")
 
@@ -105,16 +107,17 @@ async def _send(send: Send, form: Format, pieces: Iterable[bytes], size: int, *,
     if gzip:
         headers.append((b"content-encoding", b"gzip"))
     await send({"type": "http.response.start", "status": 200, "headers": headers})
-    if not is_head:
-        unyielded = 0
-        for piece in _cut(pieces):
-            await send({"type": "http.response.body", "body": piece, "more_body": True})
-            unyielded += len(piece)
-            # A socket that takes everything at once would keep the loop from all others.
-            if unyielded >= STRETCH_BYTES:
-                unyielded = 0
-                await asyncio.sleep(0)
-    await send({"type": "http.response.body", "body": b"", "more_body": False})
+    unyielded, last = 0, b""
+    for piece in () if is_head else _cut(pieces):
+        if last:
+            await send({"type": "http.response.body", "body": last, "more_body": True})
+        unyielded += len(last)
+        last = piece
+        # A socket that takes everything at once would keep the loop from all others.
+        if unyielded >= STRETCH_BYTES:
+            unyielded = 0
+            await asyncio.sleep(0)
+    await send({"type": "http.response.body", "body": last, "more_body": False})
 
 
 def _cut(pieces: Iterable[bytes]) -> Iterator[bytes]:

@@ -1,6 +1,7 @@
 """What a client accepts: the exposition's format, and whether gzip (RFC 9110, section 12)."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from exporter.exposition.exposition import Format
 
@@ -8,6 +9,8 @@ _OPENMETRICS = "application/openmetrics-text"
 # What names our text, the most specific first: it alone decides.
 _TEXT = ("text/plain", "text/*", "*/*")
 _GZIP = ("gzip", "x-gzip", "*")
+
+MOST_REMEMBERED = 64
 
 
 def _preferences(header: str) -> Iterator[tuple[str, dict[str, str], float]]:
@@ -25,6 +28,8 @@ def _quality(text: str) -> float:
         return 0.0
 
 
+# A scraper sends the same headers each time: what they mean is remembered, a tenth of a small scrape's cost.
+@lru_cache(maxsize=MOST_REMEMBERED)
 def choose_format(accept: str) -> Format:
     """OpenMetrics where it is asked for by name in the version that we write and not liked less than text."""
     best: dict[str, float] = {}
@@ -36,6 +41,7 @@ def choose_format(accept: str) -> Format:
     return Format.OPENMETRICS if wanted > 0 and wanted >= text else Format.TEXT
 
 
+@lru_cache(maxsize=MOST_REMEMBERED)
 def accepts_gzip(accept_encoding: str) -> bool:
     """Whether the client takes gzip."""
     qualities = {value: quality for value, _, quality in _preferences(accept_encoding)}

@@ -14,7 +14,7 @@ from exporter.log import logger
 from exporter.web.auth.access import AccessControl, WebConfig, load_web_config, slow_check
 from exporter.web.auth.tls import ServerTls, TlsFileError, prefers_curve_unset
 from exporter.web.connections import Acceptor, Connections
-from exporter.web.request_timeout import LARGEST_HEAD, ImpatientProtocol
+from exporter.web.request_timeout import ImpatientProtocol
 
 MOST_CONNECTIONS = 512
 LEAST_CONNECTIONS = 16
@@ -137,7 +137,6 @@ class WebServer:
             log_config=None,
             # Below that, it logs a line for each request that is none: strangers could fill a disk.
             log_level="error",
-            h11_max_incomplete_event_size=LARGEST_HEAD,
             ws="none",
             lifespan="off",
             timeout_keep_alive=KEEPALIVE_SECONDS,

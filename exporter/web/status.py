@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from exporter.clock import Clocks
 from exporter.cooperative import unhurried
 from exporter.exposition.status_board import StatusBoard
 from exporter.metric import label_value
@@ -31,7 +32,7 @@ MOST_REFUSALS = 3
 _UNWELL = (State.FAILING, State.STALE)
 
 
-class Tempo(Protocol):
+class IntervalsView(Protocol):
     """What the pages want to know of the intervals."""
 
     def demand(self, account: str) -> float:
@@ -43,7 +44,7 @@ class Tempo(Protocol):
         ...
 
 
-class Timetable(Protocol):
+class ScheduleView(Protocol):
     """What the pages want to know of the schedule."""
 
     @property
@@ -76,7 +77,7 @@ class Timetable(Protocol):
         ...
 
     @property
-    def intervals(self) -> Tempo:
+    def intervals(self) -> IntervalsView:
         """How often targets are polled."""
         ...
 
@@ -142,16 +143,15 @@ class View:
 
     board: StatusBoard
     registry: Registry
-    schedule: Callable[[], Timetable]
+    schedule: Callable[[], ScheduleView]
     account_up: Callable[[], Mapping[str, bool]]
     is_authenticated: Callable[[], bool]
     ledger_alive: Callable[[], bool]
-    press_alive: Callable[[], bool]
+    renderer_alive: Callable[[], bool]
     series: Callable[[], int]
     config: Callable[[], tuple[float, tuple[str, ...]]]
     unmatched_budgets: Callable[[], tuple[tuple[str, str], ...]]
-    clock: Callable[[], float]
-    monotonic: Callable[[], float]
+    clocks: Clocks
     version: str
     shard: tuple[int, int]
     started: float
@@ -160,11 +160,11 @@ class View:
 
     def ailment(self) -> str:
         """What has stalled, empty where nothing has. That the loop runs is shown by any answer."""
-        if self.monotonic() - self.schedule().last_tick >= SLOWEST_TICK:
+        if self.clocks.monotonic() - self.schedule().last_tick >= SLOWEST_TICK:
             return "the scheduler has stalled"
         if not self.ledger_alive():
             return "the ledger has stalled"
-        return "" if self.press_alive() else "the exposition has stalled"
+        return "" if self.renderer_alive() else "the exposition has stalled"
 
     def waits_for(self) -> str:
         """What readiness waits for; empty once discovery has ended and an authenticated answer has come, for good."""
@@ -220,19 +220,19 @@ class View:
     async def _targets(self, pairs: Sequence[Pair], query: Query) -> tuple[TargetsView, TargetCounts]:
         found: list[Pair] = []
         census = Census()
-        async for pair in unhurried(pairs, self.monotonic):
+        async for pair in unhurried(pairs, self.clocks.monotonic):
             if query.admits(pair):
                 census.take_in(pair)
                 if query.asks_for(state_of(pair[1])):
                     found.append(pair)
-        now = self.clock()
+        now = self.clocks.wall()
         page = query.arrange(found)[query.offset : query.offset + query.limit]
-        rows = [_target(pair, now) async for pair in unhurried(page, self.monotonic)]
+        rows = [_target(pair, now) async for pair in unhurried(page, self.clocks.monotonic)]
         return TargetsView(len(pairs), len(found), query.offset, query.limit, tuple(rows)), _counts(census)
 
     async def _status(self, pairs: Sequence[Pair]) -> StatusView:
         census = Census()
-        async for pair in unhurried(pairs, self.monotonic):
+        async for pair in unhurried(pairs, self.clocks.monotonic):
             census.take_in(pair)
         schedule = self.schedule()
         failures = census.failures()
@@ -241,7 +241,7 @@ class View:
         return StatusView(
             version=self.version,
             started=self.started,
-            now=self.clock(),
+            now=self.clocks.wall(),
             ready=not waits_for,
             waits_for=waits_for,
             healthy=not ailment,
@@ -259,10 +259,12 @@ class View:
             failures=failures,
         )
 
-    def _accounts(self, schedule: Timetable, census: Census, failures: Sequence[FailureView]) -> Iterator[AccountView]:
+    def _accounts(
+        self, schedule: ScheduleView, census: Census, failures: Sequence[FailureView]
+    ) -> Iterator[AccountView]:
         known = self.account_up()
         for name, account in schedule.accounts.items():
-            budget = account.client.budget
+            budget = account.client.rate_limiter
             failing = census.count(*_UNWELL, account=name)
             # Nobody keeps a database's last answer: it is up as long as something of it is well.
             is_up = known.get(name, not failing or census.count(State.OK, account=name) > 0)
@@ -272,15 +274,15 @@ class View:
                 reason="" if is_up else next((found.reason for found in failures if found.account == name), ""),
                 budget=budget.effective_rate,
                 demand=schedule.intervals.demand(name),
-                limits=account.pace.limits(),
+                limits=account.capacity.limits(),
                 paused=budget.pause_left(),
                 max_in_flight=budget.max_in_flight,
                 targets=census.count(account=name),
                 failing=failing,
             )
 
-    def _collectors(self, schedule: Timetable, census: Census) -> Iterator[CollectorView]:
-        now = self.monotonic()
+    def _collectors(self, schedule: ScheduleView, census: Census) -> Iterator[CollectorView]:
+        now = self.clocks.monotonic()
         for name, plan in schedule.plans.items():
             yield CollectorView(
                 collector=name,

@@ -15,11 +15,12 @@ from exporter.backfill.baselines import open_baselines
 from exporter.backfill.job import FAMILIES, Backfill, Report, Selected
 from exporter.backfill.output import Spool
 from exporter.backfill.samples import STEPS
+from exporter.clock import Clocks
 from exporter.collectors import discovery, dns_statistics, shield_rate_limits
 from exporter.collectors.collector import Context
 from exporter.counters.ledger import Entry, Ledger
 from exporter.metric import Family
-from exporter.platform.http.client import Client, Timing
+from exporter.platform.http.client import Client
 from exporter.platform.http.observer import Deaf
 from exporter.sandbox.app import create_app
 from exporter.sandbox.clock import WorldClock
@@ -81,12 +82,14 @@ class Place:
         """The file of history."""
         return self.folder / "history.om"
 
+    def _clocks(self) -> Clocks:
+        return Clocks(self.world.clock.now, sleep=at_once)
+
     @asynccontextmanager
     async def parts(self) -> AsyncIterator[tuple[Registry, Client]]:
         """A registry that knows the account's targets, and the account's client."""
         settings = configuration(self.url, {}, **{"timeout": 5, **self.account})
-        timing = Timing(asyncio.get_running_loop().time, at_once, lambda: datetime.now(UTC))
-        client = wiring.account_client(settings.accounts[0], Deaf(), 1, timing)
+        client = wiring.account_client(settings.accounts[0], Deaf(), 1, self._clocks())
         registry = Registry(Shard())
         registry.configure(wiring.selections(settings))
         try:
@@ -106,7 +109,7 @@ class Place:
         progressed: Callable[[Report], None] = lambda _report: None,
     ) -> Report:
         """Write history."""
-        baselines = open_baselines(self.state if state else None, self.world.clock.now)
+        baselines = open_baselines(self.state if state else None, self._clocks())
         try:
             async with self.parts() as (registry, client):
                 work = Backfill(
@@ -116,9 +119,7 @@ class Place:
                     labels=labels or {},
                     step=STEPS[step],
                     selected=selected or Selected(),
-                    clock=self.world.clock.now,
-                    monotonic=asyncio.get_running_loop().time,
-                    sleep=at_once,
+                    clocks=self._clocks(),
                     progressed=progressed,
                 )
                 span = await work.survey(
@@ -138,7 +139,7 @@ class Place:
     @contextmanager
     def ledger(self) -> Iterator[Ledger]:
         """The ledger of a daemon."""
-        ledger = Ledger(self.state, Heard(), clock=self.world.clock.now, linger=0)
+        ledger = Ledger(self.state, Heard(), clocks=Clocks(self.world.clock.now), linger=0)
         ledger.open()
         try:
             yield ledger

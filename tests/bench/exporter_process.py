@@ -1,4 +1,4 @@
-"""The exporter's own store, press and web server in a process of their own, fed with made-up polls."""
+"""The exporter's own store, renderer and web server in a process of their own, fed with made-up polls."""
 
 import argparse
 import asyncio
@@ -15,7 +15,7 @@ from starlette.applications import Starlette
 
 from exporter.collectors.dns_statistics import COLLECTOR
 from exporter.exposition.exposition import Exposition
-from exporter.exposition.renderer import Press
+from exporter.exposition.renderer import Renderer
 from exporter.exposition.status_board import StatusBoard
 from exporter.exposition.store import Store
 from exporter.telemetry import Telemetry
@@ -27,27 +27,27 @@ TICK = 0.02
 
 
 @asynccontextmanager
-async def serving(feed: Feed, port: int = 0) -> AsyncIterator[tuple[WebServer, Store, Press]]:
+async def serving(feed: Feed, port: int = 0) -> AsyncIterator[tuple[WebServer, Store, Renderer]]:
     """Serve a filled store."""
     telemetry = Telemetry(CollectorRegistry(), "bench")
     store = Store(StatusBoard(time.time), time.monotonic)
     exposition = Exposition(telemetry.exposed())
     exposition.declare(FAMILIES)
-    press = Press(exposition, store, telemetry, time.monotonic)
+    renderer = Renderer(exposition, store, telemetry, time.monotonic)
     feed.fill(store)
-    await press.print()
-    printing = asyncio.create_task(press.run())
+    await renderer.render()
+    printing = asyncio.create_task(renderer.run())
     server = WebServer("127.0.0.1", port, None)
     server.bind()
-    endpoint = MetricsEndpoint(press, lambda: (COLLECTOR.name,), lambda _: True)
+    endpoint = MetricsEndpoint(renderer, lambda: (COLLECTOR.name,), lambda _: True)
     await server.start(Straight(endpoint, "/metrics", Starlette()))
     try:
-        yield server, store, press
+        yield server, store, renderer
     finally:
         printing.cancel()
         await asyncio.gather(printing, return_exceptions=True)
         await server.stop()
-        press.close()
+        renderer.close()
 
 
 async def repoll(feed: Feed, store: Store, seconds: float) -> None:
@@ -92,7 +92,7 @@ async def serve(series: int, seconds: float) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, ended.set)
-    async with serving(feed) as (server, store, press):
+    async with serving(feed) as (server, store, renderer):
         tasks = [asyncio.create_task(lag.watch())]
         if seconds:
             tasks.append(asyncio.create_task(repoll(feed, store, seconds)))
@@ -101,7 +101,7 @@ async def serve(series: int, seconds: float) -> None:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        _say({**lag.summary(), "series": press.current.series, "collections": gc.get_stats()[2]["collections"]})
+        _say({**lag.summary(), "series": renderer.current.series, "collections": gc.get_stats()[2]["collections"]})
 
 
 def _say(facts: dict[str, object]) -> None:

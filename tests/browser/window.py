@@ -74,7 +74,7 @@ async def window(
     chromium = find("chromium")
     server = WebServer("127.0.0.1", 0, None)
     server.bind()
-    await server.start(create_app(on.view(), on.press, on.reload, route_prefix=prefix), prefix)
+    await server.start(create_app(on.view(), on.renderer, on.reload, route_prefix=prefix), prefix)
     url = server.url + prefix.rstrip("/") + path
     try:
         async with async_playwright() as playwright:

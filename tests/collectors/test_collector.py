@@ -17,7 +17,7 @@ from exporter.collectors.collector import (
 from exporter.metric import Family, FamilyInfo, Kind, Metric, MonthToDate, Sample
 from exporter.platform.errors import NotFound, PlatformError, WrongShape
 from exporter.platform.operation import Answer
-from exporter.targets.target import Inventory, Resource, Roll, Target, TargetKey
+from exporter.targets.target import Inventory, Resource, ResourceList, Target, TargetKey
 from tests.platform.callers import ScriptedCaller
 
 NOW = datetime(2026, 2, 8, 12, 0, tzinfo=UTC)
@@ -190,8 +190,11 @@ def test_a_lists_families_are_those_of_the_whole_before_those_of_an_item() -> No
 
 
 def test_a_roll_tells_names_by_id() -> None:
-    roll = Roll((Resource("1", "one"), Resource("2")), complete=True)
-    assert (roll.names(), Inventory({"thing": roll}).rolls["thing"].complete) == ({"1": "one", "2": ""}, True)
+    resource_list = ResourceList((Resource("1", "one"), Resource("2")), complete=True)
+    assert (resource_list.names(), Inventory({"thing": resource_list}).lists["thing"].complete) == (
+        {"1": "one", "2": ""},
+        True,
+    )
 
 
 def test_outcomes_are_values() -> None:

@@ -75,11 +75,12 @@ def test_a_reload_with_a_wrong_file_is_told_and_changes_nothing(
         path.write_text(path.read_text().replace("sandbox-api-key", "k, ca_file: gone.pem, timeuot: 3"))
         daemon.send(signal.SIGHUP)
         told = daemon.read_log("configuration refused, the old one stays in force")
-        assert told["faults"] == [f"{path}:1: accounts[0].timeuot: unknown key; did you mean 'timeout'?"]
+        missing = f"{path}:1: accounts[0].ca_file: {tmp_path}/gone.pem does not exist"
+        assert told["faults"] == [missing, f"{path}:1: accounts[0].timeuot: unknown key; did you mean 'timeout'?"]
         path.write_text(path.read_text().replace(", timeuot: 3", ""))
         daemon.send(signal.SIGHUP)
         told = daemon.read_log("configuration refused, the old one stays in force")
-        assert told["faults"] == [f"{path}:1: accounts[0].ca_file: {tmp_path}/gone.pem does not exist"]
+        assert told["faults"] == [missing]
 
 
 def test_every_fault_has_a_line_on_standard_error(nobody: Nobody, configure: Configure) -> None:

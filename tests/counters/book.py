@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Self
 
+from exporter.clock import Clocks
 from exporter.counters.ledger import Entry, Ledger, Publish
 from exporter.metric import Count, DayBuckets, Family, FamilyInfo, Kind, LabelValues, Source
 from exporter.targets.target import PollKey
@@ -90,7 +91,7 @@ class Book:
         monotonic: Callable[[], float] = lambda: 0.0,
     ) -> None:
         self.heard = Heard()
-        self.ledger = Ledger(path, self.heard, clock=clock, monotonic=monotonic, linger=linger, retry=retry)
+        self.ledger = Ledger(path, self.heard, clocks=Clocks(clock, monotonic), linger=linger, retry=retry)
         self.ledger.open()
 
     def __enter__(self) -> Self:

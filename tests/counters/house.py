@@ -46,7 +46,7 @@ class Running:
             await self.daemon._schedule.drained()
             await flushed(self.daemon._ledger)
             await asyncio.sleep(0)
-        await self.daemon._press.print()
+        await self.daemon._renderer.render()
 
     async def samples(self, family: str, label: str) -> dict[str, float]:
         """The values of a family on `/metrics`, by one of its labels."""

@@ -36,14 +36,15 @@ from hypothesis.stateful import (
 )
 from structlog.testing import capture_logs
 
+from exporter.clock import Clocks
 from exporter.collectors.collector import Context
 from exporter.counters import state_file
 from exporter.counters.ledger import Entry, Ledger
 from exporter.metric import Family
 from exporter.platform.errors import PlatformError
-from exporter.platform.http.client import Client, Timing
+from exporter.platform.http.client import Client
 from exporter.platform.http.credential import Credential
-from exporter.platform.http.rate_limiter import Budget
+from exporter.platform.http.rate_limiter import RateLimiter
 from exporter.platform.http.retry import Retry
 from exporter.sandbox.app import create_app
 from exporter.sandbox.clock import WorldClock
@@ -121,15 +122,17 @@ class Platform(RuleBasedStateMachine):
 
     async def _connect(self) -> Client:
         clock = FakeClock()
+        clocks = Clocks(lambda: self.scene.now().timestamp(), clock, clock.sleep)
         return Client(
             "http://sandbox",
             Credential("access_key", lambda: API_KEY),
             transport=self.transport,
-            budget=Budget(1e6, 4, clock=clock, sleep=clock.sleep, throttled=lambda _seconds: None),
+            rate_limiter=RateLimiter(1e6, 4, clocks=clocks, throttled=lambda _seconds: None),
             retry=Retry(random.Random(1).random),  # noqa: S311 - no secret
             timeout=10.0,
             observer=HeardCalls(),
-            timing=Timing(clock, clock.sleep, self.scene.now, self._platform_time),
+            clocks=clocks,
+            platform_time=self._platform_time,
         )
 
     def _platform_time(self, date: datetime | None) -> datetime | None:
@@ -142,7 +145,7 @@ class Platform(RuleBasedStateMachine):
         self.heard = Heard()
         path = self.folder / f"{self.lives}" / "state.db"
         # What could not be saved is tried again when the test's clock says so.
-        ledger = Ledger(path, self.heard, clock=self._wall, monotonic=self.monotonic, linger=0, retry=1.0)
+        ledger = Ledger(path, self.heard, clocks=Clocks(self._wall, self.monotonic), linger=0, retry=1.0)
         ledger.open()
         # It goes on from what was believed at the last commit.
         self.answers.append(Dated(None, self._wall(), self.monotonic.now, self.kept))

@@ -94,7 +94,8 @@ def test_breaches_stay_below_what_is_an_alert(seed: int) -> None:
     (blocking,) = (alert for alert in load_alerts() if alert.name == "EdgeRateLimitBlocking")
     (sustained,) = (alert for alert in load_alerts() if alert.name == "EdgeRateLimitBreachesSustained")
     blocked_a_second, breached_a_second = (
-        float(re.findall(r"> ([\d.]+)\s*$", alert.expr)[0]) for alert in (blocking, sustained)
+        float(re.findall(r"> ([\d.]+)\s*# threshold: \w+$", alert.expr, re.MULTILINE)[0])
+        for alert in (blocking, sustained)
     )
     world = healthy_world(seed)
     limits = [limit.limit_id for limit in world.rate_limits.limits()]

@@ -17,7 +17,7 @@ DEPLOY: Final = REPOSITORY / "deploy"
 DASHBOARDS: Final = REPOSITORY / "dashboards"
 RULES: Final = DEPLOY / "prometheus" / "rules"
 # The newest version of the changelog, which the deployment files name.
-RELEASE: Final = re.findall(r"^## (\S+)", (REPOSITORY / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)[0]
+RELEASE: Final = re.findall(r"^## (\d\S*)", (REPOSITORY / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)[0]
 PORT: Final = 9877
 STATE_FOLDER: Final = "/var/lib/edge-exporter"
 USER: Final = 65532

@@ -1,8 +1,8 @@
 """What is built for those who install the package, with no repository beside it."""
 
 import re
+import shutil
 import sys
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -23,8 +23,7 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     assert built.returncode == 0, built.stdout + built.stderr
     (wheel,) = folder.glob("*.whl")
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(folder / "site")
+    shutil.unpack_archive(wheel, folder / "site", "zip")
     return folder / "site"
 
 
@@ -63,3 +62,16 @@ def test_the_page_s_assets_are_in_it(unpacked: Path) -> None:
     place = Path("exporter", "web", "page", "static")
     assert contents(unpacked / place) == contents(REPOSITORY / place)
     assert contents(unpacked / place)
+
+
+def test_the_wheel_that_is_built_from_the_sdist_holds_the_same(unpacked: Path, tmp_path: Path) -> None:
+    built = run(sys.executable, "-m", "hatchling", "build", "--target", "sdist", "--directory", str(tmp_path))
+    assert built.returncode == 0, built.stdout + built.stderr
+    (sdist,) = tmp_path.glob("*.tar.gz")
+    run("tar", "--extract", "--file", str(sdist), "--directory", str(tmp_path))
+    (source,) = (path for path in tmp_path.iterdir() if path.is_dir())
+    built = run(sys.executable, "-m", "hatchling", "build", "--target", "wheel", cwd=source)
+    assert built.returncode == 0, built.stdout + built.stderr
+    (wheel,) = (source / "dist").glob("*.whl")
+    shutil.unpack_archive(wheel, tmp_path / "site", "zip")
+    assert contents(tmp_path / "site" / "exporter") == contents(unpacked / "exporter")

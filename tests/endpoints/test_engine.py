@@ -281,7 +281,7 @@ async def test_a_list_makes_no_more_calls_than_the_budget_gives() -> None:
         seconds = time.monotonic() - began
         await client.aclose()
         assert polled.found is not None
-        assert len(polled.found.rolls["thing"].resources) == ITEMS
-        assert polled.found.rolls["thing"].complete
+        assert len(polled.found.lists["thing"].resources) == ITEMS
+        assert polled.found.lists["thing"].complete
         # A second's worth of calls may come at once; a machine that is slow makes it take longer.
         assert seconds >= (place.methods["GET"] - rate) / rate

@@ -10,7 +10,7 @@ from unittest.mock import patch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.exposition.segments import Body, Part, Segment, Shelf, gather, join
+from exporter.exposition.segments import Body, FamilyChunks, Part, Segment, gather, join
 from exporter.targets.target import PollKey
 
 
@@ -19,9 +19,9 @@ def key(number: int, collector: str = "dns_statistics") -> PollKey:
     return PollKey.of(collector, "main", "dns_zone", str(number))
 
 
-def plain(shelf: Shelf) -> bytes:
-    """All chunks of a shelf, joined by its segments."""
-    return b"".join(part.plain for part in shelf.parts())
+def plain(family: FamilyChunks) -> bytes:
+    """All chunks of a family, joined by its segments."""
+    return b"".join(part.plain for part in family.parts())
 
 
 @contextmanager
@@ -35,12 +35,12 @@ def segments_of(size: int) -> Iterator[None]:
 
 
 def body_of(chunks: list[bytes], size: int) -> Body:
-    """A body of one shelf."""
+    """A body of one family."""
     with segments_of(size):
-        shelf = Shelf()
+        family = FamilyChunks()
         for number, chunk in enumerate(chunks):
-            shelf.put(key(number), chunk, 1)
-        return join([Part.of(b"# head\n"), *shelf.parts()])
+            family.put(key(number), chunk, 1)
+        return join([Part.of(b"# head\n"), *family.parts()])
 
 
 Step = tuple[int, bytes | None, bool]
@@ -53,22 +53,22 @@ STEPS: st.SearchStrategy[list[Step]] = st.lists(
 def test_a_shelf_is_its_chunks_in_the_order_of_their_targets(steps: list[Step]) -> None:
     held: dict[PollKey, bytes] = {}
     with segments_of(40):
-        shelf = Shelf()
+        family = FamilyChunks()
         for number, chunk, builds in steps:
             if chunk is None:
                 held.pop(key(number), None)
-                shelf.remove(key(number))
+                family.remove(key(number))
             else:
                 held[key(number)] = chunk
-                shelf.put(key(number), chunk, len(chunk))
+                family.put(key(number), chunk, len(chunk))
             if builds:
-                assert plain(shelf) == b"".join(held[known] for known in sorted(held))
-            assert shelf.total == sum(map(len, held.values()))
-            assert [shelf.series(known) for known in held] == [len(chunk) for chunk in held.values()]
-        assert list(shelf.chunks(lambda known: known.target.number % 2 == 0)) == [
+                assert plain(family) == b"".join(held[known] for known in sorted(held))
+            assert family.total == sum(map(len, held.values()))
+            assert [family.series(known) for known in held] == [len(chunk) for chunk in held.values()]
+        assert list(family.select(lambda known: known.target.number % 2 == 0)) == [
             held[known] for known in sorted(held) if known.target.number % 2 == 0
         ]
-        body = join(list(shelf.parts()))
+        body = join(list(family.parts()))
         expected = b"".join(held[known] for known in sorted(held))
         assert (b"".join(body.pieces), body.size) == (expected, len(expected))
         assert (gzip.decompress(body.gzip), body.packed_size) == (expected, len(body.gzip))
@@ -89,24 +89,24 @@ def test_an_empty_body_is_a_gzip_member_too() -> None:
 
 
 def test_an_earlier_body_stands_when_its_segments_change() -> None:
-    shelf = Shelf()
-    shelf.put(key(1), b"one 1\n", 1)
-    earlier = join(list(shelf.parts()))
-    shelf.put(key(1), b"one 2\n", 1)
-    later = join(list(shelf.parts()))
+    family = FamilyChunks()
+    family.put(key(1), b"one 1\n", 1)
+    earlier = join(list(family.parts()))
+    family.put(key(1), b"one 2\n", 1)
+    later = join(list(family.parts()))
     assert [b"".join(body.pieces) for body in (earlier, later)] == [b"one 1\n", b"one 2\n"]
 
 
 def test_a_change_costs_one_segment_and_no_change_costs_none() -> None:
     with segments_of(100):
-        shelf = Shelf()
+        family = FamilyChunks()
         for number in range(100):
-            shelf.put(key(number), b"%010d" % number, 1)
-        before = list(shelf.parts())
-        shelf.put(key(50), b"%010d" % 50, 1)
-        assert [part is old for part, old in zip(shelf.parts(), before, strict=True)] == [True] * len(before)
-        shelf.put(key(50), b"9999999999", 1)
-        assert [part is old for part, old in zip(shelf.parts(), before, strict=True)].count(False) == 1
+            family.put(key(number), b"%010d" % number, 1)
+        before = list(family.parts())
+        family.put(key(50), b"%010d" % 50, 1)
+        assert [part is old for part, old in zip(family.parts(), before, strict=True)] == [True] * len(before)
+        family.put(key(50), b"9999999999", 1)
+        assert [part is old for part, old in zip(family.parts(), before, strict=True)].count(False) == 1
 
 
 def test_bodies_share_the_bytes_of_their_segments() -> None:

@@ -1,13 +1,12 @@
 """A caller that answers with bodies that a test wrote, by way of the client's own reading of them."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from exporter.platform.errors import PlatformError
 from exporter.platform.http.responses import payload
-from exporter.platform.operation import Answer, Operation, Scalar
+from exporter.platform.operation import Answer, Request
 
 T = TypeVar("T")
 
@@ -23,35 +22,23 @@ class ScriptedCaller:
     date: datetime | None = DATE
     calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
 
-    async def call(
-        self,
-        operation: Operation[T],
-        *,
-        path: Mapping[str, Scalar] | None = None,
-        query: Mapping[str, Scalar] | None = None,
-        body: Mapping[str, Any] | None = None,
-    ) -> Answer[T]:
+    async def call(self, request: Request[T]) -> Answer[T]:
         """See `exporter.platform.operation.Caller`."""
-        answer: Answer[Any] = await self.find(operation, path=path, query=query, body=body)
+        answer: Answer[Any] = await self.find(request)
         return answer
 
-    async def find(
-        self,
-        operation: Operation[T],
-        *,
-        path: Mapping[str, Scalar] | None = None,
-        query: Mapping[str, Scalar] | None = None,
-        body: Mapping[str, Any] | None = None,
-    ) -> Answer[T | None]:
+    async def find(self, request: Request[T]) -> Answer[T | None]:
         """See `exporter.platform.operation.Caller`."""
-        self.calls.append((operation.name, {**(path or {}), **(query or {}), **(body or {})}))
+        self.calls.append(
+            (request.operation.name, {**(request.path or {}), **(request.query or {}), **(request.body or {})})
+        )
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if isinstance(answer, PlatformError):
             raise answer
         if answer is None:
             return Answer(None, self.date, b"", SECONDS)
         raw = answer.encode() if isinstance(answer, str) else answer
-        return Answer(payload(operation, raw, 200), self.date, raw, SECONDS)
+        return Answer(payload(request.operation, raw, 200), self.date, raw, SECONDS)
 
 
 def caller(*answers: str | bytes | PlatformError | None) -> ScriptedCaller:

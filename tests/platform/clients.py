@@ -6,9 +6,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from exporter.platform.http.client import Client, Timing
+from exporter.clock import Clocks
+from exporter.platform.http.client import Client
 from exporter.platform.http.credential import Credential
-from exporter.platform.http.rate_limiter import Budget
+from exporter.platform.http.rate_limiter import RateLimiter
 from exporter.platform.http.retry import Retry
 from exporter.platform.http.transport import build_transport
 
@@ -86,15 +87,16 @@ async def client_of(
 ) -> AsyncIterator[Kit]:
     """A client of a platform at `url`."""
     heard, clock = Heard(), FakeClock()
+    clocks = Clocks(NOW.timestamp, clock, clock.sleep)
     client = Client(
         url,
         Credential(scheme, read),
         transport=build_transport(url, max_in_flight, proxy=proxy, ca_file=ca_file),
-        budget=Budget(rate, max_in_flight, clock=clock, sleep=clock.sleep, throttled=heard.throttled),
+        rate_limiter=RateLimiter(rate, max_in_flight, clocks=clocks, throttled=heard.throttled),
         retry=Retry(random, attempts=attempts, shortest=shortest_retry),
         timeout=deadline,
         observer=heard,
-        timing=Timing(clock, clock.sleep, lambda: NOW),
+        clocks=clocks,
     )
     try:
         yield Kit(client, heard, clock)

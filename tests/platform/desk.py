@@ -8,7 +8,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from exporter.platform.http.rate_limiter import Budget, Paused, Permit
+from exporter.clock import Clocks
+from exporter.platform.http.rate_limiter import Paused, Permit, RateLimiter
 
 
 @dataclass
@@ -51,7 +52,7 @@ class Desk:
     """A budget, and the tasks that want something of it."""
 
     time: Time
-    budget: Budget
+    rate_limiter: RateLimiter
     waited: list[float]
     granted: list[tuple[float, str]] = field(default_factory=list)
     refused: list[tuple[float, str, float]] = field(default_factory=list)
@@ -69,7 +70,7 @@ class Desk:
 
     async def _acquire(self, path: str, until: float | None) -> None:
         try:
-            self.permits[path] = await self.budget.acquire(path, until)
+            self.permits[path] = await self.rate_limiter.acquire(path, until)
         except Paused as paused:
             self.refused.append((self.time.now - 1000.0, path, paused.seconds))
             return
@@ -78,15 +79,15 @@ class Desk:
     def answer(self, *paths: str) -> None:
         """The platform answered these calls."""
         for path in paths:
-            self.budget.release(self.permits.pop(path), answered=True)
+            self.rate_limiter.release(self.permits.pop(path), answered=True)
 
     def limit(self, path: str, wait: float | None = None) -> None:
         """The platform answered this call with a 429."""
-        self.budget.release(self.permits.pop(path), limited=True, wait=wait)
+        self.rate_limiter.release(self.permits.pop(path), limited=True, wait=wait)
 
     def lose(self, path: str) -> None:
         """No answer came to this call."""
-        self.budget.release(self.permits.pop(path))
+        self.rate_limiter.release(self.permits.pop(path))
 
     async def at(self, seconds: float) -> list[str]:
         """Which calls have been granted when so much time has passed since the beginning."""
@@ -98,7 +99,11 @@ class Desk:
 async def desk(rate: float = 1e9, max_in_flight: int = 1000) -> AsyncIterator[Desk]:
     """A budget at the beginning of time."""
     time, waited = Time(), list[float]()
-    made = Desk(time, Budget(rate, max_in_flight, clock=time, sleep=time.sleep, throttled=waited.append), waited)
+    made = Desk(
+        time,
+        RateLimiter(rate, max_in_flight, clocks=Clocks(monotonic=time, sleep=time.sleep), throttled=waited.append),
+        waited,
+    )
     yield made
     for task in made.tasks.values():
         task.cancel()

@@ -5,7 +5,7 @@ from typing import cast
 from exporter.collectors import dns_statistics
 from exporter.platform.http.client import Client
 from exporter.polling.backoff import FIRST_WAIT, Backoff
-from exporter.polling.capacity import Pace
+from exporter.polling.capacity import Capacity
 from exporter.polling.intervals import Account, Intervals, Plan
 from exporter.targets.sharding import Shard
 from exporter.targets.target import Target
@@ -21,7 +21,7 @@ def zones(count: int) -> list[Target]:
 def backoff(targets: list[Target], rate: float) -> Backoff:
     """The backoff of an account whose targets are polled once an hour."""
     plan = Plan(dns_statistics.COLLECTOR, HOUR)
-    account = Account(cast("Client", None), Pace(rate, 32))
+    account = Account(cast("Client", None), Capacity(rate, 32))
     intervals = Intervals({NAME: plan}, {"main": account}, Shard())
     intervals.note(plan, targets)
     return Backoff(intervals)

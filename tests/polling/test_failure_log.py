@@ -4,7 +4,7 @@ from collections import Counter
 
 from structlog.testing import capture_logs
 
-from exporter.polling.failure_log import MOST_NAMED, WINDOW_SECONDS, Chronicle
+from exporter.polling.failure_log import MOST_NAMED, WINDOW_SECONDS, FailureLog
 
 
 class Clock:
@@ -23,11 +23,11 @@ def facts(zone: int, account: str = "main") -> dict[str, str]:
 
 
 def test_few_targets_are_named_each() -> None:
-    chronicle = Chronicle(Clock())
+    failure_log = FailureLog(Clock())
     with capture_logs() as logs:
-        chronicle.fails(facts(1), "timeout", "no answer within 10 s")
-        chronicle.recovers(facts(1))
-        chronicle.sum_up(end=True)
+        failure_log.fails(facts(1), "timeout", "no answer within 10 s")
+        failure_log.recovers(facts(1))
+        failure_log.sum_up(end=True)
     assert logs == [
         {**facts(1), "reason": "timeout", "error": "no answer within 10 s", "event": "target fails"}
         | {"log_level": "warning"},
@@ -37,13 +37,13 @@ def test_few_targets_are_named_each() -> None:
 
 def test_of_very_many_the_others_are_counted_when_the_window_ends() -> None:
     clock = Clock()
-    chronicle = Chronicle(clock)
+    failure_log = FailureLog(clock)
     with capture_logs() as logs:
         for zone in range(1000):
-            chronicle.fails(facts(zone), "server_error", "the platform answered 500")
-            chronicle.fails(facts(zone, "other"), "server_error", "the platform answered 500")
-        chronicle.fails(facts(1), "timeout", "no answer within 10 s")
-        chronicle.sum_up()
+            failure_log.fails(facts(zone), "server_error", "the platform answered 500")
+            failure_log.fails(facts(zone, "other"), "server_error", "the platform answered 500")
+        failure_log.fails(facts(1), "timeout", "no answer within 10 s")
+        failure_log.sum_up()
         assert Counter((line["event"], line["account"], line["reason"]) for line in logs) == {
             ("target fails", "main", "server_error"): MOST_NAMED,
             ("target fails", "other", "server_error"): MOST_NAMED,
@@ -51,20 +51,20 @@ def test_of_very_many_the_others_are_counted_when_the_window_ends() -> None:
         }
         logs.clear()
         clock.now = WINDOW_SECONDS
-        chronicle.sum_up()
-        chronicle.sum_up()
+        failure_log.sum_up()
+        failure_log.sum_up()
     more = {"event": "more targets fail", "reason": "server_error", "targets": 1000 - MOST_NAMED}
     assert logs == [{**more, "account": account, "log_level": "warning"} for account in ("main", "other")]
 
 
 def test_the_next_window_names_again_after_it_has_told_of_the_last() -> None:
     clock = Clock()
-    chronicle = Chronicle(clock)
+    failure_log = FailureLog(clock)
     with capture_logs() as logs:
         for zone in range(MOST_NAMED + 3):
-            chronicle.recovers(facts(zone))
+            failure_log.recovers(facts(zone))
         clock.now = WINDOW_SECONDS
-        chronicle.recovers(facts(99))
+        failure_log.recovers(facts(99))
     assert [(line["event"], line.get("targets")) for line in logs[MOST_NAMED:]] == [
         ("more targets recovered", 3),
         ("target recovered", None),
@@ -72,9 +72,9 @@ def test_the_next_window_names_again_after_it_has_told_of_the_last() -> None:
 
 
 def test_nothing_is_lost_at_the_end() -> None:
-    chronicle = Chronicle(Clock())
+    failure_log = FailureLog(Clock())
     with capture_logs() as logs:
         for zone in range(MOST_NAMED + 1):
-            chronicle.recovers(facts(zone))
-        chronicle.sum_up(end=True)
+            failure_log.recovers(facts(zone))
+        failure_log.sum_up(end=True)
     assert logs[-1] == {"event": "more targets recovered", "account": "main", "targets": 1, "log_level": "info"}

@@ -7,10 +7,11 @@ from pathlib import Path
 from structlog.testing import capture_logs
 
 from exporter.counters.ledger import Entry, Publish
+from exporter.platform.errors import RateLimited
 from exporter.polling.backoff import FIRST_WAIT
 from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, FIRST_TRIES
-from exporter.polling.scheduler import LATEST_SLOT, PACE_SECONDS
-from exporter.polling.timetable import Due, phase
+from exporter.polling.scheduler import CAPACITY_SECONDS, LATEST_SLOT
+from exporter.polling.timetable import Timetable, phase
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.keys import API_KEY
 from exporter.sandbox.world import World
@@ -74,11 +75,11 @@ async def test_a_poll_that_has_not_ended_is_not_begun_again_and_the_missed_run_i
         rigged.faults.add({"kind": "stall", "point": "start", "path": "/dnszone/102/statistics"})
         rigged.clock.now += 451
         rigged.schedule.tick("dns_statistics")
-        lane = rigged.schedule._lanes["main"]
-        while len(lane.busy) > 1:  # noqa: ASYNC110 - what is waited for has no event to tell of it
+        pool = rigged.schedule._pools["main"]
+        while len(pool.busy) > 1:  # noqa: ASYNC110 - what is waited for has no event to tell of it
             await asyncio.sleep(0)
-        assert [key.target.id for key in lane.busy] == ["102"]
-        await rigged.press.print()
+        assert [key.target.id for key in pool.busy] == ["102"]
+        await rigged.renderer.render()
         before = rigged.value("edge_exporter_collector_missed_runs_total", collector="dns_statistics") or 0.0
         rigged.clock.now += 451
         # Every zone is due again, and one poll of the last tick has not ended.
@@ -155,8 +156,8 @@ async def test_a_key_that_is_put_right_brings_names_before_anything_that_carries
         credential = rigged.schedule.accounts["main"].client.credential
         async with asyncio.timeout(30):
             while credential.is_refused():
-                await rigged.turn(PACE_SECONDS)
-        await rigged.turn(PACE_SECONDS)
+                await rigged.turn(CAPACITY_SECONDS)
+        await rigged.turn(CAPACITY_SECONDS)
         names = {name for name, _ in rigged.samples("edge_target_up", account="main", collector="shield_zones")}
         assert names == {"main", "prod-shop-web", "staging-shop-web", "prod-api-gateway"}
 
@@ -185,7 +186,7 @@ async def test_a_new_zone_is_polled_while_rate_limits_are_still_being_listed() -
         for name in rigged.schedule.plans:
             rigged.schedule.tick(name)
         await until(lambda: rigged.store.board.was_up("dns_statistics", new) is not None)
-        assert "discovery" in {key.collector for key in rigged.schedule._lanes["main"].busy}
+        assert "discovery" in {key.collector for key in rigged.schedule._pools["main"].busy}
 
 
 async def test_a_listing_that_is_short_of_its_own_total_removes_nothing() -> None:
@@ -300,30 +301,31 @@ async def test_intervals_stretch_when_the_budget_does_not_carry_them() -> None:
 
 async def test_when_a_slow_platform_is_quick_again_nothing_waits_out_the_long_intervals() -> None:
     async with rig(account=DNS_ONLY, world=world(zones=40)) as rigged:
-        pace, due = rigged.schedule.accounts["main"].pace, rigged.schedule._due["dns_statistics"]
+        capacity, due = rigged.schedule.accounts["main"].capacity, rigged.schedule._due["dns_statistics"]
         # As if every call took five minutes: eight at a time make the intervals very long.
-        pace.seconds = 300.0
+        capacity.seconds = 300.0
         for _ in range(2):
             await rigged.turn(450)
-            pace.seconds = 300.0
-        await rigged.turn(PACE_SECONDS)
+            capacity.seconds = 300.0
+        await rigged.turn(CAPACITY_SECONDS)
         kept = next(iter(due.known))
-        rigged.schedule._repeat(rigged.schedule.plans["dns_statistics"], kept, 9000.0)
+        pause = RateLimited("wait", status=429, retry_after=3600.0)
+        rigged.schedule._repeat(rigged.schedule.plans["dns_statistics"], kept, pause)
         assert max(at for at, _ in due.known.values()) - rigged.clock.now > 600
-        pace.seconds = 0.01
-        await rigged.turn(PACE_SECONDS)
+        capacity.seconds = 0.01
+        await rigged.turn(CAPACITY_SECONDS)
         waits = {target: at - rigged.clock.now for target, (at, _) in due.known.items()}
         # What the platform asked for stands.
-        assert waits.pop(kept) > 8000
+        assert waits.pop(kept) > 3000
         assert max(waits.values()) <= 450
 
 
-async def slowed(rigged: Rig) -> Due:
+async def slowed(rigged: Rig) -> Timetable:
     """Let calls take five minutes, so that the intervals of the statistics are long and their polls far away."""
-    rigged.schedule.accounts["main"].pace.seconds = 300.0
+    rigged.schedule.accounts["main"].capacity.seconds = 300.0
     await rigged.turn(450)
-    rigged.schedule.accounts["main"].pace.seconds = 300.0
-    rigged.clock.now += PACE_SECONDS
+    rigged.schedule.accounts["main"].capacity.seconds = 300.0
+    rigged.clock.now += CAPACITY_SECONDS
     rigged.schedule.tick("discovery")
     return rigged.schedule._due["dns_statistics"]
 
@@ -338,8 +340,8 @@ async def test_intervals_that_become_a_little_shorter_move_no_poll() -> None:
     async with rig(account=DNS_ONLY, world=world(zones=40)) as rigged:
         due = await slowed(rigged)
         before = dict(due.known)
-        rigged.schedule.accounts["main"].pace.seconds = 200.0
-        rigged.clock.now += PACE_SECONDS
+        rigged.schedule.accounts["main"].capacity.seconds = 200.0
+        rigged.clock.now += CAPACITY_SECONDS
         rigged.schedule.tick("discovery")
         assert max(at for at, _ in before.values()) - rigged.clock.now > LATEST_SLOT * interval_of(rigged)
         assert due.known == before
@@ -351,7 +353,7 @@ async def test_polls_that_come_in_time_stand_when_long_intervals_are_short_again
         soonest = min(due.known, key=lambda target: due.known[target][0])
         before = dict(due.known)
         rigged.clock.now = before[soonest][0] - 10
-        rigged.schedule.accounts["main"].pace.seconds = 0.01
+        rigged.schedule.accounts["main"].capacity.seconds = 0.01
         rigged.schedule.tick("discovery")
         moved = {target for target, when in due.known.items() if when != before[target]}
         late = {target for target, (at, _) in before.items() if at - rigged.clock.now > LATEST_SLOT * 300}
@@ -392,11 +394,11 @@ async def test_a_key_that_is_refused_is_not_offered_more_often_for_that() -> Non
 
 async def test_the_limit_that_binds_is_shown_by_its_name() -> None:
     async with rig(account={**DNS_ONLY, "budget": {"requests_per_second": 10, "max_in_flight": 8}}) as rigged:
-        rigged.schedule.accounts["main"].pace.seconds = 5.0
+        rigged.schedule.accounts["main"].capacity.seconds = 5.0
         # A moment at which nothing is polled.
-        rigged.clock.now += PACE_SECONDS
+        rigged.clock.now += CAPACITY_SECONDS
         rigged.schedule.tick("discovery")
-        await rigged.press.print()
+        await rigged.renderer.render()
         assert rigged.samples("edge_api_capacity_requests_per_second", account="main") == {
             ("requests_per_second",): 10.0,
             ("max_in_flight",): 1.6,
@@ -441,7 +443,7 @@ async def test_breaking_code_that_settles_a_poll_ends_with_that_poll_too() -> No
             await rigged.turn(400)
         assert [line["target"] for line in logs if line["event"] == "poll broke"] == ["dns_zone/102"]
         assert rigged.value("edge_target_up", collector="dns_statistics", target="dns_zone/102") == 0.0
-        workers = rigged.schedule._lanes["main"]._tasks
+        workers = rigged.schedule._pools["main"]._tasks
         assert [worker.done() for worker in workers] == [False] * 8
 
 

@@ -4,12 +4,12 @@ import asyncio
 from typing import cast
 
 from exporter.collectors.collector import Collector
-from exporter.polling.worker_pool import Lane, Run
+from exporter.polling.worker_pool import Run, WorkerPool
 from exporter.targets.target import Target
 
 
 class Named:
-    """Stands for a collector: a lane looks at its name alone."""
+    """Stands for a collector: a pool looks at its name alone."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -31,16 +31,16 @@ async def test_no_more_polls_are_under_way_than_there_are_workers() -> None:
         await gate.wait()
         under_way -= 1
 
-    lane = Lane(3, poll)
-    lane.start()
+    pool = WorkerPool(3, poll)
+    pool.start()
     for number in range(10):
-        assert lane.offer(run(number))
+        assert pool.offer(run(number))
     for _ in range(20):
         await asyncio.sleep(0)
     assert under_way == 3
     gate.set()
-    await lane.drained()
-    await lane.stop()
+    await pool.drained()
+    await pool.stop()
     assert most == 3
 
 
@@ -50,13 +50,13 @@ async def test_a_target_is_queued_once_for_a_collector_and_apart_for_another() -
     async def poll(due: Run) -> None:
         polled.append((due.collector.name, due.target.id))
 
-    lane = Lane(1, poll)
-    assert [lane.offer(run(1)), lane.offer(run(1)), lane.offer(run(1, "dns_record_scans"))] == [True, False, True]
-    lane.start()
-    await lane.drained()
+    pool = WorkerPool(1, poll)
+    assert [pool.offer(run(1)), pool.offer(run(1)), pool.offer(run(1, "dns_record_scans"))] == [True, False, True]
+    pool.start()
+    await pool.drained()
     assert polled == [("dns_statistics", "1"), ("dns_record_scans", "1")]
-    assert lane.offer(run(1)), "a poll that has ended may come again"
-    await lane.stop()
+    assert pool.offer(run(1)), "a poll that has ended may come again"
+    await pool.stop()
 
 
 async def test_targets_with_short_intervals_do_not_wait_behind_the_first_polls_of_many_new_ones() -> None:
@@ -65,14 +65,14 @@ async def test_targets_with_short_intervals_do_not_wait_behind_the_first_polls_o
     async def poll(due: Run) -> None:
         polled.append(due.target.id)
 
-    lane = Lane(1, poll)
+    pool = WorkerPool(1, poll)
     for number in range(100, 1000):
-        lane.offer(run(number, "dns_record_scans", until=600.0 + number))
-    lane.offer(run(2, until=70.0))
-    lane.offer(run(1, until=60.0))
-    lane.start()
-    await lane.drained()
-    await lane.stop()
+        pool.offer(run(number, "dns_record_scans", until=600.0 + number))
+    pool.offer(run(2, until=70.0))
+    pool.offer(run(1, until=60.0))
+    pool.start()
+    await pool.drained()
+    await pool.stop()
     assert polled == [str(number) for number in (1, 2, *range(100, 1000))]
 
 
@@ -80,14 +80,14 @@ async def test_stopping_ends_polls_under_way_and_forgets_those_that_wait() -> No
     async def poll(_run: Run) -> None:
         await asyncio.Event().wait()
 
-    lane = Lane(1, poll)
-    lane.start()
-    lane.offer(run(1))
-    lane.offer(run(2))
+    pool = WorkerPool(1, poll)
+    pool.start()
+    pool.offer(run(1))
+    pool.offer(run(2))
     await asyncio.sleep(0)
-    await lane.stop()
-    assert lane.busy == set()
-    await lane.drained()
+    await pool.stop()
+    assert pool.busy == set()
+    await pool.drained()
 
 
 async def test_workers_begin_one_after_another_whatever_comes_due_at_once() -> None:
@@ -105,14 +105,14 @@ async def test_workers_begin_one_after_another_whatever_comes_due_at_once() -> N
 
     counting = asyncio.create_task(count())
     starts = asyncio.Lock()
-    lanes = [Lane(8, poll, starts), Lane(8, poll, starts)]
-    for lane in lanes:
-        lane.start()
+    pools = [WorkerPool(8, poll, starts), WorkerPool(8, poll, starts)]
+    for pool in pools:
+        pool.start()
         for number in range(20):
-            lane.offer(run(number))
-    for lane in lanes:
-        await lane.drained()
-        await lane.stop()
+            pool.offer(run(number))
+    for pool in pools:
+        await pool.drained()
+        await pool.stop()
     counting.cancel()
     assert len(began) == 40
     assert len(set(began)) == 40, "others had a turn between any two"

@@ -66,7 +66,7 @@ def test_an_alert_on_accounts_has_a_case_with_two_and_one_on_instances_with_two(
 
 def test_every_case_file_is_one_of_an_alert_or_of_all() -> None:
     files = {path.name.removesuffix(".test.yml") for path in CASES.glob("*.test.yml")}
-    assert files == {*NAMES, "healthy", "recording"}
+    assert files == {*NAMES, "healthy"}
 
 
 def test_the_healthy_exporter_has_every_family_that_an_alert_reads() -> None:

@@ -114,7 +114,7 @@ class Pod:
                 await self.daemon._schedule.drained()
                 await flushed(self.daemon._ledger)
                 await asyncio.sleep(0)
-        await self.daemon._press.print()
+        await self.daemon._renderer.render()
 
     async def poll_again(self, collector: str) -> None:
         """Poll every target of a collector now."""

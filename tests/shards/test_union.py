@@ -11,7 +11,7 @@ from exporter.collectors import discovery
 from exporter.settings.model import Settings
 from exporter.targets.registry import Registry
 from exporter.targets.sharding import Shard
-from exporter.targets.target import Inventory, Resource, Roll, Target, TargetKey
+from exporter.targets.target import Inventory, Resource, ResourceList, Target, TargetKey
 from tests.shards.fleet import MEANWHILE, fleet
 
 KINDS = (
@@ -68,12 +68,12 @@ def random_inventory(dice: random.Random) -> Inventory:
     limits = (Resource(str(1000 + number), parent=dice.choice(shields)) for number in range(40 if shields else 0))
     return Inventory(
         {
-            "dns_zone": Roll(
+            "dns_zone": ResourceList(
                 tuple(Resource(str(one), f"zone-{one}") for one in range(dice.randrange(200))), complete=True
             ),
-            "script": Roll(tuple(Resource(str(one)) for one in range(dice.randrange(40))), complete=True),
-            "shield_zone": Roll(tuple(map(Resource, shields)), complete=True),
-            "rate_limit": Roll(tuple(limits), complete=True),
+            "script": ResourceList(tuple(Resource(str(one)) for one in range(dice.randrange(40))), complete=True),
+            "shield_zone": ResourceList(tuple(map(Resource, shields)), complete=True),
+            "rate_limit": ResourceList(tuple(limits), complete=True),
         }
     )
 
@@ -88,10 +88,10 @@ def targets_of(shard: Shard, settings: Settings, inventories: dict[str, Inventor
             # It asks for the rate limits of its own shield zones alone.
             own = tuple(
                 limit
-                for limit in inventory.rolls["rate_limit"].resources
+                for limit in inventory.lists["rate_limit"].resources
                 if registry.owns(TargetKey.of(account, "shield_zone", limit.parent))
             )
-            listed = Inventory({**inventory.rolls, "rate_limit": Roll(own, complete=True)})
+            listed = Inventory({**inventory.lists, "rate_limit": ResourceList(own, complete=True)})
         registry.apply(account, listed)
     return Counter(target for kind in KINDS for target in registry.targets(kind) if registry.holds(target.key))
 
@@ -129,7 +129,7 @@ def test_nothing_is_kept_of_what_is_another_shards() -> None:
     settings = Settings.model_validate({"accounts": [{"name": "a", "base_url": "http://127.0.0.1:1", "api_key": "k"}]})
     registry.configure(wiring.selections(settings))
     registry.apply(
-        "a", Inventory({"dns_zone": Roll(tuple(Resource(str(one), "n") for one in range(1000)), complete=True)})
+        "a", Inventory({"dns_zone": ResourceList(tuple(Resource(str(one), "n") for one in range(1000)), complete=True)})
     )
     assert len(registry.names()) == len(list(registry.targets("dns_zone"))) == pytest.approx(250, rel=0.2)
 
@@ -138,12 +138,14 @@ def test_a_listing_that_tells_nothing_new_changes_nothing() -> None:
     registry = Registry(Shard())
     settings = Settings.model_validate({"accounts": [{"name": "a", "base_url": "http://127.0.0.1:1", "api_key": "k"}]})
     registry.configure(wiring.selections(settings))
-    listing = Inventory({"dns_zone": Roll((Resource("1", "n"), Resource("2", "m")), complete=True)})
+    listing = Inventory({"dns_zone": ResourceList((Resource("1", "n"), Resource("2", "m")), complete=True)})
     registry.apply("a", listing)
     version = registry.version
     registry.apply("a", listing)
     assert registry.version == version
-    registry.apply("a", Inventory({"dns_zone": Roll((Resource("1", "renamed"), Resource("2", "m")), complete=True)}))
+    registry.apply(
+        "a", Inventory({"dns_zone": ResourceList((Resource("1", "renamed"), Resource("2", "m")), complete=True)})
+    )
     assert registry.version > version
 
 

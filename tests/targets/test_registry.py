@@ -3,13 +3,13 @@
 from exporter.patterns import Pattern
 from exporter.targets.registry import Registry, Selection
 from exporter.targets.sharding import Shard
-from exporter.targets.target import Inventory, Resource, Roll, Target, TargetKey
+from exporter.targets.target import Inventory, Resource, ResourceList, Target, TargetKey
 
 
 def zones(*names: str, complete: bool = True) -> Inventory:
     """A listing of zones 101, 102, ... under these names."""
     resources = tuple(Resource(str(number), name) for number, name in enumerate(names, start=101))
-    return Inventory({"dns_zone": Roll(resources, complete)})
+    return Inventory({"dns_zone": ResourceList(resources, complete)})
 
 
 def registry(selection: Selection, shard: Shard | None = None) -> Registry:
@@ -131,7 +131,7 @@ def test_a_configured_name_is_the_target_s_own() -> None:
 
 def test_a_discovered_rate_limit_knows_its_shield_zone() -> None:
     made = registry(Selection("main", "rate_limit", discover=True))
-    made.apply("main", Inventory({"rate_limit": Roll((Resource("55", parent="3"),), complete=True)}))
+    made.apply("main", Inventory({"rate_limit": ResourceList((Resource("55", parent="3"),), complete=True)}))
     assert [target.attributes for target in made.targets("rate_limit")] == [{"shield_zone_id": "3"}]
 
 

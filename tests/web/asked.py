@@ -12,6 +12,6 @@ from tests.web.stage import Stage
 @asynccontextmanager
 async def asking(on: Stage, prefix: str = "/") -> AsyncIterator[httpx.AsyncClient]:
     """A client of the endpoints."""
-    transport = httpx.ASGITransport(create_app(on.view(), on.press, on.reload, route_prefix=prefix))
+    transport = httpx.ASGITransport(create_app(on.view(), on.renderer, on.reload, route_prefix=prefix))
     async with httpx.AsyncClient(transport=transport, base_url="http://exporter:9877") as client:
         yield client

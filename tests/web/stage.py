@@ -3,18 +3,17 @@
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 
 from prometheus_client import CollectorRegistry
 
 from exporter import wiring
+from exporter.clock import Clocks
 from exporter.collectors.catalogue import CATALOGUE, families
 from exporter.collectors.collector import Outcome
 from exporter.exposition.exposition import Exposition
-from exporter.exposition.renderer import Press
+from exporter.exposition.renderer import Renderer
 from exporter.exposition.status_board import HEALTH, StatusBoard
 from exporter.exposition.store import Store
-from exporter.platform.http.client import Timing
 from exporter.polling.intervals import Account, Plan
 from exporter.settings.model import Settings
 from exporter.targets.registry import Registry, Selection
@@ -79,11 +78,11 @@ class Stage:
     store: Store
     registry: Registry
     schedule: SaidSchedule
-    press: Press
+    renderer: Renderer
     up: dict[str, bool] = field(default_factory=dict)
     is_authenticated: bool = True
     is_ledger_alive: bool = True
-    is_press_alive: bool = True
+    is_renderer_alive: bool = True
     faults: tuple[str, ...] = ()
     unmatched_budgets: tuple[tuple[str, str], ...] = ()
     ledger: LedgerView | None = None
@@ -99,12 +98,11 @@ class Stage:
             account_up=lambda: self.up,
             is_authenticated=lambda: self.is_authenticated,
             ledger_alive=lambda: self.is_ledger_alive,
-            press_alive=lambda: self.is_press_alive,
+            renderer_alive=lambda: self.is_renderer_alive,
             series=lambda: 4321,
             config=lambda: (START - 600, self.faults),
             unmatched_budgets=lambda: self.unmatched_budgets,
-            clock=self.wall,
-            monotonic=self.clock,
+            clocks=Clocks(self.wall, self.clock),
             version="1.2.3",
             shard=self.shard,
             started=START - 7200,
@@ -150,24 +148,24 @@ async def stage(*accounts: str) -> AsyncIterator[Stage]:
     """A stage with these accounts (one named main, if none are given) and the whole catalogue of collectors."""
     clock, wall = TurnedClock(), TurnedClock(START)
     telemetry = Telemetry(CollectorRegistry(), "1.2.3")
-    timing = Timing(clock, at_once, lambda: datetime.fromtimestamp(wall(), UTC))
+    clocks = Clocks(wall, clock, at_once)
     told = {"name": "any", "base_url": "http://127.0.0.1:9", "api_key": "k", "budget": BUDGET}
     settings = Settings.model_validate({"accounts": [told]}).accounts[0]
     entries = {
-        name: wiring.account_entry(wiring.account_client(settings, AccountObserver(telemetry, name, clock), 1, timing))
+        name: wiring.account_entry(wiring.account_client(settings, AccountObserver(telemetry, name, clock), 1, clocks))
         for name in accounts or ("main",)
     }
     store = Store(StatusBoard(wall), clock)
     exposition = Exposition(telemetry.exposed())
     exposition.declare([*families(), *HEALTH])
-    press = Press(exposition, store, telemetry, clock)
+    renderer = Renderer(exposition, store, telemetry, clock)
     registry = Registry(Shard())
     registry.configure([Selection("main", "dns_zone", (zone(101), zone(102)))])
     plans = {collector.name: Plan(collector, collector.interval) for collector in CATALOGUE}
     schedule = SaidSchedule(plans, entries, clock())
     try:
-        yield Stage(clock, wall, store, registry, schedule, press, dict.fromkeys(entries, True))
+        yield Stage(clock, wall, store, registry, schedule, renderer, dict.fromkeys(entries, True))
     finally:
-        press.close()
+        renderer.close()
         for entry in entries.values():
             await entry.client.aclose()

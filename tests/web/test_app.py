@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
+from exporter.clock import Clocks
 from exporter.exposition.status_board import Status, StatusBoard
 from exporter.targets.target import PollKey
 from exporter.web.app import create_app
@@ -142,7 +143,7 @@ async def test_a_fault_of_ours_tells_nothing_of_itself() -> None:
         async def broken() -> tuple[str, ...]:
             raise RuntimeError("/home/somebody/secret")
 
-        app = create_app(on.view(), on.press, broken)
+        app = create_app(on.view(), on.renderer, broken)
         transport = httpx.ASGITransport(app, raise_app_exceptions=False)
         async with httpx.AsyncClient(transport=transport, base_url="http://exporter:9877") as client:
             response = await client.post("/-/reload")
@@ -220,8 +221,8 @@ async def test_one_page_is_made_at_a_time() -> None:
             return on.clock.now
 
         view = on.view()
-        view.board, view.series, view.monotonic = Watched(on.wall), series, ticking
-        transport = httpx.ASGITransport(create_app(view, on.press, on.reload))
+        view.board, view.series, view.clocks = Watched(on.wall), series, Clocks(on.wall, ticking)
+        transport = httpx.ASGITransport(create_app(view, on.renderer, on.reload))
         async with httpx.AsyncClient(transport=transport, base_url="http://exporter:9877") as client:
             answers = await asyncio.gather(*(client.get("/api/v1/status") for _ in range(3)))
     assert [answer.status_code for answer in answers] == [200] * 3

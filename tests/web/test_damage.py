@@ -67,7 +67,7 @@ def served() -> Iterator[tuple[asyncio.Runner, ASGIApp]]:
         on = await opened.__aenter__()
         on.succeed(zone(101, "shop.example"), chart=[1, 2.5])
         on.fail(zone(102), SCANS)
-        return create_app(on.view(), on.press, on.reload)
+        return create_app(on.view(), on.renderer, on.reload)
 
     opened = stage()
     with asyncio.Runner() as runner:

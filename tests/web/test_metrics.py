@@ -20,7 +20,7 @@ from starlette.types import Message
 
 from exporter.collectors.collector import Outcome
 from exporter.exposition.exposition import Exposition, Format
-from exporter.exposition.renderer import Press
+from exporter.exposition.renderer import Renderer
 from exporter.exposition.status_board import HEALTH, StatusBoard
 from exporter.exposition.store import Store
 from exporter.metric import Family, FamilyInfo, Kind, Sample
@@ -41,12 +41,12 @@ LARGE = 30_000
 class Site:
     """An endpoint with what is behind it."""
 
-    press: Press
+    renderer: Renderer
     app: Starlette
 
     def text(self, form: Format = Format.TEXT) -> bytes:
         """The current generation's plain bytes."""
-        return b"".join(self.press.current.bodies[form].pieces)
+        return b"".join(self.renderer.current.bodies[form].pieces)
 
     def client(self) -> httpx.AsyncClient:
         """A client that needs no socket."""
@@ -61,7 +61,7 @@ async def site(zones: int = 3, parts: int = 2) -> AsyncIterator[Site]:
     store = Store(StatusBoard(lambda: 1_770_000_000.0), lambda: 1000.0)
     exposition = Exposition(telemetry.exposed(), created=True)
     exposition.declare((QUERIES, TOTAL, *HEALTH))
-    press = Press(exposition, store, telemetry, lambda: 1000.0)
+    renderer = Renderer(exposition, store, telemetry, lambda: 1000.0)
     for number in range(1, zones + 1):
         target = Target("main", "dns_zone", str(number))
         samples = tuple(Sample((target.id, str(part)), number * 7919.0 + part) for part in range(parts))
@@ -74,15 +74,15 @@ async def site(zones: int = 3, parts: int = 2) -> AsyncIterator[Site]:
             lifetime=900.0,
             duration=0.1,
         )
-    await press.print()
+    await renderer.render()
     endpoint = MetricsEndpoint(
-        press, lambda: ("dns_statistics", "scripts"), lambda key: key in {"dns_zone/1", "dns_zone/2", "dns_zone/3"}
+        renderer, lambda: ("dns_statistics", "scripts"), lambda key: key in {"dns_zone/1", "dns_zone/2", "dns_zone/3"}
     )
     other = Route("/other", lambda _: PlainTextResponse("here"))
     try:
-        yield Site(press, Starlette(routes=[Route("/metrics", endpoint, methods=["GET"]), other]))
+        yield Site(renderer, Starlette(routes=[Route("/metrics", endpoint, methods=["GET"]), other]))
     finally:
-        press.close()
+        renderer.close()
 
 
 @asynccontextmanager

@@ -98,7 +98,6 @@ async def connection() -> AsyncIterator[Connection]:
         app,
         port=0,
         http=counting,  # type: ignore[arg-type]
-        h11_max_incomplete_event_size=LARGEST_HEAD,
         timeout_keep_alive=KEEPALIVE_SECONDS,
         log_config=None,
         lifespan="off",

@@ -1,4 +1,5 @@
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -156,7 +157,7 @@ async def test_an_account_tells_its_state_budget_and_pause() -> None:
         on.up["main"] = False
         on.succeed(zone(1))
         on.fail(zone(2), reason="unauthorized")
-        budget = on.schedule.accounts["main"].client.budget
+        budget = on.schedule.accounts["main"].client.rate_limiter
         for path in ("/one", "/two"):
             budget.release(await budget.acquire(path), limited=True, wait=30.0)
         on.turn(10)
@@ -282,7 +283,7 @@ async def test_it_is_healthy_until_the_scheduler_the_ledger_or_the_press_stalls(
         on.is_ledger_alive = False
         assert view.ailment() == "the ledger has stalled"
         status = await view.status()
-        on.is_ledger_alive, on.is_press_alive = True, False
+        on.is_ledger_alive, on.is_renderer_alive = True, False
         assert view.ailment() == "the exposition has stalled"
     assert (status.healthy, status.ailment) == (False, "the ledger has stalled")
 
@@ -328,7 +329,7 @@ async def test_a_page_of_many_targets_lets_the_loop_turn() -> None:
                 await asyncio.sleep(0)
 
         view = on.view()
-        view.monotonic = ticking
+        view.clocks = replace(view.clocks, monotonic=ticking)
         task = asyncio.create_task(others())
         await view.both(Query())
         task.cancel()

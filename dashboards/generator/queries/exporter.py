@@ -191,7 +191,6 @@ FILES = Query(
     TELEMETRY,
     "{{instance}}",
 )
-LOOP_LAG = Query(series("edge_exporter_loop_lag_seconds", INSTANCE), TELEMETRY, "{{instance}}")
 RESTARTS = Query(
     _of_exporters(f"(time() - {series('process_start_time_seconds', INSTANCE)}) < 60"),
     TELEMETRY,

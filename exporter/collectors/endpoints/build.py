@@ -15,7 +15,7 @@ from exporter.collectors.endpoints.reading import metric_of
 from exporter.collectors.endpoints.shared_calls import SharedCalls
 from exporter.platform.api.document import Document
 from exporter.platform.errors import WrongShape
-from exporter.platform.operation import Answer, Operation
+from exporter.platform.operation import Answer, Operation, Request
 from exporter.targets.target import Target
 
 ACCOUNT_KIND = "account"
@@ -77,7 +77,7 @@ def target_collector(
             (target.account, operation.path.format_map(parameters)),
             now=context.now,
             interval=endpoint.interval,
-            call=lambda: context.caller.call(operation, path=parameters),
+            call=lambda: context.caller.call(Request(operation, parameters)),
         )
 
     return TargetCollector(

@@ -14,8 +14,8 @@ from exporter.cooperative import unhurried
 from exporter.metric import FamilyInfo
 from exporter.platform.api.document import Document
 from exporter.platform.errors import PlatformError, WrongShape
-from exporter.platform.operation import Operation, Scalar
-from exporter.targets.target import Inventory, Resource, Roll, Target
+from exporter.platform.operation import Operation, Request, Scalar
+from exporter.targets.target import Inventory, Resource, ResourceList, Target
 
 PAGE_SIZE = 1000
 MOST_PAGES = 100_000
@@ -65,7 +65,7 @@ class EndpointListCollector:
         date, error, complete = None, None, True
         try:
             for page in range(1, MOST_PAGES + 1):
-                answer = await context.caller.call(operation, path=self._parameters(context, page))
+                answer = await context.caller.call(Request(operation, self._parameters(context, page)))
                 date = answer.date or date
                 items, has_more = self._read(answer.value)
                 known = len(found)
@@ -81,8 +81,8 @@ class EndpointListCollector:
                     break
         except PlatformError as fault:
             error, complete = fault, False
-        rolls = {self.kind: Roll(tuple(found.values()), complete)} if found or error is None else {}
-        return Polled((Outcome(target, error=error),), date, Inventory(rolls))
+        lists = {self.kind: ResourceList(tuple(found.values()), complete)} if found or error is None else {}
+        return Polled((Outcome(target, error=error),), date, Inventory(lists))
 
     def _operation(self) -> Operation[Document]:
         listing = self.listing

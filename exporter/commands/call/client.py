@@ -20,7 +20,7 @@ from exporter.platform.errors import (
 )
 from exporter.platform.http.client import Client
 from exporter.platform.http.observer import Deaf
-from exporter.platform.operation import Answer, Operation, Scalar
+from exporter.platform.operation import Answer, Request
 from exporter.settings.account import AccountSettings
 from exporter.settings.database import DatabaseSettings
 from exporter.settings.model import Settings
@@ -136,30 +136,16 @@ class Direct:
         self._caller = client.until(time.monotonic() + _MOST_ATTEMPTS * timeout)
         self._writes = writes
 
-    async def call(
-        self,
-        operation: Operation[T],
-        *,
-        path: Mapping[str, Scalar] | None = None,
-        query: Mapping[str, Scalar] | None = None,
-        body: Mapping[str, Any] | None = None,
-    ) -> Answer[T]:
+    async def call(self, request: Request[T]) -> Answer[T]:
         """See `exporter.platform.operation.Caller`."""
-        return await self._caller.call(self._marked(operation), path=path, query=query, body=body)
+        return await self._caller.call(self._marked(request))
 
-    async def find(
-        self,
-        operation: Operation[T],
-        *,
-        path: Mapping[str, Scalar] | None = None,
-        query: Mapping[str, Scalar] | None = None,
-        body: Mapping[str, Any] | None = None,
-    ) -> Answer[T | None]:
+    async def find(self, request: Request[T]) -> Answer[T | None]:
         """See `exporter.platform.operation.Caller`."""
-        return await self._caller.find(self._marked(operation), path=path, query=query, body=body)
+        return await self._caller.find(self._marked(request))
 
-    def _marked(self, operation: Operation[T]) -> Operation[T]:
-        return replace(operation, writes=True) if self._writes else operation
+    def _marked(self, request: Request[T]) -> Request[T]:
+        return replace(request, operation=replace(request.operation, writes=True)) if self._writes else request
 
 
 class RehearsedError(Exception):
@@ -177,24 +163,10 @@ class Rehearsal:
     def __init__(self, client: Client) -> None:
         self._client = client
 
-    async def call(
-        self,
-        operation: Operation[T],
-        *,
-        path: Mapping[str, Scalar] | None = None,
-        query: Mapping[str, Scalar] | None = None,
-        body: Mapping[str, Any] | None = None,
-    ) -> NoReturn:
+    async def call(self, request: Request[T]) -> NoReturn:
         """See `exporter.platform.operation.Caller`."""
-        raise RehearsedError(self._client.request(operation, path, query, body), body)
+        raise RehearsedError(self._client.message(request), request.body)
 
-    async def find(
-        self,
-        operation: Operation[T],
-        *,
-        path: Mapping[str, Scalar] | None = None,
-        query: Mapping[str, Scalar] | None = None,
-        body: Mapping[str, Any] | None = None,
-    ) -> NoReturn:
+    async def find(self, request: Request[T]) -> NoReturn:
         """See `exporter.platform.operation.Caller`."""
-        await self.call(operation, path=path, query=query, body=body)
+        await self.call(request)

@@ -9,7 +9,7 @@ from exporter.commands.call import operations, sql
 from exporter.commands.call.arguments import ArgumentsError, Source, SourceError, parse, stands_for_something
 from exporter.platform.api import database
 from exporter.platform.errors import NotFound, StatementError
-from exporter.platform.operation import Caller
+from exporter.platform.operation import Caller, Request
 
 # What a status tells that means "there is none".
 _ABSENT = {
@@ -71,7 +71,7 @@ def _of_operation(name: str, words: Sequence[str], read: Source) -> Task:
         writes = not sql.pipeline_reads(arguments.body["requests"])
 
     async def carry_out(caller: Caller) -> Result:
-        answer = await caller.find(operation, path=arguments.path, query=arguments.query, body=arguments.body)
+        answer = await caller.find(Request(operation, path=arguments.path, query=arguments.query, body=arguments.body))
         if answer.value is None:
             raise NotFound(f"the platform answered 404: {_ABSENT[operation.name]}", status=404)
         return Result(json.loads(answer.raw.decode("utf-8", "replace")))

@@ -4,7 +4,9 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from exporter.collectors.collector import Context, Outcome
+from exporter.clock import Clocks
+from exporter.collectors.collector import Outcome
+from exporter.collectors.poll import Poller
 from exporter.platform.errors import (
     ConnectTimeout,
     CredentialError,
@@ -20,9 +22,8 @@ from exporter.platform.errors import (
 )
 from exporter.platform.http.client import Client
 from exporter.polling.intervals import Plan
-from exporter.polling.scheduler import Clocks
 from exporter.targets.registry import Registry
-from exporter.targets.target import Roll, Target, account_of
+from exporter.targets.target import ResourceList, Target, account_of
 
 # These say all there is to say about an account: no other call would get further.
 _FINAL = (CredentialError, NameFault, Refused, ConnectTimeout, TlsFault, ProxyFault)
@@ -41,7 +42,7 @@ Poll = tuple[Plan, Target]
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class TargetResult:
     """What came of one target of one collector.
 
     Attributes:
@@ -67,7 +68,7 @@ def pairs(plans: Iterable[Plan], registry: Registry, name: str) -> Iterator[Poll
                 yield plan, target
 
 
-class Visit:
+class AccountCheck:
     """One round over an account's targets.
 
     Args:
@@ -82,7 +83,7 @@ class Visit:
         tried: what came of each target.
         untried: polls by collector that were left out, because they would fail as others did.
         calls: collector → calls that one of its polls makes.
-        rolls: kind → what discovery listed of it, wanted or not.
+        lists: kind → what discovery listed of it, wanted or not.
     """
 
     def __init__(
@@ -95,15 +96,16 @@ class Visit:
         clocks: Clocks,
         progressed: Progress,
     ) -> None:
-        self.tried: list[Tried] = []
+        self.tried: list[TargetResult] = []
         self.untried: dict[str, int] = {}
         self.calls: dict[str, float] = {}
-        self.rolls: dict[str, Roll] = {}
+        self.lists: dict[str, ResourceList] = {}
         self._name = name
         self._client = client
         self._timeout = timeout
         self._registry = registry
         self._clocks = clocks
+        self._poller = Poller(registry, clocks)
         self._progressed = progressed
         # The first error of each collector that was asked, None where it was answered.
         self._first: dict[str, PlatformError | None] = {}
@@ -152,43 +154,35 @@ class Visit:
             for plan, target in waiting:
                 await self._poll(plan, target)
 
-        workers = min(len(polls), self._client.budget.max_in_flight)
+        workers = min(len(polls), self._client.rate_limiter.max_in_flight)
         await asyncio.gather(*(work() for _ in range(workers)))
 
     async def _poll(self, plan: Plan, target: Target) -> None:
         name = plan.collector.name
         caller = self._client.until(self._clocks.monotonic() + _RETRY_TIMEOUTS * self._timeout)
-        context = Context(caller, self._registry, self._clocks.utc(), owns=self._registry.owns)
+        polled = await self._poller.poll(plan.collector, target, caller)
         found: dict[str, int] = {}
-        try:
-            polled = await plan.collector.poll(context, target)
-        except PlatformError as error:
-            outcomes: tuple[Outcome, ...] = (Outcome(target, error=error),)
-        else:
-            outcomes = polled.outcomes
-            if polled.found is not None:
-                self._registry.apply(self._name, polled.found)
-                self.rolls.update(polled.found.rolls)
-                found = {kind: len(roll.resources) for kind, roll in polled.found.rolls.items()}
-        self._first.setdefault(name, outcomes[0].error)
+        if polled.found is not None:
+            self._registry.apply(self._name, polled.found)
+            self.lists.update(polled.found.lists)
+            found = {kind: len(resource_list.resources) for kind, resource_list in polled.found.lists.items()}
+        self._first.setdefault(name, polled.error)
         self.calls[name] = max(self.calls.get(name, 1.0), float(caller.calls - _ONCE.get(name, 0)))
         self.tried.extend(
-            _tried(name, outcome, found)
-            for outcome in outcomes
-            if outcome.target == target or self._registry.admits(outcome.target)
+            _tried(name, outcome, found) for outcome in polled.outcomes if self._poller.accepts(target, outcome)
         )
         self._done += 1
         self._progressed(self._name, self._done, max(self._all, self._done))
 
 
-def _tried(collector: str, outcome: Outcome, found: Mapping[str, int]) -> Tried:
+def _tried(collector: str, outcome: Outcome, found: Mapping[str, int]) -> TargetResult:
     samples = sum(len(family.samples) for family in outcome.families)
     counts = sum(len(count.sources) for count in outcome.counts)
     is_never_scanned = any(
         family.info.name == _SCAN_FOUND and not any(sample.value for sample in family.samples)
         for family in outcome.families
     )
-    return Tried(collector, outcome.target, outcome.error, samples + counts, is_never_scanned, found)
+    return TargetResult(collector, outcome.target, outcome.error, samples + counts, is_never_scanned, found)
 
 
 def _discovers(poll: Poll) -> bool:

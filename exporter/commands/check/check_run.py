@@ -6,20 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from exporter import wiring
-from exporter.commands.check.check_account import Progress, Tried, Visit, pairs
+from exporter.clock import Clocks
+from exporter.commands.check.check_account import AccountCheck, Progress, TargetResult, pairs
 from exporter.platform.errors import PlatformError
-from exporter.polling.capacity import Pace
-from exporter.polling.scheduler import Clocks
+from exporter.polling.capacity import Capacity
 from exporter.settings.account import AccountSettings
 from exporter.settings.database import DatabaseSettings
 from exporter.settings.model import Settings
 from exporter.targets.registry import Registry
 from exporter.targets.sharding import Shard
-from exporter.targets.target import DATABASE_PREFIX, Roll
+from exporter.targets.target import DATABASE_PREFIX, ResourceList
 
 
 @dataclass(frozen=True, slots=True)
-class Appetite:
+class Load:
     """What an account's targets ask for, against what they are given.
 
     Attributes:
@@ -38,21 +38,21 @@ class Appetite:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class AccountResult:
     """What came of an account, or of a database.
 
     Attributes:
         barrier: what keeps all of its targets from being polled.
         untried: polls by collector that were left out, because they would fail as others did.
-        rolls: kind → what discovery listed of it, wanted or not.
+        lists: kind → what discovery listed of it, wanted or not.
     """
 
     name: str
-    tried: tuple[Tried, ...]
-    appetite: Appetite
+    tried: tuple[TargetResult, ...]
+    load: Load
     barrier: PlatformError | None = None
     untried: Mapping[str, int] = field(default_factory=dict)
-    rolls: Mapping[str, Roll] = field(default_factory=dict)
+    lists: Mapping[str, ResourceList] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -77,7 +77,7 @@ class _Stopwatch:
         """That the budget takes its time is what it is for."""
 
 
-class Trial:
+class CheckRun:
     """Tries a configuration.
 
     Args:
@@ -95,24 +95,24 @@ class Trial:
         self._registry = Registry(shard)
         self._registry.configure(wiring.selections(settings))
 
-    async def run(self) -> list[Verdict]:
+    async def run(self) -> list[AccountResult]:
         """Try every account and database at once, each within its budget."""
         works = [self._of(name, told) for name, told in wiring.named(self._settings).items()]
         return list(await asyncio.gather(*works))
 
-    def foresee(self) -> list[Verdict]:
+    def foresee(self) -> list[AccountResult]:
         """What the configured targets ask for; nothing is contacted, and nothing is discovered."""
         accounts = []
         for name, told in wiring.named(self._settings).items():
             shards = 1 if name.startswith(DATABASE_PREFIX) else self._settings.shard.total
-            pace = Pace(told.budget.requests_per_second / shards, told.budget.max_in_flight)
-            accounts.append(Verdict(name, (), self._appetite(name, pace)))
+            capacity = Capacity(told.budget.requests_per_second / shards, told.budget.max_in_flight)
+            accounts.append(AccountResult(name, (), self._load(name, capacity)))
         return accounts
 
-    async def _of(self, name: str, told: AccountSettings | DatabaseSettings) -> Verdict:
+    async def _of(self, name: str, told: AccountSettings | DatabaseSettings) -> AccountResult:
         stopwatch = _Stopwatch()
         client = wiring.client_of(told, stopwatch, self._settings.shard.total)
-        visit = Visit(
+        check = AccountCheck(
             name,
             client,
             timeout=told.timeout,
@@ -121,16 +121,18 @@ class Trial:
             progressed=self._progressed,
         )
         try:
-            barrier = await visit.make(self._plans)
+            barrier = await check.make(self._plans)
         finally:
             await client.aclose()
         seconds = stopwatch.seconds / stopwatch.answers if stopwatch.answers else 0.0
-        pace = Pace(client.budget.rate, client.budget.max_in_flight, seconds, visit.calls)
-        return Verdict(name, tuple(visit.tried), self._appetite(name, pace), barrier, visit.untried, visit.rolls)
+        capacity = Capacity(client.rate_limiter.rate, client.rate_limiter.max_in_flight, seconds, check.calls)
+        return AccountResult(name, tuple(check.tried), self._load(name, capacity), barrier, check.untried, check.lists)
 
-    def _appetite(self, name: str, pace: Pace) -> Appetite:
+    def _load(self, name: str, capacity: Capacity) -> Load:
         polls: dict[str, float] = {}
         for plan, target in pairs(self._plans, self._registry, name):
             interval = target.interval if target.interval is not None else plan.interval
             polls[plan.collector.name] = polls.get(plan.collector.name, 0.0) + 1 / interval
-        return Appetite(pace.demand(polls), pace.rate, pace.max_in_flight, pace.seconds, pace.stretch(polls))
+        return Load(
+            capacity.demand(polls), capacity.rate, capacity.max_in_flight, capacity.seconds, capacity.stretch(polls)
+        )

@@ -9,8 +9,9 @@ from typing import Any
 
 import click
 
+from exporter.clock import SYSTEM
 from exporter.commands.check import report
-from exporter.commands.check.check_run import Trial, Verdict
+from exporter.commands.check.check_run import AccountResult, CheckRun
 from exporter.commands.check.report import COLUMNS, Row
 from exporter.commands.check.unmatched import idle
 from exporter.commands.configuration import read_with_lines
@@ -26,7 +27,6 @@ from exporter.settings.flags import flags
 from exporter.settings.model import Settings
 from exporter.settings.yaml_file import MarkedFile
 from exporter.terminal import escape
-from exporter.wiring import real_clocks
 
 FLAGS = flags()
 _COLOURS = {report.OK: "green", report.FAILED: "red"}
@@ -55,7 +55,7 @@ def command(config: Path | None, *, offline: bool, **given: Any) -> None:  # noq
         _print_offline(settings, file)
         return
     with _progress() as progressed:
-        verdicts = interruptible.run(Trial(settings, real_clocks(), progressed).run())
+        verdicts = interruptible.run(CheckRun(settings, SYSTEM, progressed).run())
     warnings = _warnings(settings, verdicts, file)
     count = report.faults(verdicts)
     told = [_counted(report.polls(verdicts), "poll"), _counted(count, "fault")]
@@ -63,13 +63,13 @@ def command(config: Path | None, *, offline: bool, **given: Any) -> None:  # noq
         told.append(_counted(len(warnings), "warning"))
     table = render(report.rows(verdicts), terminal_width())
     # In one piece: a reader that takes the first line alone (`| head -1`) does not change the exit code.
-    lines = [escape(line) for line in (*report.appetites(verdicts), *warnings)]
+    lines = [escape(line) for line in (*report.loads(verdicts), *warnings)]
     click.echo("\n".join([table, "", *lines, f"{', '.join(told)}."]))
     if count:
         raise SystemExit(FAULT)
 
 
-def _warnings(settings: Settings, verdicts: Sequence[Verdict], file: MarkedFile) -> list[str]:
+def _warnings(settings: Settings, verdicts: Sequence[AccountResult], file: MarkedFile) -> list[str]:
     """What exposes a credential, what is named oddly, and what selects nothing, a line each."""
     endpoints = with_endpoint_files(file, file.data or {})
     shown = [
@@ -88,8 +88,8 @@ def _print_offline(settings: Settings, file: MarkedFile) -> None:
     ]
     click.echo(f"The configuration is valid: {', '.join(counts)}.")
     click.echo("Nothing was contacted; of the targets, those that discovery would find are not counted:")
-    verdicts = Trial(settings, real_clocks(), lambda _name, _done, _all: None).foresee()
-    for line in [*report.appetites(verdicts), *_warnings(settings, verdicts, file)]:
+    verdicts = CheckRun(settings, SYSTEM, lambda _name, _done, _all: None).foresee()
+    for line in [*report.loads(verdicts), *_warnings(settings, verdicts, file)]:
         click.echo(escape(line))
 
 

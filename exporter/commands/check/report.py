@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from exporter.collectors.catalogue import CATALOGUE
-from exporter.commands.check.check_account import Tried
-from exporter.commands.check.check_run import Verdict
+from exporter.commands.check.check_account import TargetResult
+from exporter.commands.check.check_run import AccountResult
 from exporter.platform.errors import (
     MESSAGE_LIMIT,
     CredentialError,
@@ -55,12 +55,12 @@ def _shortened(cell: str) -> str:
 COLUMNS = ("ACCOUNT", "COLLECTOR", "TARGET", "NAME", "RESULT", "DETAIL")
 
 
-def rows(verdicts: Iterable[Verdict]) -> list[Row]:
+def rows(verdicts: Iterable[AccountResult]) -> list[Row]:
     """The table: account by account, collector by collector, what is well before what is not."""
     return [row for verdict in verdicts for row in _of_account(verdict)]
 
 
-def faults(verdicts: Iterable[Verdict]) -> int:
+def faults(verdicts: Iterable[AccountResult]) -> int:
     """How many things are wrong: targets that fail, and accounts of which nothing can be polled."""
     count = 0
     for verdict in verdicts:
@@ -69,12 +69,12 @@ def faults(verdicts: Iterable[Verdict]) -> int:
     return count
 
 
-def polls(verdicts: Iterable[Verdict]) -> int:
+def polls(verdicts: Iterable[AccountResult]) -> int:
     """How many targets were tried, a target of two collectors twice."""
     return sum(len(verdict.tried) for verdict in verdicts)
 
 
-def _of_account(verdict: Verdict) -> Iterator[Row]:
+def _of_account(verdict: AccountResult) -> Iterator[Row]:
     if verdict.barrier is not None:
         yield _barrier_row(verdict, verdict.barrier)
         return
@@ -103,15 +103,15 @@ def _place(target: Target) -> tuple[str, int, str]:
     return target.kind, int(target.id) if target.id.isdecimal() else -1, target.id
 
 
-def _telling(tried: Sequence[Tried]) -> list[Tried]:
+def _telling(tried: Sequence[TargetResult]) -> list[TargetResult]:
     """All but what collectors tell of targets that do not exist: that such a zone was never scanned says nothing."""
     owners = {collector.name for collector in CATALOGUE if collector.owns_target}
     gone = {one.target for one in tried if one.collector in owners and isinstance(one.error, NotFound)}
     return [one for one in tried if one.target not in gone or one.collector in owners]
 
 
-def _of_collector(account: str, collector: str, tried: list[Tried]) -> Iterator[Row]:
-    by_result: dict[tuple[str, str], list[Tried]] = {}
+def _of_collector(account: str, collector: str, tried: list[TargetResult]) -> Iterator[Row]:
+    by_result: dict[tuple[str, str], list[TargetResult]] = {}
     for one in tried:
         result = _result(one)
         key = (result, "" if result in (OK, NEVER_SCANNED) else str(one.error))
@@ -128,14 +128,14 @@ def _of_collector(account: str, collector: str, tried: list[Tried]) -> Iterator[
             yield Row(account, collector, f"{_targets(len(left))}{more}", "", result, _summary(left))
 
 
-def _result(one: Tried) -> str:
+def _result(one: TargetResult) -> str:
     error = one.error
     if error is None:
         return NEVER_SCANNED if one.is_never_scanned else OK
     return NOT_AVAILABLE if isinstance(error, NotAvailable) else FAILED
 
 
-def _detail(one: Tried) -> str:
+def _detail(one: TargetResult) -> str:
     error = one.error
     if isinstance(error, NotFound):
         return f"there is no such {_kind(one.target)}: {error}"
@@ -148,7 +148,7 @@ def _detail(one: Tried) -> str:
     return _found(one.found) if one.found else _series(one.series)
 
 
-def _summary(alike: list[Tried]) -> str:
+def _summary(alike: list[TargetResult]) -> str:
     if alike[0].error is not None:
         return "the same" if _result(alike[0]) == FAILED else _detail(alike[0])
     if alike[0].is_never_scanned:
@@ -174,7 +174,7 @@ def _found(found: Mapping[str, int]) -> str:
     return "found " + ", ".join(words)
 
 
-def _barrier_row(verdict: Verdict, barrier: PlatformError) -> Row:
+def _barrier_row(verdict: AccountResult, barrier: PlatformError) -> Row:
     is_database = verdict.name.startswith(DATABASE_PREFIX)
     credential = "token" if is_database else "key"
     match barrier:
@@ -197,15 +197,15 @@ def _barrier_row(verdict: Verdict, barrier: PlatformError) -> Row:
     return Row(verdict.name, "", target, "", FAILED, words + rest)
 
 
-def appetites(verdicts: Iterable[Verdict]) -> Iterator[str]:
+def loads(verdicts: Iterable[AccountResult]) -> Iterator[str]:
     """What each account's targets ask for, against what they are given."""
     for verdict in verdicts:
         if verdict.barrier is None:
-            yield f"{verdict.name}: {_appetite(verdict)}"
+            yield f"{verdict.name}: {_load(verdict)}"
 
 
-def _appetite(verdict: Verdict) -> str:
-    needs = verdict.appetite
+def _load(verdict: AccountResult) -> str:
+    needs = verdict.load
     by_time = needs.in_flight / needs.seconds if needs.seconds else needs.rate
     asks = f"the targets ask for {_number(needs.demand)} requests/s, the budget gives {_number(needs.rate)}"
     if needs.stretch <= 1:

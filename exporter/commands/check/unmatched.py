@@ -7,14 +7,14 @@ from prometheus_client import CollectorRegistry
 from exporter import __version__, wiring
 from exporter.collectors import scripts
 from exporter.collectors.catalogue import families
-from exporter.commands.check.check_run import Verdict
+from exporter.commands.check.check_run import AccountResult
 from exporter.exposition.encoding import exposed_name
 from exporter.exposition.status_board import HEALTH
 from exporter.settings.account import AccountSettings
 from exporter.settings.faults import Fault, KeyPath, suggestion, written
 from exporter.settings.model import Settings
 from exporter.settings.yaml_file import MarkedFile
-from exporter.targets.target import Roll
+from exporter.targets.target import ResourceList
 from exporter.telemetry import Telemetry
 
 Finding = tuple[KeyPath, str]
@@ -22,7 +22,7 @@ Finding = tuple[KeyPath, str]
 _PREFIX = "edge_"
 
 
-def idle(settings: Settings, verdicts: Iterable[Verdict], file: MarkedFile) -> list[Fault]:
+def idle(settings: Settings, verdicts: Iterable[AccountResult], file: MarkedFile) -> list[Fault]:
     """Every selection that selects nothing, in the order of the configuration.
 
     Args:
@@ -40,8 +40,8 @@ def idle(settings: Settings, verdicts: Iterable[Verdict], file: MarkedFile) -> l
     return [Fault(file.source, file.line(path), written(path), message) for path, message in found]
 
 
-def _of_account(account: AccountSettings, verdict: Verdict) -> Iterator[Finding]:
-    zones = verdict.rolls.get("dns_zone")
+def _of_account(account: AccountSettings, verdict: AccountResult) -> Iterator[Finding]:
+    zones = verdict.lists.get("dns_zone")
     if account.dns_zones.discover and zones is not None and zones.complete and zones.resources:
         number = len(zones.resources)
         told = f"discovery found {number} DNS zone{'' if number == 1 else 's'}, and the domain of none matches"
@@ -63,9 +63,9 @@ _NO_SCRIPT = {
 }
 
 
-def _script_names(account: AccountSettings, verdict: Verdict) -> set[str] | None:
+def _script_names(account: AccountSettings, verdict: AccountResult) -> set[str] | None:
     """Names and ids of the scripts that are polled, of other shards, too; None where not all of them are known."""
-    listed = verdict.rolls.get("script", Roll((), complete=False))
+    listed = verdict.lists.get("script", ResourceList((), complete=False))
     if account.scripts.discover and not listed.complete:
         return None
     names = {script.id: script.name for script in listed.resources}

@@ -2,10 +2,10 @@
 
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from exporter import wiring
 from exporter.collectors.collector import Collector, Context, Outcome
@@ -17,13 +17,15 @@ from exporter.platform.api.document import Document
 from exporter.platform.errors import PlatformError
 from exporter.platform.http.client import BoundClient, Client
 from exporter.platform.http.observer import Deaf
-from exporter.platform.operation import Answer, Operation, Scalar
+from exporter.platform.operation import Answer, Request
 from exporter.settings.account import AccountSettings
 from exporter.settings.endpoint import EndpointSettings, MetricSettings
 from exporter.settings.model import Settings
 from exporter.targets.registry import Registry
 from exporter.targets.sharding import Shard
 from exporter.targets.target import Target
+
+T = TypeVar("T")
 
 # Lines of the answer, and characters of what an expression reads, that are shown.
 ANSWER_LINES = 40
@@ -44,29 +46,17 @@ class _Listening:
     answer: Answer[Any] | None = None
     asked: str = ""
 
-    async def call(
-        self,
-        operation: Operation[Any],
-        *,
-        path: Mapping[str, Scalar] | None = None,
-        query: Mapping[str, Scalar] | None = None,
-        body: Mapping[str, Any] | None = None,
-    ) -> Answer[Any]:
+    async def call(self, request: Request[T]) -> Answer[T]:
         """See `exporter.platform.operation.Caller`."""
-        self.asked = str(self.client.request(operation, path, query, body).url)
-        self.answer = await self.caller.call(operation, path=path, query=query, body=body)
-        return self.answer
+        self.asked = str(self.client.message(request).url)
+        answer = await self.caller.call(request)
+        self.answer = answer
+        return answer
 
-    async def find(
-        self,
-        operation: Operation[Any],
-        *,
-        path: Mapping[str, Scalar] | None = None,
-        query: Mapping[str, Scalar] | None = None,
-        body: Mapping[str, Any] | None = None,
-    ) -> Answer[Any]:
+    async def find(self, request: Request[T]) -> Answer[T | None]:
         """See `exporter.platform.operation.Caller`."""
-        return await self.call(operation, path=path, query=query, body=body)
+        answer: Answer[Any] = await self.call(request)
+        return answer
 
 
 class Attempt:
@@ -149,7 +139,7 @@ class Attempt:
         error = polled.outcomes[0].error
         if polled.found is not None:
             self._registry.apply(account, polled.found)
-        resources = polled.found.rolls[kind].resources if polled.found and kind in polled.found.rolls else ()
+        resources = polled.found.lists[kind].resources if polled.found and kind in polled.found.lists else ()
         if error is not None:
             raise error
         wanted = next((one for one in resources if self._target_id in ("", one.id)), None)

@@ -3,7 +3,7 @@
 from pydantic import TypeAdapter
 
 from exporter.platform.long_json import Items
-from exporter.platform.operation import Answer, Caller, Operation, Parameter
+from exporter.platform.operation import Answer, Caller, Operation, Parameter, Request
 from exporter.platform.wire import CamelWire, Each, usable
 
 
@@ -35,5 +35,5 @@ async def tags(caller: Caller, registry_id: str, namespace: str, name: str) -> A
         PlatformError: there is no usable answer.
     """
     body = {"registryId": registry_id, "imageName": name, "imageNamespace": namespace}
-    answer = await caller.call(TAGS, body=body)
+    answer = await caller.call(Request(TAGS, body=body))
     return Answer(frozenset(tag.name for tag in usable(answer.value)), answer.date, answer.raw)

@@ -10,7 +10,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from exporter.cooperative import unhurried
 from exporter.platform.errors import StatementError, WrongShape, one_line, without
 from exporter.platform.long_json import Items
-from exporter.platform.operation import Answer, Caller, Operation, Parameter
+from exporter.platform.operation import Answer, Caller, Operation, Parameter, Request
 from exporter.platform.wire import Integer, Number, Wire
 
 Cell = str | int | float | bytes | None
@@ -191,7 +191,7 @@ async def _pipeline(
     caller: Caller, requests: Sequence[Mapping[str, Any]], operation: Operation[PipelineResponse]
 ) -> Answer[list[Mapping[str, Any] | StatementError]]:
     body = {"baton": None, "requests": [*requests, {"type": "close"}]}
-    answer = await caller.call(operation, body=body)
+    answer = await caller.call(Request(operation, body=body))
     results = answer.value.results
     if len(results) < len(requests):
         raise WrongShape(f"the database answered {len(requests)} requests with {len(results)} results", status=200)

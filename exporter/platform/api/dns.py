@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 
 from exporter.platform.api.charts import bucket_time
 from exporter.platform.long_json import Items
-from exporter.platform.operation import Answer, Caller, Operation, Parameter, Scalar
+from exporter.platform.operation import Answer, Caller, Operation, Parameter, Request, Scalar
 from exporter.platform.wire import Integer, Moment, Number, PascalWire
 
 SCAN_STATUS: Mapping[int, str] = {0: "pending", 1: "in_progress", 2: "completed", 3: "failed"}
@@ -128,7 +128,7 @@ async def statistics(
         query["dateFrom"] = _wire_time(date_from)
     if date_to is not None:
         query["dateTo"] = _wire_time(date_to)
-    return await caller.call(STATISTICS, path={"id": zone_id}, query=query)
+    return await caller.call(Request(STATISTICS, path={"id": zone_id}, query=query))
 
 
 async def record_scan(caller: Caller, zone_id: int) -> Answer[DnsRecordScanJob | None]:
@@ -137,7 +137,7 @@ async def record_scan(caller: Caller, zone_id: int) -> Answer[DnsRecordScanJob |
     Raises:
         PlatformError: there is no usable answer.
     """
-    return await caller.find(RECORD_SCAN, path={"zoneId": zone_id})
+    return await caller.find(Request(RECORD_SCAN, path={"zoneId": zone_id}))
 
 
 def _wire_time(moment: datetime) -> str:

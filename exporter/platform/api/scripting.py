@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from pydantic import SecretStr, TypeAdapter
 
-from exporter.platform.operation import Answer, Caller, Operation, Parameter
+from exporter.platform.operation import Answer, Caller, Operation, Parameter, Request
 from exporter.platform.wire import Integer, Moment, Number, PascalWire
 
 SCRIPT_TYPE: Mapping[int, str] = {0: "dns", 1: "cdn", 2: "middleware"}
@@ -140,7 +140,7 @@ async def script(caller: Caller, script_id: int) -> Answer[EdgeScript]:
     Raises:
         PlatformError: there is no usable answer.
     """
-    return await caller.call(READ, path={"id": script_id})
+    return await caller.call(Request(READ, path={"id": script_id}))
 
 
 async def script_by_update(caller: Caller, script_id: int) -> Answer[EdgeScript]:
@@ -149,4 +149,4 @@ async def script_by_update(caller: Caller, script_id: int) -> Answer[EdgeScript]
     Raises:
         PlatformError: there is no usable answer.
     """
-    return await caller.call(READ_BY_UPDATE, path={"id": script_id}, body={})
+    return await caller.call(Request(READ_BY_UPDATE, path={"id": script_id}, body={}))

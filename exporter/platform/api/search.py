@@ -9,7 +9,7 @@ from pydantic import Field, TypeAdapter
 from exporter.cooperative import unhurried
 from exporter.platform.errors import PlatformError, Rejected
 from exporter.platform.long_json import Items
-from exporter.platform.operation import Answer, Caller, Operation, Parameter
+from exporter.platform.operation import Answer, Caller, Operation, Parameter, Request
 from exporter.platform.wire import Each, Identity, Integer, PascalWire, usable
 
 PAGE_SIZE = 1000
@@ -80,7 +80,7 @@ async def count(caller: Caller, text: str) -> Answer[int | None]:
     Raises:
         PlatformError: there is no usable answer.
     """
-    answer = await caller.call(SEARCH, query={"search": text, "from": 0, "size": 1})
+    answer = await caller.call(Request(SEARCH, query={"search": text, "from": 0, "size": 1}))
     return Answer(answer.value.total, answer.date, answer.raw)
 
 
@@ -98,7 +98,7 @@ async def everything(caller: Caller, text: str = "") -> Answer[SearchListing]:
     total: int | None = None
     while True:
         try:
-            answer = await caller.call(SEARCH, query={"search": text, "from": skipped, "size": size})
+            answer = await caller.call(Request(SEARCH, query={"search": text, "from": skipped, "size": size}))
         except Rejected:
             if skipped == 0 and size == PAGE_SIZE:
                 size = DEFAULT_PAGE_SIZE

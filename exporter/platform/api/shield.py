@@ -20,7 +20,7 @@ from exporter.platform.api.shield_models import (
     ShieldZonePage,
 )
 from exporter.platform.long_json import Items
-from exporter.platform.operation import Answer, Caller, Operation, Parameter
+from exporter.platform.operation import Answer, Caller, Operation, Parameter, Request
 from exporter.platform.wire import Each, Envelope, Unusable
 
 T = TypeVar("T")
@@ -176,7 +176,7 @@ async def zones(caller: Caller) -> Answer[ZoneListing]:
     nameless = 0
     number = 1
     while True:
-        answer = await caller.call(ZONES, query={"page": number, "perPage": LARGEST_PAGE})
+        answer = await caller.call(Request(ZONES, query={"page": number, "perPage": LARGEST_PAGE}))
         page = answer.value.page
         before = len(found) + len(unusable) + nameless
         for item in answer.value.data or ():
@@ -219,7 +219,7 @@ def _open(answer: Answer[Envelope[T]]) -> Answer[T]:
 
 async def rate_limit(caller: Caller, rate_limit_id: int) -> Answer[RateLimitMetrics]:
     """Breaches of a rate limit. Raises PlatformError where there is no usable answer."""
-    return _open(await caller.call(RATE_LIMIT, path={"id": rate_limit_id}))
+    return _open(await caller.call(Request(RATE_LIMIT, path={"id": rate_limit_id})))
 
 
 async def zone_rate_limits(caller: Caller, shield_zone_id: int) -> Answer[list[RateLimitMetrics] | None]:
@@ -231,30 +231,30 @@ async def zone_rate_limits(caller: Caller, shield_zone_id: int) -> Answer[list[R
     Raises:
         PlatformError: there is no usable answer.
     """
-    answer = await caller.find(ZONE_RATE_LIMITS, path={"shieldZoneId": shield_zone_id})
+    answer = await caller.find(Request(ZONE_RATE_LIMITS, path={"shieldZoneId": shield_zone_id}))
     return Answer(None if answer.value is None else answer.value.opened(), answer.date, answer.raw)
 
 
 async def access_list(caller: Caller, shield_zone_id: int, list_id: int) -> Answer[CustomAccessList]:
     """A custom access list. Raises PlatformError where there is no usable answer."""
-    return _open(await caller.call(ACCESS_LIST, path={"shieldZoneId": shield_zone_id, "id": list_id}))
+    return _open(await caller.call(Request(ACCESS_LIST, path={"shieldZoneId": shield_zone_id, "id": list_id})))
 
 
 async def api_guardian(caller: Caller, shield_zone_id: int) -> Answer[ApiGuardian]:
     """The API guardian of a zone. Raises PlatformError where there is no usable answer."""
-    return _open(await caller.call(API_GUARDIAN, path={"shieldZoneId": shield_zone_id}))
+    return _open(await caller.call(Request(API_GUARDIAN, path={"shieldZoneId": shield_zone_id})))
 
 
 async def bot_detection(caller: Caller, shield_zone_id: int) -> Answer[BotDetectionConfiguration]:
     """Bot detection of a zone. Raises PlatformError where there is no usable answer."""
-    return _open(await caller.call(BOT_DETECTION, path={"shieldZoneId": shield_zone_id}))
+    return _open(await caller.call(Request(BOT_DETECTION, path={"shieldZoneId": shield_zone_id})))
 
 
 async def custom_rule(caller: Caller, rule_id: int) -> Answer[CustomWafRule]:
     """A custom WAF rule. Raises PlatformError where there is no usable answer."""
-    return await caller.call(CUSTOM_RULE, path={"id": rule_id})
+    return await caller.call(Request(CUSTOM_RULE, path={"id": rule_id}))
 
 
 async def plan_segmentation(caller: Caller) -> Answer[list[PlanSegment]]:
     """WAF rules by plan. Raises PlatformError where there is no usable answer."""
-    return _open(await caller.call(PLAN_SEGMENTATION))
+    return _open(await caller.call(Request(PLAN_SEGMENTATION)))

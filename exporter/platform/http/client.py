@@ -2,14 +2,15 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, TypeVar
 from urllib.parse import quote, urlsplit
 
 import httpx
 
+from exporter.clock import SYSTEM, Clocks
 from exporter.cooperative import Turns
 from exporter.platform.errors import (
     Deadline,
@@ -25,10 +26,10 @@ from exporter.platform.http import responses
 from exporter.platform.http.body import Content, read_body
 from exporter.platform.http.credential import Credential
 from exporter.platform.http.observer import Observer
-from exporter.platform.http.rate_limiter import Budget, Paused
+from exporter.platform.http.rate_limiter import Paused, RateLimiter
 from exporter.platform.http.retry import Retry, http_date, retry_after_seconds
 from exporter.platform.http.transport import CAUGHT, translate
-from exporter.platform.operation import Answer, Operation, Scalar
+from exporter.platform.operation import Answer, Operation, Request, Scalar
 from exporter.platform.wire import Wire, unexpected_in
 
 T = TypeVar("T")
@@ -37,22 +38,6 @@ CONNECT_SHARE = 0.5
 # What a poll sits out, seconds, however many others do. Longer ones, asked for by Retry-After, may keep only half of an
 # account's workers: where many targets are told to wait, the others must still be polled.
 SHORT_REST = 2.0
-
-
-@dataclass(frozen=True, slots=True)
-class Timing:
-    """The clocks that a client lives by, injected so that tests turn them.
-
-    Attributes:
-        platform_time: the `Date` of a good answer → the time that is believed, see `PlatformTime.read`.
-        turns: where long answers wait to be parsed; clients that run on one event loop share it.
-    """
-
-    monotonic: Callable[[], float]
-    sleep: Callable[[float], Awaitable[None]]
-    now: Callable[[], datetime]
-    platform_time: Callable[[datetime | None], datetime | None] = lambda date: date
-    turns: Turns = field(default_factory=Turns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +61,14 @@ class Client:
         base_url: the management API, or a database's endpoint.
         credential: how calls are authenticated.
         transport: see `exporter.platform.transport.build_transport`.
-        budget: what the account may be asked for.
+        rate_limiter: limits the calls of the account.
         retry: when a read is tried again.
         timeout: the deadline of a whole attempt, in seconds; a retry's is shorter where its call is of no use after a
             moment that comes before.
         observer: hears of every attempt.
-        timing: the clocks.
+        clocks: the clocks.
+        platform_time: the `Date` of a good answer → the time that is believed, see `PlatformTime.read`.
+        turns: where long answers wait to be parsed; clients that run on one event loop share it.
     """
 
     def __init__(
@@ -90,13 +77,15 @@ class Client:
         credential: Credential,
         *,
         transport: httpx.AsyncBaseTransport,
-        budget: Budget,
+        rate_limiter: RateLimiter,
         retry: Retry,
         timeout: float,
         observer: Observer,
-        timing: Timing,
+        clocks: Clocks = SYSTEM,
+        platform_time: Callable[[datetime | None], datetime | None] = lambda date: date,
+        turns: Turns | None = None,
     ) -> None:
-        self.budget = budget
+        self.rate_limiter = rate_limiter
         self._base = base_url.rstrip("/")
         self._host = urlsplit(base_url).netloc.rpartition("@")[2]
         self.credential = credential
@@ -104,7 +93,9 @@ class Client:
         self._retry = retry
         self._timeout = timeout
         self._observer = observer
-        self._timing = timing
+        self._clocks = clocks
+        self._platform_time = platform_time
+        self._turns = turns or Turns()
         # Calls that sit out a wait before they are tried again.
         self._resting = 0
         self._timeouts = {"connect": timeout * CONNECT_SHARE, "read": None, "write": None, "pool": None}
@@ -117,40 +108,21 @@ class Client:
         """The same client for calls that are of no use after `moment` on the monotonic clock."""
         return BoundClient(self, moment)
 
-    async def call(
-        self,
-        operation: Operation[T],
-        *,
-        path: Mapping[str, Scalar] | None = None,
-        query: Mapping[str, Scalar] | None = None,
-        body: Mapping[str, Any] | None = None,
-    ) -> Answer[T]:
+    async def call(self, request: Request[T]) -> Answer[T]:
         """See `exporter.platform.operation.Caller`."""
-        return await BoundClient(self, None).call(operation, path=path, query=query, body=body)
+        return await BoundClient(self, None).call(request)
 
-    async def find(
-        self,
-        operation: Operation[T],
-        *,
-        path: Mapping[str, Scalar] | None = None,
-        query: Mapping[str, Scalar] | None = None,
-        body: Mapping[str, Any] | None = None,
-    ) -> Answer[T | None]:
+    async def find(self, request: Request[T]) -> Answer[T | None]:
         """See `exporter.platform.operation.Caller`."""
-        return await BoundClient(self, None).find(operation, path=path, query=query, body=body)
+        return await BoundClient(self, None).find(request)
 
-    def request(
-        self,
-        operation: Operation[T],
-        path: Mapping[str, Scalar] | None = None,
-        query: Mapping[str, Scalar] | None = None,
-        body: Mapping[str, Any] | None = None,
-    ) -> httpx.Request:
-        """The request of an operation, without its credential.
+    def message(self, request: Request[Any]) -> httpx.Request:
+        """The HTTP message of a request, without its credential.
 
         Raises:
             KeyError: a parameter of the path is missing.
         """
+        operation, path, query, body = request.operation, request.path, request.query, request.body
         # Whatever is no GET takes a JSON object.
         if body is None and operation.method != "GET":
             body = {}
@@ -167,43 +139,33 @@ class Client:
             extensions={"timeout": self._timeouts},
         )
 
-    async def carry_out(
-        self,
-        operation: Operation[T],
-        path: Mapping[str, Scalar] | None,
-        query: Mapping[str, Scalar] | None,
-        body: Mapping[str, Any] | None,
-        bound: "BoundClient",
-    ) -> Answer[Any]:
-        """Carry out an operation, retrying a read as long as its answer is of use.
+    async def carry_out(self, request: Request[T], bound: "BoundClient") -> Answer[Any]:
+        """Carry out a request, retrying a read as long as its answer is of use.
 
         Args:
-            operation: what is asked.
-            path: parameters of the path.
-            query: parameters of the query.
-            body: the JSON body.
+            request: what is asked.
             bound: until when the answer is of use; the time that the call takes is added to it.
 
         Raises:
             PlatformError: there is no usable answer.
         """
-        until = bound.until
-        request = self.request(operation, path, query, body)
+        until, operation = bound.until, request.operation
+        message = self.message(request)
         secret = await self.credential.current()
         name, value = self.credential.header(secret)
-        request.headers[name] = value
+        message.headers[name] = value
         attempt = 1
         while True:
             # A first attempt has its time, whenever it begins; a retry ends before the next poll is due.
             ends = until if attempt > 1 else None
             try:
-                answer = _without(await self._attempt(operation, request, bound, ends), secret)
+                answer = _without(await self._attempt(operation, message, bound, ends), secret)
                 self.credential.accept()
                 return answer
             except PlatformError as error:
                 if isinstance(error, Unauthorized):
                     self.credential.refuse(secret)
-                for text in (secret, *_secrets(operation, body)):
+                for text in (secret, *_secrets(request)):
                     error.redact(text)
                 if not error.retryable or operation.writes or attempt >= self._retry.attempts:
                     raise
@@ -215,25 +177,25 @@ class Client:
             self._resting += 1
             bound.seconds += wait
             try:
-                await self._timing.sleep(wait)
+                await self._clocks.sleep(wait)
             finally:
                 self._resting -= 1
 
     def _can_rest(self, wait: float, until: float) -> bool:
         """Whether a poll may sit out a wait: a retry must have time left, and polls of other targets their workers."""
-        if self._timing.monotonic() + wait + self._retry.shortest > until:
+        if self._clocks.monotonic() + wait + self._retry.shortest > until:
             return False
-        return wait <= SHORT_REST or self._resting < self.budget.max_in_flight // 2
+        return wait <= SHORT_REST or self._resting < self.rate_limiter.max_in_flight // 2
 
     async def _attempt(
         self, operation: Operation[T], request: httpx.Request, bound: "BoundClient", ends: float | None
     ) -> Answer[Any]:
         resource = request.url.path
         try:
-            permit = await self.budget.acquire(resource, bound.until)
+            permit = await self.rate_limiter.acquire(resource, bound.until)
         except Paused as paused:
             raise RateLimited(str(paused), status=429, retry_after=paused.seconds) from None
-        began = self._timing.monotonic()
+        began = self._clocks.monotonic()
         limited = answered = False
         wait: float | None = None
         try:
@@ -248,11 +210,11 @@ class Client:
             answered = not isinstance(error, TransportError | ServerError)
             raise
         finally:
-            bound.seconds += self._timing.monotonic() - began
-            self.budget.release(permit, limited=limited, answered=answered, wait=wait)
+            bound.seconds += self._clocks.monotonic() - began
+            self.rate_limiter.release(permit, limited=limited, answered=answered, wait=wait)
 
     async def _exchange(self, operation: Operation[T], request: httpx.Request, ends: float | None) -> Answer[Any]:
-        began = self._timing.monotonic()
+        began = self._clocks.monotonic()
         deadline = self._timeout
         if ends is not None:
             deadline = min(deadline, max(self._retry.shortest, ends - began))
@@ -260,12 +222,12 @@ class Client:
         try:
             received = await self._send(operation, request, deadline)
             code = str(received.status)
-            answer = self._understand(operation, received, self._timing.monotonic() - began)
+            answer = self._understand(operation, received, self._clocks.monotonic() - began)
         except PlatformError as error:
             # That a zone has not got a resource is an answer, and no failure.
             reason = None if isinstance(error, NotAvailable) else error.reason
             code = str(error.status) if code == "none" and error.status else code
-            self._observer.attempted(operation.name, code, self._timing.monotonic() - began, reason)
+            self._observer.attempted(operation.name, code, self._clocks.monotonic() - began, reason)
             raise
         self._observer.attempted(operation.name, code, answer.seconds, None)
         return answer
@@ -278,7 +240,7 @@ class Client:
             async with asyncio.timeout(deadline):
                 came = await self._transport.handle_async_request(request)
                 try:
-                    content = await read_body(came, operation.items, self._timing.turns)
+                    content = await read_body(came, operation.items, self._turns)
                 finally:
                     await came.aclose()
         except (TimeoutError, NotJson, *CAUGHT) as error:
@@ -301,14 +263,14 @@ class Client:
         status, headers, raw = received.status, received.headers, received.content.raw
         date = http_date(headers.get("date"))
         if status in operation.absent:
-            return Answer(None, self._timing.platform_time(date), raw, seconds)
+            return Answer(None, self._platform_time(date), raw, seconds)
         if not received.is_success:
-            wait = retry_after_seconds(headers.get("retry-after"), date or self._timing.now())
+            wait = retry_after_seconds(headers.get("retry-after"), date or self._clocks.utc())
             raise responses.status_error(status, raw, wait)
         value: Any = responses.payload(operation, raw, status, received.content.parsed)
         for name in unexpected_in(value):
             self._observer.unexpected(operation.name, name)
-        return Answer(value, self._timing.platform_time(date), raw, seconds)
+        return Answer(value, self._platform_time(date), raw, seconds)
 
 
 class BoundClient:
@@ -328,29 +290,15 @@ class BoundClient:
         self.calls = 0
         self.seconds = 0.0
 
-    async def call(
-        self,
-        operation: Operation[T],
-        *,
-        path: Mapping[str, Scalar] | None = None,
-        query: Mapping[str, Scalar] | None = None,
-        body: Mapping[str, Any] | None = None,
-    ) -> Answer[T]:
+    async def call(self, request: Request[T]) -> Answer[T]:
         """See `exporter.platform.operation.Caller`."""
         self.calls += 1
-        return await self._client.carry_out(operation, path, query, body, self)
+        return await self._client.carry_out(request, self)
 
-    async def find(
-        self,
-        operation: Operation[T],
-        *,
-        path: Mapping[str, Scalar] | None = None,
-        query: Mapping[str, Scalar] | None = None,
-        body: Mapping[str, Any] | None = None,
-    ) -> Answer[T | None]:
+    async def find(self, request: Request[T]) -> Answer[T | None]:
         """See `exporter.platform.operation.Caller`."""
         self.calls += 1
-        return await self._client.carry_out(operation, path, query, body, self)
+        return await self._client.carry_out(request, self)
 
 
 def _text(value: Scalar) -> str:
@@ -365,6 +313,7 @@ def _without(answer: Answer[Any], secret: str) -> Answer[Any]:
     return answer if clean is answer.value else replace(answer, value=clean)
 
 
-def _secrets(operation: Operation[Any], body: Mapping[str, Any] | None) -> list[str]:
+def _secrets(request: Request[Any]) -> list[str]:
     """The secrets in a request's body."""
-    return [str(body[it.name]) for it in operation.parameters if it.secret and body is not None and it.name in body]
+    body = request.body or {}
+    return [str(body[it.name]) for it in request.operation.parameters if it.secret and it.name in body]

@@ -1,8 +1,9 @@
 """What time it is on an account's platform, from the `Date` headers of its answers."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+
+from exporter.clock import Clocks
 
 DAY_SECONDS = 86_400.0
 # So many successive answers that agree with each other are believed, whatever our own clock says.
@@ -32,13 +33,12 @@ class PlatformTime:
     three successive answers agree: one answer dated years ahead ends no month and ages no day.
 
     Args:
-        wall: our own clock, unix seconds.
-        monotonic: seconds that never jump; they carry on what was believed.
+        clocks: our own; the monotonic one carries on what was believed.
     """
 
-    def __init__(self, wall: Callable[[], float], monotonic: Callable[[], float]) -> None:
-        self._wall = wall
-        self._monotonic = monotonic
+    def __init__(self, clocks: Clocks) -> None:
+        self._wall = clocks.wall
+        self._monotonic = clocks.monotonic
         self._believed: _Reading | None = None
         self._doubted: _Reading | None = None
         self._answers = 0

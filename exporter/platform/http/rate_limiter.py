@@ -8,8 +8,10 @@ halved. The rate comes back with the calls that are answered.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
+
+from exporter.clock import Clocks
 
 FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 60.0
@@ -35,14 +37,13 @@ class Permit:
     suspect: bool
 
 
-class Budget:
+class RateLimiter:
     """Hands out permits: at most `rate` a second and `max_in_flight` at once.
 
     Args:
         rate: requests a second.
         max_in_flight: calls at once.
-        clock: a monotonic clock in seconds.
-        sleep: waits that many seconds.
+        clocks: the clocks.
         throttled: told how long a call waited, in seconds.
     """
 
@@ -51,19 +52,18 @@ class Budget:
         rate: float,
         max_in_flight: int,
         *,
-        clock: Callable[[], float],
-        sleep: Callable[[float], Awaitable[None]],
+        clocks: Clocks,
         throttled: Callable[[float], None],
     ) -> None:
         self.rate = rate
         self.max_in_flight = max_in_flight
-        self._clock = clock
-        self._sleep = sleep
+        self._clock = clocks.monotonic
+        self._sleep = clocks.sleep
         self._throttled = throttled
         self._in_flight = asyncio.Semaphore(max_in_flight)
         # Held by the one call that waits for the next slot; the others queue behind it.
         self._turn = asyncio.Lock()
-        self._next_slot = clock()
+        self._next_slot = clocks.monotonic()
         self._factor = 1.0
         self._paused_until = 0.0
         self._pause = 0.0

@@ -230,10 +230,17 @@ def test_the_pipeline_takes_its_requests_as_they_are(environ: dict[str, str]) ->
     assert (first["cols"][0]["name"], first["rows"]) == ("n", [[{"type": "integer", "value": "42"}]])
 
 
+UNKNOWN_ZONE = (
+    "the platform answered 404: The requested DNS zone was not found.\n"
+    "  error key: dnsZone.not_found\n"
+    "  DnsZone: The requested DNS zone was not found.\n"
+)
+
+
 @pytest.mark.parametrize(
     ("words", "err", "code"),
     [
-        (["dns_statistics", "id=999"], "the platform answered 404\n", 5),
+        (["dns_statistics", "id=999"], UNKNOWN_ZONE, 5),
         (
             ["dns_record_scan", "zoneId=104"],
             "the platform answered 404: the zone was never scanned, or does not exist\n",

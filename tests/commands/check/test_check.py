@@ -90,7 +90,8 @@ def test_a_key_that_opens_all_but_one_collector_is_said_once_for_that_collector(
     assert [line for line in ended.out.splitlines() if "dns_statistics" in line] == [
         (
             "main     dns_statistics        dns_zone/101   prod-shop.example  failed         "
-            "the key is not accepted for this: the platform answered 401"
+            "the key is not accepted for this: the platform answered 401: "
+            "Authorization has been denied for this request."
         ),
         (
             "main     dns_statistics        399 targets                       not tried      "
@@ -110,7 +111,7 @@ def test_an_unknown_zone_is_named_and_its_scan_is_not_called_never_scanned(
         ACCOUNT  COLLECTOR         TARGET        NAME  RESULT         DETAIL
         main     dns_statistics    dns_zone/101        ok             N series
         main     dns_statistics    dns_zone/104        ok             N series
-        main     dns_statistics    dns_zone/999        failed         there is no such DNS zone: the platform answered 404
+        main     dns_statistics    dns_zone/999        failed         there is no such DNS zone: the platform answered 404: The requested DNS zone was not found.
         main     dns_record_scans  dns_zone/101        ok             N series
         main     dns_record_scans  dns_zone/104        never scanned
 

@@ -7,14 +7,14 @@ from textwrap import dedent
 import pytest
 
 from exporter.commands.check import report
-from exporter.commands.check.check_account import Tried
-from exporter.commands.check.check_run import Appetite, Verdict
+from exporter.commands.check.check_account import TargetResult
+from exporter.commands.check.check_run import AccountResult, Load
 from exporter.commands.check.command import render
 from exporter.commands.check.report import Row
 from exporter.platform.errors import Forbidden, NotAvailable, PlatformError
 from exporter.targets.target import Target
 
-ENOUGH = Appetite(demand=1.0, rate=10.0, in_flight=32, seconds=0.1, stretch=1.0)
+ENOUGH = Load(demand=1.0, rate=10.0, in_flight=32, seconds=0.1, stretch=1.0)
 ROWS = [
     Row("main", "discovery", "account/main", "main", "ok", "found 12 DNS zones, 4 scripts, 3 shield zones, 6 rate limits"),
     Row("main", "dns_statistics", "12 targets", "", "ok", "179 series"),
@@ -28,16 +28,16 @@ def plain(text: str) -> str:
     return "\n".join(re.sub(r"\x1b\[[0-9;]*m", "", line).rstrip() for line in text.splitlines())
 
 
-def verdict(*tried: Tried, **rest: int) -> Verdict:
-    return Verdict("main", tried, ENOUGH, None, rest)
+def verdict(*tried: TargetResult, **rest: int) -> AccountResult:
+    return AccountResult("main", tried, ENOUGH, None, rest)
 
 
-def statistics(zone_id: int, error: PlatformError | None = None) -> Tried:
+def statistics(zone_id: int, error: PlatformError | None = None) -> TargetResult:
     target = Target("main", "dns_zone", str(zone_id), f"zone-{zone_id}.example")
-    return Tried("dns_statistics", target, error)
+    return TargetResult("dns_statistics", target, error)
 
 
-def shown(*verdicts: Verdict) -> list[tuple[str, ...]]:
+def shown(*verdicts: AccountResult) -> list[tuple[str, ...]]:
     return [row.cells()[2:] for row in report.rows(verdicts)]
 
 
@@ -97,7 +97,7 @@ def test_targets_stand_in_the_order_of_their_numbers() -> None:
 
 
 def test_ten_targets_that_fail_alike_are_listed_and_of_eleven_five() -> None:
-    def failing(count: int) -> Verdict:
+    def failing(count: int) -> AccountResult:
         return verdict(*(statistics(number, Forbidden("no")) for number in range(1, count + 1)))
 
     assert len(shown(failing(10))) == 10
@@ -121,7 +121,9 @@ def test_a_resource_that_a_plan_has_not_got_is_no_fault() -> None:
 
 def test_an_account_that_cannot_be_asked_is_one_fault_whatever_was_tried() -> None:
     tried = (statistics(1, Forbidden("403")), statistics(2, Forbidden("403")))
-    closed = Verdict("main", tried, ENOUGH, Forbidden("the platform answered 403"), {"dns_statistics": 1, "scripts": 2})
+    closed = AccountResult(
+        "main", tried, ENOUGH, Forbidden("the platform answered 403"), {"dns_statistics": 1, "scripts": 2}
+    )
     assert [row.cells() for row in report.rows([closed])] == [
         (
             "main",
@@ -133,7 +135,7 @@ def test_an_account_that_cannot_be_asked_is_one_fault_whatever_was_tried() -> No
         )
     ]
     assert report.faults([closed]) == 1
-    assert list(report.appetites([closed])) == []
+    assert list(report.loads([closed])) == []
 
 
 @pytest.mark.parametrize(
@@ -141,14 +143,14 @@ def test_an_account_that_cannot_be_asked_is_one_fault_whatever_was_tried() -> No
     [
         (ENOUGH, "main: the targets ask for 1 requests/s, the budget gives 10"),
         (
-            Appetite(demand=12.3, rate=10.0, in_flight=32, seconds=0.1, stretch=1.29),
+            Load(demand=12.3, rate=10.0, in_flight=32, seconds=0.1, stretch=1.29),
             (
                 "main: the targets ask for 12.3 requests/s, the budget gives 10 (polls would come 1.3 times as far apart as "
                 "configured): raise requests_per_second to 13 or lengthen intervals"
             ),
         ),
         (
-            Appetite(demand=8.0, rate=10.0, in_flight=2, seconds=2.5, stretch=10.5),
+            Load(demand=8.0, rate=10.0, in_flight=2, seconds=2.5, stretch=10.5),
             (
                 "main: the targets ask for 8 requests/s, the budget gives 10, but with 2 in flight and answers that take "
                 "2.5 s no more than 0.8 are made (polls would come 10.5 times as far apart as configured): raise "
@@ -156,10 +158,10 @@ def test_an_account_that_cannot_be_asked_is_one_fault_whatever_was_tried() -> No
             ),
         ),
         (
-            Appetite(demand=0.0123, rate=0.5, in_flight=2, seconds=0.0, stretch=1.0),
+            Load(demand=0.0123, rate=0.5, in_flight=2, seconds=0.0, stretch=1.0),
             "main: the targets ask for 0.012 requests/s, the budget gives 0.5",
         ),
     ],
 )
-def test_the_budget_is_set_against_what_is_asked_for(appetite: Appetite, line: str) -> None:
-    assert list(report.appetites([Verdict("main", (), appetite)])) == [line]
+def test_the_budget_is_set_against_what_is_asked_for(load: Load, line: str) -> None:
+    assert list(report.loads([AccountResult("main", (), load)])) == [line]

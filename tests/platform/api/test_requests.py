@@ -10,7 +10,7 @@ import pytest
 from exporter.platform.api import containers, database, dns, scripting, search, shield
 from exporter.platform.api.catalogue import OPERATIONS
 from exporter.platform.errors import CredentialError, PlatformError
-from exporter.platform.operation import Scalar
+from exporter.platform.operation import Request, Scalar
 from tests.platform.bare import BareServer, Line, RawRequest, bare_server, json_reply, saying
 from tests.platform.clients import KEY, Kit, client_of
 
@@ -93,7 +93,7 @@ async def ask(kit: Kit, server: BareServer, name: str) -> RawRequest:
     operation = next(one for one in OPERATIONS if one.name == name)
     call = CALLS[name]
     try:
-        await kit.client.find(operation, path=call.path, query=call.query, body=call.content)
+        await kit.client.find(Request(operation, path=call.path, query=call.query, body=call.content))
     except PlatformError as error:
         assert error.status == 200  # noqa: PT017 - the answer is none of the test's business
     return server.requests[-1]
@@ -132,14 +132,14 @@ async def test_a_base_url_keeps_its_path() -> None:
 
 async def test_a_text_in_a_path_cannot_leave_its_place() -> None:
     async with bare_server(saying(json_reply("{}"))) as server, client_of(server.url) as kit:
-        request = kit.client.request(dns.RECORD_SCAN, {"zoneId": "1/../../{x}?a#b é"})
+        request = kit.client.message(Request(dns.RECORD_SCAN, {"zoneId": "1/../../{x}?a#b é"}))
     assert request.url.raw_path == b"/dnszone/1%2F..%2F..%2F%7Bx%7D%3Fa%23b%20%C3%A9/records/scan"
 
 
 async def test_a_path_without_its_parameter_is_not_sent() -> None:
     async with bare_server(saying(json_reply("{}"))) as server, client_of(server.url) as kit:
         with pytest.raises(KeyError, match="zoneId"):
-            await kit.client.call(dns.RECORD_SCAN)
+            await kit.client.call(Request(dns.RECORD_SCAN))
     assert server.requests == []
 
 
@@ -228,7 +228,7 @@ async def test_a_rotated_key_is_used_from_the_next_call_on() -> None:
 async def test_a_key_that_cannot_stand_in_a_header_is_not_sent(key: str) -> None:
     async with bare_server(saying(json_reply("{}"))) as server, client_of(server.url, read=lambda: key) as kit:
         with pytest.raises(CredentialError) as caught:
-            await kit.client.call(shield.PLAN_SEGMENTATION)
+            await kit.client.call(Request(shield.PLAN_SEGMENTATION))
     assert (server.requests, str(caught.value)) == (
         [],
         "the key is empty, or holds characters that cannot stand in a header",

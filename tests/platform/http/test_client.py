@@ -10,6 +10,7 @@ import pytest
 from exporter.platform.api import dns, search, shield
 from exporter.platform.errors import NotAvailable, NotFound, PlatformError, RateLimited, ServerError
 from exporter.platform.http.body import BODY_LIMIT, ERROR_BODY_LIMIT
+from exporter.platform.operation import Request
 from tests.platform.bare import Line, RawRequest, bare_server, json_reply, reply, saying
 from tests.platform.clients import client_of
 from tests.waiting import until
@@ -44,8 +45,8 @@ async def test_the_seconds_of_an_answer_are_those_of_its_own_request() -> None:
     async with bare_server(slowly) as server, client_of(server.url, attempts=2, rate=0.5) as kit:
         poll = kit.client.until(2000.0)
         # The budget's one call goes to another poll, and this one waits two seconds for its turn.
-        permit = await kit.client.budget.acquire("/another")
-        kit.client.budget.release(permit, answered=True)
+        permit = await kit.client.rate_limiter.acquire("/another")
+        kit.client.rate_limiter.release(permit, answered=True)
         answer = await dns.statistics(poll, 102)
     first_wait, rest = kit.heard.waited[0], kit.clock.slept[1]
     assert (first_wait, answer.seconds) == (2.0, 4.0)
@@ -145,7 +146,7 @@ async def test_a_bound_client_finds_what_may_be_absent() -> None:
 
 async def test_a_truth_value_is_written_as_json_writes_it() -> None:
     async with client_of("http://platform.example") as kit:
-        request = kit.client.request(search.SEARCH, None, {"search": True, "from": False})
+        request = kit.client.message(Request(search.SEARCH, query={"search": True, "from": False}))
     assert request.url.query == b"search=true&from=false"
 
 
@@ -181,7 +182,7 @@ async def test_polls_that_are_told_to_wait_long_keep_half_of_the_workers_at_most
 
     script = saying(*[reply(503, "", {"Retry-After": asked})] * 5, json_reply(GOOD))
     async with bare_server(script) as server, client_of(server.url, attempts=2, max_in_flight=4) as kit:
-        kit.client._timing = replace(kit.client._timing, sleep=rest)
+        kit.client._clocks = replace(kit.client._clocks, sleep=rest)
         polls = [asyncio.create_task(poll(zone)) for zone in range(5)]
         await until(lambda: ended + len(kit.heard.retries) == 5)
         assert (ended, len(kit.heard.retries)) == (given_up, 5 - given_up)
@@ -199,4 +200,4 @@ async def test_answers_of_any_kind_but_5xx_show_that_there_is_no_limit() -> None
             server.script = saying(answer)
             with pytest.raises(PlatformError):
                 await dns.statistics(kit.client, 2)
-            assert (kit.client.budget._suspect_path is not None) is is_suspect
+            assert (kit.client.rate_limiter._suspect_path is not None) is is_suspect

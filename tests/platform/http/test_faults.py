@@ -35,7 +35,7 @@ from exporter.platform.errors import (
     Unauthorized,
     WrongShape,
 )
-from exporter.platform.operation import Operation
+from exporter.platform.operation import Operation, Request
 from tests.platform.bare import (
     Line,
     Script,
@@ -159,7 +159,7 @@ MATRIX = {
 async def fail(kit: Kit, operation: Operation[Any] = dns.STATISTICS) -> PlatformError:
     """The error that a call ends with."""
     with pytest.raises(PlatformError) as caught:
-        await kit.client.call(operation, path={"id": 102})
+        await kit.client.call(Request(operation, path={"id": 102}))
     return caught.value
 
 

@@ -103,7 +103,7 @@ async def test_one_resources_limit_stops_no_other_for_longer_than_one_probe() ->
         assert await it.at(1) == ["/a", "/b"]
         it.answer("/b")
         assert await it.at(2) == ["/a", "/b", "/c", "/d"]
-        assert (it.budget.pause_left(), it.budget.effective_rate) == (0.0, 1e9)
+        assert (it.rate_limiter.pause_left(), it.rate_limiter.effective_rate) == (0.0, 1e9)
 
 
 async def test_the_accounts_limit_pauses_everything_after_one_probe() -> None:
@@ -114,7 +114,7 @@ async def test_the_accounts_limit_pauses_everything_after_one_probe() -> None:
         it.ask("/b", "/c", "/d")
         assert await it.at(1) == ["/a", "/b"]
         it.limit("/b", wait=30)
-        assert (it.budget.pause_left(), it.budget.effective_rate) == (30.0, 50.0)
+        assert (it.rate_limiter.pause_left(), it.rate_limiter.effective_rate) == (30.0, 50.0)
         assert await it.at(30.9) == ["/a", "/b"]
         # The pause is over: again one probe, and the rest when it has been answered.
         assert await it.at(31.1) == ["/a", "/b", "/c"]
@@ -134,9 +134,9 @@ async def test_a_pause_that_was_not_asked_for_grows_twofold_up_to_a_minute() -> 
             await it.at(number * 100 + 99)
             # A Retry-After of 0 says as little as none.
             it.limit(path, wait=0.0 if number % 2 else None)
-            pauses.append(it.budget.pause_left())
+            pauses.append(it.rate_limiter.pause_left())
         await it.at(1000)
-        assert it.budget.effective_rate == 100 / 16
+        assert it.rate_limiter.effective_rate == 100 / 16
         it.ask("/good")
         await it.at(1100)
         it.answer("/good")
@@ -144,7 +144,7 @@ async def test_a_pause_that_was_not_asked_for_grows_twofold_up_to_a_minute() -> 
         await it.at(1200)
         it.limit("/bad")
         it.limit("/worse")
-        assert (pauses, it.budget.pause_left()) == ([1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0], 1.0)
+        assert (pauses, it.rate_limiter.pause_left()) == ([1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0], 1.0)
 
 
 async def test_a_pause_is_honoured_for_no_longer_than_an_hour() -> None:
@@ -153,7 +153,7 @@ async def test_a_pause_is_honoured_for_no_longer_than_an_hour() -> None:
         await it.at(0.01)
         it.limit("/a")
         it.limit("/b", wait=1e9)
-        assert it.budget.pause_left() == 3600.0
+        assert it.rate_limiter.pause_left() == 3600.0
 
 
 async def test_the_rate_comes_back_with_the_answers() -> None:
@@ -168,7 +168,7 @@ async def test_the_rate_comes_back_with_the_answers() -> None:
             it.ask(path)
             await it.at(10 + number)
             it.answer(path)
-            rates.append(round(it.budget.effective_rate, 6))
+            rates.append(round(it.rate_limiter.effective_rate, 6))
     assert (rates[:3], rates[24:]) == ([52.0, 54.0, 56.0], [100.0] * 6)
 
 
@@ -191,7 +191,7 @@ async def test_the_same_resource_again_proves_nothing_about_the_account() -> Non
             it.ask("/a")
             await it.at(turn)
             it.limit("/a", wait=10)
-        assert it.budget.pause_left() == 0.0
+        assert it.rate_limiter.pause_left() == 0.0
         it.ask("/a", "/b")
         assert (await it.at(5))[3:] == ["/a"]
         # Its limit is over, and whichever limit it was.
@@ -206,7 +206,7 @@ async def test_limits_that_were_met_during_a_pause_do_not_lengthen_it() -> None:
         it.limit("/0", wait=5)
         for path in names(10)[1:]:
             it.limit(path, wait=5)
-        assert (it.budget.pause_left(), it.budget.effective_rate) == (5.0, 50.0)
+        assert (it.rate_limiter.pause_left(), it.rate_limiter.effective_rate) == (5.0, 50.0)
 
 
 async def test_a_call_that_waited_for_its_turn_looks_at_the_gate_again() -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from exporter.platform.api import database, dns, scripting
 from exporter.platform.errors import NotFound, PlatformError, StatementError, one_line, without
 from exporter.platform.http.credential import Credential
+from exporter.platform.operation import Request
 from tests.platform.bare import bare_server, json_reply, reply, resetting, saying
 from tests.platform.clients import KEY, client_of
 
@@ -61,7 +62,9 @@ async def test_a_secret_that_is_sent_is_in_no_error() -> None:
     answer = reply(400, json.dumps({"ErrorKey": "secret.bad", "Field": "Secret", "Message": f"no '{SECRET}'"}))
     async with bare_server(saying(answer)) as server, client_of(server.url) as kit:
         with pytest.raises(PlatformError) as caught:
-            await kit.client.call(scripting.ADD_SECRET, path={"id": 7}, body={"Name": "TOKEN", "Secret": SECRET})
+            await kit.client.call(
+                Request(scripting.ADD_SECRET, path={"id": 7}, body={"Name": "TOKEN", "Secret": SECRET})
+            )
     assert SECRET not in texts_of(caught.value)
     assert str(caught.value) == "the platform answered 400: no '***'"
 
@@ -82,7 +85,9 @@ async def test_no_library_logs_a_secret(scheme: str, caplog: pytest.LogCaptureFi
             answer = await scripting.script(kit.client, 7)
             with pytest.raises(PlatformError):
                 await scripting.script(kit.client, 7)
-            await kit.client.call(scripting.ADD_SECRET, path={"id": 7}, body={"Name": "TOKEN", "Secret": SECRET})
+            await kit.client.call(
+                Request(scripting.ADD_SECRET, path={"id": 7}, body={"Name": "TOKEN", "Secret": SECRET})
+            )
             shown = repr((kit.client, vars(kit.client), answer, kit.client.until(0)))
     logged = "\n".join(f"{record.getMessage()} {record.__dict__}" for record in caplog.records)
     assert [secret for secret in (KEY, "d3pl0y", "v4lue", SECRET) if secret in shown + logged] == []
@@ -90,7 +95,7 @@ async def test_no_library_logs_a_secret(scheme: str, caplog: pytest.LogCaptureFi
 
 async def test_a_request_without_its_credential_can_be_shown() -> None:
     async with client_of("http://platform.example") as kit:
-        request = kit.client.request(dns.STATISTICS, {"id": 102})
+        request = kit.client.message(Request(dns.STATISTICS, {"id": 102}))
     assert KEY not in f"{request!r} {request.headers!r} {request.headers.raw!r}"
 
 

@@ -19,6 +19,7 @@ from exporter.platform.errors import (
     ServerError,
 )
 from exporter.platform.http.retry import Retry, http_date, retry_after_seconds
+from exporter.platform.operation import Request
 from tests.platform.bare import Line, RawRequest, Script, bare_server, json_reply, reply, resetting, saying, stalling
 from tests.platform.clients import Kit, client_of
 
@@ -148,11 +149,13 @@ async def test_what_will_not_go_better_is_not_tried_again(answer: bytes, kind: t
 async def test_a_write_is_sent_once(script: Script) -> None:
     async with bare_server(script) as server, client_of(server.url, attempts=3) as kit:
         with pytest.raises(PlatformError):
-            await kit.client.call(scripting.UPDATE, path={"id": 7}, body={"Name": "router"})
+            await kit.client.call(Request(scripting.UPDATE, path={"id": 7}, body={"Name": "router"}))
         with pytest.raises(PlatformError):
-            await kit.client.call(SET_BOT_ACTION, path={"shieldZoneId": 3, "category": 2}, body={"action": 1})
+            await kit.client.call(Request(SET_BOT_ACTION, path={"shieldZoneId": 3, "category": 2}, body={"action": 1}))
         with pytest.raises(PlatformError):
-            await kit.client.call(SWITCH_ACCESS_LIST, path={"shieldZoneId": 3, "id": 11}, body={"isEnabled": True})
+            await kit.client.call(
+                Request(SWITCH_ACCESS_LIST, path={"shieldZoneId": 3, "id": 11}, body={"isEnabled": True})
+            )
     assert [sent.method for sent in server.requests] == ["POST", "PUT", "PATCH"]
     assert kit.heard.retries == []
 

@@ -97,7 +97,7 @@ async def test_the_first_sentence_says_what_matters_most(set_up: Callable[[Stage
 
 async def test_a_slow_platform_is_said_to_limit_and_not_the_requests_per_second() -> None:
     async with stage() as on:
-        on.schedule.accounts["main"].pace.seconds = 5.0
+        on.schedule.accounts["main"].capacity.seconds = 5.0
         on.schedule.demands["main"] = 1.2
         text = (await rendered(on)).text
     assert "main asks for 1.2 requests/s and max_in_flight allows 0.8: its intervals are stretched." in text
@@ -121,7 +121,7 @@ async def test_what_a_person_must_know_is_said() -> None:
 
 async def test_a_pause_after_a_429_is_said() -> None:
     async with stage() as on:
-        budget = on.schedule.accounts["main"].client.budget
+        budget = on.schedule.accounts["main"].client.rate_limiter
         for path in ("/one", "/two"):
             budget.release(await budget.acquire(path), limited=True, wait=30.0)
         assert "main is not polled for 30 s: the platform answered 429." in (await rendered(on)).text

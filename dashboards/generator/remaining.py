@@ -1,0 +1,84 @@
+"""A row at the foot of a page for the metrics that none of its panels shows: one generated panel a metric."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from dashboards.generator import intervals, promql
+from dashboards.generator.page import NEUTRAL, Lines, Page, Panel, Query, Row
+from exporter.collectors.catalogue import CATALOGUE
+from exporter.collectors.collector import Collector
+from exporter.metric import FamilyInfo, Kind
+
+TITLE = "Other metrics"
+MOST_SERIES = 10
+# The beginning of a family's name → the page of its subject; all others stand on the overview.
+SUBJECTS = {"edge_dns_": "edge-dns", "edge_script_": "edge-scripts", "edge_shield_": "edge-shield"}
+SUBJECTS |= {"edge_database_": "edge-database"}
+OTHERS = "edge-overview"
+UNITS = {"seconds": "s", "dollars": "currencyUSD", "bytes": "bytes"}
+_COLUMNS = 3
+_GRID = 24
+
+
+def with_remaining(pages: Sequence[Page], collectors: Iterable[Collector] = CATALOGUE) -> tuple[Page, ...]:
+    """Add to each page a folded row with the metrics of its subject that no panel of any page shows.
+
+    Args:
+        pages: the pages as they are written by hand.
+        collectors: whose metrics are to be shown.
+    """
+    shown = {
+        name
+        for page in pages
+        for panel in page.panels
+        for query in panel.queries
+        for name in re.findall(r"\bedge_\w+", query.expr)
+    }
+    missing = [(collector, info) for collector in collectors for info in collector.families if info.name not in shown]
+    return tuple(_with_row(page, [each for each in missing if _page_of(each[1]) == page.uid]) for page in pages)
+
+
+def _page_of(info: FamilyInfo) -> str:
+    return next((uid for beginning, uid in SUBJECTS.items() if info.name.startswith(beginning)), OTHERS)
+
+
+def _with_row(page: Page, missing: Sequence[tuple[Collector, FamilyInfo]]) -> Page:
+    if not missing:
+        return page
+    return replace(page, rows=(*page.rows, Row(TITLE, tuple(_panels(page, missing)), folded=True)))
+
+
+def _panels(page: Page, missing: Sequence[tuple[Collector, FamilyInfo]]) -> Iterator[Panel]:
+    for place, (collector, info) in enumerate(missing):
+        beside = min(_COLUMNS, len(missing) - place // _COLUMNS * _COLUMNS)
+        yield Panel(
+            title=info.name,
+            shows=info.help,
+            act="Compare it with the days before: this panel is made from the metric's declaration, which knows of no"
+            " threshold.",
+            queries=(_query(page, collector, info),),
+            view=Lines(),
+            unit="short" if info.kind is Kind.COUNTER else UNITS.get(info.unit, "short"),
+            width=_GRID // beside,
+            steps=NEUTRAL,
+        )
+
+
+def _query(page: Page, collector: Collector, info: FamilyInfo) -> Query:
+    """The series of a metric that are the highest at the end, narrowed by the choices of the page."""
+    chosen = [f'{choice.value}=~"${choice.name}"' for choice in page.variables if choice.value in info.labels]
+    expr, at_end = (_value(info, chosen, at) for at in ("", promql.AT_END))
+    if info.labels:
+        ranking = promql.top(promql.highest(at_end, *info.labels), MOST_SERIES)
+        expr = promql.among(promql.highest(expr, *info.labels), ranking, *info.labels)
+    legend = " ".join(f"{{{{{label}}}}}" for label in info.labels if label != "account") or "{{account}}"
+    return Query(expr, intervals.written(collector.interval), legend if info.labels else "")
+
+
+def _value(info: FamilyInfo, chosen: Sequence[str], at: str) -> str:
+    if info.kind is Kind.COUNTER:
+        return promql.rate(info.name, *chosen, at=at)
+    if info.name.endswith("_timestamp_seconds"):
+        return f"(time() - {promql.gauge(info.name, *chosen, at=at)})"
+    return promql.gauge(info.name, *chosen, at=at)
