@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.endpoints.configured import FIRST_LINE, faults
+from tests.commands.shell import invoke
+from tests.endpoints.configured import FIRST_LINE, faults, file_of
 from tests.settings.configurations import ACCOUNT, load_text, refusal, write
 
 HEAD = "- name: things\n  path: /things\n"
@@ -252,3 +253,11 @@ def test_endpoints_of_further_files_come_after_the_files_own(tmp_path: Path) -> 
     own = "endpoints: [{name: own, path: /a, metrics: [{name: edge_a, value: A}]}]\n"
     loaded = load_text(tmp_path, f"{ACCOUNT}{own}endpoint_files: [more.yml]\n")
     assert [endpoint.name for endpoint in loaded.endpoints] == ["own", "more"]
+
+
+def test_the_metric_reference_of_a_configuration_lists_its_endpoints(tmp_path: Path) -> None:
+    path = write(tmp_path, file_of(f"{HEAD}  interval: 7m\n{GOOD}"))
+    ended = invoke("metrics", "--config", str(path), environ={})
+    assert (ended.code, ended.err) == (0, "")
+    assert "## things\n\nPolled every 7m by default (`collectors.things.interval`) with `GET /things`." in ended.out
+    assert "| `edge_things` | gauge |  | `account` | Read from GET /things, polled. |" in ended.out

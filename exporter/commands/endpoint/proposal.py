@@ -13,6 +13,7 @@ MOST_PROPOSALS = 60
 DEEPEST = 4
 _WORD = re.compile(r"[A-Z]+(?![a-z])\d*|[A-Z]?[a-z]+(?:\d+[a-z]*)?|\d+")
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_CODE = re.compile(r"[A-Z]{2,3}", re.ASCII)
 _ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d")
 _IDS = re.compile(r"(?:^|[a-z_])(?:Id|ID|_id|Guid|GUID)$|^id$")
 # A word of the field → the unit's name and the factor that makes it of the field's value.
@@ -23,7 +24,9 @@ _UNITS: Mapping[str, tuple[str, float]] = {
     **dict.fromkeys(("cost", "charge", "charges", "price", "balance", "dollars"), ("dollars", 1.0)),
     **dict.fromkeys(("percent", "percentage", "rate"), ("ratio", 0.01)),
 }
-_DROPPED = frozenset({"chart", "total", "monthly", "month", "ms", "milliseconds", "percent", "percentage"})
+_DROPPED = frozenset(
+    {"chart", "total", "monthly", "month", "ms", "milliseconds", "percent", "percentage", "count", "counts"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +117,9 @@ def _is_chart(value: Mapping[Any, object]) -> bool:
 
 
 def _is_counts(value: Mapping[Any, object]) -> bool:
-    """Numbers by keys that are no fields, such as record types."""
-    return len(value) > 1 and _is_numbers(value) and not all(_PLAIN.fullmatch(str(key)) for key in value)
+    """Numbers by keys that are no fields, such as record types or countries."""
+    are_fields = all(_PLAIN.fullmatch(str(key)) and not _CODE.fullmatch(str(key)) for key in value)
+    return len(value) > 1 and _is_numbers(value) and not are_fields
 
 
 def _is_numbers(value: Mapping[Any, object]) -> bool:
