@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from exporter.settings.endpoint_names import misnamed
 from tests.commands.shell import invoke
 from tests.endpoints.configured import FIRST_LINE, faults, file_of
 from tests.settings.configurations import ACCOUNT, load_text, refusal, write
@@ -261,3 +262,18 @@ def test_the_metric_reference_of_a_configuration_lists_its_endpoints(tmp_path: P
     assert (ended.code, ended.err) == (0, "")
     assert "## things\n\nPolled every 7m by default (`collectors.things.interval`) with `GET /things`." in ended.out
     assert "| `edge_things` | gauge |  | `account` | Read from GET /things, polled. |" in ended.out
+
+
+def test_names_against_the_conventions_are_warnings(tmp_path: Path) -> None:
+    names = ("edge_things_ms", "edge_thingsOpen", "edge_things_count", "edge_gauge_things", "edge:things")
+    metrics = "".join(f"    - {{name: '{name}', help: H., value: A}}\n" for name in names)
+    metrics += "    - {name: edge_things, value: A}\n"
+    loaded = load_text(tmp_path, file_of(f"{HEAD}  metrics:\n{metrics}"))
+    assert [message for _, message in misnamed(loaded.endpoints)] == [
+        "'edge_things_ms' is in ms; expected the base unit seconds, with scale",
+        "'edge_thingsOpen' is written in camelCase; expected snake_case",
+        "'edge_things_count' ends with _count, which is for histograms",
+        "'edge_gauge_things' holds the name of a metric type, gauge",
+        "'edge:things' holds ':', which is for recording rules",
+        "'edge_things' has no help text",
+    ]
