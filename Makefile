@@ -52,6 +52,14 @@ generate: $(VENV)/.test ## write anew what is generated: dashboards, Kubernetes'
 	$(BIN)/python deploy/kubernetes/generate_rules.py
 	$(BIN)/python docs/generate.py
 
+$(VENV)/.docs: pyproject.toml $(BIN)/edge-exporter
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $@
+
+.PHONY: site
+site: $(VENV)/.docs ## the documentation as a site in site/, its links checked
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
+
 $(VENV)/.release: pyproject.toml $(BIN)/edge-exporter
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[release]'
 	@touch $@
@@ -109,4 +117,4 @@ fresh-ci: ## what CI runs, in such a root: it installs every real part
 
 .PHONY: clean
 clean: ## remove what these targets made
-	rm -rf $(VENV) dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage
+	rm -rf $(VENV) dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage

@@ -1,4 +1,4 @@
-"""Writes what is generated from the code: the metric reference, the interface's table and the example's collectors.
+"""Writes what is generated from the code: the references of metrics, settings and the interface, and examples.
 
     python docs/generate.py           write them
     python docs/generate.py --check   write nothing; name the files that differ, and exit 1
@@ -7,16 +7,27 @@ A section of a file that is otherwise written by hand stands between two comment
 `generated: end`.
 """
 
+import json
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import UnionType
+from typing import get_args, get_origin
+
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
 
 from exporter.collectors.catalogue import CATALOGUE
 from exporter.commands.call.operations import names as callable_names
 from exporter.commands.reference import as_markdown
 from exporter.platform.api.catalogue import OPERATIONS
-from exporter.settings.types import format_duration
+from exporter.settings.faults import KeyPath
+from exporter.settings.flags import FIRST_ACCOUNT, Flag, account_variables, database_variables, flags
+from exporter.settings.model import Settings
+from exporter.settings.section import Section
+from exporter.settings.sources import CONFIG_VARIABLE
+from exporter.settings.types import Metavar, format_duration
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 _SECTION = re.compile(r"(# generated: begin[^\n]*\n)(.*?)([ \t]*# generated: end)", re.DOTALL)
@@ -62,6 +73,84 @@ def example_collectors() -> str:
     return "\n".join(lines) + "\n"
 
 
+def configuration() -> str:
+    """Every key of the configuration file as a page: its default, its flag, its variable and its meaning."""
+    lines = [
+        "# Every setting",
+        "",
+        "Generated from the code. [edge-exporter.yml](../deploy/edge-exporter.yml) is the same as a commented file.",
+        "Flags win over variables, and variables over the file, which `--config` or the variable",
+        f"`{CONFIG_VARIABLE}` names. A key without a flag and a variable stands in the file alone. A key that does not",
+        "exist and a value that is wrong are refused with their line, all of them at once.",
+        "",
+        "Durations are written `30s`, `5m`, `1h30m` or `1d`.",
+    ]
+    places = {flag.path: flag for flag in flags()}
+    variables: dict[tuple[str, ...], str] = {("accounts", key): name for name, key in account_variables().items()}
+    variables |= {("databases", key): name for name, key in database_variables().items()}
+    for key, field in Settings.model_fields.items():
+        try:
+            section = _section(field)
+        except TypeError:
+            lines += ["", f"## {key}", "", f"{field.description} {_default(field, None)} by default."]
+            continue
+        lines += ["", f"## {key}", "", (section.__doc__ or "").strip().splitlines()[0], ""]
+        if get_origin(field.annotation) is tuple:
+            lines += ["A list; each entry has these keys.", ""]
+        lines += ["| key | default | flag, variable | meaning |", "|---|---|---|---|"]
+        lines += [
+            f"| `{'.'.join(path)}` | {_default(leaf, places.get(path))} | {_given_by(path, places, variables)} | "
+            f"{_cell(leaf.description or '')} |"
+            for path, leaf in _leaves(section, (key,))
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _section(field: FieldInfo) -> type[Section]:
+    kind: object = field.annotation
+    if get_origin(kind) in (tuple, UnionType):
+        kind = get_args(kind)[0]
+    if not (isinstance(kind, type) and issubclass(kind, Section)):
+        raise TypeError(f"{field} is no section")
+    return kind
+
+
+def _leaves(section: type[Section], path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], FieldInfo]]:
+    """Every key below a section; those of a list's entries are written `list[].key`."""
+    for key, field in section.model_fields.items():
+        try:
+            inner = _section(field)
+        except TypeError:
+            yield (*path, key), field
+            continue
+        step = f"{key}[]" if get_origin(field.annotation) is tuple else key
+        yield from _leaves(inner, (*path, step))
+
+
+def _default(field: FieldInfo, flag: Flag | None) -> str:
+    if flag is not None and flag.path[0] != "accounts":
+        return f"`{flag.default}`"
+    value = field.get_default(call_default_factory=True)
+    if value is PydanticUndefined:
+        return "required"
+    if isinstance(value, float) and any(isinstance(each, Metavar) for each in field.metadata):
+        return f"`{format_duration(value)}`"
+    if value is None or isinstance(value, bool):
+        return f"`{str(value).lower().replace('none', 'null')}`"
+    return f"`{json.dumps(value) if value in ('', ()) else value}`"
+
+
+def _given_by(path: tuple[str, ...], places: Mapping[KeyPath, Flag], variables: Mapping[tuple[str, ...], str]) -> str:
+    flag = places.get(path) or places.get((*FIRST_ACCOUNT, *path[1:]))
+    if flag is not None:
+        return f"`{flag.name}`<br>`{flag.variable}`"
+    return f"`{variables[path]}`" if path in variables else ""
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("<", "&lt;")
+
+
 def with_section(path: Path, section: str) -> str:
     """The text of a file whose generated section is replaced.
 
@@ -82,6 +171,7 @@ def documents() -> Mapping[Path, str]:
     return {
         REPOSITORY / "docs" / "metrics.md": as_markdown(),
         REPOSITORY / "docs" / "interface.md": interface(),
+        REPOSITORY / "docs" / "configuration.md": configuration(),
         example: with_section(example, example_collectors()),
     }
 

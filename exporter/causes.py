@@ -101,7 +101,9 @@ MEANINGS: Mapping[Cause, Meaning] = {
         "the counter is served after the ledger has saved it, and it has not yet",
         "See whether the disk under state.path is full or read-only; the rest follows by itself.",
     ),
-    Cause.FAILING: Meaning("polls of the target fail", "Mend what the evidence names; the exporter tries again by itself."),
+    Cause.FAILING: Meaning(
+        "polls of the target fail", "Mend what the evidence names; the exporter tries again by itself."
+    ),
     Cause.STALE: Meaning(
         "polls have failed for so long that the last values were withdrawn",
         "Mend what the evidence names; series come back with the first good poll.",

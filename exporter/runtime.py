@@ -14,13 +14,13 @@ TURN_SECONDS = 0.0005
 OLDEST_ROUNDS = 1000
 
 # The event loop gives the interpreter away at each of its system calls, and may wait a turn to have it back. A thread
-# with much to do works so long at a stretch, and then sleeps long enough for the loop to have its way.
+# with much to do works so long at a stretch, and then sleeps long enough for the loop to run.
 LONGEST_STRETCH = 0.0005
 GAP = 0.00005
 
 
 class YieldToOthers:
-    """Lets a thread with much to do give way to the event loop: call it between small pieces of work.
+    """Lets the event loop run while a thread has much to do: call it between small pieces of the work.
 
     Args:
         monotonic: a clock in seconds.
@@ -35,7 +35,7 @@ class YieldToOthers:
         self._yielded = 0.0
 
     def __call__(self) -> None:
-        """Give way, where the thread has worked for a stretch."""
+        """Sleep shortly, if the thread has worked for a stretch."""
         now = self._monotonic()
         if now - self._yielded >= LONGEST_STRETCH:
             self._sleep(GAP)

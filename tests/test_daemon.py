@@ -386,7 +386,7 @@ async def test_stopping_does_not_wait_for_polls_that_stall(place: Place) -> None
         await daemon.stop()
 
 
-async def test_a_press_that_broke_is_said_and_unhealthy(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_renderer_that_broke_is_said_and_unhealthy(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     async with place.daemon() as (daemon, client):
         await until(daemon._schedule.all_discovered)
         assert (await client.get("/-/healthy")).status_code == 200
@@ -394,7 +394,7 @@ async def test_a_press_that_broke_is_said_and_unhealthy(place: Place, monkeypatc
             daemon._renderer._exposition.build = lambda *_, **__: 1 / 0  # type: ignore[method-assign,assignment]
             await until(lambda: any(line["event"] == "background work broke" for line in logs))
         assert [(line["work"], line["error"]) for line in logs if line["event"] == "background work broke"] == [
-            ("press", "ZeroDivisionError('division by zero')")
+            ("renderer", "ZeroDivisionError('division by zero')")
         ]
         monkeypatch.setattr("exporter.exposition.renderer.LONGEST_SILENCE", 0.0)
         answer = await client.get("/-/healthy")

@@ -113,6 +113,8 @@ ACTION_PAINT = (
     ("blocked", Colour.BAD),
     ("unclassified", Colour.HINT),
 )
+ACTION_WORDS = tuple(Word(action, action, colour) for action, colour in ACTION_PAINT)
+MODE_WORDS = (Word("block", "block", Colour.GOOD), Word("log", "log", Colour.WARN), Word("off", "off", Colour.BAD))
 STATUS_PAINT = (
     ("completed", Colour.GOOD),
     ("pending", Colour.INFO),

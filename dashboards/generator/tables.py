@@ -1,5 +1,7 @@
 """Tables and tiles that stand on several pages."""
 
+from dataclasses import replace
+
 from dashboards.generator import columns, links
 from dashboards.generator.page import Colour, Column, Numbers, Panel, Query, Steps, Table, Word, red_from
 from dashboards.generator.queries import alerts, findings, subject, truth
@@ -25,6 +27,7 @@ def tile(
     unit: str = "short",
     decimals: int | None = None,
     trend: bool = True,
+    height: int = 3,
     none: str = "none polled",
 ) -> Panel:
     """Make a tile that is green only while its figure is known.
@@ -42,11 +45,27 @@ def tile(
         unit=unit,
         decimals=decimals,
         width=width,
-        height=4,
+        height=height,
         steps=steps or red_from(1),
         words=truth.WORDS,
         since=LATELY if trend else "",
         none=none,
+    )
+
+
+def honest(panel: Panel, *collectors: str) -> Panel:
+    """Make a tile of one figure say when the figure is not known.
+
+    Args:
+        panel: a tile with one query, which answers with 0 or more where it is known.
+        collectors: those whose polls the figure is made of; none for what the exporter says of itself.
+    """
+    (query,) = panel.queries
+    reasons = (truth.SILENT, truth.old(*collectors)) if collectors else (truth.SILENT,)
+    return replace(
+        panel,
+        queries=(replace(query, expr=truth.known(query.expr, *reasons)),),
+        words=(*panel.words, *truth.WORDS),
     )
 
 
@@ -59,16 +78,16 @@ FINDINGS = Panel(
     view=Table(
         columns=(
             Column("Do", words=findings.URGENCIES, width=60),
-            Column("What", label="what", width=190),
+            Column("What", label="what", width=220),
             subject.ABOUT,
-            Column("Figure", label="figure", width=155),
-            Column("Account", label="account", width=80, link=columns.ACCOUNT.link),
+            Column("Figure", label="figure", width=190),
+            Column("Account", label="account", width=140, link=columns.ACCOUNT.link),
             *subject.HIDDEN,
         ),
         sort="Do",
     ),
-    width=11,
-    height=9,
+    width=24,
+    height=6,
     none="Nothing stands out.",
 )
 ALERTS = Panel(
@@ -80,16 +99,16 @@ ALERTS = Panel(
     view=Table(
         columns=(
             Column("State", words=alerts.STATES, width=85),
-            Column("Severity", label="severity", width=75, words=_SEVERITIES),
-            Column("Alert", label="alertname", width=235, link=links.runbook("Alert")),
+            Column("Severity", label="severity", width=85, words=_SEVERITIES),
+            Column("Alert", label="alertname", width=260, link=links.runbook("Alert")),
             subject.ABOUT,
-            Column("Account", label="account", width=80, link=columns.ACCOUNT.link),
+            Column("Account", label="account", width=140, link=columns.ACCOUNT.link),
             Column("For", unit="s", width=80, decimals=0),
             *subject.HIDDEN,
         ),
         sort="State",
     ),
-    width=13,
+    width=24,
     height=9,
-    none="No alert is pending or fires.",
+    none="No alert is pending or fires, or no rules are loaded: the tile of alerts says which.",
 )

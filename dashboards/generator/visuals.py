@@ -19,6 +19,8 @@ SOURCE = common.DataSourceRef(type_val="prometheus", uid="${datasource}")
 
 # From this width on there is room for a legend of figures beside the graph.
 _WIDE = 12
+# Up to this height a large figure would hide the line behind it.
+_LOW = 3
 
 Properties = dict[str, object]
 
@@ -112,7 +114,9 @@ def _numbers(declared: Panel, view: Numbers) -> dashboard.Panel:
         type_val="stat",
         options=stat.Options(
             graph_mode=common.BigValueGraphMode.AREA if view.trend else common.BigValueGraphMode.NONE,
-            text=common.VizTextDisplayOptions(title_size=13, value_size=34 if single else 24),
+            text=common.VizTextDisplayOptions(
+                title_size=13, value_size=34 if single and declared.height > _LOW else 24
+            ),
             color_mode=common.BigValueColorMode.BACKGROUND if alarming else common.BigValueColorMode.VALUE,
             reduce_options=common.ReduceDataOptions(values=False, calcs=["lastNotNull"], fields=""),
         ),

@@ -28,8 +28,8 @@ class Context:
     now: datetime
     # Whether a resource is this shard's: what is not need not be asked for more of it.
     owns: Callable[[TargetKey], bool] = lambda _key: True
-    # Takes what a discovery has learnt before it has learnt all: what it tells here it does not tell again at its end.
-    tell: "Callable[[Inventory], Awaitable[None]] | None" = None
+    # Receives what a discovery has found before its end; the result of the poll does not repeat it.
+    found: "Callable[[Inventory], Awaitable[None]] | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +42,13 @@ class Label(Generic[T_contra]):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a poll tells of one target: all of its families and counts, or what went wrong.
+    """The result of a poll for one target: all of its families and counts, or what went wrong.
 
     Attributes:
         error: the failure. Families that come beside it are exposed all the same; as a rule there are none.
         chart: the counts of the last days for the status page, oldest first; empty where there is no chart.
+        fingerprint: of the answer, where an equal one tells the same; empty where it may not.
+        is_unchanged: whether the answer was the last one again, so that all that was told before stands.
     """
 
     target: Target
@@ -54,6 +56,8 @@ class Outcome:
     counts: tuple[Count, ...] = ()
     error: PlatformError | None = None
     chart: tuple[float, ...] = ()
+    fingerprint: bytes = b""
+    is_unchanged: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -138,9 +138,9 @@ async def _told(
     context: Context, lists: dict[str, ResourceList], *, names_follow: bool = False
 ) -> dict[str, ResourceList]:
     """Tell what is known already, for zones need not wait for calls that tell nothing of them; returns what is left."""
-    if context.tell is None:
+    if context.found is None:
         return lists
-    await context.tell(Inventory(lists, names_follow))
+    await context.found(Inventory(lists, names_follow))
     return {}
 
 

@@ -1,10 +1,13 @@
 """Polls a target once; the daemon, `check` and `backfill` all do it here."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 from exporter.clock import Clocks
 from exporter.collectors.collector import Collector, Context, Outcome, Polled
+from exporter.metric import MonthToDate
 from exporter.platform.errors import PlatformError
+from exporter.platform.http.recognition import Recognition, UnchangedError
 from exporter.platform.operation import Caller
 from exporter.targets.registry import Registry
 from exporter.targets.target import Inventory, Target
@@ -13,6 +16,19 @@ from exporter.targets.target import Inventory, Target
 def failed(target: Target, error: PlatformError) -> Polled:
     """The result of a poll that yielded nothing but an error."""
     return Polled((Outcome(target, error=error),))
+
+
+def _recognisable(polled: Polled, fingerprint: bytes) -> Polled:
+    """The result of a poll with its answer's fingerprint, where an equal answer would tell the same.
+
+    A list tells of many targets. A month to date is counted by the time of each poll, also while it does not change.
+    """
+    outcome = polled.outcomes[0]
+    sources = (source for count in outcome.counts for _, source in count.sources)
+    is_steady = len(polled.outcomes) == 1 and polled.found is None and outcome.error is None
+    if not fingerprint or not is_steady or any(isinstance(source, MonthToDate) for source in sources):
+        return polled
+    return replace(polled, outcomes=(replace(outcome, fingerprint=fingerprint),))
 
 
 class Poller:
@@ -34,6 +50,7 @@ class Poller:
         caller: Caller,
         *,
         found: Callable[[Inventory], Awaitable[None]] | None = None,
+        recognition: Recognition | None = None,
     ) -> Polled:
         """Poll a target once. An error of the platform is part of the result.
 
@@ -43,12 +60,17 @@ class Poller:
             caller: carries out the calls.
             found: receives what a discovery has found before its end, which is then not part of the result; without
                 it, the result holds all.
+            recognition: the caller's, where an answer that is the last one again need not be parsed.
         """
-        context = Context(caller, self._registry, self._clocks.utc(), owns=self._registry.owns, tell=found)
+        context = Context(caller, self._registry, self._clocks.utc(), owns=self._registry.owns, found=found)
         try:
-            return await collector.poll(context, target)
+            polled = await collector.poll(context, target)
         except PlatformError as error:
             return failed(target, error)
+        except UnchangedError as same:
+            known = recognition.fingerprint if recognition is not None else b""
+            return Polled((Outcome(target, fingerprint=known, is_unchanged=True),), same.date)
+        return polled if recognition is None else _recognisable(polled, recognition.fingerprint)
 
     def accepts(self, target: Target, outcome: Outcome) -> bool:
         """Whether an outcome of a poll counts.

@@ -33,8 +33,9 @@ def write(texts: dict[str, str], folder: Path, *, force: bool) -> str:
             (folder / name).write_text(texts[name], encoding="utf-8")
     except OSError as error:
         raise AssetError(f"{error.filename or folder}: {error.strerror}") from error
-    unchanged = f", {len(kept)} were up to date" if kept else ""
-    return f"{len(texts) - len(kept)} files written to {folder}{unchanged}"
+    unchanged = f"; up to date: {len(kept)}" if kept else ""
+    count = len(texts) - len(kept)
+    return f"{count} file{'' if count == 1 else 's'} written to {folder}{unchanged}"
 
 
 def _read(path: Path) -> str:

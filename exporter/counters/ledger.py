@@ -64,14 +64,14 @@ class Entry:
         key: the target, as its collector sees it.
         name: the target's name.
         success: when the poll ended, as unix seconds of our own clock.
-        counts: what the poll tells of each counter family.
+        counts: what the poll tells of each counter family; None: what the poll before told, on the same day.
         now: the platform's clock.
     """
 
     key: PollKey
     name: str
     success: float
-    counts: tuple[Count, ...]
+    counts: tuple[Count, ...] | None
     now: datetime
 
 
@@ -143,6 +143,10 @@ class Ledger:
     def is_alive(self) -> bool:
         """Whether polls that are handed over will be published."""
         return self._thread is not None and self._thread.is_alive()
+
+    def is_behind(self) -> bool:
+        """Whether what was counted is not on disk; asked on the ledger's thread, when a poll is published."""
+        return bool(self._unsaved)
 
     def close(self) -> None:
         """Commit what is left, and stop."""
@@ -216,7 +220,8 @@ class Ledger:
         for (entry, publish), families in zip(waiting, counted, strict=True):
             # At the end of the process the event loop may be closed already, which raises this.
             with suppress(RuntimeError):
-                publish(_counters(families if saved else self._committed(entry.key), entry.counts))
+                counts = entry.counts or ()
+                publish(_counters(families if saved or not counts else self._committed(entry.key), counts))
             self._yield_to_others()
 
     def _is_usable(self) -> bool:
@@ -337,6 +342,10 @@ class Ledger:
 
     def _count(self, entry: Entry) -> Families:
         stored = self._unsaved[entry.key] if entry.key in self._unsaved else self._rows.get(entry.key)
+        if entry.counts is None:
+            data = pack({}) if stored is None else stored.data
+            self._unsaved[entry.key] = Stored(entry.name, entry.success, data)
+            return {}
         families = {} if stored is None else self._unpacked(entry.key, stored)
         for count in entry.counts:
             states = families.setdefault(count.info.name, {})

@@ -92,7 +92,7 @@ class _Block:
 
 
 def _no_yield() -> None:
-    """Give way to nobody."""
+    """No-op: never yields."""
 
 
 class Exposition:

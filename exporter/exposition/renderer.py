@@ -1,4 +1,4 @@
-"""Prints generations: once a second at most, on a thread of its own, from what changed in the store."""
+"""Renders generations of the exposition from the store's changes, on its own thread, at most once a second."""
 
 import asyncio
 import time
@@ -19,9 +19,9 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 SHORTEST_PAUSE = 1.0
-# The program's own metrics change by themselves; so often they are printed, whether or not a target changed.
+# The program's own metrics change by themselves; they are rendered this often, whether or not a target changed.
 LONGEST_PAUSE = 5.0
-# So long after the start, and after a reload, they are printed with each generation: they change much then.
+# So long after the start and after a reload they are rendered with each generation, because they change much.
 EAGER_SECONDS = 30.0
 # Without a generation for so long, what is served is frozen.
 LONGEST_SILENCE = 60.0
@@ -30,7 +30,7 @@ DEFLATE_LEVEL = 1
 
 
 class Renderer:
-    """Keeps the current generation, and swaps in the next when it is whole.
+    """Keeps the current generation, and replaces it when the next is complete.
 
     Args:
         exposition: used on the renderer's thread only.
@@ -69,14 +69,14 @@ class Renderer:
         self.current = exposition.build()
 
     async def run(self) -> None:
-        """Print for ever."""
+        """Render again and again, until cancelled."""
         while True:
             await asyncio.sleep(STEP)
             await self.step()
 
     async def step(self) -> None:
-        """Render what has changed, and print if it is time."""
-        # Taken soon and in small numbers: what is rendered need not be kept as objects any longer.
+        """Encode what has changed, and make a generation if it is time."""
+        # Changes are encoded soon and a few at a time, so that their objects can be freed.
         await self._take()
         now = self._monotonic()
         pause = SHORTEST_PAUSE if now < self._eager_until else LONGEST_PAUSE
@@ -97,7 +97,7 @@ class Renderer:
         """Make the next generation, of all that has changed, the current one.
 
         Args:
-            own: whether the program's own metrics are told anew too: by themselves they are most of the work.
+            own: whether the program's own metrics are encoded again, too: they are most of the work.
         """
         await self._take()
         began = self._monotonic()
@@ -109,6 +109,7 @@ class Renderer:
         self._telemetry.render.set(self._rendering + self._rendered - began)
         self._rendering = 0.0
         self._telemetry.series.set(self.current.series)
+        self._store.is_exposed_whole = not self.current.dropped
         self._telemetry.dropped.clear()
         for family, count in self.current.dropped.items():
             self._telemetry.dropped.labels(family).set(count)
@@ -118,11 +119,11 @@ class Renderer:
         return self.current
 
     def be_eager(self) -> None:
-        """Print the program's own metrics more often for a while: something has happened that they tell of."""
+        """Render the program's own metrics more often for a while, after an event that changes them."""
         self._eager_until = self._monotonic() + EAGER_SECONDS
 
     def is_alive(self) -> bool:
-        """Whether generations are still being printed."""
+        """Whether generations are still being made."""
         return self._monotonic() - self._rendered < LONGEST_SILENCE
 
     async def select(self, wanted: Filter, form: Format, *, gzip: bool = False) -> bytes:

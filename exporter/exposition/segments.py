@@ -171,7 +171,7 @@ class Segment:
 
 
 class FamilyChunks:
-    """All chunks of one family, in segments ordered by target.
+    """The encoded chunks of one family, in segments ordered by target.
 
     Attributes:
         total: how many series there are.
@@ -211,7 +211,7 @@ class FamilyChunks:
             self._firsts.insert(place + 1, upper.keys[0])
 
     def remove(self, key: PollKey) -> None:
-        """Take away the chunk of a target, if it is here."""
+        """Remove the chunk of a target, if there is one."""
         if not self._segments:
             return
         index = self._place(key)
@@ -227,7 +227,7 @@ class FamilyChunks:
             del self._segments[index], self._firsts[index]
 
     def copy(self) -> "FamilyChunks":
-        """Another family with the same chunks."""
+        """A copy with the same chunks."""
         copied = FamilyChunks()
         for segment in self._segments:
             for place, key in enumerate(segment.keys):

@@ -40,6 +40,7 @@ class Status:
         duration: seconds that the last poll took.
         served: whether any of its platform series are served.
         chart: the counts of the last days, oldest first; empty where its collector declares no chart.
+        fingerprint: of the answer whose result is served whole; empty where that is not so.
         key: the target as its collector sees it, which never changes.
     """
 
@@ -53,6 +54,7 @@ class Status:
     duration: float = 0.0
     served: bool = False
     chart: Sequence[float] = ()
+    fingerprint: bytes = b""
     key: PollKey = field(init=False)
 
     def __post_init__(self) -> None:
@@ -105,6 +107,21 @@ class StatusBoard:
         status.served = is_served
         return status
 
+    def unchanged(self, status: Status, *, duration: float) -> None:
+        """Record a poll that succeeded with the answer of the poll before.
+
+        Args:
+            status: the target's.
+            duration: seconds that the poll took.
+        """
+        status.success = status.polled = self._clock()
+        status.duration = duration
+
+    def forget_answers(self) -> None:
+        """Let the next answer of each target be taken in, even if it is the last one again."""
+        for status in self._statuses.values():
+            status.fingerprint = b""
+
     def failed(self, collector: str, outcome: Outcome, reason: str, message: str, *, duration: float) -> Status:
         """Record a poll that failed.
 
@@ -116,7 +133,7 @@ class StatusBoard:
             duration: seconds that the poll took.
         """
         status = self._status(collector, outcome.target)
-        status.up, status.reason, status.message = False, reason, message
+        status.up, status.reason, status.message, status.fingerprint = False, reason, message, b""
         status.polled, status.duration = self._clock(), duration
         status.served = status.served or bool(outcome.families)
         return status

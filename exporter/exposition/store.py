@@ -52,6 +52,9 @@ class Store:
         board: the status of each target; a status is recorded there first.
         monotonic: seconds that never jump.
         lifetime: collector, target → seconds for which a poll may be believed by the intervals that are in force now.
+
+    Attributes:
+        is_exposed_whole: whether no cap leaves out any series.
     """
 
     def __init__(
@@ -61,6 +64,7 @@ class Store:
         lifetime: Callable[[str, Target], float] = lambda _collector, _target: 0.0,
     ) -> None:
         self.board = board
+        self.is_exposed_whole = True
         self._lifetime = lifetime
         self._monotonic = monotonic
         # Of targets that have platform series.
@@ -87,6 +91,19 @@ class Store:
         self._expiries[key] = Expiry(status, now, now + lifetime)
         self._earliest = min(self._earliest, now + lifetime)
 
+    def renew(self, status: Status, lifetime: float) -> None:
+        """Keep the platform families of a target as those of a new poll.
+
+        Args:
+            status: the target's.
+            lifetime: seconds for which they may be believed.
+        """
+        if status.key in self._expiries:
+            now = self._monotonic()
+            self._expiries[status.key] = Expiry(status, now, now + lifetime)
+            self._earliest = min(self._earliest, now + lifetime)
+        self._changed.setdefault(status.key, None)
+
     def keep(self, status: Status, lifetime: float) -> None:
         """Keep the platform families of a target whose poll has failed until they expire.
 
@@ -105,7 +122,7 @@ class Store:
         key = target.polled_by(collector)
         expiry = self._expiries.pop(key, None)
         if expiry is not None:
-            expiry.status.served = False
+            expiry.status.served, expiry.status.fingerprint = False, b""
             self._changed[key] = ()
 
     def remove(self, target: Target, collector: str | None = None) -> None:
@@ -130,7 +147,7 @@ class Store:
         late = [expiry.status for expiry in self._expiries.values() if expiry.expires <= now]
         for status in late:
             del self._expiries[status.key]
-            status.served = status.up = False
+            status.served, status.up, status.fingerprint = False, False, b""
             self._changed[status.key] = ()
         self._earliest = min((expiry.expires for expiry in self._expiries.values()), default=math.inf)
         return late

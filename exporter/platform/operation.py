@@ -74,6 +74,7 @@ class Answer(Generic[T_co]):
         raw: the body as it came.
         seconds: from the request to the end of its answer: retries and the wait for the account's budget do not count;
             0 where the answer was made of others.
+        is_recognised: whether it is the last answer again; its value is None then.
     """
 
     value: T_co
@@ -81,6 +82,7 @@ class Answer(Generic[T_co]):
     # A script's answer holds its deployment key: the body is not for logs.
     raw: bytes = field(repr=False)
     seconds: float = 0.0
+    is_recognised: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,6 @@
 stretch intervals to the budget, `first_discovery.py` delays polls that need names, `results.py` records the outcome in
 the ledger and the store, and `failure_log.py` logs failures once when they begin and once when they end.
 
-In: the catalogue's collectors and the registry's targets. Out: calls of collectors. How a poll is made is not decided
-here.
+In: the catalogue's collectors and the registry's targets. Out: results in the ledger, the store and the status board.
+How a poll is made is not decided here but in `collectors/poll.py`.
 """

@@ -1,23 +1,23 @@
-"""How often an account's targets can be polled: what they ask for, against what the budget and the platform give."""
+"""Compares the requests that an account's targets need with those that the budget and the platform allow."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 # A poll's cost and an answer's time are smoothed over about so many polls.
 SMOOTHING = 0.1
-# Intervals are stretched to ask for this share of what is there: retries need some of it.
+# Intervals are stretched so that polls use this share of the capacity: retries need the rest.
 SHARE = 0.95
 
 
 @dataclass(slots=True)
 class Capacity:
-    """The capacity of one account.
+    """The requests a second that one account allows, measured from its polls.
 
     Attributes:
         rate: requests a second that the budget gives at the moment.
         max_in_flight: calls at once.
-        seconds: how long a call takes of late, without its wait for the budget.
-        calls: collector → calls that one of its polls makes of late.
+        seconds: the recent duration of a call, without its wait for the rate limiter.
+        calls: collector → the recent number of calls in one of its polls.
     """
 
     rate: float
@@ -26,12 +26,12 @@ class Capacity:
     calls: dict[str, float] = field(default_factory=dict)
 
     def note(self, collector: str, calls: int, seconds: float) -> None:
-        """Take in a poll.
+        """Record the cost of a poll.
 
         Args:
             collector: whose poll it was.
             calls: how many calls it made.
-            seconds: how long they took together, without their waits for the budget.
+            seconds: how long they took together, without their waits for the rate limiter.
         """
         if not calls:
             return
@@ -41,7 +41,7 @@ class Capacity:
         self.seconds = each if not self.seconds else self.seconds + SMOOTHING * (each - self.seconds)
 
     def demand(self, polls: Mapping[str, float]) -> float:
-        """Requests a second that are asked for.
+        """Return the requests a second that polls need.
 
         Args:
             polls: collector → polls a second, by the configured intervals.
@@ -59,7 +59,7 @@ class Capacity:
         return limits
 
     def requests_per_second(self) -> float:
-        """Requests a second that can be made: what the lower limit allows."""
+        """Requests a second that the lower limit allows."""
         return min(self.limits().values())
 
     def stretch(self, polls: Mapping[str, float]) -> float:

@@ -1,4 +1,4 @@
-"""Says in the log which targets begin to fail and which recover: each once, and of very many a number."""
+"""Logs failures of targets once when they begin and once when they end; of very many, only their number."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class _Window:
 
 
 class FailureLog:
-    """The beginnings and ends of failures. A platform that is down is one event, however many targets it has.
+    """Logs the beginnings and ends of failures. A platform that is down is a few lines, however many targets it has.
 
     Args:
         monotonic: a clock in seconds.
@@ -31,7 +31,7 @@ class FailureLog:
         self._lost: set[tuple[str, str]] = set()
 
     def fails(self, facts: Mapping[str, str], reason: str, error: str) -> None:
-        """A target begins to fail, or does so for the first time.
+        """Log that a target begins to fail.
 
         Args:
             facts: collector, account, target and name.
@@ -42,17 +42,17 @@ class FailureLog:
             self._log.warning("target fails", **facts, reason=reason, error=error)
 
     def recovers(self, facts: Mapping[str, str]) -> None:
-        """A target that failed is polled well again."""
+        """Log that a poll of a failing target has succeeded."""
         if self._is_named(fails=False, account=facts["account"], reason=""):
             self._log.info("target recovered", **facts)
 
     def lists(self, collector: str, account: str, failure: tuple[str, str] | None) -> None:
-        """A list of what is in another shard's account came, or could not be had: no series tells of it here.
+        """Log the failure of a list of another shard's account: no series of this shard shows it.
 
         Args:
             collector: which list.
             account: whose.
-            failure: the reason in one word and in more, or None where it came.
+            failure: the reason in one word and in more; None for a success.
         """
         mark = (collector, account)
         if failure is None:
@@ -75,7 +75,7 @@ class FailureLog:
         return False
 
     def sum_up(self, *, end: bool = False) -> None:
-        """Say how many were not named in the windows that have ended, or in all where this is the `end`."""
+        """Log how many were not named in the windows that have ended, or in all at the `end`."""
         now = self._monotonic()
         for key in [key for key, window in self._windows.items() if end or window.ends <= now]:
             (fails, account, reason), window = key, self._windows.pop(key)

@@ -1,4 +1,4 @@
-"""Which accounts' first discovery has ended: what would be shown without its name waits for that."""
+"""Delays polling until the first discovery of an account has supplied names."""
 
 from collections.abc import Callable, Collection, Iterable
 
@@ -7,15 +7,15 @@ from exporter.collectors.endpoints.listing import EndpointListCollector
 from exporter.platform.errors import CredentialError, PlatformError, TransportError, Unauthorized
 from exporter.targets.target import Inventory, Target
 
-# Where nobody answers the first discovery, as a platform that is down or a key that is wrong, it is tried again so
-# often before anything is polled without the names that it would have told.
+# A first discovery without an answer (the platform is down, or the key is wrong) is repeated so often before targets
+# are polled without the names that it would have supplied.
 FIRST_TRIES = 5
 FIRST_RETRY_SECONDS = 10.0
 NAMED_BY_DISCOVERY = frozenset({"dns_zone", "script", "shield_zone"})
 
 
 def waits_for_names(target: Target) -> bool:
-    """Whether labels of a target carry names that the first discovery tells: its own, or those of what it lists."""
+    """Whether labels of a target carry names that the first discovery supplies: its own, or those of what it lists."""
     return target.kind == "account" or (target.kind in NAMED_BY_DISCOVERY and not target.name)
 
 
@@ -25,10 +25,10 @@ def tells_names(collector: Collector) -> bool:
 
 
 class FirstDiscovery:
-    """The first discovery of each account.
+    """Tracks the first discovery of each account.
 
     Args:
-        expected: the accounts that are discovered at the moment.
+        expected: returns the accounts that are discovered at the moment.
         over: accounts whose first discovery ended before a reload.
 
     Attributes:
@@ -55,15 +55,15 @@ class FirstDiscovery:
         """
         return self.missing() <= self._tries.keys() & set(silent)
 
-    def told(self, account: str, found: Inventory) -> None:
-        """Note what a discovery tells before its end."""
-        if found.names_follow:
+    def found(self, account: str, inventory: Inventory) -> None:
+        """Record what a discovery has found, before its end or at it."""
+        if inventory.names_follow:
             self._begun.add(account)
-        elif any(kind in NAMED_BY_DISCOVERY for kind in found.lists):
+        elif any(kind in NAMED_BY_DISCOVERY for kind in inventory.lists):
             self.over.add(account)
 
     def ended(self, account: str, error: PlatformError | None) -> bool:
-        """Note that a discovery has ended; returns whether it is to be tried again soon, as nobody answered it."""
+        """Record that a discovery has ended; returns whether to repeat it soon, because there was no answer."""
         is_unanswered = isinstance(error, TransportError | Unauthorized | CredentialError)
         is_unanswered = is_unanswered and account not in self._begun
         if account in self.over or not is_unanswered or self._tries.get(account, 0) >= FIRST_TRIES:
@@ -73,7 +73,7 @@ class FirstDiscovery:
         return True
 
     def forget(self, account: str) -> None:
-        """Begin anew: a discovery that was refused has told no names, and what is shown before it has none for ever."""
+        """Wait for a first discovery again: one that was refused has supplied no names."""
         self.over.discard(account)
         self._begun.discard(account)
         self._tries.pop(account, None)

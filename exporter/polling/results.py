@@ -1,4 +1,4 @@
-"""What becomes of a poll's outcome: counted, published, or noted as a failure; said once when it begins and ends."""
+"""Records the result of a poll in the ledger, the store and the status board."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from datetime import datetime
@@ -8,21 +8,23 @@ from exporter.collectors.collector import Collector, Outcome, Polled
 from exporter.collectors.poll import Poller
 from exporter.cooperative import unhurried
 from exporter.counters.ledger import Entry, Ledger
+from exporter.exposition.status_board import Status
 from exporter.exposition.store import Store
 from exporter.log import logger
 from exporter.metric import Family
 from exporter.platform.errors import NotAvailable, NotFound, PlatformError
+from exporter.platform.http.recognition import Recognition
 from exporter.polling.failure_log import FailureLog
 from exporter.targets.registry import Registry
 from exporter.targets.target import PollKey, Target
 
 
 class ResultRecorder:
-    """Hands outcomes on to the ledger and the store.
+    """Records outcomes in the ledger, the store and the status board, and logs failures.
 
     Args:
         registry: which targets there are, at the moment of publishing too.
-        store: where outcomes are published.
+        store: where families are published, with the status board beside it.
         ledger: where counters are counted before that.
         poller: decides which outcomes of a poll count.
         clocks: the clocks.
@@ -78,7 +80,8 @@ class ResultRecorder:
         async for outcome in unhurried(polled.outcomes, self._clocks.monotonic):
             if not self._poller.accepts(target, outcome):
                 continue
-            self._registry.show(outcome.target)
+            if not outcome.is_unchanged:
+                self._registry.show(outcome.target)
             believed = lifetime(outcome.target)
             if outcome.error is None:
                 self._succeeded(collector, outcome, now, lifetime=believed, duration=seconds)
@@ -93,30 +96,39 @@ class ResultRecorder:
 
         Args:
             collector: whose poll it was.
-            outcome: what the poll told of a target.
+            outcome: the result for a target.
             now: the platform's clock.
             lifetime: seconds for which it may be believed.
             duration: seconds that the poll took.
         """
         name, target = collector.name, outcome.target
+        if outcome.is_unchanged:
+            self._unchanged(collector, outcome, now, lifetime=lifetime, duration=duration)
+            return
+        status = self._store.board.find(target.polled_by(name))
+        if status is not None:
+            # Until this is published, nothing served belongs to an answer that could come again.
+            status.fingerprint = b""
         if collector.owns_target:
             self._gone.discard(target)
         elif target in self._gone:
-            # The platform says by another call that there is no such resource: nothing is told of it.
+            # Another call was answered that there is no such resource: nothing of it is published.
             outcome = Outcome(target)
 
-        def publish(counters: tuple[Family, ...]) -> None:
+        def publish(counters: tuple[Family, ...], fingerprint: bytes) -> None:
             if not self._is_current(collector, target):
                 return
-            # Both may have come while the ledger wrote: that nobody polls it any more, and that it is gone.
+            # The platform may have answered, while the ledger wrote, that the target is gone.
             told = Outcome(target) if target in self._gone and not collector.owns_target else outcome
             if self._store.board.was_up(name, target) is False:
                 self.failure_log.recovers(_facts(name, target))
             self._unavailable.discard(target.polled_by(name))
-            self._publish(name, told, (*told.families, *counters), lifetime=lifetime, duration=duration)
+            status = self._publish(name, told, (*told.families, *counters), lifetime=lifetime, duration=duration)
+            status.fingerprint = fingerprint if told is outcome else b""
 
         def hand_back(counters: tuple[Family, ...]) -> None:
-            self._call_soon(publish, counters)
+            # Where a commit has failed, older counters are published, and the next poll publishes its own.
+            self._call_soon(publish, counters, b"" if self._ledger.is_behind() else outcome.fingerprint)
 
         # Served only when it is on disk; the ledger's thread hands it back to the loop.
         self._ledger.record(
@@ -132,12 +144,49 @@ class ResultRecorder:
         lifetime: float,
         duration: float,
         note: str = "",
-    ) -> None:
+    ) -> Status:
         status = self._store.board.succeeded(collector, outcome, duration=duration, is_served=bool(families), note=note)
         self._store.publish(status, families, lifetime)
+        return status
+
+    def _unchanged(
+        self, collector: Collector, outcome: Outcome, now: datetime, *, lifetime: float, duration: float
+    ) -> None:
+        """Record a poll whose answer was the last one again: only its time is new, on disk as in the exposition."""
+        key = outcome.target.polled_by(collector.name)
+
+        def publish() -> None:
+            status = self._store.board.find(key)
+            # What was served may have been withdrawn while the ledger wrote; the next answer brings it back.
+            if status is not None and status.fingerprint == outcome.fingerprint:
+                self._store.board.unchanged(status, duration=duration)
+                self._store.renew(status, lifetime)
+
+        def hand_back(_counters: tuple[Family, ...]) -> None:
+            self._call_soon(publish)
+
+        status = self._store.board.find(key)
+        name = outcome.target.name if status is None else status.target.name
+        self._ledger.record(Entry(key, name, self._clocks.wall(), None, now), hand_back)
+
+    def recognition(self, collector: Collector, target: Target) -> Recognition | None:
+        """What recognises the last answer of a target again; None for a collector whose answers are not compared.
+
+        While series are left out for a cap no answer is recognised: those series come back with a poll.
+        """
+        if collector.discovers:
+            return None
+        status = self._store.board.find(target.polled_by(collector.name))
+        last = status.fingerprint if status is not None and self._store.is_exposed_whole else b""
+        asked = f"{target.name}\0{dict(target.attributes)}{target.watched}"
+        return Recognition(last, asked, self._clocks)
+
+    def forget_answers(self) -> None:
+        """Take in the next answer of each target, even if it is the last one again: other series may be admitted."""
+        self._store.board.forget_answers()
 
     def forget_removed(self) -> None:
-        """Forget what was noted of targets that are polled no more: one that comes back is a new one."""
+        """Forget removed targets: one that comes back is a new one."""
         self._gone = {target for target in self._gone if self._registry.holds(target.key)}
         self._unavailable = {noted for noted in self._unavailable if self._registry.holds(noted.target)}
 
@@ -156,7 +205,7 @@ class ResultRecorder:
         lifetime: float,
         duration: float,
     ) -> None:
-        """Note a failure; what the target told before stays until it expires.
+        """Record a failure; families of earlier polls stay until they expire.
 
         Args:
             collector: whose poll it was.
@@ -168,7 +217,7 @@ class ResultRecorder:
         name, target = collector.name, outcome.target
         facts = _facts(name, target)
         if isinstance(error, NotAvailable):
-            # The zone has not got this resource: an answer like any other, said once, and without samples.
+            # The zone does not have this resource: an answer without samples, which is logged once.
             key = target.polled_by(name)
             if key not in self._unavailable:
                 self._unavailable.add(key)

@@ -1,4 +1,4 @@
-"""When each target is polled, and the one boundary at which a poll's failure ends."""
+"""Decides when each target is polled; the one place where an unexpected exception of a poll ends."""
 
 import asyncio
 import itertools
@@ -42,15 +42,15 @@ LATEST_SLOT = 1.5
 
 @dataclass(frozen=True, slots=True)
 class ScheduleState:
-    """What a schedule leaves to the one that takes its place on a reload.
+    """What a schedule passes on to the one that replaces it on a reload.
 
     Attributes:
-        settlement: goes on as it is.
-        discovered: accounts whose first discovery has ended. Those whose key was refused are not among them: whoever
-            reloads has mended it.
+        results: records the results of polls, for the new schedule too.
+        discovered: accounts whose first discovery has ended, without those whose key was refused: a reload may bring
+            another key.
         durations: collector → seconds of its last poll.
-        due: collector → its interval, and when each target is due; what was cut off is not among them.
-        deferred: collector and target, where the platform asked to be left alone until then.
+        due: collector → its interval, and when each target is due, without polls that the reload interrupted.
+        deferred: collector and target whose next poll is as late as the platform asked for.
     """
 
     results: ResultRecorder
@@ -61,7 +61,7 @@ class ScheduleState:
 
 
 class Schedule:
-    """Enqueues what is due, and polls it.
+    """Enqueues the targets that are due, and polls them.
 
     Args:
         plans: the collectors that are run.
@@ -72,8 +72,8 @@ class Schedule:
         telemetry: where the program's own metrics are kept.
         clocks: the clocks.
         call_soon: hands a call over to the event loop, from any thread.
-        changed: told when the targets have changed.
-        left: what the schedule before this one left: a reload polls nothing before its time but what it cut off.
+        changed: called when the targets have changed.
+        left: the state of the schedule before this one: after a reload, only interrupted polls come before their time.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class Schedule:
             else left.results
         )
         self._unfinished: set[PollKey] = set()
-        # What the platform asked to be left alone, until its next poll.
+        # Targets whose next poll is as late as the platform asked for.
         self._deferred: set[PollKey] = set()
         # Collector and account → the longest stretch of the interval since it last was far shorter.
         self._stretched: dict[tuple[str, str], float] = {}
@@ -134,7 +134,7 @@ class Schedule:
         return self._accounts
 
     def hand_over(self) -> "ScheduleState":
-        """What is left to the schedule that takes this one's place; this one has stopped."""
+        """The state for the schedule that replaces this one, which has stopped."""
         refused = {name for name, account in self._accounts.items() if account.client.credential.is_refused()}
         due = {
             name: (
@@ -152,6 +152,7 @@ class Schedule:
 
     def _inherit(self, left: "ScheduleState") -> None:
         self._results.forget_removed()
+        self._results.forget_answers()
         self._deferred = set(left.deferred)
         self.durations = {name: seconds for name, seconds in left.durations.items() if name in self.plans}
         for name, plan in self.plans.items():
@@ -170,7 +171,7 @@ class Schedule:
         self.open()
 
     def open(self) -> None:
-        """Set the workers to work, and enqueue the first round."""
+        """Start the workers, and enqueue the first round."""
         self._telemetry.declare_collectors(self.plans)
         for pool in self._pools.values():
             pool.start()
@@ -212,7 +213,7 @@ class Schedule:
         waiting: list[tuple[float, int, Target]] = []
         try:
             for at, turn, target in due.pop(now):
-                # Its labels carry names that the account's first discovery will tell.
+                # Its labels carry names that the account's first discovery will supply.
                 if target.account in undiscovered and waits_for_names(target):
                     waiting.append((at, turn, target))
                 else:
@@ -251,7 +252,7 @@ class Schedule:
                 due.put(target, self._next_slot(plan, target, interval, now), next(self._sequence))
 
     def _repoll_renewed(self, now: float) -> Generator[None, None, None]:
-        """Poll what an account has at once where its key was refused and is another one now."""
+        """Poll the targets of an account at once where its key was refused and has changed."""
         for name, account in self._accounts.items():
             if account.client.credential.is_renewed():
                 self._log.info("key has changed, polling at once", account=name)
@@ -342,9 +343,10 @@ class Schedule:
 
     async def _poll(self, run: Run) -> Polled:
         account = self._accounts[account_of(run.target)]
-        caller = account.client.until(run.until)
+        recognition = self._results.recognition(run.collector, run.target)
+        caller = account.client.until(run.until, recognition)
         found = partial(self._found, run.target.account)
-        polled = await self._poller.poll(run.collector, run.target, caller, found=found)
+        polled = await self._poller.poll(run.collector, run.target, caller, found=found, recognition=recognition)
         account.capacity.note(run.collector.name, caller.calls, caller.seconds)
         return polled
 
@@ -366,8 +368,8 @@ class Schedule:
                 self._repeat(plan, outcome.target, outcome.error)
 
     async def _found(self, account: str, found: Inventory) -> None:
-        """Take over which resources an account has, and poll what is new."""
-        self._first_discovery.told(account, found)
+        """Update the registry with what a discovery has found, and poll new targets."""
+        self._first_discovery.found(account, found)
         change = await in_slices(self._registry.applying(account, found), self._clocks.monotonic)
         for target in change.removed:
             self._log.info("target removed", account=target.account, target=target.key.label, name=target.name)

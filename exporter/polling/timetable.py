@@ -1,4 +1,4 @@
-"""Which targets of a collector are due when."""
+"""Keeps when each target of a collector is due."""
 
 import heapq
 from collections.abc import Iterable, Iterator
@@ -10,7 +10,7 @@ from exporter.targets.target import Target
 
 @dataclass(slots=True)
 class Timetable:
-    """A collector's targets, the earliest due first.
+    """The targets of one collector, the earliest due first.
 
     Attributes:
         known: target → when it is due, and the turn that makes an older entry of the heap void.
@@ -22,17 +22,17 @@ class Timetable:
     version: int = -1
 
     def put(self, target: Target, at: float, turn: int) -> None:
-        """Make a target due at a time, and at no other."""
+        """Set the due time of a target; an earlier entry becomes void."""
         self.known[target] = (at, turn)
         heapq.heappush(self.heap, (at, turn, target))
 
     def replace(self, targets: dict[Target, Target]) -> list[Target]:
-        """Take over which targets there are: names may be new, and the times stand.
+        """Replace the targets; due times of known targets are kept.
 
-        Only the time of a target of which another thing is asked now, or at another interval, is void.
+        The due time of a target whose request or interval has changed is dropped.
 
         Returns:
-            Targets that are not due at any time yet.
+            Targets without a due time.
         """
         for known in list(self.known):
             target = targets.get(known)
@@ -43,19 +43,19 @@ class Timetable:
         return [target for target in targets if target not in self.known]
 
     def pop(self, now: float) -> Iterator[tuple[float, int, Target]]:
-        """Take out what is due, one by one."""
+        """Remove the targets that are due, and yield them one by one."""
         while self.heap and self.heap[0][0] <= now:
             at, turn, target = heapq.heappop(self.heap)
             if self.known.get(target) == (at, turn):
                 yield at, turn, target
 
     def put_back(self, entries: Iterable[tuple[float, int, Target]]) -> None:
-        """Put back what was taken out and has to wait."""
+        """Put back entries that were removed and have to wait."""
         for entry in entries:
             heapq.heappush(self.heap, entry)
 
     def earliest(self) -> float | None:
-        """When the next target is due; None where there is none."""
+        """When the next target is due; None without targets."""
         return self.heap[0][0] if self.heap else None
 
 

@@ -33,14 +33,14 @@ class Run:
 
 @dataclass(slots=True, eq=False)
 class WorkerPool:
-    """One account's queue. Accounts share nothing, so a slow one holds up only itself.
+    """The queue and the workers of one account. Accounts share nothing, so a slow one delays only itself.
 
     The poll whose target is due again soonest begins first. In the order of their arrival, the first polls of thousands
     of new targets would delay targets with short intervals until their series are stale.
 
     Attributes:
-        starts: shared by the pools of a process, whose workers begin one after another.
-        busy: what is queued or being polled, which is never there twice.
+        starts: shared by the pools of a process, so that workers begin polls one after another.
+        busy: targets that are queued or being polled; each is there at most once.
     """
 
     workers: int
@@ -53,11 +53,11 @@ class WorkerPool:
     _idle: asyncio.Event = field(default_factory=asyncio.Event)
 
     def start(self) -> None:
-        """Set the workers to work."""
+        """Start the workers."""
         self._tasks = [asyncio.create_task(self._work(), name="poll") for _ in range(self.workers)]
 
     async def stop(self) -> set[PollKey]:
-        """Stop the workers, whatever they are at; returns what was queued or being polled."""
+        """Stop the workers at once; returns what was queued or being polled."""
         unfinished = set(self.busy)
         for task in self._tasks:
             task.cancel()
@@ -87,7 +87,7 @@ class WorkerPool:
     async def _work(self) -> None:
         while True:
             await self._filled.acquire()
-            # What comes due with one tick would otherwise begin at once, and a scrape would wait for all of it.
+            # Otherwise all polls of one tick would begin together, and a scrape would wait for all of them.
             async with self.starts:
                 await asyncio.sleep(0)
             run = heapq.heappop(self._queue)

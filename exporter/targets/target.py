@@ -93,14 +93,14 @@ def account_of(target: Target) -> str:
 
 
 class Names(Protocol):
-    """Tells what resources are called, steadily: a name that has been shown once does not change by itself."""
+    """Returns the names of resources; a name that has been shown once does not change by itself."""
 
     def name_of(self, key: TargetKey) -> str:
         """The name, empty where it is not known."""
         ...
 
     def learn(self, target: Target, name: str) -> Target:
-        """The target with the name that its own answer told, unless it has been shown under another already."""
+        """The target with the name from its own answer, unless it has been shown under another name already."""
         ...
 
 
@@ -115,7 +115,7 @@ class Resource:
 
 @dataclass(frozen=True, slots=True)
 class ResourceList:
-    """The resources of one kind.
+    """The resources of one kind in an account.
 
     Attributes:
         complete: whether the platform named all of them, so that one which is missing is gone.

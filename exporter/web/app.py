@@ -17,7 +17,7 @@ from exporter.web.auth.headers import PAGE_POLICY, SecurityHeaders
 from exporter.web.metrics import MetricsEndpoint, Straight
 from exporter.web.negotiation import accepts_gzip
 from exporter.web.page.assets import Asset, load_assets
-from exporter.web.page.links import PAGE_ROWS
+from exporter.web.page.links import PAGE_ROWS, PAGE_SORT
 from exporter.web.page.page import render_page
 from exporter.web.status import View
 from exporter.web.target_query import Query, QueryError, parse_query
@@ -63,7 +63,7 @@ class _Endpoints:
 
     async def page(self, request: Request) -> Response:
         """`/`: the status page."""
-        query = self._query(request, PAGE_ROWS)
+        query = self._query(request, PAGE_ROWS, PAGE_SORT)
         async with self._turn:
             status, found, counts = await self._view.both(query)
             pieces = render_page(
@@ -97,9 +97,14 @@ class _Endpoints:
             raise HTTPException(404)
         return _asset(request, asset)
 
-    def _query(self, request: Request, default_limit: int) -> Query:
+    def _query(self, request: Request, default_limit: int, default_sort: str = "target") -> Query:
         try:
-            return parse_query(request.query_params.multi_items(), self._view.known(), default_limit=default_limit)
+            return parse_query(
+                request.query_params.multi_items(),
+                self._view.known(),
+                default_limit=default_limit,
+                default_sort=default_sort,
+            )
         except QueryError as error:
             raise HTTPException(400, str(error)) from None
 

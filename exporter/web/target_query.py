@@ -94,13 +94,13 @@ class Query:
         """The same question with a difference, from its first page on."""
         return replace(self, **{"offset": 0, **changes})  # type: ignore[arg-type]
 
-    def encoded(self, default_limit: int) -> str:
+    def encoded(self, default_limit: int, default_sort: str = "target") -> str:
         """The question as a URL's query; empty where nothing in particular is asked."""
         fields: list[tuple[str, str]] = [("search", self.search)] if self.search else []
         fields += [("collector", name) for name in self.collectors]
         fields += [("account", name) for name in self.accounts]
         fields += [("state", state) for state in self.states]
-        if self.sort != "target":
+        if self.sort != default_sort:
             fields.append(("sort", self.sort))
         if self.descending:
             fields.append(("order", "desc"))
@@ -119,7 +119,9 @@ class Known:
     accounts: Collection[str]
 
 
-def parse_query(fields: Iterable[tuple[str, str]], known: Known, *, default_limit: int) -> Query:
+def parse_query(
+    fields: Iterable[tuple[str, str]], known: Known, *, default_limit: int, default_sort: str = "target"
+) -> Query:
     """Read a query from a URL's fields; an empty field asks for nothing in particular.
 
     Raises:
@@ -137,7 +139,7 @@ def parse_query(fields: Iterable[tuple[str, str]], known: Known, *, default_limi
     search = " ".join(given.get("search", [""])[0].split())
     if len(search) > LONGEST_SEARCH or search.count(" ") >= MOST_WORDS:
         raise QueryError(f"search takes {MOST_WORDS} words and {LONGEST_SEARCH} characters at most")
-    sort = given.get("sort", ["target"])[0]
+    sort = given.get("sort", [default_sort])[0]
     _check("sort", [sort], SORTS)
     order = given.get("order", ["asc"])[0]
     _check("order", [order], ("asc", "desc"))

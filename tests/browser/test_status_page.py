@@ -43,10 +43,10 @@ async def test_it_loads_its_own_files_and_nothing_from_elsewhere() -> None:
         some(on)
         async with window(on) as seen:
             assert await seen.names() == [
+                "prod-api.example",
                 "prod-shop.example",
                 "dev-shop.example",
                 "dev-shop.example",
-                "prod-api.example",
             ]
             assert await seen.page.evaluate("document.styleSheets[0].cssRules.length") > 50
             assert await seen.page.locator("#pause").count() == 1
@@ -188,13 +188,14 @@ async def test_it_can_be_walked_through_by_keyboard() -> None:
         ]
 
 
-async def test_a_narrow_window_scrolls_tables_and_not_the_page() -> None:
+async def test_on_a_phone_nothing_is_out_of_sight() -> None:
     async with stage() as on:
         some(on)
         async with window(on, viewport=NARROW) as seen:
             assert await seen.page.evaluate("document.documentElement.scrollWidth") == NARROW["width"]
             frame = "document.querySelector('#targets .frame')"
-            assert await seen.page.evaluate(f"{frame}.scrollWidth > {frame}.clientWidth")
+            assert await seen.page.evaluate(f"{frame}.scrollWidth <= {frame}.clientWidth")
+            assert await seen.page.locator("#targets td.collector").first.is_visible()
 
 
 @pytest.mark.parametrize("width", [1280, 1366, 1440, 1920])
@@ -240,7 +241,7 @@ async def test_hostile_names_are_names() -> None:
             on.succeed(zone(number, name), note=name, chart=range(31))
             on.fail(zone(number, name), SCANS, reason="wrong_shape", message=name)
         async with window(on) as seen:
-            names = (await seen.names())[::2]
+            names = await seen.names()
             assert names[:4] == [
                 "<script>alert(1)</script>",
                 '" onmouseover="alert(1)" x="',

@@ -183,7 +183,7 @@ async def test_each_list_is_told_before_the_next_is_asked_for() -> None:
     async def tell(inventory: Inventory) -> None:
         told.append((inventory, len(caller.calls)))
 
-    context = replace(context_of(caller), tell=tell)
+    context = replace(context_of(caller), found=tell)
     polled = await COLLECTOR.poll(context, account(SEARCH, SHIELD_ZONES, RATE_LIMITS))
     assert [(sorted(inventory.lists), inventory.names_follow, calls) for inventory, calls in told] == [
         (["cdn", "dns_zone", "script"], True, 1),

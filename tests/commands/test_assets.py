@@ -31,7 +31,8 @@ def written(folder: Path) -> dict[str, str]:
 def test_it_writes_what_is_shipped(what: str, tmp_path: Path) -> None:
     folder = tmp_path / "a" / "b"
     ended = invoke("assets", what, folder)
-    assert ended == Ended(f"{len(SHIPPED[what])} files written to {folder}\n", "", 0)
+    count = len(SHIPPED[what])
+    assert ended == Ended(f"{count} file{'' if count == 1 else 's'} written to {folder}\n", "", 0)
     assert {name: text.replace(OUTWARD, "](../") for name, text in written(folder).items()} == SHIPPED[what]
 
 
@@ -53,7 +54,7 @@ def test_what_is_up_to_date_is_left_and_what_was_edited_is_kept_unless_forced(tm
     assert (edited.read_text(), (tmp_path / "shield.yml").exists()) == ("groups: []\n", False)
     forced = invoke("assets", "rules", tmp_path, "--force")
     rest = len(SHIPPED["rules"]) - 2
-    assert forced == Ended(f"2 files written to {tmp_path}, {rest} were up to date\n", "", 0)
+    assert forced == Ended(f"2 files written to {tmp_path}; up to date: {rest}\n", "", 0)
     assert written(tmp_path) == SHIPPED["rules"]
 
 

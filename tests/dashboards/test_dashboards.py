@@ -17,8 +17,8 @@ from dashboards.generator import links
 from dashboards.generator.__main__ import main
 from dashboards.generator.grafana import GRID, generate
 from dashboards.generator.inventory import PAGES
-from dashboards.generator.page import Colour, Page, Panel, Table
-from dashboards.generator.queries import alerts, subject
+from dashboards.generator.page import Colour, Numbers, Page, Panel, Table
+from dashboards.generator.queries import alerts, subject, truth
 from dashboards.generator.sdk import JSONEncoder, dashboard
 from tests.for_each import for_each
 
@@ -33,7 +33,6 @@ COMMITTED = REPOSITORY / "dashboards"
 UNITS = frozenset(
     {
         "bytes",
-        "cpm",
         "currencyUSD",
         "dateTimeAsIso",
         "dateTimeFromNow",
@@ -45,6 +44,7 @@ UNITS = frozenset(
         "short",
         "string",
         "suffix: intervals",
+        "suffix: per min",
     }
 )
 
@@ -259,6 +259,14 @@ def test_links_of_rows_lead_to_choices_that_exist(page: Page) -> None:
             assert named <= choices.get(uid.group(1), set().union(*choices.values()))
 
 
+@every_panel
+def test_no_tile_is_green_while_its_figure_is_not_known(panel: Panel) -> None:
+    """A tile that may be green has a word for an exporter that does not answer and for values that are old."""
+    if isinstance(panel.view, Numbers) and Colour.GOOD in (panel.steps.colours if panel.steps else ()):
+        assert set(truth.WORDS) <= set(panel.words)
+        assert all("absent(edge_exporter_shard_info" in query.expr for query in panel.queries)
+
+
 def test_alerts_and_findings_lead_to_pages_that_exist() -> None:
     """Each area of the shipped rules has its page."""
     rules = [yaml.safe_load(file.read_text()) for file in (REPOSITORY / "deploy/prometheus/rules").glob("*.yml")]
@@ -383,6 +391,19 @@ def test_columns_fit_into_their_tables_on_a_screen_of_ordinary_width(page: Page)
     }
 
     assert wide == {}
+
+
+@every_panel
+def test_headings_of_columns_are_not_cut(panel: Panel) -> None:
+    """On a screen of ordinary width a letter of a heading takes at most eight points, and the cell's edges 16."""
+    if not isinstance(panel.view, Table):
+        return
+    shown = [column for column in panel.view.columns if not column.hidden]
+    free = [column for column in shown if column.width is None]
+    room = panel.width * 1432 / 24 - 10 - sum(column.width or 0 for column in shown)
+    share = room / len(free) if free else 0
+
+    assert [column.title for column in shown if len(column.title) * 8 + 16 > (column.width or share)] == []
 
 
 def test_bars_begin_at_nothing() -> None:

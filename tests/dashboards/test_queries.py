@@ -113,8 +113,6 @@ def test_counts_a_target_once_however_many_exporters_serve_it(use: Use) -> None:
             continue
         if use.kind is Kind.VARIABLE and not found.around:
             continue
-        if use.place == "Targets by instance":
-            continue
 
         assert found.aggregation == "max without (instance, pod)", found.name
 

@@ -191,6 +191,9 @@ def sample(family: str, labels: Labels, moment: datetime) -> float | None:
         "edge_shield_rate_limit_window_breaches_overall": lambda: 28 * 96 * 45.0,
         "edge_target_up": lambda: float(not (trouble and labels["target"] == "dns_zone/101")),
         "edge_target_last_success_timestamp_seconds": lambda: at - 60,
+        "edge_exporter_config_last_reload_success_timestamp_seconds": lambda: (
+            (END - timedelta(minutes=20)).timestamp() if trouble else BEGIN.timestamp()
+        ),
         "process_start_time_seconds": lambda: (
             (END - timedelta(minutes=20)).timestamp() if trouble else BEGIN.timestamp()
         ),
@@ -222,6 +225,7 @@ class Scene:
         buckets: the bounds of the histogram.
         instances: the exporters, each of which serves all of it.
         begin: since when every family is there, each minute.
+        history: since when there are those that are compared with their past, every five minutes.
     """
 
     things: tuple[tuple[Labels, ...], ...]
@@ -231,6 +235,7 @@ class Scene:
     buckets: tuple[str, ...]
     instances: tuple[str, ...]
     begin: datetime
+    history: datetime = HISTORY
 
 
 SMALL = Scene(THINGS, VALUES, sample, renamed, BUCKETS, INSTANCES, BEGIN)
@@ -264,7 +269,7 @@ def openmetrics(scene: Scene = SMALL) -> Iterator[str]:
     """The whole month, line by line, as `promtool tsdb create-blocks-from openmetrics` reads it."""
     lately = list(spaced(scene.begin, END, timedelta(minutes=1)))
     for name, labels in families():
-        moments = list(spaced(HISTORY, scene.begin, timedelta(minutes=5))) if name in DAILY else []
+        moments = list(spaced(scene.history, scene.begin, timedelta(minutes=5))) if name in DAILY else []
         for series in series_of(labels, scene):
             yield from lines(name, series, moments + lately, scene)
     known = HEALTH["edge_api_request_duration_seconds"]

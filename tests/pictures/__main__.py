@@ -1,32 +1,41 @@
 """Draws every dashboard with Grafana's own components, and the status page: `python -m tests.pictures FOLDER`.
 
+With `--lot` it draws the Overview of a calm hour and of each incident in an order drawn by lot, named by letters; which
+is which stands in key.txt, to be read after the pictures.
+
 No Grafana runs: a page's JSON is laid out here, its queries are asked of a real Prometheus that holds a month of a
 made-up platform, and `grafana/` puts the answers into the published components of Grafana's own panels, in Chromium.
 """
 
 import json
 import re
+import secrets
 import shutil
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
+from string import ascii_uppercase
 from typing import Any
 
-from playwright.sync_api import Error, Route, sync_playwright
+from playwright.sync_api import Browser, Error, FloatRect, Route, sync_playwright
 from playwright.sync_api import Page as Window
 
 from dashboards.generator.grafana import generate
 from dashboards.generator.inventory import PAGES, Kind, Use, filled_in
 from dashboards.generator.page import Page, Panel
 from tests.dashboards.test_on_prometheus import USES, Month, month_served
-from tests.pictures.life import scene
+from tests.dashboards.world import END, Scene
+from tests.pictures.incidents import CALM, INCIDENTS, scene, usual_trouble
 from tests.pictures.standing import MOMENT
 from tests.pictures.status_page import draw_status_page
 
 SOURCES = Path(__file__).parent / "grafana"
-# A page of Grafana's grid on a screen of 1,440 points; above it stand the title and what the page is about.
-WIDTH, HEAD, CELL = 1440, 64, {"width": (1440 - 8) / 24, "height": 38}
+# Screens of ordinary width; above Grafana's grid stand the title and what the page is about.
+WIDTHS = (1440, 1920)
+HEAD, CELL_HEIGHT = 64, 38
 # Nothing is fetched: what the page asks for is answered from the components' own files.
 ORIGIN = "http://dashboards.invalid/"
 UNITS = {"m": 60, "h": 3600, "d": 86_400}
@@ -72,7 +81,7 @@ def answers(month: Month, page: Page, panel: Panel) -> list[dict[str, Any]]:
     uses = [use for use in USES if (use.page, use.kind, use.place) == (page.uid, Kind.PANEL, panel.title)]
     span = seconds(panel.since or page.since.removeprefix("now-"))
     found = []
-    for letter, use, query in zip("ABCDEFGHIJ", uses, panel.queries, strict=False):
+    for letter, use, query in zip(ascii_uppercase, uses, panel.queries, strict=False):
         series = [
             {
                 "labels": {name: text for name, text in one["metric"].items() if name != "__name__"},
@@ -106,7 +115,7 @@ def named(legend: str, labels: dict[str, str]) -> str:
     return re.sub(r"\{\{(\w+)\}\}", lambda found: labels.get(found[1], ""), legend)
 
 
-def page_told(month: Month, page: Page) -> tuple[dict[str, Any], tuple[int, int]]:
+def page_told(month: Month, page: Page, width: int) -> tuple[dict[str, Any], tuple[int, int]]:
     """A page and its answers, laid out by the grid of its JSON, and where its first two rows and all of it end."""
     declared = {panel.title: panel for panel in page.panels}
     told, lowest = [], 0
@@ -129,9 +138,15 @@ def page_told(month: Month, page: Page) -> tuple[dict[str, Any], tuple[int, int]
         for points in [one["values"] for one in asked(month, use, seconds(page.since.removeprefix("now-")))]
     ]
     rows = [entry["panel"]["gridPos"]["y"] for entry in told if entry["panel"]["type"] == "row"]
-    whole = {"title": page.title, "about": page.about, "cell": CELL, "panels": told, "marks": marks}
+    whole = {
+        "title": page.title,
+        "about": page.about,
+        "cell": {"width": (width - 8) / 24, "height": CELL_HEIGHT},
+        "panels": told,
+        "marks": marks,
+    }
     ends = (rows[2], lowest) if len(rows) > 2 else (lowest, lowest)
-    first, last = (HEAD + int(end * CELL["height"]) + 8 for end in ends)
+    first, last = (HEAD + end * CELL_HEIGHT + 8 for end in ends)
     return whole, (first, last)
 
 
@@ -160,41 +175,83 @@ def served(window: Window, parts: Path) -> None:
     window.route("**/*", answer)
 
 
-def main(folder: Path) -> None:
+class Painter:
+    """Draws pages in a browser.
+
+    Args:
+        browser: the browser.
+        parts: Grafana's components, bundled.
+        folder: where the pictures go.
+    """
+
+    def __init__(self, browser: Browser, parts: Path, folder: Path) -> None:
+        self._browser = browser
+        self._parts = parts
+        self._folder = folder
+        self.broken: list[Error] = []
+
+    def _note(self, error: Error) -> None:
+        self.broken.append(error)
+
+    def draw(self, month: Month, page: Page, width: int, name: str) -> None:
+        """Draw a page whole, and its first two rows."""
+        told, (first, height) = page_told(month, page, width)
+        window = self._browser.new_page(viewport={"width": width, "height": height})
+        window.on("pageerror", self._note)
+        served(window, self._parts)
+        # Ages are told from now, which is the moment of the picture.
+        window.clock.set_fixed_time(MOMENT)
+        window.goto(ORIGIN)
+        window.evaluate("page => draw(page)", told)
+        window.wait_for_timeout(1500)
+        window.screenshot(path=self._folder / f"{name}.png")
+        clip: FloatRect = {"x": 0, "y": 0, "width": width, "height": first}
+        window.screenshot(path=self._folder / f"{name}-top.png", clip=clip)
+        window.close()
+
+    def draw_all(self, scene: Scene) -> None:
+        """Draw every page at every width."""
+        with tempfile.TemporaryDirectory() as home, month_served(Path(home), scene) as month:
+            for page in PAGES:
+                for width in WIDTHS:
+                    name = f"dashboard-{page.uid.removeprefix('edge-')}"
+                    self.draw(month, page, width, name if width == WIDTHS[0] else f"{name}-{width}")
+        draw_status_page(self._browser, self._folder)
+
+    def draw_by_lot(self) -> None:
+        """Draw the Overview of each incident, under a letter; write down the key.
+
+        The rules are not loaded: an incident must be named before any alert has waited long enough to fire.
+        """
+        drawn = ["calm", *INCIDENTS]
+        secrets.SystemRandom().shuffle(drawn)
+        key = dict(zip(ascii_uppercase, drawn, strict=False))
+        (self._folder / "key.txt").write_text("".join(f"{letter}: {name}\n" for letter, name in key.items()))
+        for letter, name in key.items():
+            shown = replace(scene(INCIDENTS.get(name, CALM), rules=False), begin=END - timedelta(hours=8))
+            with tempfile.TemporaryDirectory() as home, month_served(Path(home), shown) as month:
+                for width in WIDTHS:
+                    self.draw(month, PAGES[0], width, f"{letter}-{width}")
+
+
+def main(folder: Path, *, lot: bool) -> None:
     """Draw them all."""
     chromium = shutil.which("chromium")
     if chromium is None:
         sys.exit("chromium is not installed: apt-get install --no-install-recommends chromium")
     parts = bundled(folder / ".parts")
-    broken: list[Error] = []
-
-    def note(error: Error) -> None:
-        broken.append(error)
-
-    with tempfile.TemporaryDirectory() as home, sync_playwright() as playwright:
+    with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
-        with month_served(Path(home), scene()) as month:
-            for page in PAGES:
-                told, (first, height) = page_told(month, page)
-                window = browser.new_page(viewport={"width": WIDTH, "height": height})
-                window.on("pageerror", note)
-                served(window, parts)
-                # Ages are told from now, which is the moment of the picture.
-                window.clock.set_fixed_time(MOMENT)
-                window.goto(ORIGIN)
-                window.evaluate("page => draw(page)", told)
-                window.wait_for_timeout(1500)
-                name = f"dashboard-{page.uid.removeprefix('edge-')}"
-                window.screenshot(path=folder / f"{name}.png")
-                window.screenshot(
-                    path=folder / f"{name}-top.png", clip={"x": 0, "y": 0, "width": WIDTH, "height": first}
-                )
-                window.close()
-        draw_status_page(browser, folder)
+        painter = Painter(browser, parts, folder)
+        if lot:
+            painter.draw_by_lot()
+        else:
+            painter.draw_all(usual_trouble())
         browser.close()
-    if broken:
-        sys.exit(f"a page did not draw: {broken[0]}")
+    if painter.broken:
+        sys.exit(f"a page did not draw: {painter.broken[0]}")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path("pictures"))
+    given = [each for each in sys.argv[1:] if each != "--lot"]
+    main(Path(given[0]) if given else Path("pictures"), lot="--lot" in sys.argv)

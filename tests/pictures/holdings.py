@@ -43,6 +43,7 @@ POLLED: Mapping[str, tuple[int, float]] = {
     "shield_zones": (300, 0.19),
     "container_tags": (900, 0.6),
     "database": (60, 0.05),
+    "database_queries": (60, 0.03),
 }
 # Calls a second, and how long the middle one takes.
 ENDPOINTS: Mapping[str, tuple[float, float]] = {
@@ -52,7 +53,7 @@ ENDPOINTS: Mapping[str, tuple[float, float]] = {
     "GET /compute/script/{id}": (4 / 900, 0.2),
     "GET /search": (2 / 600, 0.9),
 }
-BOUNDS = ("0.05", "0.1", "0.25", "0.5", "1", "2.5", "+Inf")
+BOUNDS = ("0.05", "0.1", "0.25", "0.5", "1", "2.5", "5", "10", "+Inf")
 RECORD_TYPES = {"A": 0.61, "AAAA": 0.22, "HTTPS": 0.09, "TXT": 0.04, "MX": 0.03, "CNAME": 0.01}
 RECORDS = {"A": 14.0, "AAAA": 9.0, "CNAME": 11.0, "MX": 2.0, "TXT": 6.0, "HTTPS": 1.0}
 
@@ -71,15 +72,17 @@ _TARGETS: tuple[Labels, ...] = (
         for account, _, limit, name, _ in LIMITS
     ),
     {"account": "", "collector": "database", "target": "database/orders", "name": "orders"},
-)
-_ALERT = {"account": "main", "name": "", "domain": "", "script": "", "severity": "warning"}
-_ALERTS: tuple[Labels, ...] = (
-    _ALERT | {"alertname": "EdgeDnsScanFailed", "alertstate": "firing", "area": "dns", "domain": "mail.example"},
-    _ALERT | {"alertname": "EdgeRateLimitBlocking", "alertstate": "firing", "area": "shield"},
-    _ALERT | {"alertname": "EdgeTargetFailing", "alertstate": "pending", "area": "exporter", "name": "static.example"},
+    *(
+        {"account": "", "collector": "database_queries", "target": f"query/orders/{query}", "name": query}
+        for query in QUERIES
+    ),
+    *(
+        {"account": account, "collector": "shield_zones", "target": f"account/{account}", "name": account}
+        for account in ("main", "eu")
+    ),
+    {"account": "main", "collector": "container_tags", "target": "image/nginx", "name": "nginx"},
 )
 THINGS: tuple[tuple[Labels, ...], ...] = (
-    _ALERTS,
     tuple({"account": account, "zone_id": zone, "domain": domain} for account, zone, domain, _ in ZONES),
     tuple({"account": account, "script_id": script, "script": name} for account, script, name, *_ in SCRIPTS),
     tuple(
@@ -112,7 +115,7 @@ LABELS: Mapping[str, tuple[str, ...]] = {
     "branch": ("main",),
     "check": ("request_schema", "response_schema", "authorization", "xss", "sqli", "rate_limit"),
     "checksum": ("5e884898",),
-    "code": ("200", "404"),
+    "code": ("200", "401", "404"),
     "collector": tuple(POLLED),
     "operation": tuple(ENDPOINTS),
     "feature": (
@@ -124,7 +127,7 @@ LABELS: Mapping[str, tuple[str, ...]] = {
     "level": ("off", "low", "medium", "high"),
     "plan": ("business",),
     "python": ("3.13.5",),
-    "reason": ("timeout",),
+    "reason": ("timeout", "unauthorized"),
     "record_type": tuple(RECORD_TYPES),
     "region": ("eu", "us", "asia"),
     "release_id": ("41",),

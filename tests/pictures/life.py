@@ -1,31 +1,27 @@
-"""How it goes on the platform of the pictures: a month of traffic, and of late some of the usual trouble."""
+"""How it goes on the platform of the pictures: a month of traffic, in which all is well."""
 
 import math
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from tests.dashboards.world import END, HISTORY, Labels, Scene
+from tests.dashboards.world import END, HISTORY, Labels
 from tests.pictures.holdings import (
-    BOUNDS,
-    LABELS,
     LIMITS,
     RECORD_TYPES,
     RECORDS,
     SCRIPTS,
     SHIELDS,
-    THINGS,
     ZONES,
 )
-from tests.pictures.standing import BEGIN, EXPORTER, HOUR, MOMENT, REST, SHIELDED, TROUBLE, Labelled, share
+from tests.pictures.standing import EXPORTER, HOUR, MOMENT, REST, SHIELDED, TROUBLE, Labelled, share
 from tests.pictures.traffic import DAY, Flow, month_begin, spread
 
 RELEASED = (MOMENT - timedelta(hours=9)).timestamp()
 
 
 def burst(at: float) -> float:
-    """Somebody tries passwords last night, and again now."""
-    night = math.exp(-(((at - TROUBLE + 9.5 * HOUR) / 2400) ** 2))
-    return 1 + 6 * night + (14 if at > TROUBLE else 0)
+    """Somebody tries passwords last night."""
+    return 1 + 6 * math.exp(-(((at - TROUBLE + 9.5 * HOUR) / 2400) ** 2))
 
 
 class Life:
@@ -93,8 +89,6 @@ class Life:
             zone = labels["zone_id"]
             if zone == "204":
                 return None
-            if zone == "104" and at > TROUBLE:
-                return TROUBLE
             begin = END.timestamp() - share(f"scan {zone}", 3, 60) * HOUR
             return begin if at > begin else begin - 7 * DAY
 
@@ -105,8 +99,7 @@ class Life:
         def status(labels: Labels, at: float) -> float | None:
             if created(labels, at) is None:
                 return None
-            failed = labels["zone_id"] == "104" and at > TROUBLE
-            return float(labels["status"] == ("failed" if failed else "completed"))
+            return float(labels["status"] == "completed")
 
         def found(labels: Labels, at: float) -> float | None:
             begin = created(labels, at)
@@ -188,7 +181,7 @@ _PULL_ZONES = {zone: name for _, zone, name in SHIELDS}
 def named(labels: dict[str, str], moment: datetime) -> dict[str, str]:
     """Labels as each thing has them of its own, and a release that came this morning."""
     own: dict[str, str] = {}
-    if "pull_zone" in labels:
+    if "pull_zone_id" in labels:
         zone = labels["shield_zone_id"]
         own = {"pull_zone": _PULL_ZONES[zone], "pull_zone_id": f"90{zone}"}
         own["plan"] = "enterprise" if zone == "4" else "business"
@@ -203,8 +196,3 @@ def named(labels: dict[str, str], moment: datetime) -> dict[str, str]:
     if "job_id" in labels:
         own = {"job_id": f"{int(spread(labels['zone_id']) * 2**32):08x}"}
     return {**labels, **own}
-
-
-def scene() -> Scene:
-    """The whole of it."""
-    return Scene(THINGS, LABELS, Life().sample, named, BOUNDS, ("exporter-0:9877",), BEGIN)

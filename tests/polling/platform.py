@@ -66,9 +66,9 @@ class _Server(ThreadingHTTPServer):
 
 
 @contextmanager
-def running() -> Iterator[Platform]:
-    """A platform that listens on the loopback interface."""
-    platform = Platform()
+def running(given: Platform | None = None) -> Iterator[Platform]:
+    """A platform that listens on the loopback interface; a plain one where none is given."""
+    platform = given or Platform()
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"

@@ -4,9 +4,8 @@ import re
 from html.parser import HTMLParser
 
 from exporter.web.page.assets import load_assets
-from exporter.web.page.links import PAGE_ROWS
+from exporter.web.page.links import asking
 from exporter.web.page.page import render_page
-from exporter.web.target_query import Query
 from tests.web.stage import Stage
 
 HOSTILE = {
@@ -72,7 +71,7 @@ class Page(HTMLParser):
 async def rendered(on: Stage, **asked: object) -> Page:
     """The page with the answer to a query."""
     view = on.view()
-    query = Query(limit=PAGE_ROWS).but(**asked)
+    query = asking(**asked)
     status, found, counts = await view.both(query)
     pieces = render_page(status, found, counts, query, view.known(), assets=load_assets(), monotonic=on.clock)
     return Page("".join([piece async for piece in pieces]).encode("utf-8", "replace").decode())

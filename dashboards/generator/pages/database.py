@@ -1,6 +1,6 @@
 """Database and containers: whether databases answer, what queries of your own measure, and watched image tags."""
 
-from dashboards.generator import columns, links, variables
+from dashboards.generator import columns, links, marks, variables
 from dashboards.generator.page import (
     NEUTRAL,
     PLAIN,
@@ -20,23 +20,27 @@ from dashboards.generator.page import (
     warn_then_red,
 )
 from dashboards.generator.queries import database as queries
+from dashboards.generator.tables import honest
 
 _PRESENT = (Word("1", "present", Colour.GOOD), Word("0", "MISSING", Colour.BAD))
 
 _DATABASES = Row(
     "Databases",
     (
-        Panel(
-            title="Databases down",
-            shows="Databases that did not answer their last poll.",
-            act="Regenerating tokens ends all old ones at once: first see whether the token was replaced; then whether"
-            " the database still exists.",
-            queries=(queries.DATABASES_DOWN,),
-            view=Numbers(),
-            width=4,
-            height=4,
-            steps=red_from(1),
-            none="No databases",
+        honest(
+            Panel(
+                title="Databases down",
+                shows="Databases that did not answer their last poll.",
+                act="Regenerating tokens ends all old ones at once: first see whether the token was replaced; then"
+                " whether the database still exists.",
+                queries=(queries.DATABASES_DOWN,),
+                view=Numbers(),
+                width=4,
+                height=4,
+                steps=red_from(1),
+                none="No databases",
+            ),
+            "database",
         ),
         Panel(
             title="Databases answering",
@@ -56,17 +60,20 @@ _DATABASES = Row(
             steps=PLAIN,
             none="No query is configured.",
         ),
-        Panel(
-            title="Slowest query",
-            shows="The duration of the slowest query of the configuration.",
-            act="Past a second it loads the database at every poll: add an index, or lengthen its interval.",
-            queries=(queries.SLOWEST,),
-            view=Numbers(trend=True),
-            unit="s",
-            width=4,
-            height=4,
-            steps=warn_then_red(1, 5),
-            none="No queries",
+        honest(
+            Panel(
+                title="Slowest query",
+                shows="The duration of the slowest query of the configuration.",
+                act="Past a second it loads the database at every poll: add an index, or lengthen its interval.",
+                queries=(queries.SLOWEST,),
+                view=Numbers(trend=True),
+                unit="s",
+                width=4,
+                height=4,
+                steps=warn_then_red(1, 5),
+                none="No queries",
+            ),
+            "database",
         ),
         Panel(
             title="Query duration",
@@ -119,15 +126,18 @@ _DATABASES = Row(
 _CONTAINERS = Row(
     "Containers, searches and resources",
     (
-        Panel(
-            title="Watched tags missing",
-            shows="Tags of watch_tags that their image does not have.",
-            act="The table beside names them: deployments that pull the tag fail. Push it again, or watch another.",
-            queries=(queries.TAGS_MISSING,),
-            view=Numbers(),
-            width=4,
-            steps=red_from(1),
-            none="No watched tags",
+        honest(
+            Panel(
+                title="Watched tags missing",
+                shows="Tags of watch_tags that their image does not have.",
+                act="The table beside names them: deployments that pull the tag fail. Push it again, or watch another.",
+                queries=(queries.TAGS_MISSING,),
+                view=Numbers(),
+                width=4,
+                steps=red_from(1),
+                none="No watched tags",
+            ),
+            "container_tags",
         ),
         Panel(
             title="Watched tags",
@@ -197,4 +207,5 @@ PAGE = Page(
     variables=(variables.JOB, variables.ACCOUNTS, variables.DATABASES),
     rows=(_DATABASES, _CONTAINERS),
     ranked=True,
+    marks=marks.ON_EVERY_PAGE,
 )

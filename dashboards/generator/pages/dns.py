@@ -1,6 +1,6 @@
 """DNS: queries of zones, and scans of their records."""
 
-from dashboards.generator import columns, links, variables
+from dashboards.generator import columns, links, marks, variables
 from dashboards.generator.page import (
     NEUTRAL,
     PLAIN,
@@ -18,6 +18,7 @@ from dashboards.generator.page import (
 )
 from dashboards.generator.pages import dns_scans
 from dashboards.generator.queries import dns as queries
+from dashboards.generator.tables import honest
 
 # A day is out of line when it runs at less than half or more than double of the usual.
 OUT_OF_LINE = Steps(Colour.BAD, ((0.5, Colour.WARN), (0.7, Colour.GOOD), (1.5, Colour.WARN), (2.0, Colour.BAD)))
@@ -76,26 +77,32 @@ _NOW = Row(
             height=4,
             steps=PLAIN,
         ),
-        Panel(
-            title="Charts behind",
-            shows="Zones whose newest day in the platform's chart is older than yesterday.",
-            act="The platform's statistics have stopped for these zones; their counters stand until it resumes. Report"
-            " it to the platform if it lasts past a day.",
-            queries=(queries.OLD_CHARTS,),
-            view=Numbers(),
-            width=3,
-            height=4,
-            steps=red_from(1),
+        honest(
+            Panel(
+                title="Charts behind",
+                shows="Zones whose newest day in the platform's chart is older than yesterday.",
+                act="The platform's statistics have stopped for these zones; their counters stand until it resumes."
+                " Report it to the platform if it lasts past a day.",
+                queries=(queries.OLD_CHARTS,),
+                view=Numbers(),
+                width=3,
+                height=4,
+                steps=red_from(1),
+            ),
+            "dns_statistics",
         ),
-        Panel(
-            title="Scans failed",
-            shows="Zones whose latest scan of records ended as Failed.",
-            act="The table of scans that need a look names them; start the scan again at the platform.",
-            queries=(queries.SCANS_FAILED,),
-            view=Numbers(),
-            width=3,
-            height=4,
-            steps=red_from(1),
+        honest(
+            Panel(
+                title="Scans failed",
+                shows="Zones whose latest scan of records ended as Failed.",
+                act="The table of scans that need a look names them; start the scan again at the platform.",
+                queries=(queries.SCANS_FAILED,),
+                view=Numbers(),
+                width=3,
+                height=4,
+                steps=red_from(1),
+            ),
+            "dns_record_scans",
         ),
     ),
 )
@@ -249,4 +256,5 @@ PAGE = Page(
     variables=(variables.JOB, variables.ACCOUNTS, variables.ZONES),
     rows=(_NOW, _QUERIES, dns_scans.SCANS),
     ranked=True,
+    marks=marks.ON_EVERY_PAGE,
 )

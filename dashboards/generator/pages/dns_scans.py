@@ -18,6 +18,7 @@ from dashboards.generator.page import (
     warn_then_red,
 )
 from dashboards.generator.queries import dns as queries
+from dashboards.generator.tables import honest
 
 _SCAN_STATES = (
     Word("pending", "pending", Colour.INFO),
@@ -39,15 +40,18 @@ SCANS = Row(
             width=9,
             least=0,
         ),
-        Panel(
-            title="Unscanned zones",
-            shows="Zones of which the platform has no scan of records.",
-            act="Start a scan at the platform, or leave it: a zone without a scan is not broken.",
-            queries=(queries.NEVER_SCANNED,),
-            view=Numbers(),
-            width=3,
-            height=4,
-            steps=warn_from(1),
+        honest(
+            Panel(
+                title="Unscanned zones",
+                shows="Zones of which the platform has no scan of records.",
+                act="Start a scan at the platform, or leave it: a zone without a scan is not broken.",
+                queries=(queries.NEVER_SCANNED,),
+                view=Numbers(),
+                width=3,
+                height=4,
+                steps=warn_from(1),
+            ),
+            "dns_record_scans",
         ),
         Panel(
             title="Scans that need a look",
@@ -68,16 +72,19 @@ SCANS = Row(
             width=12,
             none="No scan failed, and none is stuck.",
         ),
-        Panel(
-            title="Longest open",
-            shows="How long the oldest scan has been pending or in progress.",
-            act="Past an hour it is most likely stuck: it is listed above.",
-            queries=(queries.LONGEST_OPEN_SCAN,),
-            view=Numbers(),
-            unit="s",
-            width=3,
-            height=4,
-            steps=warn_then_red(1800, 3600),
+        honest(
+            Panel(
+                title="Longest open",
+                shows="How long the oldest scan has been pending or in progress.",
+                act="Past an hour it is most likely stuck: it is listed above.",
+                queries=(queries.LONGEST_OPEN_SCAN,),
+                view=Numbers(),
+                unit="s",
+                width=3,
+                height=4,
+                steps=warn_then_red(1800, 3600),
+            ),
+            "dns_record_scans",
         ),
         Panel(
             title="Scan duration",

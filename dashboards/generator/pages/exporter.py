@@ -1,10 +1,8 @@
 """Exporter: whether it keeps up with the platform, with its schedule, and with Prometheus."""
 
-from dashboards.generator import links, variables
+from dashboards.generator import links, marks, variables
 from dashboards.generator.page import (
     NEUTRAL,
-    PLAIN,
-    Bars,
     Colour,
     Column,
     Lines,
@@ -22,6 +20,7 @@ from dashboards.generator.page import (
 )
 from dashboards.generator.pages import exporter_api
 from dashboards.generator.queries import exporter as queries
+from dashboards.generator.tables import honest
 
 _RELOAD_WORDS = (Word("1", "in force", Colour.GOOD), Word("0", "REFUSED", Colour.BAD))
 _LEDGER_WORDS = (Word("1", "up", Colour.GOOD), Word("0", "DOWN", Colour.BAD))
@@ -29,16 +28,18 @@ _LEDGER_WORDS = (Word("1", "up", Colour.GOOD), Word("0", "DOWN", Colour.BAD))
 _NOW = Row(
     "Now",
     (
-        Panel(
-            title="Instances down",
-            shows="Exporters that Prometheus scraped within the day and cannot scrape now.",
-            act="Read the process's last log lines: a wrong configuration is named by its path and line; an exit"
-            " without a word is most often the memory limit.",
-            queries=(queries.INSTANCES_DOWN,),
-            view=Numbers(),
-            width=4,
-            height=4,
-            steps=red_from(1),
+        honest(
+            Panel(
+                title="Instances down",
+                shows="Exporters that Prometheus scraped within the day and cannot scrape now.",
+                act="Read the process's last log lines: a wrong configuration is named by its path and line; an exit"
+                " without a word is most often the memory limit.",
+                queries=(queries.INSTANCES_DOWN,),
+                view=Numbers(),
+                width=4,
+                height=4,
+                steps=red_from(1),
+            ),
         ),
         Panel(
             title="Instances",
@@ -50,28 +51,32 @@ _NOW = Row(
             height=4,
             steps=NEUTRAL,
         ),
-        Panel(
-            title="Configuration",
-            shows="Whether the last reload of every instance was taken; a refused one leaves the old in force.",
-            act="`edge-exporter check --config FILE` names each fault by its path and line.",
-            queries=(queries.RELOAD_OK,),
-            view=Numbers(),
-            width=4,
-            height=4,
-            steps=red_below(1),
-            words=_RELOAD_WORDS,
+        honest(
+            Panel(
+                title="Configuration",
+                shows="Whether the last reload of every instance was taken; a refused one leaves the old in force.",
+                act="`edge-exporter check --config FILE` names each fault by its path and line.",
+                queries=(queries.RELOAD_OK,),
+                view=Numbers(),
+                width=4,
+                height=4,
+                steps=red_below(1),
+                words=_RELOAD_WORDS,
+            ),
         ),
-        Panel(
-            title="Ledger",
-            shows="Whether counters are written durably on every instance.",
-            act="A full or read-only disk under state.path is the usual cause. The exporter serves on, and the days"
-            " still in the platform's window are counted once it is mended.",
-            queries=(queries.LEDGER_UP,),
-            view=Numbers(),
-            width=4,
-            height=4,
-            steps=red_below(1),
-            words=_LEDGER_WORDS,
+        honest(
+            Panel(
+                title="Ledger",
+                shows="Whether counters are written durably on every instance.",
+                act="A full or read-only disk under state.path is the usual cause. The exporter serves on, and the days"
+                " still in the platform's window are counted once it is mended.",
+                queries=(queries.LEDGER_UP,),
+                view=Numbers(),
+                width=4,
+                height=4,
+                steps=red_below(1),
+                words=_LEDGER_WORDS,
+            ),
         ),
         Panel(
             title="Series",
@@ -83,15 +88,17 @@ _NOW = Row(
             height=4,
             steps=NEUTRAL,
         ),
-        Panel(
-            title="Series dropped",
-            shows="Series that are kept back: by series.deny, or beyond series.max_per_family.",
-            act="If you did not deny them, a family exceeded its cap: the table of scrape cost names it.",
-            queries=(queries.SERIES_DROPPED,),
-            view=Numbers(),
-            width=4,
-            height=4,
-            steps=warn_from(1),
+        honest(
+            Panel(
+                title="Series dropped",
+                shows="Series that are kept back: by series.deny, or beyond series.max_per_family.",
+                act="If you did not deny them, a family exceeded its cap: the table of scrape cost names it.",
+                queries=(queries.SERIES_DROPPED,),
+                view=Numbers(),
+                width=4,
+                height=4,
+                steps=warn_from(1),
+            ),
         ),
     ),
 )
@@ -184,39 +191,28 @@ _COST = Row(
             queries=(queries.SCRAPE_DURATION,),
             view=Lines(),
             unit="s",
-            width=6,
+            width=8,
             least=0,
             steps=warn_then_red(2, 8),
         ),
         Panel(
-            title="Samples of a scrape",
-            shows="Samples that Prometheus took from each instance.",
-            act="Past Prometheus's sample_limit a scrape is refused whole: deny families that you do not use.",
-            queries=(queries.SCRAPE_SAMPLES,),
-            view=Lines(stack=True),
-            width=6,
-            least=0,
-        ),
-        Panel(
-            title="Rendering and loop lag",
-            shows="How long the last generation of the exposition took to build, off the scrape's path, and how late"
-            " the event loop resumes its work (99 of 100 times).",
-            act="Rendering grows with the series that change at once; near a second, shard the exporter. A loop that is"
-            " late has too little CPU.",
-            queries=(queries.RENDER_DURATION, queries.LOOP_LAG),
+            title="Rendering",
+            shows="How long the last generation of the exposition took to build, off the scrape's path.",
+            act="It grows with the series that change at once; near a second, shard the exporter.",
+            queries=(queries.RENDER_DURATION,),
             view=Lines(),
             unit="s",
-            width=6,
+            width=8,
             least=0,
         ),
         Panel(
-            title="Series by instance",
-            shows="Series that each instance serves.",
-            act="Shards should be about even; one that is far off has the large zones by chance.",
-            queries=(queries.SERIES,),
-            view=Lines(stack=True),
-            width=6,
-            least=0,
+            title="Dropped by family",
+            shows="Series kept back, by family; the 20 most.",
+            act="Raise series.max_per_family if Prometheus bears it, or narrow what makes the family large.",
+            queries=(queries.DROPPED_BY_FAMILY,),
+            view=Table(columns=(Column("Family", label="family"), Column("Series", width=90)), sort="Series"),
+            width=8,
+            none="Nothing is kept back.",
         ),
         Panel(
             title="Shards",
@@ -235,7 +231,7 @@ _COST = Row(
                 sort="Shard",
                 ascending=True,
             ),
-            width=10,
+            width=20,
         ),
         Panel(
             title="Shards present",
@@ -243,29 +239,11 @@ _COST = Row(
             act="Fewer than its name says: the targets of the missing shard are not polled. Start that pod again.",
             queries=(queries.SHARDS_PRESENT,),
             view=Numbers(),
-            width=3,
+            width=4,
             steps=NEUTRAL,
         ),
-        Panel(
-            title="Targets by instance",
-            shows="How many targets each instance polls.",
-            act="An instance without targets has no discovery yet, or its shard number is wrong.",
-            queries=(queries.SHARD_TARGETS,),
-            view=Lines(stack=True),
-            width=6,
-            least=0,
-        ),
-        Panel(
-            title="Dropped by family",
-            shows="Series kept back, by family; the 20 most.",
-            act="Raise series.max_per_family if Prometheus bears it, or narrow what makes the family large.",
-            queries=(queries.DROPPED_BY_FAMILY,),
-            view=Bars(),
-            width=5,
-            steps=PLAIN,
-            none="Nothing is kept back.",
-        ),
     ),
+    folded=True,
 )
 
 _PROCESS = Row(
@@ -305,14 +283,14 @@ _PROCESS = Row(
         ),
         Panel(
             title="Loop lag",
-            shows="How late the event loop of each instance is.",
-            act="Lasting above a second: answers and polls wait. Shard the exporter, or give it more CPU.",
+            shows="How late the event loop of each instance comes to what is due, on average.",
+            act="Lasting above a tenth of a second: answers and polls wait. Shard the exporter, or give it more CPU.",
             queries=(queries.LOOP_LAG,),
             view=Lines(),
             unit="s",
             width=6,
             least=0,
-            steps=warn_then_red(0.5, 1),
+            steps=warn_then_red(0.1, 0.5),
         ),
     ),
     folded=True,
@@ -327,6 +305,7 @@ PAGE = Page(
     since="now-6h",
     ranked=True,
     marks=(
+        *marks.ON_EVERY_PAGE,
         Marks(
             name="Starts",
             query=queries.RESTARTS,

@@ -1,6 +1,6 @@
 """Edge scripts: what they cost and do, and their releases."""
 
-from dashboards.generator import columns, links, variables
+from dashboards.generator import columns, links, marks, variables
 from dashboards.generator.page import (
     NEUTRAL,
     PLAIN,
@@ -18,6 +18,7 @@ from dashboards.generator.page import (
     warn_then_red,
 )
 from dashboards.generator.queries import scripts as queries
+from dashboards.generator.tables import honest
 
 _MONTH = Row(
     "This month",
@@ -45,18 +46,34 @@ _MONTH = Row(
             height=4,
             steps=NEUTRAL,
         ),
-        Panel(
-            title="Projected over budget",
-            shows="Scripts whose projected cost exceeds their monthly_budget_dollars of the configuration, and budgets"
-            " there that belong to no script.",
-            act="The bars below name them. Find what changed in requests, CPU a request or the release; then raise the"
-            " budget or mend the script.",
-            queries=(queries.OVER_BUDGET, queries.UNMATCHED_BUDGETS),
-            view=Numbers(),
-            width=4,
-            height=4,
-            steps=red_from(1),
-            none="No budgets",
+        honest(
+            Panel(
+                title="Projected over budget",
+                shows="Scripts whose projected cost exceeds their monthly_budget_dollars of the configuration.",
+                act="The bars below name them. Find what changed in requests, CPU a request or the release; then raise"
+                " the budget or mend the script.",
+                queries=(queries.OVER_BUDGET,),
+                view=Numbers(),
+                width=4,
+                height=4,
+                steps=red_from(1),
+                none="No budgets",
+            ),
+            "scripts",
+        ),
+        honest(
+            Panel(
+                title="Budgets unmatched",
+                shows="Budgets of the configuration whose name or id belongs to no script.",
+                act="Correct the name under monthly_budget_dollars: a budget without a script alerts of nothing.",
+                queries=(queries.UNMATCHED_BUDGETS,),
+                view=Numbers(),
+                width=3,
+                height=4,
+                steps=red_from(1),
+                none="No budgets",
+            ),
+            "scripts",
         ),
         Panel(
             title="Spending an hour",
@@ -65,18 +82,18 @@ _MONTH = Row(
             queries=(queries.SPEND_RATE,),
             view=Numbers(trend=True),
             unit="currencyUSD",
-            width=4,
+            width=3,
             height=4,
             steps=NEUTRAL,
         ),
         Panel(
-            title="Cost a million requests",
-            shows="The month's cost by its requests, over all scripts chosen.",
+            title="Cost a million",
+            shows="The month's cost of a million requests, over all scripts chosen.",
             act="It rises with the CPU time of a request: look for the script whose CPU a request grew.",
             queries=(queries.COST_A_MILLION,),
             view=Numbers(trend=True),
             unit="currencyUSD",
-            width=4,
+            width=3,
             height=4,
             steps=NEUTRAL,
         ),
@@ -86,7 +103,7 @@ _MONTH = Row(
             act="Fewer than there are: look for failing targets of scripts on the Overview page.",
             queries=(queries.SCRIPTS_POLLED,),
             view=Numbers(),
-            width=4,
+            width=3,
             height=4,
             steps=NEUTRAL,
         ),
@@ -235,10 +252,10 @@ _WORK = Row(
                     Column("Cost", unit="currencyUSD"),
                     Column("Projected", unit="currencyUSD"),
                     Column("Budget", unit="currencyUSD"),
-                    Column("Of the budget", unit="percentunit", decimals=0, steps=warn_then_red(0.8, 1)),
+                    Column("Of budget", unit="percentunit", decimals=0, steps=warn_then_red(0.8, 1)),
                     Column("Requests"),
                     Column("CPU", unit="s"),
-                    Column("A million requests", unit="currencyUSD"),
+                    Column("A million", unit="currencyUSD"),
                     Column("Pull zones"),
                 ),
                 sort="Cost",
@@ -277,7 +294,7 @@ _RELEASES = Row(
                     Column("Host", label="default_hostname"),
                     Column("System host", label="system_hostname"),
                     Column("Deleted", words=YES_OR_NO, width=80),
-                    Column("Variables", width=80),
+                    Column("Variables", width=90),
                     Column("Required", width=80),
                 ),
                 sort="Modified",
@@ -297,6 +314,7 @@ PAGE = Page(
     since="now-2d",
     ranked=True,
     marks=(
+        *marks.ON_EVERY_PAGE,
         Marks(
             name="Releases",
             query=queries.RELEASES,

@@ -1,12 +1,12 @@
 """Shield: breaches, the protection of zones, API guardians, bots and access lists."""
 
-from dashboards.generator import columns, links, variables
+from dashboards.generator import columns, links, marks, variables
 from dashboards.generator.page import (
     ACTION_PAINT,
+    ACTION_WORDS,
+    MODE_WORDS,
     NEUTRAL,
     ON_OR_OFF,
-    PLAIN,
-    Bars,
     Colour,
     Column,
     Lines,
@@ -24,6 +24,7 @@ from dashboards.generator.page import (
 )
 from dashboards.generator.pages import shield_rules
 from dashboards.generator.queries import shield as queries
+from dashboards.generator.tables import honest, tile
 
 _LEARNING_WORDS = (Word("1", "learning", Colour.WARN), Word("0", "no", Colour.QUIET))
 _PULL_ZONE = Column("Pull zone", label="pull_zone")
@@ -37,63 +38,71 @@ _NOW = Row(
             act="The graph beside shows what was done about them, the one below it which limits they are of.",
             queries=(queries.BREACHES,),
             view=Numbers(trend=True),
-            unit="cpm",
+            unit="suffix: per min",
             width=4,
-            height=4,
+            height=3,
             steps=NEUTRAL,
         ),
         Panel(
             title="Blocked today",
-            shows="Requests that rate limits blocked since the UTC day began.",
+            shows="Requests that rate limits blocked since the UTC day began; and breaches of which the platform does"
+            " not say what was done, where there are any.",
             act="Read it against the usual day in the table of rate limits.",
             queries=(queries.BLOCKED_TODAY,),
             view=Numbers(),
             width=4,
-            height=4,
+            height=3,
             steps=NEUTRAL,
         ),
-        Panel(
-            title="Over their usual day",
-            shows="Rate limits with more breaches today than on the mean day of the last 28.",
-            act="The table of rate limits names them: decide between an attack (leave it blocked) and a limit that is"
-            " too low for its traffic (raise it).",
-            queries=(queries.LIMITS_OVER,),
-            view=Numbers(),
-            width=4,
-            height=4,
-            steps=red_from(1),
+        honest(
+            Panel(
+                title="Over their usual day",
+                shows="Rate limits with more breaches today than on the mean day of the last 28.",
+                act="The table of rate limits names them: decide between an attack (leave it blocked) and a limit that"
+                " is too low for its traffic (raise it).",
+                queries=(queries.LIMITS_OVER,),
+                view=Numbers(),
+                width=4,
+                height=3,
+                steps=red_from(1),
+            ),
+            "shield_rate_limits",
         ),
-        Panel(
-            title="WAF switched off",
-            shows="Shield zones whose web application firewall is off.",
-            act="The table of zones names them. If nobody meant it, switch it on again at the platform.",
-            queries=(queries.WAF_OFF,),
-            view=Numbers(),
+        tile(
+            "WAF switched off",
+            "Shield zones whose web application firewall is off, and was on within the last week.",
+            "The table of zones names them. If it was not meant, switch it on again at the platform.",
+            queries.WAF_OFF,
             width=3,
-            height=4,
-            steps=red_from(1),
+            trend=False,
         ),
-        Panel(
-            title="In learning mode",
-            shows="Shield zones that learn: they log what they would block.",
-            act="Fine for the days of a roll-out; the table of learning zones shows when each ends.",
-            queries=(queries.LEARNING,),
-            view=Numbers(),
-            width=3,
-            height=4,
-            steps=warn_from(1),
+        honest(
+            Panel(
+                title="In learning mode",
+                shows="Shield zones that learn: they log what they would block.",
+                act="Fine for the days of a roll-out; the table of learning zones shows when each ends.",
+                queries=(queries.LEARNING,),
+                view=Numbers(),
+                width=3,
+                height=3,
+                steps=warn_from(1),
+            ),
+            "shield_zones",
         ),
-        Panel(
-            title="Fullest guardian",
-            shows="Endpoints of the fullest guardian as a share of what its plan allows.",
-            act="At 100 % new endpoints go unguarded: remove old ones, or take a larger plan.",
-            queries=(queries.GUARDIAN_FULLEST,),
-            view=Numbers(),
-            unit="percentunit",
-            decimals=0,
-            width=3,
-            height=4,
-            steps=warn_then_red(0.8, 1),
+        honest(
+            Panel(
+                title="Fullest guardian",
+                shows="Endpoints of the fullest guardian as a share of what its plan allows.",
+                act="At 100 % new endpoints go unguarded: remove old ones, or take a larger plan.",
+                queries=(queries.GUARDIAN_FULLEST,),
+                view=Numbers(),
+                unit="percentunit",
+                decimals=0,
+                width=3,
+                height=3,
+                steps=warn_then_red(0.8, 1),
+            ),
+            "shield_api_guardian",
         ),
         Panel(
             title="Shield zones",
@@ -102,7 +111,7 @@ _NOW = Row(
             queries=(queries.ZONES,),
             view=Numbers(),
             width=3,
-            height=4,
+            height=3,
             steps=NEUTRAL,
         ),
     ),
@@ -118,7 +127,7 @@ _BREACHES = Row(
             " challenging.",
             queries=(queries.BREACHES_BY_ACTION,),
             view=Lines(stack=True, painted=ACTION_PAINT),
-            unit="cpm",
+            unit="suffix: per min",
             width=12,
             least=0,
         ),
@@ -128,14 +137,14 @@ _BREACHES = Row(
             act="One limit alone: its path is under pressure. All at once: the whole zone is.",
             queries=(queries.BREACHES_OF_TOP_LIMITS,),
             view=Lines(),
-            unit="cpm",
+            unit="suffix: per min",
             width=12,
             least=0,
         ),
         Panel(
             title="Rate limits near or over their usual day",
             shows="Rate limits by today's breaches as a share of their mean day of the last 28; the 50 highest. The"
-            " platform's day is UTC's.",
+            " platform's day is UTC's. Blocked counts those too of which it does not say what was done.",
             act="Over 100 % and growing in the last hour: it happens now. Look at the zone's logs for who breaches;"
             " block them, or raise the limit if they are yours.",
             queries=(
@@ -155,30 +164,28 @@ _BREACHES = Row(
                     Column("Today"),
                     Column("Usual day", decimals=0),
                     Column("Last hour", decimals=0),
-                    Column("Blocked today"),
+                    Column("Blocked", width=90),
                 ),
                 sort="Of usual",
             ),
-            width=16,
+            width=18,
             none="No rate limit was breached in 28 days.",
         ),
         Panel(
-            title="Breaches today",
-            shows="Breaches since the UTC day began, by action.",
-            act="Compare the shares of the actions with the 28 days beside.",
-            queries=(queries.BREACHES_TODAY,),
-            view=Bars(painted=ACTION_PAINT),
-            width=4,
-            steps=PLAIN,
-        ),
-        Panel(
-            title="Breaches, 28 days",
-            shows="Breaches of the platform's sliding window, by action.",
-            act="Compare with today beside.",
-            queries=(queries.BREACHES_OF_WINDOW,),
-            view=Bars(painted=ACTION_PAINT),
-            width=4,
-            steps=PLAIN,
+            title="Breaches by what was done",
+            shows="Breaches since the UTC day began, and of the platform's sliding window of 28 days, by action.",
+            act="Compare the shares of the actions: more blocked today than usual is an attack held off. Unclassified"
+            " is what the platform counts without saying what was done.",
+            queries=(queries.BREACHES_TODAY, queries.BREACHES_OF_WINDOW),
+            view=Table(
+                columns=(
+                    Column("Action", label="action", words=ACTION_WORDS),
+                    Column("Today", decimals=0),
+                    Column("28 days", decimals=0),
+                ),
+                sort="28 days",
+            ),
+            width=6,
         ),
     ),
 )
@@ -187,22 +194,22 @@ _ZONES = Row(
     "Protection of zones",
     (
         Panel(
-            title="Zones by mode",
-            shows="Shield zones by what the WAF and the DDoS engine do: log, or block.",
-            act="A zone in log mode is watched, not protected. After a roll-out all should block.",
-            queries=(queries.MODES,),
-            view=Bars(),
-            width=6,
-            steps=PLAIN,
-        ),
-        Panel(
-            title="Zones by DDoS sensitivity",
-            shows="Shield zones by the sensitivity of their DDoS engine.",
-            act="Zones that are off are open to floods: set at least low.",
-            queries=(queries.SENSITIVITIES,),
-            view=Bars(),
-            width=6,
-            steps=PLAIN,
+            title="Settings of zones",
+            shows="How many shield zones have each setting: the modes of their engines, the sensitivity of the DDoS"
+            " engine, and features that are on.",
+            act="A zone in log mode is watched, not protected; one whose DDoS sensitivity is off is open to floods."
+            " Body logging may hold personal data.",
+            queries=(queries.SETTINGS,),
+            view=Table(
+                columns=(
+                    Column("Setting", label="setting"),
+                    Column("Value", label="value", words=MODE_WORDS),
+                    Column("Zones", width=80),
+                ),
+                sort="Setting",
+                ascending=True,
+            ),
+            width=12,
         ),
         Panel(
             title="Learning mode ending",
@@ -234,6 +241,8 @@ _ZONES = Row(
                 queries.ZONE_DISABLED_RULES,
                 queries.ZONE_LOG_ONLY_RULES,
                 queries.ZONE_CUSTOM_RULES,
+                queries.ZONE_CUSTOM_USED,
+                queries.ZONE_LIMITS_USED,
                 queries.ZONE_INFO,
                 queries.ZONE_WAF_MODE,
                 queries.ZONE_DDOS_MODE,
@@ -245,32 +254,20 @@ _ZONES = Row(
                     _PULL_ZONE,
                     Column("Plan", label="plan"),
                     Column("WAF", words=ON_OR_OFF, width=70),
-                    Column("WAF mode", label="waf_mode", width=95),
-                    Column("DDoS", label="ddos_mode", width=70),
+                    Column("WAF mode", label="waf_mode", width=95, words=MODE_WORDS),
+                    Column("DDoS", label="ddos_mode", width=70, words=MODE_WORDS),
                     Column("Learning", words=_LEARNING_WORDS),
                     Column("Rules off"),
                     Column("Log only"),
                     Column("Custom"),
+                    Column("Rules used", unit="percentunit", decimals=0, steps=warn_then_red(0.8, 1)),
+                    Column("Limits used", unit="percentunit", decimals=0, steps=warn_then_red(0.8, 1)),
                 ),
                 sort="Zone",
                 ascending=True,
             ),
-            width=16,
+            width=24,
             height=9,
-        ),
-        Panel(
-            title="Features in use",
-            shows="The share of shield zones with each feature on.",
-            act="Threat intelligence below 100 % is most often an oversight; body logging above 0 % may hold personal"
-            " data.",
-            queries=(queries.FEATURES,),
-            view=Bars(),
-            most=1,
-            unit="percentunit",
-            decimals=0,
-            width=8,
-            height=9,
-            steps=PLAIN,
         ),
     ),
 )
@@ -283,6 +280,7 @@ PAGE = Page(
     rows=(_NOW, _BREACHES, _ZONES, shield_rules.RULES, shield_rules.GUARDIANS),
     ranked=True,
     marks=(
+        *marks.ON_EVERY_PAGE,
         Marks(
             name="Access lists",
             query=queries.LIST_CHANGES,

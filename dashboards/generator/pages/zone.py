@@ -32,7 +32,7 @@ _NOW = Row(
             view=Numbers(trend=True),
             unit="reqps",
             width=4,
-            height=4,
+            height=3,
             steps=NEUTRAL,
         ),
         tile(
@@ -55,7 +55,7 @@ _NOW = Row(
             queries=(dns.TODAY, dns.USUAL_BY_NOW),
             view=Numbers(),
             width=6,
-            height=4,
+            height=3,
             steps=NEUTRAL,
         ),
         tile(
@@ -126,13 +126,13 @@ _RECORDS = Row(
             queries=(dns.SCAN_CREATED, dns.SCAN_DURATION, dns.SCAN_RECORDS, dns.SCAN_PROXIED, dns.SCAN_STATE),
             view=Table(
                 columns=(
-                    columns.ACCOUNT,
+                    replace(columns.ACCOUNT, width=80),
                     Column("Domain", label="domain"),
                     Column("State", label="status", width=95),
-                    Column("Created", unit="dateTimeFromNow"),
-                    Column("Took", unit="s"),
-                    Column("Records"),
-                    Column("Proxied"),
+                    Column("Created", unit="dateTimeFromNow", width=120),
+                    Column("Took", unit="s", width=90),
+                    Column("Records", width=80),
+                    Column("Proxied", width=80),
                 ),
                 sort="Created",
             ),

@@ -144,14 +144,7 @@ MISSED_RUNS = Query(
 )
 
 SCRAPE_DURATION = Query(_of_exporters(series("scrape_duration_seconds", INSTANCE)), TELEMETRY, "{{instance}}")
-SCRAPE_SAMPLES = Query(_of_exporters(series("scrape_samples_scraped", INSTANCE)), TELEMETRY, "{{instance}}")
 RENDER_DURATION = Query(series("edge_exporter_render_duration_seconds", INSTANCE), TELEMETRY, "{{instance}}")
-LOOP_LAG = Query(
-    f"histogram_quantile(0.99, {total(own_rate('edge_exporter_loop_lag_seconds_bucket', INSTANCE), 'instance', 'le')})",
-    TELEMETRY,
-    "{{instance}} loop lag",
-)
-SERIES = Query(series("edge_exporter_series", INSTANCE), TELEMETRY, "{{instance}}")
 DROPPED_BY_FAMILY = Query(
     top(total(f"{series('edge_exporter_series_dropped', INSTANCE)} > 0", "family"), 20),
     TELEMETRY,
@@ -163,7 +156,6 @@ SHARDS = Query(highest(series("edge_exporter_shard_info", INSTANCE), "instance",
 SHARDS_PRESENT = Query(
     count(count(series("edge_exporter_shard_info"), "shards", "shard"), "shards"), TELEMETRY, "of {{shards}}"
 )
-SHARD_TARGETS = Query(count(series("edge_target_up", ACCOUNT, INSTANCE), "instance"), TELEMETRY, "{{instance}}")
 SHARD_VERSION = Query(highest(_BUILD, "instance", "version"), TELEMETRY)
 RELOADED = Query(
     milliseconds(highest(series("edge_exporter_config_last_reload_success_timestamp_seconds", INSTANCE), "instance")),
@@ -188,6 +180,12 @@ MEMORY = Query(_of_exporters(series("process_resident_memory_bytes", INSTANCE)),
 CPU = Query(_of_exporters(own_rate("process_cpu_seconds_total", INSTANCE)), TELEMETRY, "{{instance}}")
 FILES = Query(
     _of_exporters(f"{series('process_open_fds', INSTANCE)} / {series('process_max_fds', INSTANCE)}"),
+    TELEMETRY,
+    "{{instance}}",
+)
+LOOP_LAG = Query(
+    f"{own_rate('edge_exporter_loop_lag_seconds_sum', INSTANCE)}"
+    f" / {own_rate('edge_exporter_loop_lag_seconds_count', INSTANCE)}",
     TELEMETRY,
     "{{instance}}",
 )

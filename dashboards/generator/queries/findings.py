@@ -134,10 +134,16 @@ BURSTS = (
 
 # Off now and on within the week, as the alert has it: a zone that never had one is a choice.
 _ONE_SHIELD = ("job", "account", "shield_zone_id")
-_WAF = gauge("edge_shield_zone_waf_enabled", ACCOUNT)
-_WAF_LATELY = highest(lately("edge_shield_zone_waf_enabled", ACCOUNT, over="1h"), *_ONE_SHIELD)
-_WAF_OF_WEEK = f"max_over_time({series('shield_zone:edge_shield_zone_waf_enabled:max', ACCOUNT)}[1w])"
-WAF_OFF = f"({highest(_WAF, *_ONE_SHIELD)} == 0 and ({_WAF_OF_WEEK} == 1 or {_WAF_LATELY} == 1))"
+
+
+def waf_off(*matchers: str) -> str:
+    """Find the shield zones whose WAF was switched off."""
+    now = highest(gauge("edge_shield_zone_waf_enabled", ACCOUNT, *matchers), *_ONE_SHIELD)
+    of_hour = highest(lately("edge_shield_zone_waf_enabled", ACCOUNT, *matchers, over="1h"), *_ONE_SHIELD)
+    of_week = f"max_over_time({series('shield_zone:edge_shield_zone_waf_enabled:max', ACCOUNT, *matchers)}[1w])"
+    return f"({now} == 0 and ({of_week} == 1 or {of_hour} == 1))"
+
+
 _MODE = gauge("edge_shield_zone_execution_mode", ACCOUNT, 'mode="log"')
 _BLOCKED_LATELY = highest(
     lately("edge_shield_zone_execution_mode", ACCOUNT, 'mode="block"', over="1h"), *_ONE_SHIELD, "engine"
@@ -165,7 +171,7 @@ _EXPORTER_DOWN = f"{series('up')} == 0 and on (job, instance) {_LATELY_HERE}"
 FALLEN, SURGED = _out_of_line("<", _FALLEN, ">"), _out_of_line(">", _SURGED, "<")
 
 FINDINGS = (
-    Finding("No exporter answers", "exporter", _ACT, SILENT.expr, ()),
+    Finding("Exporter or shard missing", "exporter", _ACT, SILENT.expr, ()),
     Finding("Exporter down", "exporter", _ACT, _EXPORTER_DOWN, ("instance",)),
     Finding(
         "Key refused", "exporter", _ACT, f"{_REFUSALS} unless on (account) {_GOOD}", ("account",), "$1 calls in 15 min"
@@ -195,7 +201,7 @@ FINDINGS = (
         "$1 calls in 15 min",
     ),
     Finding("Polls fail", "exporter", _LOOK, _TARGETS_FAILING, ("account", "collector"), "$1 targets"),
-    Finding("WAF switched off", "shield", _ACT, _named_zone(WAF_OFF), _SHIELD_ZONE),
+    Finding("WAF switched off", "shield", _ACT, _named_zone(waf_off()), _SHIELD_ZONE),
     Finding(
         "Only logs, no longer blocks",
         "shield",

@@ -79,7 +79,7 @@ SCANS_FAILED = Query(
     "failed",
 )
 WAF_OFF = Query(
-    known(f"count({findings.WAF_OFF}) or 0 * count({_WAF})", SILENT, old("shield_zones")), TELEMETRY, "zones"
+    known(f"count({findings.waf_off()}) or 0 * count({_WAF})", SILENT, old("shield_zones")), TELEMETRY, "zones"
 )
 LIMITS_IN_BURST = Query(
     known(f"count({findings.BURSTS}) or 0 * count({_LIMITS})", SILENT, old("shield_rate_limits")),

@@ -19,6 +19,8 @@ from dashboards.generator.promql import (
     top,
     total,
 )
+from dashboards.generator.queries import findings
+from dashboards.generator.queries.truth import SILENT, known, old
 
 SCOPE = (ACCOUNT, SHIELD_ZONE)
 ONE_ZONE = ("account", "shield_zone_id")
@@ -47,8 +49,15 @@ BREACHES_OF_TOP_LIMITS = Query(
     RATE_LIMITS,
     "{{rate_limit}} (zone {{shield_zone_id}})",
 )
+# Where the platform's days are plain numbers, it does not say what was done: part of it may have been blocked.
+_MAY_BE_BLOCKED = 'action=~"blocked|unclassified"'
 BLOCKED_TODAY = Query(
-    total(gauge("edge_shield_rate_limit_day_breaches", *SCOPE, 'action="blocked"')), RATE_LIMITS, "blocked"
+    total(gauge("edge_shield_rate_limit_day_breaches", *SCOPE, 'action="blocked"'), "action")
+    + " or "
+    + total(gauge("edge_shield_rate_limit_day_breaches", *SCOPE, 'action="unclassified"'), "action")
+    + " > 0",
+    RATE_LIMITS,
+    "{{action}}",
 )
 BREACHES_TODAY = Query(total(_TODAY, "action"), RATE_LIMITS, "{{action}}")
 BREACHES_OF_WINDOW = Query(
@@ -61,7 +70,7 @@ LIMIT_USUAL_DAY = Query(among(f"{highest(_OVERALL, *NAMED_LIMIT)} / 28", _MOST_A
 LIMIT_LAST_HOUR = Query(among(total(_LAST_HOUR, *NAMED_LIMIT), _MOST_AGAINST_USUAL, *ONE_LIMIT), RATE_LIMITS)
 LIMIT_BLOCKED = Query(
     among(
-        total(gauge("edge_shield_rate_limit_day_breaches", *SCOPE, 'action="blocked"'), *NAMED_LIMIT),
+        total(gauge("edge_shield_rate_limit_day_breaches", *SCOPE, _MAY_BE_BLOCKED), *NAMED_LIMIT),
         _MOST_AGAINST_USUAL,
         *ONE_LIMIT,
     ),
@@ -87,13 +96,30 @@ def _rules(state: str) -> str:
 
 
 ZONES = Query(total(highest(gauge("edge_shield_zones", ACCOUNT), "account")), SHIELD_ZONES, "zones")
-WAF_OFF = Query(total(f"{_WAF} == bool 0"), SHIELD_ZONES, "zones")
-LEARNING = Query(total(_LEARNING), SHIELD_ZONES, "zones")
-MODES = Query(
-    total(gauge("edge_shield_zone_execution_mode", *SCOPE), "engine", "mode"), SHIELD_ZONES, "{{engine}}: {{mode}}"
+WAF_OFF = Query(
+    known(f"count({findings.waf_off(SHIELD_ZONE)}) or 0 * count({_WAF})", SILENT, old("shield_zones")),
+    SHIELD_ZONES,
+    "zones",
 )
-SENSITIVITIES = Query(total(gauge("edge_shield_zone_ddos_sensitivity", *SCOPE), "level"), SHIELD_ZONES, "{{level}}")
-FEATURES = Query(f"avg by (feature) ({gauge('edge_shield_zone_feature_enabled', *SCOPE)})", SHIELD_ZONES, "{{feature}}")
+LEARNING = Query(total(_LEARNING), SHIELD_ZONES, "zones")
+
+
+def _setting(expr: str, setting: str, label: str, value: str) -> str:
+    named = f'label_replace({expr}, "setting", "{setting}", "{label}", "(.+)")'
+    return f'sum by (setting, value) (label_replace({named}, "value", "$1", "{value}", "(.+)")) > 0'
+
+
+_FEATURES = f"label_replace({gauge('edge_shield_zone_feature_enabled', *SCOPE)}, 'on', 'on', '', '')"
+SETTINGS = Query(
+    " or ".join(
+        (
+            _setting(gauge("edge_shield_zone_execution_mode", *SCOPE), "$1 engine", "engine", "mode"),
+            _setting(gauge("edge_shield_zone_ddos_sensitivity", *SCOPE), "ddos sensitivity", "level", "level"),
+            _setting(_FEATURES, "$1", "feature", "on"),
+        )
+    ),
+    SHIELD_ZONES,
+)
 LEARNING_LEFT = Query(highest(bottom(_LEARNING_LEFT, 50), *ONE_ZONE), SHIELD_ZONES)
 LEARNING_NAMES = Query(
     highest(among(_INFO, bottom(_LEARNING_LEFT, 50), *ONE_ZONE), *ONE_ZONE, "pull_zone"),
@@ -108,27 +134,29 @@ ZONE_DISABLED_RULES = Query(highest(among(_rules("disabled"), _ZONE_SHOWN, *ONE_
 ZONE_LOG_ONLY_RULES = Query(highest(among(_rules("log_only"), _ZONE_SHOWN, *ONE_ZONE), *ONE_ZONE), SHIELD_ZONES)
 ZONE_CUSTOM_RULES = Query(highest(among(_rules("custom"), _ZONE_SHOWN, *ONE_ZONE), *ONE_ZONE), SHIELD_ZONES)
 
-CUSTOM_RULES_USED = Query(
-    top(
+ZONE_CUSTOM_USED = Query(
+    among(
         ratio(
             highest(_rules("custom"), *ONE_ZONE),
             highest(gauge("edge_shield_zone_rules_limit", *SCOPE, 'rule_kind="custom_waf"'), *ONE_ZONE),
             *ONE_ZONE,
-        )
+        ),
+        _ZONE_SHOWN,
+        *ONE_ZONE,
     ),
     SHIELD_ZONES,
-    "zone {{shield_zone_id}}",
 )
-RATE_LIMITS_USED = Query(
-    top(
+ZONE_LIMITS_USED = Query(
+    among(
         ratio(
             count(_OVERALL, *ONE_ZONE),
             highest(gauge("edge_shield_zone_rules_limit", *SCOPE, 'rule_kind="rate_limit"'), *ONE_ZONE),
             *ONE_ZONE,
-        )
+        ),
+        _ZONE_SHOWN,
+        *ONE_ZONE,
     ),
     SHIELD_ZONES,
-    "zone {{shield_zone_id}}",
 )
 WAF_RULES = Query(total(gauge("edge_shield_zone_waf_rules", *SCOPE), "state"), SHIELD_ZONES, "{{state}}")
 
@@ -144,7 +172,7 @@ def _guardian_limit(limit: str) -> str:
 _GUARDIAN_USED = ratio(_ENDPOINTS, _guardian_limit("endpoints"), *ONE_ZONE)
 
 GUARDIAN_FULLEST = Query(or_zero(highest(_GUARDIAN_USED), _INFO), SHIELD_DETAILS, "fullest")
-GUARDIAN_USED = Query(top(_GUARDIAN_USED), SHIELD_DETAILS, "zone {{shield_zone_id}}")
+GUARDIAN_USED = Query(among(_GUARDIAN_USED, _GUARDIAN_SHOWN, *ONE_ZONE), SHIELD_DETAILS)
 GUARDIAN_CHECKS = Query(
     f"{total(gauge('edge_shield_api_guardian_endpoint_checks', *SCOPE), 'check')}"
     f" / on () group_left () (sum({_ENDPOINTS_ON}) > 0)",
@@ -174,13 +202,11 @@ GUARDIAN_UPDATED = Query(
     SHIELD_DETAILS,
 )
 
+_THOROUGH = total(gauge("edge_shield_bot_detection_complex_fingerprint_enabled", *SCOPE))
 BOT_SENSITIVITIES = Query(
-    total(gauge("edge_shield_bot_detection_sensitivity", *SCOPE), "signal", "level"),
+    f"{total(gauge('edge_shield_bot_detection_sensitivity', *SCOPE), 'signal', 'level')} > 0"
+    f' or label_replace(label_replace({_THOROUGH}, "signal", "thorough fingerprints", "", ""), "level", "on", "", "")',
     SHIELD_DETAILS,
-    "{{signal}}: {{level}}",
-)
-COMPLEX_FINGERPRINTS = Query(
-    total(gauge("edge_shield_bot_detection_complex_fingerprint_enabled", *SCOPE)), SHIELD_DETAILS, "zones"
 )
 
 _LIST = ("account", "shield_zone_id", "access_list_id", "access_list")

@@ -80,7 +80,9 @@ def about(expr: str) -> str:
             expr = _replaced(expr, f"part_{number}", f" · {part.word} $1", label)
     joined = ", ".join(f'"part_{number}"' for number in range(len(PARTS)))
     expr = f'label_join({expr}, "about", "", {joined})'
-    expr = _replaced(expr, "about", "$1", "about", " · (.+)")
+    expr = _replaced(expr, "subject", "account $1", "account")
+    expr = _replaced(expr, "subject", "$1", "about", " · (.+)")
+    expr = _replaced(expr, "about", "$1", "subject")
     for area, page in AREAS:
         expr = _replaced(expr, "page", page, "area", area)
     expr = _replaced(expr, "page", links.ZONE, "zone_id", ".+")

@@ -42,7 +42,7 @@ SILENT = Blind(
 )
 NO_RULES = Blind(-3, Word("-3", "NO RULES", Colour.HINT), f"absent({RULES})")
 
-_OLD_WORD = Word("-2", "OLD DATA", Colour.WARN)
+_OLD_WORD = Word("-2", "OLD DATA", Colour.INFO)
 
 # In intervals of a target's collector: at three of them its series go.
 STALE = warn_then_red(OLD_AFTER, 3)
@@ -72,9 +72,14 @@ def known(expr: str, *blind: Blind) -> str:
         expr: a query of one figure without labels.
         blind: the reasons to look for, the most important first.
     """
+    return f"({expr}) > 0 or {measured(expr, *blind)}"
+
+
+def measured(expr: str, *blind: Blind) -> str:
+    """Answer with a figure that is no count of what is wrong; with the first reason where it cannot be known."""
     found = " or ".join(f"({reason.expr})" for reason in blind)
     said = " or ".join(f"{reason.value} * ({reason.expr})" for reason in blind)
-    return f"({expr}) > 0 or ({expr}) unless on () ({found}) or {said}"
+    return f"({expr}) unless on () ({found}) or {said}"
 
 
 def staleness(*matchers: str) -> str:

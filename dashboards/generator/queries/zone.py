@@ -2,9 +2,9 @@
 
 from dashboards.generator.intervals import DNS_STATISTICS, TELEMETRY
 from dashboards.generator.page import Query
-from dashboards.generator.promql import ACCOUNT, ZONE, gauge, highest, lowest, top, total
+from dashboards.generator.promql import ACCOUNT, ZONE, bottom, gauge, highest, lowest, top, total
 from dashboards.generator.queries import dns, findings
-from dashboards.generator.queries.truth import SILENT, known, old, staleness
+from dashboards.generator.queries.truth import SILENT, known, measured, old, staleness
 
 # Targets are named by kind and id; the choice of zones is an expression, and so is this.
 _TARGET = 'target=~"dns_zone/($zone)"'
@@ -12,7 +12,7 @@ _UP = gauge("edge_target_up", ACCOUNT, _TARGET)
 _TYPES = gauge("edge_dns_window_record_queries", *dns.SCOPE)
 
 AGAINST_PAST = Query(
-    known(f"min({findings.against_past(ZONE)})", SILENT, old("dns_statistics")), DNS_STATISTICS, "of the usual"
+    measured(f"min({findings.against_past(ZONE)})", SILENT, old("dns_statistics")), DNS_STATISTICS, "of the usual"
 )
 SCAN_FAILED = Query(
     known(total(gauge("edge_dns_record_scan_status", *dns.SCOPE, 'status="failed"')), SILENT, old("dns_record_scans")),
@@ -21,7 +21,7 @@ SCAN_FAILED = Query(
 )
 POLLS_FAILING = Query(known(total(f"{_UP} == bool 0"), SILENT), TELEMETRY, "collectors")
 OLDEST = Query(known(highest(staleness(_TARGET)), SILENT), TELEMETRY, "oldest")
-POLLS = Query(top(lowest(_UP, "collector", "name"), 20), TELEMETRY, "{{collector}} {{name}}")
+POLLS = Query(bottom(lowest(_UP, "collector", "name"), 8), TELEMETRY, "{{collector}} {{name}}")
 RECORD_TYPE_SHARES = Query(
     f"{top(total(_TYPES, 'record_type'), 15)} / on () group_left () sum({_TYPES})", DNS_STATISTICS
 )

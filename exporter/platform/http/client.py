@@ -27,6 +27,7 @@ from exporter.platform.http.body import Content, read_body
 from exporter.platform.http.credential import Credential
 from exporter.platform.http.observer import Observer
 from exporter.platform.http.rate_limiter import Paused, RateLimiter
+from exporter.platform.http.recognition import Recognition, UnchangedError
 from exporter.platform.http.retry import Retry, http_date, retry_after_seconds
 from exporter.platform.http.transport import CAUGHT, translate
 from exporter.platform.operation import Answer, Operation, Request, Scalar
@@ -104,9 +105,14 @@ class Client:
         """Close the connections."""
         await self._transport.aclose()
 
-    def until(self, moment: float) -> "BoundClient":
-        """The same client for calls that are of no use after `moment` on the monotonic clock."""
-        return BoundClient(self, moment)
+    def until(self, moment: float, recognition: Recognition | None = None) -> "BoundClient":
+        """The same client for the calls of one poll.
+
+        Args:
+            moment: when answers are of no use any more, on the monotonic clock.
+            recognition: recognises the answer if it is the last one again.
+        """
+        return BoundClient(self, moment, recognition)
 
     async def call(self, request: Request[T]) -> Answer[T]:
         """See `exporter.platform.operation.Caller`."""
@@ -199,7 +205,7 @@ class Client:
         limited = answered = False
         wait: float | None = None
         try:
-            answer = await self._exchange(operation, request, ends)
+            answer = await self._exchange(operation, request, bound, ends)
             answered = True
             return answer
         except RateLimited as error:
@@ -213,7 +219,9 @@ class Client:
             bound.seconds += self._clocks.monotonic() - began
             self.rate_limiter.release(permit, limited=limited, answered=answered, wait=wait)
 
-    async def _exchange(self, operation: Operation[T], request: httpx.Request, ends: float | None) -> Answer[Any]:
+    async def _exchange(
+        self, operation: Operation[T], request: httpx.Request, bound: "BoundClient", ends: float | None
+    ) -> Answer[Any]:
         began = self._clocks.monotonic()
         deadline = self._timeout
         if ends is not None:
@@ -222,7 +230,7 @@ class Client:
         try:
             received = await self._send(operation, request, deadline)
             code = str(received.status)
-            answer = self._understand(operation, received, self._clocks.monotonic() - began)
+            answer = self._understand(operation, received, self._clocks.monotonic() - began, bound)
         except PlatformError as error:
             # That a zone has not got a resource is an answer, and no failure.
             reason = None if isinstance(error, NotAvailable) else error.reason
@@ -259,18 +267,25 @@ class Client:
         fault.status = came.status_code if came is not None else 0
         return fault
 
-    def _understand(self, operation: Operation[T], received: Received, seconds: float) -> Answer[Any]:
-        status, headers, raw = received.status, received.headers, received.content.raw
+    def _understand(
+        self, operation: Operation[T], received: Received, seconds: float, bound: "BoundClient"
+    ) -> Answer[Any]:
+        status, headers, raw, recognition = received.status, received.headers, received.content.raw, bound.recognition
         date = http_date(headers.get("date"))
         if status in operation.absent:
             return Answer(None, self._platform_time(date), raw, seconds)
         if not received.is_success:
             wait = retry_after_seconds(headers.get("retry-after"), date or self._clocks.utc())
             raise responses.status_error(status, raw, wait)
+        moment = self._platform_time(date)
+        if recognition is not None and recognition.take(raw, moment, is_only=bound.calls == 1):
+            return Answer(None, moment, raw, seconds, is_recognised=True)
         value: Any = responses.payload(operation, raw, status, received.content.parsed)
         for name in unexpected_in(value):
             self._observer.unexpected(operation.name, name)
-        return Answer(value, self._platform_time(date), raw, seconds)
+            if recognition is not None:
+                recognition.spoil()
+        return Answer(value, moment, raw, seconds)
 
 
 class BoundClient:
@@ -280,25 +295,33 @@ class BoundClient:
         until: the moment on the monotonic clock after which answers are of no use; None where there is no such moment.
         calls: how many calls were made through it, retries not counted.
         seconds: how long they took: attempts, and the waits between them; without the waits for the account's budget.
+        recognition: recognises the answer if it is the last one again; `call` raises `UnchangedError` then.
     """
 
-    __slots__ = ("_client", "calls", "seconds", "until")
+    __slots__ = ("_client", "calls", "recognition", "seconds", "until")
 
-    def __init__(self, client: Client, until: float | None) -> None:
+    def __init__(self, client: Client, until: float | None, recognition: Recognition | None = None) -> None:
         self._client = client
         self.until = until
+        self.recognition = recognition
         self.calls = 0
         self.seconds = 0.0
 
     async def call(self, request: Request[T]) -> Answer[T]:
         """See `exporter.platform.operation.Caller`."""
         self.calls += 1
-        return await self._client.carry_out(request, self)
+        answer = await self._client.carry_out(request, self)
+        if answer.is_recognised:
+            raise UnchangedError(answer.date)
+        return answer
 
     async def find(self, request: Request[T]) -> Answer[T | None]:
         """See `exporter.platform.operation.Caller`."""
         self.calls += 1
-        return await self._client.carry_out(request, self)
+        answer = await self._client.carry_out(request, self)
+        if answer.is_recognised:
+            raise UnchangedError(answer.date)
+        return answer
 
 
 def _text(value: Scalar) -> str:

@@ -38,13 +38,13 @@ class Permit:
 
 
 class RateLimiter:
-    """Hands out permits: at most `rate` a second and `max_in_flight` at once.
+    """Grants permits for calls: at most `rate` a second and `max_in_flight` at once.
 
     Args:
         rate: requests a second.
         max_in_flight: calls at once.
         clocks: the clocks.
-        throttled: told how long a call waited, in seconds.
+        throttled: called with the seconds that a call waited.
     """
 
     def __init__(

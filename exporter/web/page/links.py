@@ -5,14 +5,16 @@ from html import escape
 from exporter.web.target_query import Query
 
 PAGE_ROWS = 100
+# What fails comes first.
+PAGE_SORT = "state"
 
 
 def to_targets(query: Query) -> str:
     """The page with the answer to a query in view, escaped for an attribute."""
-    asked = query.encoded(PAGE_ROWS)
+    asked = query.encoded(PAGE_ROWS, PAGE_SORT)
     return escape(f"./?{asked}#targets" if asked else "./#targets")
 
 
 def asking(**wanted: object) -> Query:
-    """A query of the page's own size."""
-    return Query(limit=PAGE_ROWS).but(**wanted)
+    """Make a query of the page's own size and order."""
+    return Query(limit=PAGE_ROWS, sort=PAGE_SORT).but(**wanted)

@@ -61,7 +61,10 @@ def table(caption: str, columns: Sequence[Column], rows: Iterable[Sequence[str]]
     heads = "".join(column.head() for column in columns)
     body = "".join(
         f'<tr><th scope="row">{first}</th>'
-        + "".join(f"<td{column.of_kind()}>{cell}</td>" for column, cell in zip(columns[1:], cells, strict=True))
+        + "".join(
+            f'<td{column.of_kind()} data-head="{text(column.title)}">{cell}</td>'
+            for column, cell in zip(columns[1:], cells, strict=True)
+        )
         + "</tr>"
         for first, *cells in rows
     )

@@ -29,8 +29,8 @@ def verdict(status: StatusView) -> tuple[str, str]:
         return "warn", f"{count(counts.pending)} of {plural(counts.total, 'target')} {verb} for the first poll."
     if not counts.total:
         return "warn", "There is nothing to poll."
-    whole = "The one target is" if counts.total == 1 else f"All {count(counts.total)} targets are"
-    return "ok", f"{whole} healthy."
+    whole = "The one target" if counts.total == 1 else f"All {count(counts.total)} targets"
+    return "ok", f"{whole} answered {'its' if counts.total == 1 else 'their'} last poll."
 
 
 def _how(unwell: int, stale: int) -> str:

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from exporter.cooperative import unhurried
-from exporter.web.page.links import PAGE_ROWS, to_targets
+from exporter.web.page.links import PAGE_ROWS, PAGE_SORT, to_targets
 from exporter.web.page.markup import foreign, framed, plain, text, when
 from exporter.web.page.sparkline import sparkline
 from exporter.web.page.wording import ago, compact, count, lapse, plural
@@ -12,6 +12,9 @@ from exporter.web.status_models import State, TargetCounts, TargetsView, TargetV
 from exporter.web.target_query import LONGEST_SEARCH, MOST_ROWS, Known, Query
 
 _PAGE_SIZES = (PAGE_ROWS, 1000, MOST_ROWS)
+
+# What the collectors with a chart of days count.
+_UNITS = {"dns_statistics": "queries", "shield_rate_limits": "breaches"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,7 @@ def form(query: Query, known: Known) -> str:
         f'<input type="hidden" name="{name}" value="{text(value)}">'
         for name, value in (
             *(("state", state.value) for state in query.states),
-            ("sort", "" if query.sort == "target" else query.sort),
+            ("sort", "" if query.sort == PAGE_SORT else query.sort),
             ("order", "desc" if query.descending else ""),
             ("limit", "" if query.limit == PAGE_ROWS else str(query.limit)),
         )
@@ -107,9 +110,15 @@ def _name(target: TargetView) -> str:
     return f'<th scope="row" class="cut" title="{plain(target.name)}">{foreign(target.name)}</th>'
 
 
+def _counted(target: TargetView) -> str:
+    """Name what a target's chart counts."""
+    unit = _UNITS.get(target.collector)
+    return f" {unit}" if unit else ""
+
+
 def _row(target: TargetView, now: float, *, shows_account: bool) -> str:
     chart = sparkline(target.chart)
-    shown = f"{chart}<span>{compact(sum(target.chart))}</span>" if chart else ""
+    shown = f"{chart}<span>{compact(sum(target.chart))}{_counted(target)}</span>" if chart else ""
     success = ago(None) if target.last_success is None else when(target.last_success, now)
     account = f"<td>{foreign(target.account)}</td>" if shows_account else ""
     took = "" if target.duration is None else lapse(target.duration)
@@ -117,8 +126,9 @@ def _row(target: TargetView, now: float, *, shows_account: bool) -> str:
     noted = f'<td class="note" title="{plain(note)}">{foreign(note)}</td>' if note else "<td></td>"
     return (
         f'<tr><td><span class="state {target.state}">{target.state}</span></td>{_name(target)}'
-        f'<td class="key cut">{foreign(target.target)}</td><td>{text(target.collector)}</td>{account}'
-        f'<td class="number">{success}</td><td class="number">{took}</td><td class="chart">{shown}</td>{noted}</tr>'
+        f'<td class="key cut">{foreign(target.target)}</td><td class="collector">{text(target.collector)}</td>{account}'
+        f'<td class="number" data-head="Last success">{success}</td>'
+        f'<td class="number" data-head="Took">{took}</td><td class="chart">{shown}</td>{noted}</tr>'
     )
 
 

@@ -139,7 +139,7 @@ def test_an_account_that_cannot_be_asked_is_one_fault_whatever_was_tried() -> No
 
 
 @pytest.mark.parametrize(
-    ("appetite", "line"),
+    ("load", "line"),
     [
         (ENOUGH, "main: the targets ask for 1 requests/s, the budget gives 10"),
         (

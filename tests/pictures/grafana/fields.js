@@ -15,7 +15,7 @@ const STANDARD = ['unit', 'decimals', 'min', 'max', 'thresholds', 'mappings', 'c
 const CUSTOM = [
   'drawStyle', 'lineInterpolation', 'lineWidth', 'lineStyle', 'fillOpacity', 'fillBelowTo', 'gradientMode', 'showPoints',
   'pointSize', 'spanNulls', 'stacking', 'thresholdsStyle', 'axisPlacement', 'axisLabel', 'barAlignment', 'hideFrom',
-  'scaleDistribution', 'cellOptions', 'width', 'minWidth', 'filterable', 'align', 'inspect',
+  'scaleDistribution', 'cellOptions', 'width', 'minWidth', 'filterable', 'align', 'inspect', 'hidden',
 ];
 // What Grafana fills in where a panel's JSON says nothing.
 const GRAPH = {

@@ -70,7 +70,7 @@ async def test_all_is_healthy_when_every_target_is() -> None:
         on.succeed(zone(1))
         on.succeed(zone(2))
         page = await rendered(on)
-    assert "All 2 targets are healthy." in page.text
+    assert "All 2 targets answered their last poll." in page.text
     assert "Nothing fails at the moment." in page.text
     assert "<title>edge-exporter</title>" in page.html
 
@@ -79,7 +79,7 @@ async def test_all_is_healthy_when_every_target_is() -> None:
     ("set_up", "sentence"),
     [
         (lambda _: None, "There is nothing to poll."),
-        (lambda on: on.succeed(zone(1)), "The one target is healthy."),
+        (lambda on: on.succeed(zone(1)), "The one target answered its last poll."),
         (lambda on: (on.succeed(zone(1)), on.fail(zone(2))), "1 of 2 targets fails."),
         (lambda on: (on.fail(zone(1)), on.fail(zone(2)), on.fail(zone(3))), "3 of 3 targets fail."),
         (lambda on: stale(on, 1), "1 of 1 target is stale."),
@@ -149,7 +149,7 @@ async def test_a_row_tells_all_of_a_target() -> None:
         on.succeed(zone(101, "shop.example"), chart=[1000] * 30 + [500], took=0.25)
         on.turn(12)
         (row,) = (await rendered(on)).rows
-    assert " ".join(row.split()) == "ok shop.example dns_zone/101 dns_statistics 12 s ago 250 ms 30.5k"
+    assert " ".join(row.split()) == "ok shop.example dns_zone/101 dns_statistics 12 s ago 250 ms 30.5k queries"
 
 
 async def test_a_row_of_a_failing_target_tells_why() -> None:
@@ -269,7 +269,7 @@ async def test_heads_sort_and_say_how_it_is_sorted() -> None:
     assert current["aria-sort"] == "descending"
     assert page.having("a", id="sort-age")[0]["href"] == "./?search=zone&sort=age#targets"
     assert page.having("a", id="sort-chart")[0]["href"] == "./?search=zone&sort=chart&order=desc#targets"
-    assert page.having("a", id="sort-target")[0]["href"] == "./?search=zone#targets"
+    assert page.having("a", id="sort-target")[0]["href"] == "./?search=zone&sort=target#targets"
 
 
 async def test_the_form_keeps_what_links_chose() -> None:

@@ -1,0 +1,76 @@
+"""Makes pages of the site from Markdown that stands elsewhere in the repository, so that no text stands twice.
+
+MkDocs calls the two functions whose names begin with `on_`. A link in a page leads to another page of the site where
+there is one for its file, and to the file in the repository otherwise; one that leads to nothing fails a strict build.
+"""
+
+import logging
+import posixpath
+import re
+from pathlib import Path
+from typing import Final
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+REPOSITORY: Final = Path(__file__).resolve().parents[1]
+ADDRESS: Final = "https://github.com/edge-exporter/edge-exporter/blob/main/"
+PAGES: Final = {
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
+    "dashboards/README.md": "dashboards.md",
+    "deploy/README.md": "deploy/index.md",
+    "deploy/backfill.md": "deploy/backfill.md",
+    "deploy/helm/edge-exporter/README.md": "deploy/helm.md",
+    "deploy/large.md": "deploy/large.md",
+    "deploy/rules.md": "deploy/rules.md",
+    "deploy/runbooks/README.md": "runbooks/index.md",
+}
+_LINK: Final = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)#\s]+)")
+_FENCED: Final = re.compile(r"(^```.*?^```)", re.MULTILINE | re.DOTALL)
+_LOG: Final = logging.getLogger("mkdocs.repository_pages")
+
+
+def places() -> dict[str, str]:
+    """Every file of the repository that the site shows → where the site has it."""
+    runbooks = sorted((REPOSITORY / "deploy" / "runbooks").glob("Edge*.md"))
+    pictures = sorted((REPOSITORY / "deploy" / "images").glob("*.png"))
+    own = sorted((REPOSITORY / "docs").rglob("*.md"))
+    return {
+        **PAGES,
+        **{f"deploy/runbooks/{page.name}": f"runbooks/{page.name}" for page in runbooks},
+        **{f"deploy/images/{picture.name}": f"images/{picture.name}" for picture in pictures},
+        **{f"docs/{(name := page.relative_to(REPOSITORY / 'docs').as_posix())}": name for page in own},
+    }
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages and pictures that stand outside of docs/."""
+    for source, place in places().items():
+        if not source.startswith("docs/"):
+            files.append(File.generated(config, place, abs_src_path=str(REPOSITORY / source)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001 - MkDocs passes them
+    """Point the links of a page to where the site, or else the repository, has their files."""
+    shown = places()
+    source = next(name for name, place in shown.items() if place == page.file.src_uri)
+
+    def lead(link: re.Match[str]) -> str:
+        return _target(link[0], source, page.file.src_uri, shown)
+
+    parts = _FENCED.split(markdown)
+    parts[::2] = [_LINK.sub(lead, prose) for prose in parts[::2]]
+    return "".join(parts)
+
+
+def _target(link: str, source: str, page: str, shown: dict[str, str]) -> str:
+    wanted = posixpath.normpath(posixpath.join(posixpath.dirname(source), link))
+    if wanted in shown:
+        return posixpath.relpath(shown[wanted], posixpath.dirname(page) or ".")
+    if not (REPOSITORY / wanted).exists():
+        _LOG.warning("%s links %s, which does not exist", source, link)
+    return ADDRESS + wanted

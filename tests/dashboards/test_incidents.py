@@ -1,0 +1,79 @@
+"""Every incident is named by the Overview, without rules; a calm hour is calm; and no tile lies."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.dashboards.test_on_prometheus import USES, Month, month_served
+from tests.dashboards.world import END
+from tests.pictures.incidents import CALM, INCIDENTS, Incident, scene
+from tests.pictures.standing import MOMENT
+
+pytestmark = pytest.mark.real
+
+
+@contextmanager
+def served(home: Path, incident: Incident, *, rules: bool = False) -> Iterator[Month]:
+    """A Prometheus that holds a day and a half of the platform, the incident at its end."""
+    short = replace(
+        scene(incident, rules=rules), begin=END - timedelta(hours=2, minutes=30), history=END - timedelta(hours=27)
+    )
+    home.mkdir(exist_ok=True)
+    with month_served(home, short) as month:
+        yield month
+
+
+def tile(month: Month, title: str) -> float:
+    """The newest value of a tile of the Overview."""
+    return month.value("edge-overview", title, MOMENT)
+
+
+def found(month: Month, title: str) -> list[dict[str, str]]:
+    """The rows of a table of the Overview."""
+    use = next(use for use in USES if (use.page, use.place) == ("edge-overview", title))
+    return [row["metric"] for row in sorted(month.ask(use, MOMENT), key=lambda row: -float(row["value"][1]))]
+
+
+@pytest.mark.parametrize("name", INCIDENTS)
+def test_an_incident_is_named_on_the_overview(tmp_path: Path, name: str) -> None:
+    """What stands out is the incident and nothing else."""
+    with served(tmp_path, INCIDENTS[name]) as month:
+        rows = found(month, "What stands out now")
+
+    assert {(row["what"], row.get("about", "")) for row in rows} == INCIDENTS[name].finds
+
+
+def test_a_calm_hour_is_calm(tmp_path: Path) -> None:
+    """Nothing stands out, and every tile is green: 0, and known to be."""
+    titles = ("WAF switched off", "Zones fallen", "Scans failed", "Rate limits in a burst", "Alerts firing")
+    with served(tmp_path, CALM, rules=True) as month:
+        assert found(month, "What stands out now") == []
+        assert {title: tile(month, title) for title in titles} == dict.fromkeys(titles, 0.0)
+
+
+def test_tiles_say_why_a_figure_is_not_known(tmp_path: Path) -> None:
+    """No rules, no exporter and old data each look different from 0, and from one another."""
+    with served(tmp_path / "down", INCIDENTS["the exporter is down"]) as month:
+        assert tile(month, "WAF switched off") == -1
+        assert tile(month, "Targets failing") == -1
+        assert tile(month, "Exporters down") == 1
+        assert tile(month, "Alerts firing") == -3
+    with served(tmp_path / "old", INCIDENTS["the key is refused (eu)"]) as month:
+        assert tile(month, "WAF switched off") == -2
+        assert tile(month, "Scans failed") == -2
+
+
+def test_a_refused_key_is_one_alert_that_a_person_sees(tmp_path: Path) -> None:
+    """All alerts are in the table, the one that says most first; the tile counts what Alertmanager would send."""
+    refused = INCIDENTS["the key is refused (eu)"]
+    with served(tmp_path, refused, rules=True) as month:
+        rows = found(month, "Alerts")
+        assert tile(month, "Alerts firing") == 1
+
+    assert len(rows) == len(refused.alerts) == 129
+    assert rows[0]["alertname"] == "EdgeCredentialRefused"
+    assert len({(row["alertname"], row["about"]) for row in rows}) == len(rows)
