@@ -64,6 +64,7 @@ def target_collector(
         help=f"The configured endpoint {endpoint.name}.",
         answer=TypeAdapter(Document),
         documented=False,
+        recognisable=not shared.shares(endpoint.path.template),
     )
 
     async def fetch(context: Context, target: Target) -> Answer[Document]:

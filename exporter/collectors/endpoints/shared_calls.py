@@ -37,6 +37,10 @@ class SharedCalls:
         self._readers = {template: number for template, number in readers.items() if number > 1}
         self._kept: dict[Key, _Kept] = {}
 
+    def shares(self, template: str) -> bool:
+        """Whether several endpoints ask for a path."""
+        return template in self._readers
+
     async def ask(
         self,
         reader: str,
@@ -60,7 +64,7 @@ class SharedCalls:
         Raises:
             PlatformError: there is no usable answer.
         """
-        if template not in self._readers:
+        if not self.shares(template):
             return await call()
         kept = self._kept.get(key)
         if kept is not None and reader not in kept.readers and self._serves(kept, now, interval):
