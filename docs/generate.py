@@ -1,4 +1,4 @@
-"""Writes what is generated from the code: the references of metrics, settings and the interface, and examples.
+"""Writes what is generated from the code: references of metrics, settings, commands and the interface; examples.
 
     python docs/generate.py           write them
     python docs/generate.py --check   write nothing; name the files that differ, and exit 1
@@ -8,6 +8,7 @@ A section of a file that is otherwise written by hand stands between two comment
 """
 
 import json
+import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
@@ -15,18 +16,22 @@ from pathlib import Path
 from types import UnionType
 from typing import get_args, get_origin
 
+import click
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from exporter.cli import command as command_line
 from exporter.collectors.catalogue import CATALOGUE
 from exporter.commands.call.operations import names as callable_names
+from exporter.commands.options import SettingsCommand
+from exporter.commands.output.help import Context
 from exporter.commands.reference import as_markdown
 from exporter.platform.api.catalogue import OPERATIONS
 from exporter.settings.faults import KeyPath
-from exporter.settings.flags import FIRST_ACCOUNT, Flag, account_variables, database_variables, flags
+from exporter.settings.flag import CONFIG_VARIABLE, FIRST_ACCOUNT, Flag, account_variables
+from exporter.settings.flags import database_variables, flags
 from exporter.settings.model import Settings
 from exporter.settings.section import Section
-from exporter.settings.sources import CONFIG_VARIABLE
 from exporter.settings.types import Metavar, format_duration
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -151,6 +156,35 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("<", "&lt;")
 
 
+def commands() -> str:
+    """The reference of the commands: the help text of each, with every flag of the settings once, at `run`."""
+    lines = [
+        "# Commands",
+        "",
+        "Generated from the code: what each command prints for `--help`, and `run` for `--help-all`. `check`,",
+        "`backfill` and `config show` take every flag of `run` as well. `edge-exporter config init` writes a first",
+        "configuration file; `edge-exporter config show` says what set each value.",
+    ]
+    for path, command in _every_command(command_line, ("edge-exporter",)):
+        context = Context(command, info_name=" ".join(path), **command_line.context_settings)
+        if isinstance(command, SettingsCommand) and path[-1] == "run":
+            text = command.whole_help(context)
+        else:
+            text = command.get_help(context)
+        lines += ["", f"## {' '.join(path[1:]) or 'edge-exporter'}", "", "```text", text.rstrip(), "```"]
+    return "\n".join(lines) + "\n"
+
+
+def _every_command(command: click.Command, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    yield path, command
+    if isinstance(command, click.Group):
+        context = Context(command, **command_line.context_settings)
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            if inner is not None:
+                yield from _every_command(inner, (*path, name))
+
+
 def with_section(path: Path, section: str) -> str:
     """The text of a file whose generated section is replaced.
 
@@ -172,12 +206,15 @@ def documents() -> Mapping[Path, str]:
         REPOSITORY / "docs" / "metrics.md": as_markdown(),
         REPOSITORY / "docs" / "interface.md": interface(),
         REPOSITORY / "docs" / "configuration.md": configuration(),
+        REPOSITORY / "docs" / "commands.md": commands(),
         example: with_section(example, example_collectors()),
     }
 
 
 def main() -> int:
     """Write the files, or check them."""
+    # Help texts are as wide as the terminal.
+    os.environ["COLUMNS"] = "100"
     differing = [
         path for path, text in documents().items() if not path.is_file() or path.read_text(encoding="utf-8") != text
     ]

@@ -12,6 +12,8 @@ _UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 def main() -> None:
     """Run the command line."""
     _fill_closed_streams()
+    # Pydantic would look through every installed package for plugins, and let them see what it validates.
+    os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
     # Python's way of Ctrl-C can get lost in an import; the system's cannot.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     from exporter.cli import command  # noqa: PLC0415 - see above

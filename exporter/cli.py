@@ -1,6 +1,5 @@
 """The command line: which commands there are, each loaded when it is called."""
 
-import signal
 from dataclasses import dataclass
 from importlib import import_module
 
@@ -8,6 +7,8 @@ import click
 from click.shell_completion import CompletionItem
 
 from exporter import __version__
+from exporter.commands.loading import loading
+from exporter.commands.output.help import Context
 from exporter.settings.faults import suggestion
 
 INTERRUPTED = 130
@@ -25,19 +26,22 @@ class Entry:
 
 
 COMMANDS = {
-    "run": Entry("exporter.commands.run", "Run the daemon."),
-    "demo": Entry("exporter.commands.demo", "Run the exporter on a local platform, with nothing to configure."),
+    "run": Entry("exporter.commands.run.command", "Run the daemon."),
+    "demo": Entry("exporter.commands.demo.command", "Run the exporter on a local platform, with nothing to configure."),
     "check": Entry(
         "exporter.commands.check.command", "Validate the configuration, then try every credential and target once."
     ),
-    "backfill": Entry("exporter.commands.backfill", "Write history from the charts as OpenMetrics with timestamps."),
+    "config": Entry("exporter.commands.config.command", "Write a configuration file, or show the settings in force."),
+    "backfill": Entry(
+        "exporter.commands.backfill.command", "Write history from the charts as OpenMetrics with timestamps."
+    ),
     "call": Entry(
         "exporter.commands.call.command", "Carry out one documented operation, and print what it answers as JSON."
     ),
     "endpoint": Entry(
         "exporter.commands.endpoint.command", "Try endpoints of your own: the call, what is read, and the metrics."
     ),
-    "sandbox": Entry("exporter.commands.sandbox", "Serve the local platform alone."),
+    "sandbox": Entry("exporter.commands.sandbox.command", "Serve the local platform alone."),
     "metrics": Entry("exporter.commands.reference", "Print the reference of every metric."),
     "assets": Entry(
         "exporter.commands.assets",
@@ -50,6 +54,8 @@ COMMANDS = {
 class LazyGroup(click.Group):
     """Loads a command when it is called, and not when another one is."""
 
+    context_class = Context
+
     def list_commands(self, _ctx: click.Context) -> list[str]:
         """The names, in the order of the help text."""
         return list(COMMANDS)
@@ -59,12 +65,8 @@ class LazyGroup(click.Group):
         entry = COMMANDS.get(cmd_name)
         if entry is None:
             return None
-        # Python's way of Ctrl-C can get lost in an import; the system's cannot.
-        former = signal.signal(signal.SIGINT, signal.SIG_DFL)
-        try:
+        with loading():
             loaded: click.Command = import_module(entry.module).command
-        finally:
-            signal.signal(signal.SIGINT, former)
         return loaded
 
     def resolve_command(

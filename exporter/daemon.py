@@ -11,10 +11,11 @@ from typing import Any
 from prometheus_client import CollectorRegistry
 
 from exporter import __version__, runtime, wiring
+from exporter.clients import account_entry, client_of
 from exporter.clock import SYSTEM
 from exporter.collectors.catalogue import families
-from exporter.cooperative import Turns, watch_lag
 from exporter.counters.ledger import Ledger, StateLockedError
+from exporter.event_loop import Turns, watch_lag
 from exporter.exposition.exposition import Exposition
 from exporter.exposition.renderer import Renderer
 from exporter.exposition.status_board import HEALTH, StatusBoard
@@ -200,8 +201,8 @@ class Daemon:
                 accounts[name] = former[name]
             else:
                 time_of_platform = self._ledger.platform_time(name)
-                client = wiring.client_of(told, self._observer(name), self._shard.total, time_of_platform, self._turns)
-                accounts[name] = wiring.account_entry(client)
+                client = client_of(told, self._observer(name), self._shard.total, time_of_platform, self._turns)
+                accounts[name] = account_entry(client)
         return accounts
 
     def _declare(self, accounts: Mapping[str, Account]) -> None:

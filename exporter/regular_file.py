@@ -57,6 +57,21 @@ def may_be_read_by_others(path: Path) -> bool:
         return False
 
 
+def unreadable(error: OSError) -> str:
+    """Why a file cannot be read, in our words."""
+    match error:
+        case NotRegularFileError():
+            return error.strerror or "is no regular file"
+        case FileNotFoundError() | NotADirectoryError():
+            return "does not exist"
+        case IsADirectoryError():
+            return "is a directory, expected a file"
+        case PermissionError():
+            return "cannot be read: permission denied"
+        case _:
+            return f"cannot be read: {(error.strerror or 'input/output error').lower()}"
+
+
 def _refuse(path: Path, status: os.stat_result) -> None:
     if stat.S_ISREG(status.st_mode):
         return

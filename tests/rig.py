@@ -10,6 +10,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.parser import text_string_to_metric_families
 
 from exporter import wiring
+from exporter.clients import account_client, account_entry
 from exporter.clock import Clocks
 from exporter.collectors.catalogue import families
 from exporter.counters.ledger import Entry, Ledger
@@ -173,7 +174,7 @@ async def rig(
     renderer = Renderer(exposition, store, telemetry, clock)
     observers = {account.name: AccountObserver(telemetry, account.name, clock) for account in settings.accounts}
     accounts = {
-        account.name: wiring.account_entry(wiring.account_client(account, observers[account.name], 1, clocks))
+        account.name: account_entry(account_client(account, observers[account.name], 1, clocks))
         for account in settings.accounts
     }
     changes: list[Change] = []

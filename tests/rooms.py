@@ -17,13 +17,13 @@ PACKAGE = Path(exporter.__file__).parent
 # Low to high. What stands on one line may be imported by what stands below it, and not by its neighbours.
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"terminal"}),
-    frozenset({"assets", "clock", "cooperative", "log", "metric", "patterns", "regular_file", "runtime"}),
+    frozenset({"assets", "clock", "cooperative", "event_loop", "log", "metric", "patterns", "regular_file", "runtime"}),
     frozenset({"platform"}),
     frozenset({"targets", "sandbox", "causes"}),
     frozenset({"collectors", "counters", "telemetry"}),
     frozenset({"settings", "exposition", "backfill"}),
     frozenset({"polling"}),
-    frozenset({"web", "wiring"}),
+    frozenset({"web", "wiring", "clients"}),
     frozenset({"daemon"}),
     frozenset({"commands"}),
     frozenset({"cli"}),

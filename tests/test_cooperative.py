@@ -3,7 +3,8 @@ from collections.abc import Generator
 
 import pytest
 
-from exporter.cooperative import SLICE_SECONDS, Turns, at_once, in_slices, unhurried, watch_lag
+from exporter.cooperative import SLICE_SECONDS, at_once, in_slices, unhurried
+from exporter.event_loop import Turns, watch_lag
 from tests.rig import TurnedClock
 
 

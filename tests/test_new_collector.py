@@ -113,7 +113,7 @@ def test_the_reference_has_its_family_and_its_interval(checkout: Path) -> None:
 
 
 def test_it_has_flags_and_variables(checkout: Path) -> None:
-    shown = " ".join(run(checkout, "run", "--help").stdout.split())
+    shown = " ".join(run(checkout, "run", "--help-all").stdout.split())
     assert f"--collectors.{NAME.replace('_', '-')}.interval" in shown
 
 

@@ -6,6 +6,7 @@ import click
 
 from exporter.assets.shipped import ASSETS, AssetError
 from exporter.commands.output.complaint import MISUSE, complain
+from exporter.commands.output.help import Command
 
 
 def write(texts: dict[str, str], folder: Path, *, force: bool) -> str:
@@ -42,7 +43,7 @@ def _read(path: Path) -> str:
     return path.read_bytes().decode(errors="replace")
 
 
-@click.command("assets")
+@click.command("assets", cls=Command)
 @click.argument("what", type=click.Choice(tuple(ASSETS)))
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option(

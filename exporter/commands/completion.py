@@ -5,6 +5,8 @@ from typing import ClassVar
 import click
 from click.shell_completion import BashComplete, FishComplete, ShellComplete, ZshComplete
 
+from exporter.commands.output.help import Command
+
 PROGRAM = "edge-exporter"
 VARIABLE = "_EDGE_EXPORTER_COMPLETE"
 
@@ -37,7 +39,7 @@ class Zsh(ZshComplete):
 SHELLS: dict[str, type[ShellComplete]] = {"bash": Bash, "zsh": Zsh, "fish": FishComplete}
 
 
-@click.command("completion")
+@click.command("completion", cls=Command)
 @click.argument("shell", type=click.Choice(tuple(SHELLS)))
 @click.pass_context
 def command(context: click.Context, shell: str) -> None:

@@ -4,11 +4,12 @@ import ssl
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from exporter.commands.loading import loading
+from exporter.regular_file import unreadable
 from exporter.settings.faults import ConfigurationError, Fault
 from exporter.settings.loading import SettingsError, load_over, read_file
 from exporter.settings.model import Settings
-from exporter.settings.yaml_file import MarkedFile, file_names_resolved, unreadable
-from exporter.web.auth.access import WebConfigError, load_web_config
+from exporter.settings.yaml_file import MarkedFile, file_names_resolved
 
 _WEB_CONFIG_VARIABLE = "EDGE_EXPORTER_WEB__CONFIG_FILE"
 _WEB_CONFIG_FLAG = "--web.config-file"
@@ -47,13 +48,22 @@ def read_with_lines(
         faults.extend(error.faults)
         web_config = _named_web_config(file, flags, environ)
     if web_config is not None:
-        try:
-            load_web_config(web_config)
-        except WebConfigError as error:
-            faults.extend(error.faults)
+        faults.extend(_of_web_config(web_config))
     if faults or settings is None:
         raise ConfigurationError(faults)
     return settings, file
+
+
+def _of_web_config(path: Path) -> tuple[Fault, ...]:
+    """What is wrong with a web configuration file."""
+    with loading():
+        # The web server's parts are not loaded where no such file is named.
+        from exporter.web.auth.access import WebConfigError, load_web_config  # noqa: PLC0415
+    try:
+        load_web_config(path)
+    except WebConfigError as error:
+        return error.faults
+    return ()
 
 
 def _untrustworthy(settings: Settings, file: MarkedFile) -> Iterator[Fault]:

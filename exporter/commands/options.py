@@ -1,42 +1,156 @@
-"""The settings' flags as options of a command."""
+"""The settings' flags as options of a command, loaded where a command line holds one of them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from exporter.settings.flags import Flag, flags
+from exporter.commands.loading import loading
+from exporter.commands.output.help import Command
+from exporter.settings.flag import Flag, account_flags
 
 C = TypeVar("C", bound=Callable[..., Any])
 
-
-def account_flags() -> tuple[Flag, ...]:
-    """The flags that say which account is asked, and how."""
-    return tuple(flag for flag in flags() if flag.path[0] == "accounts")
+_OWN_ALONE = "exporter: the options of the command line are the command's own"
 
 
-def settings_options(known: tuple[Flag, ...]) -> Callable[[C], C]:
-    """Give a command `--config` and these flags."""
+def config_option(function: C) -> C:
+    """Give a command `--config`."""
+    return click.option(
+        "--config",
+        # Whether it can be read is seen when it is, and said as of the file that the variable names.
+        type=click.Path(path_type=Path, readable=False),
+        default=None,
+        help="The configuration file (YAML); EDGE_EXPORTER_CONFIG names it, too.",
+    )(function)
 
-    def decorate(function: C) -> C:
-        for flag in reversed(known):
-            default = f"  [default: {flag.default}]" if flag.default else ""
-            click.option(flag.name, _parameter(flag), metavar=flag.metavar, default=None, help=f"{flag.help}{default}")(
-                function
+
+def _print_all(context: click.Context, _parameter: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's
+    command = context.command
+    if value and isinstance(command, AccountCommand) and not context.resilient_parsing:
+        click.echo(command.whole_help(context))
+        context.exit()
+
+
+class AccountCommand(Command):
+    """A command that takes `--config` and the flags of an account, which stand in a section of its help."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - click's
+        super().__init__(*args, **kwargs)
+        self._account: list[click.Parameter] = [_option(flag) for flag in account_flags()]
+
+    def own_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """The command's own parameters, without the settings' flags."""
+        return super().get_params(ctx)
+
+    def account_params(self) -> list[click.Parameter]:
+        """The flags of an account."""
+        return self._account
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Every parameter that the command takes."""
+        return [*self.own_params(ctx), *self._account]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the command's own options, then an account's."""
+        _write(ctx, formatter, "Options", self.own_params(ctx))
+        _write(ctx, formatter, "Account", self._account)
+
+    def whole_help(self, ctx: click.Context) -> str:
+        """The help text with every option."""
+        return self.get_help(ctx)
+
+
+class SettingsCommand(AccountCommand):
+    """A command that takes every flag of the settings.
+
+    Its help lists its own options and an account's, `--help-all` all of them. The other flags are known to the settings
+    as a whole, which are loaded only if the command line holds an option that is not the command's own.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - click's
+        super().__init__(*args, **kwargs)
+        self._others: list[click.Parameter] | None = None
+        self.params.append(
+            click.Option(
+                ["--help-all"],
+                is_flag=True,
+                is_eager=True,
+                expose_value=False,
+                callback=_print_all,
+                help="Show every flag of the settings, and end.",
             )
-        return click.option(
-            "--config",
-            # Whether it can be read is seen when it is, and said as of the file that the variable names.
-            type=click.Path(path_type=Path, readable=False),
-            default=None,
-            help="The configuration file (YAML); EDGE_EXPORTER_CONFIG names it, too.",
-        )(function)
+        )
 
-    return decorate
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse a command line."""
+        own = {name for parameter in super().get_params(ctx) for name in parameter.opts}
+        ctx.meta[_OWN_ALONE] = not ctx.resilient_parsing and all(
+            word.partition("=")[0] in own for word in args if word.startswith("--")
+        )
+        return super().parse_args(ctx, args)
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Every parameter, or, where the command line holds no other, the command's own and an account's."""
+        own = super().get_params(ctx)
+        return own if ctx.meta.get(_OWN_ALONE) else [*own, *self.other_params()]
+
+    def other_params(self) -> list[click.Parameter]:
+        """The flags of everything but an account."""
+        if self._others is None:
+            with loading():
+                from exporter.settings.flags import flags  # noqa: PLC0415 - the settings as a whole; see the class
+            self._others = [_option(flag) for flag in flags() if not flag.is_of_account]
+        return self._others
+
+    def whole_help(self, ctx: click.Context) -> str:
+        """The help text with every flag of the settings, in sections."""
+        formatter = ctx.make_formatter()
+        self.format_usage(ctx, formatter)
+        self.format_help_text(ctx, formatter)
+        AccountCommand.format_options(self, ctx, formatter)
+        sections: dict[str, list[click.Parameter]] = {}
+        for parameter in self.other_params():
+            sections.setdefault(section_of(parameter), []).append(parameter)
+        for title, parameters in sections.items():
+            _write(ctx, formatter, title, parameters)
+        return formatter.getvalue().rstrip("\n")
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the command's own options and an account's, and where the others are listed."""
+        super().format_options(ctx, formatter)
+        formatter.write_paragraph()
+        formatter.write_text(
+            f"It takes every other flag of the settings, too: '{ctx.command_path} --help-all' lists them."
+        )
 
 
-def flag_values(given: Mapping[str, Any], known: tuple[Flag, ...]) -> dict[str, str]:
+def section_of(parameter: click.Parameter) -> str:
+    """The title of the section of the help that a flag of the settings stands in."""
+    return parameter.opts[0].lstrip("-").partition(".")[0].capitalize()
+
+
+def _write(
+    ctx: click.Context, formatter: click.HelpFormatter, title: str, parameters: Sequence[click.Parameter]
+) -> None:
+    rows = [record for parameter in parameters if (record := parameter.get_help_record(ctx)) is not None]
+    write_section(formatter, title, rows)
+
+
+def write_section(formatter: click.HelpFormatter, title: str, rows: Sequence[tuple[str, str]]) -> None:
+    """Write a section of options; nothing where there are none."""
+    if rows:
+        with formatter.section(title):
+            formatter.write_dl(rows)
+
+
+def _option(flag: Flag) -> click.Option:
+    default = f"  [default: {flag.default}]" if flag.default not in {"", "null"} else ""
+    return click.Option([flag.name, _parameter(flag)], metavar=flag.metavar, default=None, help=f"{flag.help}{default}")
+
+
+def flag_values(given: Mapping[str, Any], known: Iterable[Flag]) -> dict[str, str]:
     """What was given of these flags, by their names."""
     return {flag.name: given[_parameter(flag)] for flag in known if given.get(_parameter(flag)) is not None}
 

@@ -14,6 +14,7 @@ from exporter.collectors.catalogue import CATALOGUE
 from exporter.collectors.collector import Collector
 from exporter.collectors.database import QUERY_PREFIX
 from exporter.commands.output.complaint import MISUSE, complain
+from exporter.commands.output.help import Command
 from exporter.exposition.status_board import HEALTH
 from exporter.metric import FamilyInfo
 from exporter.settings.loading import SettingsError, load
@@ -158,8 +159,10 @@ def _plain(section: Section) -> dict[str, object]:
     }
 
 
-@click.command("metrics")
+@click.command("metrics", cls=Command)
 @click.option(
+    "-o",
+    "--output",
     "--format",
     "form",
     type=click.Choice(["markdown", "json"]),

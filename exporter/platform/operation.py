@@ -26,6 +26,7 @@ class Parameter:
         required: whether a request without it makes no sense.
         secret: whether its value may only come from standard input or a file.
         help: one sentence.
+        allowed: the numbers that it takes, with their names; None where it takes any.
     """
 
     name: str
@@ -34,7 +35,7 @@ class Parameter:
     help: str
     required: bool = True
     secret: bool = False
-    allowed: range | None = None
+    allowed: Mapping[int, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,8 @@ from pydantic_core import PydanticCustomError
 T = TypeVar("T")
 
 UNKNOWN = "unknown"
+# For the adapters of types that have no configuration of their own: built when it is first used.
+DEFERRED = ConfigDict(defer_build=True)
 _SHARED = ConfigDict(
     frozen=True,
     extra="ignore",

@@ -3,10 +3,10 @@
 from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass
 
-from exporter.collectors.collector import Collector
 from exporter.cooperative import at_once
 from exporter.platform.http.client import Client
 from exporter.polling.capacity import Capacity
+from exporter.polling.plan import Plan
 from exporter.targets.sharding import Shard
 from exporter.targets.target import Target, account_of
 
@@ -17,20 +17,6 @@ MOST_SCOUT_INTERVALS = 6
 # The more targets an account has for its budget, the less discovery has to do with it: at 100,000 zones and 10 calls a
 # second everything would be stretched to hours, and a new zone would wait as long.
 MOST_DISCOVERY_STRETCH = 3.0
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """How a collector is run.
-
-    Attributes:
-        interval: seconds between two polls of a target, as configured.
-        stale_after: seconds after which what a poll told is no longer believed; None: three effective intervals.
-    """
-
-    collector: Collector
-    interval: float
-    stale_after: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

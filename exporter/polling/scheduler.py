@@ -24,7 +24,8 @@ from exporter.platform.errors import (
 from exporter.platform.http.rate_limiter import LONGEST_HONOURED_PAUSE
 from exporter.polling.backoff import Backoff
 from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, FirstDiscovery, tells_names, waits_for_names
-from exporter.polling.intervals import Account, Intervals, Plan
+from exporter.polling.intervals import Account, Intervals
+from exporter.polling.plan import Plan
 from exporter.polling.results import ResultRecorder
 from exporter.polling.timetable import Timetable, next_slot, phase
 from exporter.polling.worker_pool import Run, WorkerPool

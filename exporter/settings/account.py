@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field, PlainSerializer, PlainValidator, SecretStr, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from exporter.regular_file import read_regular
+from exporter.regular_file import read_regular, unreadable
 from exporter.settings.secrets import Secret, SecretFile, read_secret
 from exporter.settings.section import Section, at, elsewhere, items, peek, refused
 from exporter.settings.types import (
@@ -22,7 +22,6 @@ from exporter.settings.types import (
     Timeout,
     parse_path,
 )
-from exporter.settings.yaml_file import unreadable
 
 _MOST_FAULTS_TOLD = 20
 _MOST_DIGITS = 20
@@ -165,13 +164,13 @@ class AccountSettings(Section):
             json_schema_extra={"secret": True},  # a key put here by mistake is not shown
         ),
     ] = "access_key"
-    budget: BudgetSettings = BudgetSettings()
+    budget: BudgetSettings = Field(default_factory=BudgetSettings.model_construct)
     timeout: Annotated[Timeout, Field(description="The deadline of one attempt as a whole.")] = 10.0
     proxy: Annotated[ProxyUrl, Field(description="The HTTP proxy on the way.", repr=False)] = None
     ca_file: Annotated[ReadableFile, Field(description="Certificates of the authorities that are trusted, PEM.")] = None
-    dns_zones: DnsZonesSettings = DnsZonesSettings()
-    scripts: ScriptsSettings = ScriptsSettings()
-    shield_zones: ShieldZonesSettings = ShieldZonesSettings()
+    dns_zones: DnsZonesSettings = Field(default_factory=DnsZonesSettings.model_construct)
+    scripts: ScriptsSettings = Field(default_factory=ScriptsSettings.model_construct)
+    shield_zones: ShieldZonesSettings = Field(default_factory=ShieldZonesSettings.model_construct)
     rate_limits: tuple[RateLimitSettings, ...] = ()
     access_lists: tuple[AccessListSettings, ...] = ()
     waf_custom_rules: tuple[WafCustomRuleSettings, ...] = ()

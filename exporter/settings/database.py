@@ -122,7 +122,7 @@ class DatabaseSettings(Section):
     ]
     auth_token: Annotated[Secret, Field(description="The access token; a read-only one suffices.")] = None
     auth_token_file: Annotated[SecretFile, Field(description="The file that holds the access token.")] = None
-    budget: BudgetSettings = BudgetSettings()
+    budget: BudgetSettings = Field(default_factory=BudgetSettings.model_construct)
     timeout: Annotated[Timeout, Field(description="The deadline of one attempt as a whole.")] = 10.0
     queries: tuple[QuerySettings, ...] = ()
 

@@ -10,9 +10,8 @@ from pathlib import Path
 
 from exporter.log import logger
 from exporter.platform.errors import CredentialError
-from exporter.regular_file import check_regular
+from exporter.regular_file import check_regular, unreadable
 from exporter.settings.secrets import SecretFileError, read_secret
-from exporter.settings.yaml_file import unreadable
 
 # A renewed key is found so many seconds later.
 CHECK_SECONDS = 0.2

@@ -8,12 +8,13 @@ from pydantic import ValidationError
 
 from exporter.settings.endpoint_files import EndpointFiles, with_endpoint_files
 from exporter.settings.faults import ConfigurationError, Fault, KeyPath
-from exporter.settings.flags import FIRST_ACCOUNT, FIRST_DATABASE, account_variables, database_variables
+from exporter.settings.flag import CONFIG_VARIABLE, FIRST_ACCOUNT, account_variables
+from exporter.settings.flags import FIRST_DATABASE, database_variables
 from exporter.settings.flags import flags as every_flag
 from exporter.settings.messages import faults_of
 from exporter.settings.model import Settings
 from exporter.settings.service import SECTIONS, ShardOrdinalError
-from exporter.settings.sources import CONFIG_VARIABLE, Layer, environment_layer, flag_layer
+from exporter.settings.sources import Layer, environment_layer, flag_layer
 from exporter.settings.yaml_file import MarkedFile, file_names_resolved, read_marked
 
 
@@ -66,6 +67,21 @@ def load_over(
     Raises:
         SettingsError: Something is wrong; it holds every fault, those of the file too.
     """
+    return load_with_origins(file, flags, environ, host_name=host_name)[0]
+
+
+def load_with_origins(
+    file: MarkedFile,
+    flags: Mapping[str, str] | None,
+    environ: Mapping[str, str],
+    *,
+    host_name: str | None = None,
+) -> "tuple[Settings, Origins]":
+    """The same as `load_over`, and where each value comes from.
+
+    Raises:
+        SettingsError: Something is wrong; it holds every fault, those of the file too.
+    """
     resolved = file_names_resolved(file.data or {}, Path(file.source).parent)
     endpoints = with_endpoint_files(file, resolved)
     resolved = endpoints.data
@@ -73,7 +89,7 @@ def load_over(
     environment = environment_layer(environ, known, resolved)
     command_line = flag_layer(flags or {}, known, {**resolved, **environment.data})
     faults = [*file.faults, *endpoints.faults, *environment.faults, *command_line.faults]
-    origins = _Origins(file, environment, command_line, endpoints)
+    origins = Origins(file, environment, command_line, endpoints)
     settings = None
     if file.data is not None:
         try:
@@ -85,7 +101,7 @@ def load_over(
             faults.append(Fault(*origins.locate(("shard", "index")), "shard.index", str(error)))
     if faults or settings is None:
         raise SettingsError(sorted(dict.fromkeys(faults), key=_reading_order))
-    return settings
+    return settings, origins
 
 
 def load_with_endpoints(
@@ -112,7 +128,7 @@ def _reading_order(fault: Fault) -> tuple[bool, str, int]:
     return fault.line is None, fault.source, fault.line or 0
 
 
-class _Origins:
+class Origins:
     """Finds who said what stands at a path, or who should have said what is missing there."""
 
     def __init__(self, file: MarkedFile, environment: Layer, command_line: Layer, endpoints: EndpointFiles) -> None:
@@ -120,7 +136,15 @@ class _Origins:
         self._endpoints = endpoints
         self._above = (command_line, environment)
 
+    def origin(self, path: KeyPath) -> str:
+        """What set the value at a path: a flag, a variable, or a file with its line; `default` where nothing did."""
+        for layer in self._above:
+            if path in layer.origins:
+                return layer.origins[path]
+        return f"{self._file.source}:{self._file.line(path)}" if self._file.holds(path) else "default"
+
     def locate(self, path: KeyPath) -> tuple[str, int | None]:
+        """The source and the line of a value, or of what should hold it."""
         for layer in self._above:
             if path in layer.origins:
                 return layer.origins[path], None

@@ -1,49 +1,20 @@
-"""The settings as a whole."""
+"""The settings as a whole, merged from their sources."""
 
-from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Self
+from collections.abc import Mapping
+from typing import Any, Self
 
-from pydantic import Field, model_validator
-from pydantic_core import InitErrorDetails
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
-from exporter.settings.account import AccountSettings, distinct
-from exporter.settings.database import DatabaseSettings, distinct_queries
-from exporter.settings.endpoint import EndpointSettings
-from exporter.settings.endpoint_clashes import endpoint_clashes
-from exporter.settings.section import Section, refused
-from exporter.settings.service import (
-    CollectorSettings,
-    CollectorsSettings,
-    LogSettings,
-    SeriesSettings,
-    ShardSettings,
-    StateSettings,
-    WebSettings,
-)
-from exporter.settings.types import Text
+from exporter.settings.sections import Sections
 
 # The argument of `Settings` that holds layers; no section has this name.
 _LAYERS = "layers"
 
 
-class Settings(BaseSettings, Section):
+class Settings(BaseSettings, Sections):
     """All that can be set; made by `load` from flags, environment and file, in this precedence."""
 
-    model_config = SettingsConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
-
-    accounts: tuple[AccountSettings, ...] = ()
-    databases: tuple[DatabaseSettings, ...] = ()
-    endpoints: tuple[EndpointSettings, ...] = ()
-    endpoint_files: Annotated[
-        tuple[Text, ...], Field(description="Files of further endpoints, each with a list under endpoints.")
-    ] = ()
-    collectors: CollectorsSettings = CollectorsSettings()
-    series: SeriesSettings = SeriesSettings()
-    web: WebSettings = WebSettings()
-    state: StateSettings = StateSettings()
-    shard: ShardSettings = ShardSettings()
-    log: LogSettings = LogSettings()
+    model_config = SettingsConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True)
 
     @classmethod
     def settings_customise_sources(
@@ -68,24 +39,3 @@ class Settings(BaseSettings, Section):
         """
         values: dict[str, Any] = {_LAYERS: [dict(layer) for layer in layers]}
         return cls(**values)
-
-    @classmethod
-    def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
-        """Names differ."""
-        yield from distinct(raw, "accounts", "name")
-        yield from distinct(raw, "databases", "name")
-        yield from distinct_queries(raw)
-        yield from endpoint_clashes(raw)
-
-    def collector_settings(self) -> dict[str, CollectorSettings]:
-        """The settings of every collector, of configured endpoints too, by a collector's `section`."""
-        return self.collectors.by_name(self.endpoints)
-
-    @model_validator(mode="after")
-    def _has_something_to_do(self) -> Self:
-        if not self.accounts and not self.databases:
-            raise refused(
-                "nothing to do: there is no account and no database; "
-                "EDGE_EXPORTER_BASE_URL and EDGE_EXPORTER_API_KEY suffice"
-            )
-        return self

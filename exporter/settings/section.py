@@ -53,7 +53,7 @@ class Section(BaseModel):
     data before it is validated, so that what is wrong between keys is told together with what is wrong in one of them.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True)
 
     @classmethod
     def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:  # noqa: ARG003 - for those who override it

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -71,13 +72,14 @@ def _seconds(value: object) -> float | None:
     return float(value) if isinstance(value, int | float) else None
 
 
-# A section for each collector of the catalogue that has one of its own, with the collector's interval.
-SECTIONS: Mapping[str, CollectorSettings] = {
-    collector.name: CollectorSettings(interval=collector.interval)
-    for collector in CATALOGUE
-    if collector.section == collector.name
+# The interval of each collector of the catalogue that has a section of its own.
+SECTIONS: Mapping[str, float] = {
+    collector.name: float(collector.interval) for collector in CATALOGUE if collector.section == collector.name
 }
-_FIELDS: Mapping[str, Any] = {name: (CollectorSettings, settings) for name, settings in SECTIONS.items()}
+_FIELDS: Mapping[str, Any] = {
+    name: (CollectorSettings, Field(default_factory=partial(CollectorSettings.model_construct, interval=interval)))
+    for name, interval in SECTIONS.items()
+}
 
 
 class CollectorsSettings(create_model("_Sections", __base__=Section, **_FIELDS)):  # type: ignore[misc] # made from the catalogue
@@ -93,7 +95,7 @@ class CollectorsSettings(create_model("_Sections", __base__=Section, **_FIELDS))
         }
 
     def _of_endpoint(self, endpoint: EndpointSettings) -> CollectorSettings:
-        given = self.__pydantic_extra__.get(endpoint.name, EndpointCollectorSettings())
+        given = (self.__pydantic_extra__ or {}).get(endpoint.name, EndpointCollectorSettings())
         return CollectorSettings(
             enabled=given.enabled, interval=given.interval or endpoint.interval, stale_after=given.stale_after
         )
@@ -105,7 +107,7 @@ class CollectorsSettings(create_model("_Sections", __base__=Section, **_FIELDS))
         if not isinstance(data, Mapping):
             return data
         return {
-            name: {**given, "interval": SECTIONS[name].interval}
+            name: {**given, "interval": SECTIONS[name]}
             if isinstance(given, Mapping) and name in SECTIONS and given.get("interval") is None
             else given
             for name, given in data.items()

@@ -10,16 +10,15 @@ from urllib.parse import SplitResult, urlsplit, urlunsplit
 from pydantic import BeforeValidator, Field, PlainSerializer, PlainValidator
 
 from exporter.patterns import Pattern, PatternError
-from exporter.regular_file import check_regular
+from exporter.regular_file import check_regular, unreadable
 from exporter.settings.section import expected, refused
-from exporter.settings.yaml_file import unreadable
 
 _UNITS = {"w": 604_800.0, "d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 _DURATION = re.compile(
     r"(?=[\d.])(?:(?P<w>\d+)w)?(?:(?P<d>\d+)d)?(?:(?P<h>\d+)h)?(?:(?P<m>\d+)m(?!s))?(?:(?P<s>\d+(?:\.\d+)?)s)?(?:(?P<ms>\d+)ms)?",
     re.ASCII,
 )
-_SECONDS = re.compile(r"\d+(?:\.\d+)?", re.ASCII)
+_NO_UNIT = re.compile(r"\d+(?:\.\d+)?", re.ASCII)
 _MOST_DIGITS = 15
 _HIGHEST_PORT = 65_535
 LARGEST_ID = 2**63 - 1
@@ -49,12 +48,12 @@ class ListenAddress:
 
 
 def parse_duration(text: str) -> float | None:
-    """Seconds of `10s`, `5m`, `1h30m`, `1d`, `500ms` or a plain number; None where it is none of these."""
+    """Seconds of `10s`, `5m`, `1h30m`, `1d`, `500ms` or `0`; None where it is none of these, or has no unit."""
     text = text.strip()
     if not text or len(text) > _MOST_DIGITS * 2:
         return None
-    if _SECONDS.fullmatch(text):
-        return float(text)
+    if _NO_UNIT.fullmatch(text):
+        return None if float(text) else 0.0
     match = _DURATION.fullmatch(text)
     if match is None:
         return None
@@ -75,6 +74,8 @@ def _duration(least: float, most: float = _YEAR) -> Callable[[object], float]:
     def validate(value: object) -> float:
         if isinstance(value, str):
             seconds = parse_duration(value)
+            if seconds is None and _NO_UNIT.fullmatch(number := value.strip()):
+                raise expected(f"a duration with its unit: {number}s, {number}m or {number}h")
         else:
             seconds = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
         if seconds is None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import yaml
 
-from exporter.regular_file import NotRegularFileError, read_regular
+from exporter.regular_file import read_regular, unreadable
 from exporter.settings.faults import Fault, KeyPath, written
 
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
@@ -125,21 +125,6 @@ def _file_name_resolved(key: str, value: object, directory: Path) -> object:
     if isinstance(value, list):
         return [_file_name_resolved("", item, directory) for item in value]
     return value
-
-
-def unreadable(error: OSError) -> str:
-    """Why a file cannot be read, in our words."""
-    match error:
-        case NotRegularFileError():
-            return error.strerror or "is no regular file"
-        case FileNotFoundError() | NotADirectoryError():
-            return "does not exist"
-        case IsADirectoryError():
-            return "is a directory, expected a file"
-        case PermissionError():
-            return "cannot be read: permission denied"
-        case _:
-            return f"cannot be read: {(error.strerror or 'input/output error').lower()}"
 
 
 def _refused(source: str, message: str, line: int | None = None) -> MarkedFile:

@@ -15,6 +15,7 @@ from exporter.backfill.baselines import open_baselines
 from exporter.backfill.job import FAMILIES, Backfill, Report, Selected
 from exporter.backfill.output import Spool
 from exporter.backfill.samples import STEPS
+from exporter.clients import account_client
 from exporter.clock import Clocks
 from exporter.collectors import discovery, dns_statistics, shield_rate_limits
 from exporter.collectors.collector import Context
@@ -89,7 +90,7 @@ class Place:
     async def parts(self) -> AsyncIterator[tuple[Registry, Client]]:
         """A registry that knows the account's targets, and the account's client."""
         settings = configuration(self.url, {}, **{"timeout": 5, **self.account})
-        client = wiring.account_client(settings.accounts[0], Deaf(), 1, self._clocks())
+        client = account_client(settings.accounts[0], Deaf(), 1, self._clocks())
         registry = Registry(Shard())
         registry.configure(wiring.selections(settings))
         try:

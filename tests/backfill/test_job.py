@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from exporter.backfill.job import Report
 from exporter.backfill.samples import Span
 from exporter.cli import command
-from exporter.commands.backfill import _lines
+from exporter.commands.backfill.work import _lines
 from exporter.counters.state_file import StateLock
 from exporter.sandbox import keys
 from exporter.sandbox.app import create_app

@@ -41,7 +41,7 @@ def settings(where: Place, listen: str) -> Settings:
             "accounts": [
                 {"name": "main", "base_url": where.url, "api_key": keys.API_KEY, "budget": {"requests_per_second": 500}}
             ],
-            "collectors": {"dns_statistics": {"interval": 1}, "shield_rate_limits": {"interval": 1}},
+            "collectors": {"dns_statistics": {"interval": "1s"}, "shield_rate_limits": {"interval": "1s"}},
             "state": {"path": str(where.state)},
             "web": {"listen": listen},
         }

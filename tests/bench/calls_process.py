@@ -14,7 +14,7 @@ import aiohttp
 import httpx
 from prometheus_client import CollectorRegistry
 
-from exporter import wiring
+from exporter.clients import account_client
 from exporter.platform.api import dns
 from exporter.platform.api.dns import DnsZoneStatistics
 from exporter.settings.model import Settings
@@ -42,7 +42,7 @@ async def by_exporter(url: str, in_flight: int) -> AsyncIterator[Call]:
         }
     )
     observer = AccountObserver(Telemetry(CollectorRegistry(), "bench"), "bench", time.monotonic)
-    client = wiring.account_client(settings.accounts[0], observer, 1)
+    client = account_client(settings.accounts[0], observer, 1)
 
     async def call(zone: int) -> DnsZoneStatistics:
         return (await dns.statistics(client, zone)).value

@@ -177,7 +177,7 @@ def test_an_unknown_flag_is_misuse_and_the_nearest_is_named() -> None:
 
 
 def test_every_flag_of_the_settings_stands_in_the_help() -> None:
-    told = invoke("run", "--help").out
+    told = invoke("run", "--help-all").out
     for flag in ("--base-url", "--api-key-file", "--web.listen", "--collectors.dns-statistics.interval", "--log.level"):
         assert flag in told
     assert "--api-key " not in told

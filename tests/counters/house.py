@@ -85,7 +85,7 @@ class House:
                 "accounts": [account],
                 "web": {"listen": "127.0.0.1:0"},
                 "state": {"path": str(self.state), "retention": self.retention},
-                "collectors": {name: {"interval": 3600} for name in POLLED_BY_HAND},
+                "collectors": {name: {"interval": "3600s"} for name in POLLED_BY_HAND},
             }
         )
 

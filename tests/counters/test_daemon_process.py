@@ -89,7 +89,7 @@ def settings(house: House) -> dict[str, Any]:
         "accounts": [account],
         "web": {"listen": "127.0.0.1:0"},
         "state": {"path": str(house.state)},
-        "collectors": {"dns_statistics": {"interval": 1}},
+        "collectors": {"dns_statistics": {"interval": "1s"}},
     }
 
 

@@ -74,7 +74,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
                 "accounts": [account],
                 "web": {"listen": "127.0.0.1:0"},
                 "state": {"path": str(tmp_path / "state.db")},
-                "collectors": {"scripts": {"interval": 1}, "shield_rate_limits": {"interval": 1}},
+                "collectors": {"scripts": {"interval": "1s"}, "shield_rate_limits": {"interval": "1s"}},
             },
             tmp_path,
         )

@@ -60,7 +60,7 @@ def settings(house: House, port: int) -> dict[str, Any]:
         "accounts": [account],
         "web": {"listen": f"127.0.0.1:{port}"},
         "state": {"path": str(house.state)},
-        "collectors": {name: {"interval": 1} for name in ("dns_statistics", "scripts", "shield_rate_limits")},
+        "collectors": {name: {"interval": "1s"} for name in ("dns_statistics", "scripts", "shield_rate_limits")},
     }
 
 

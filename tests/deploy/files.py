@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import yaml
 
-from exporter.settings.flags import account_variables, flags
+from exporter.settings.flag import CONFIG_VARIABLE, account_variables
+from exporter.settings.flags import flags
 from exporter.settings.loading import load
 from exporter.settings.model import Settings
-from exporter.settings.sources import CONFIG_VARIABLE
 
 REPOSITORY: Final = Path(__file__).parents[2]
 DEPLOY: Final = REPOSITORY / "deploy"

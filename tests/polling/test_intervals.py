@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping
 
 from exporter.collectors import dns_record_scans, dns_statistics
-from exporter.polling.intervals import Intervals, Plan
+from exporter.polling.intervals import Intervals
+from exporter.polling.plan import Plan
 from exporter.targets.sharding import Shard
 from exporter.targets.target import Target
 

@@ -127,7 +127,7 @@ def exporters(folder: Path, platform: Process, zones: int, total: int, interval:
     ids = folder / "ids"
     ids.write_text("".join(f"{zone}\n" for zone in range(FIRST_ZONE_ID, FIRST_ZONE_ID + zones)))
     collectors: dict[str, dict[str, object]] = {collector.section: {"enabled": False} for collector in CATALOGUE}
-    collectors |= {"discovery": {"interval": 600}, "dns_statistics": {"interval": interval}}
+    collectors |= {"discovery": {"interval": "600s"}, "dns_statistics": {"interval": f"{interval}s"}}
     account = {
         "name": "main",
         "base_url": f"http://127.0.0.1:{platform.port}",

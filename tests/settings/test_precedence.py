@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from exporter.settings.flags import Flag, flags
+from exporter.settings.flag import Flag
+from exporter.settings.flags import flags
 from exporter.settings.loading import load
 from tests.settings.configurations import ACCOUNT, ENOUGH, load_text, refusal, write
 

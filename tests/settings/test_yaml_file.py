@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from exporter.regular_file import unreadable
 from exporter.settings.faults import KeyPath
-from exporter.settings.yaml_file import MarkedFile, file_names_resolved, parse_marked, unreadable
+from exporter.settings.yaml_file import MarkedFile, file_names_resolved, parse_marked
 
 TEXT = """\
 accounts:

@@ -22,7 +22,10 @@ async def test_other_shards_list_an_account_less_often(tmp_path: Path, total: in
 
 
 async def test_a_budget_that_is_far_too_small_stretches_polls_but_hardly_discovery(tmp_path: Path) -> None:
-    async with fleet(tmp_path, collectors={"dns_statistics": {"interval": 1}}) as shared, shared.running(1) as (pod,):
+    async with (
+        fleet(tmp_path, collectors={"dns_statistics": {"interval": "1s"}}) as shared,
+        shared.running(1) as (pod,),
+    ):
         schedule = pod.daemon._schedule
         schedule.accounts["main"].client.rate_limiter.rate = 0.1
         schedule.accounts["main"].capacity.rate = 0.1

@@ -19,7 +19,7 @@ async def test_every_tick_runs_on_the_event_loops_thread(tmp_path: Path, monkeyp
         threads.append(threading.get_ident())
         return ticking(schedule, name)
 
-    async with fleet(tmp_path, collectors={"dns_statistics": {"interval": 30}}) as shared, shared.running(1):
+    async with fleet(tmp_path, collectors={"dns_statistics": {"interval": "30s"}}) as shared, shared.running(1):
         monkeypatch.setattr(Schedule, "_ticking", noting)
         await until(lambda: len(threads) >= 2)
     assert set(threads) == {threading.get_ident()}

@@ -74,7 +74,9 @@ def settings(url: str, state: Path, world: World) -> Settings:
         "name": "orders",
         "url": url,
         "auth_token": keys.DATABASE_TOKEN_READ_ONLY,
-        "queries": [{"name": "orders", "sql": "SELECT count(*) AS value FROM orders", "value": "value", "interval": 5}],
+        "queries": [
+            {"name": "orders", "sql": "SELECT count(*) AS value FROM orders", "value": "value", "interval": "5s"}
+        ],
     }
     intervals = {
         "dns_statistics": 5,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from prometheus_client import CollectorRegistry
 
-from exporter import wiring
+from exporter.clients import account_client, account_entry
 from exporter.clock import Clocks
 from exporter.collectors.catalogue import CATALOGUE, families
 from exporter.collectors.collector import Outcome
@@ -14,7 +14,8 @@ from exporter.exposition.exposition import Exposition
 from exporter.exposition.renderer import Renderer
 from exporter.exposition.status_board import HEALTH, StatusBoard
 from exporter.exposition.store import Store
-from exporter.polling.intervals import Account, Plan
+from exporter.polling.intervals import Account
+from exporter.polling.plan import Plan
 from exporter.settings.model import Settings
 from exporter.targets.registry import Registry, Selection
 from exporter.targets.sharding import Shard
@@ -152,7 +153,7 @@ async def stage(*accounts: str) -> AsyncIterator[Stage]:
     told = {"name": "any", "base_url": "http://127.0.0.1:9", "api_key": "k", "budget": BUDGET}
     settings = Settings.model_validate({"accounts": [told]}).accounts[0]
     entries = {
-        name: wiring.account_entry(wiring.account_client(settings, AccountObserver(telemetry, name, clock), 1, clocks))
+        name: account_entry(account_client(settings, AccountObserver(telemetry, name, clock), 1, clocks))
         for name in accounts or ("main",)
     }
     store = Store(StatusBoard(wall), clock)

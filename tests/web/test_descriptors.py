@@ -52,7 +52,7 @@ def settings(platform: str, folder: Path, authority: Authority | None) -> dict[s
         "accounts": [{"name": "main", "base_url": platform, "api_key": keys.API_KEY}],
         "web": web,
         "state": {"path": str(folder / "state.db")},
-        "collectors": {"dns_statistics": {"interval": 1}},
+        "collectors": {"dns_statistics": {"interval": "1s"}},
     }
 
 

@@ -131,10 +131,22 @@ def _value(parameter: Parameter, text: str, read: Source) -> Any:  # noqa: ANN40
         return _array(read(text, secret=False) if stands_for_something(text) else text)
     if any("\ud800" <= char <= "\udfff" for char in text):
         raise _WrongError("is not UTF-8 text")
-    value = _PARSERS[parameter.type](text)
-    if value is None or (parameter.allowed is not None and value not in parameter.allowed):
+    if parameter.allowed is not None:
+        value: Scalar | None = _enumerated(text, parameter.allowed)
+    else:
+        value = _PARSERS[parameter.type](text)
+    if value is None:
         raise _WrongError(f"found {_shown(text)}, expected {expectation(parameter)}")
     return value
+
+
+def _enumerated(text: str, allowed: Mapping[int, str]) -> int | None:
+    """The number that a name, in any case, or a number stands for; None where it is none of those allowed."""
+    number = _integer(text)
+    if number is not None:
+        return number if number in allowed else None
+    wanted = text.casefold().replace("-", "_")
+    return next((value for value, name in allowed.items() if name == wanted), None)
 
 
 def stands_for_something(text: str) -> bool:
@@ -184,7 +196,7 @@ def expectation(parameter: Parameter) -> str:
     if parameter.secret:
         return "- (standard input) or @FILE"
     if parameter.allowed is not None:
-        return f"a whole number from {parameter.allowed[0]} to {parameter.allowed[-1]}"
+        return "one of " + ", ".join(f"{name} ({number})" for number, name in parameter.allowed.items())
     return {
         "integer": "a whole number of 64 bits",
         "boolean": "true or false",

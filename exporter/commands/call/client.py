@@ -1,14 +1,12 @@
 """Carries out one operation for a person or a script, and says how it ended in an exit code."""
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, NoReturn, TypeVar
+from dataclasses import replace
+from typing import TypeVar
 
-import httpx
-
-from exporter import wiring
-from exporter.commands.call.masking import MASK
+from exporter.clients import client_of
+from exporter.commands.call.choice import Line
+from exporter.commands.call.request import Result, Task
 from exporter.platform.errors import (
     CredentialError,
     Forbidden,
@@ -21,10 +19,6 @@ from exporter.platform.errors import (
 from exporter.platform.http.client import Client
 from exporter.platform.http.observer import Deaf
 from exporter.platform.operation import Answer, Request
-from exporter.settings.account import AccountSettings
-from exporter.settings.database import DatabaseSettings
-from exporter.settings.model import Settings
-from exporter.settings.secrets import SecretFileError
 
 T = TypeVar("T")
 
@@ -36,10 +30,6 @@ _NOT_FOUND_STATUS = 404
 _NOT_FOUND_KEY = "not_found"
 # A call may take as long as so many attempts; a platform that asks for more patience is not waited for.
 _MOST_ATTEMPTS = 3
-
-
-class ChoiceError(Exception):
-    """It is not clear which account or database is meant; the message says which there are."""
 
 
 def exit_code(error: PlatformError) -> int:
@@ -66,69 +56,6 @@ def description(error: PlatformError) -> str:
     return "\n".join(lines)
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """The way to an account or a database.
-
-    Attributes:
-        name: what people call it.
-    """
-
-    name: str
-    settings: AccountSettings | DatabaseSettings
-
-    def client(self) -> Client:
-        """A client, to be closed by the caller; a single call has the whole budget."""
-        return wiring.client_of(self.settings, Deaf(), 1)
-
-    def credential(self) -> str:
-        """The key or token, to keep it out of what is printed.
-
-        Raises:
-            CredentialError: its file cannot be used.
-        """
-        try:
-            return self.settings.credential().get_secret_value()
-        except SecretFileError as error:
-            raise CredentialError(f"the key cannot be read: {error}") from None
-
-    def header(self) -> tuple[str, str]:
-        """The header that carries the credential, without it."""
-        if isinstance(self.settings, AccountSettings) and self.settings.auth == "access_key":
-            return ("AccessKey", MASK)
-        return ("Authorization", f"Bearer {MASK}")
-
-
-def choose(settings: Settings, *, account: str | None, database: str | None, is_sql: bool) -> Line:
-    """The account or database that is asked: the one that is named, or the only one.
-
-    Raises:
-        ChoiceError: there is none, or there are several.
-    """
-    if is_sql:
-        if account is not None:
-            raise ChoiceError("--account is for the management API; --database names a database")
-        databases = {one.name: one for one in settings.databases}
-        return Line(*_one(databases, database, "database", "PLATFORM_DATABASE_URL and PLATFORM_DATABASE_AUTH_TOKEN"))
-    if database is not None:
-        raise ChoiceError("--database is for sql and database_pipeline; --account names an account")
-    accounts = {one.name: one for one in settings.accounts}
-    return Line(*_one(accounts, account, "account", "EDGE_EXPORTER_BASE_URL and EDGE_EXPORTER_API_KEY"))
-
-
-def _one(known: Mapping[str, T], name: str | None, what: str, variables: str) -> tuple[str, T]:
-    if name is not None:
-        if name not in known:
-            has = f"the configuration has {', '.join(known)}" if known else "the configuration has none"
-            raise ChoiceError(f"there is no {what} {name!r}; {has}")
-        return name, known[name]
-    if not known:
-        raise ChoiceError(f"the configuration has no {what}; {variables} suffice")
-    if len(known) > 1:
-        raise ChoiceError(f"there are {len(known)} {what}s: {', '.join(known)}; --{what} names the one that is meant")
-    return next(iter(known.items()))
-
-
 class Direct:
     """Calls for real, and never twice where a second time might change something again."""
 
@@ -148,25 +75,14 @@ class Direct:
         return replace(request, operation=replace(request.operation, writes=True)) if self._writes else request
 
 
-class RehearsedError(Exception):
-    """The request that would have been sent, at the place where it would have been."""
+async def send(task: Task, line: Line) -> Result:
+    """Carry out a call on an account or a database; a single call has the whole budget.
 
-    def __init__(self, request: httpx.Request, body: Mapping[str, Any] | None) -> None:
-        super().__init__()
-        self.request = request
-        self.body = body
-
-
-class Rehearsal:
-    """Contacts nothing: the first call ends with the request that it would have sent."""
-
-    def __init__(self, client: Client) -> None:
-        self._client = client
-
-    async def call(self, request: Request[T]) -> NoReturn:
-        """See `exporter.platform.operation.Caller`."""
-        raise RehearsedError(self._client.message(request), request.body)
-
-    async def find(self, request: Request[T]) -> NoReturn:
-        """See `exporter.platform.operation.Caller`."""
-        await self.call(request)
+    Raises:
+        PlatformError: there is no usable answer.
+    """
+    client = client_of(line.settings, Deaf(), 1)
+    try:
+        return await task.carry_out(Direct(client, line.settings.timeout, writes=task.writes))
+    finally:
+        await client.aclose()

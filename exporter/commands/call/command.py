@@ -1,8 +1,5 @@
-"""`call`: any one documented operation, JSON out."""
+"""`call`: its options, its help and the list of operations."""
 
-import os
-import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,29 +7,11 @@ import click
 from click.shell_completion import CompletionItem
 
 from exporter.commands.call import operations
-from exporter.commands.call.arguments import ArgumentsError
-from exporter.commands.call.client import (
-    ChoiceError,
-    Direct,
-    Line,
-    Rehearsal,
-    RehearsedError,
-    choose,
-    description,
-    exit_code,
-)
-from exporter.commands.call.inputs import Sources
-from exporter.commands.call.masking import as_text, masked
-from exporter.commands.call.request import Result, Task, prepare
-from exporter.commands.options import account_flags, flag_values, settings_options
-from exporter.commands.output import interruptible
-from exporter.commands.output.complaint import FAULT, MISUSE, complain
-from exporter.commands.output.printing import echo
+from exporter.commands.completing import complete_account, complete_database
+from exporter.commands.loading import loading
+from exporter.commands.options import AccountCommand, config_option
+from exporter.commands.output.form import form_option
 from exporter.commands.output.table import terminal_width
-from exporter.platform.errors import PlatformError
-from exporter.settings.loading import SettingsError, load
-
-FLAGS = account_flags()
 
 
 def _complete_operation(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -46,16 +25,27 @@ def _complete_argument(context: click.Context, _parameter: click.Parameter, inco
     return [CompletionItem(text, help=meaning or None) for text, meaning in found]
 
 
-@click.command("call", add_help_option=False)
+@click.command("call", cls=AccountCommand, add_help_option=False)
 @click.argument("operation", required=False, shell_complete=_complete_operation)
 @click.argument("arguments", nargs=-1, metavar="[NAME=VALUE]...", shell_complete=_complete_argument)
 @click.option("--list", "lists", is_flag=True, help="List the operations, and end.")
-@click.option("--account", metavar="NAME", help="The account that is asked; needed where there are several.")
-@click.option("--database", metavar="NAME", help="The database that sql and database_pipeline ask.")
+@click.option(
+    "--account",
+    metavar="NAME",
+    shell_complete=complete_account,
+    help="The account that is asked; needed where there are several.",
+)
+@click.option(
+    "--database",
+    metavar="NAME",
+    shell_complete=complete_database,
+    help="The database that sql and database_pipeline ask.",
+)
 @click.option("-y", "--yes", is_flag=True, help="Send what changes something without asking.")
 @click.option("--dry-run", is_flag=True, help="Print the request, its secrets masked, and send nothing.")
+@form_option
 @click.option("--compact", is_flag=True, help="Print JSON on one line on a terminal, too.")
-@settings_options(FLAGS)
+@config_option
 @click.option("-h", "--help", "helps", is_flag=True, help="Show this, or, beside an OPERATION, what it takes.")
 @click.pass_context
 def command(
@@ -70,6 +60,7 @@ def command(
     database: str | None,
     yes: bool,
     dry_run: bool,
+    form: str,
     compact: bool,
     helps: bool,
     **given: Any,  # noqa: ANN401 - the flags' texts
@@ -92,9 +83,9 @@ def command(
     Exit codes
       0  the platform did it
       1  the platform refused or failed, or a statement did
-      2  misuse: wrong arguments, a wrong configuration, not confirmed; nothing was sent
+      2  misuse, a wrong configuration, or not confirmed; nothing was sent
       3  the platform was not reached, or gave no answer in time
-      4  not authorised: the key is not accepted, may not do this, or cannot be read
+      4  not authorised: the key is refused, may not do this, or is unreadable
       5  there is no such thing
       6  the platform asked to be left alone (429)
     """  # noqa: D301 - click reads the \b
@@ -102,73 +93,12 @@ def command(
         click.echo(operations.explanation(operation) if operation in operations.names() else context.get_help())
         return
     if lists:
-        click.echo(operations.listing(terminal_width()))
+        click.echo(operations.as_json() if form == "json" else operations.listing(terminal_width()))
         return
     if operation is None:
         raise click.UsageError("Missing argument 'OPERATION'; 'edge-exporter call --list' lists them.")
-    try:
-        task = prepare(operation, arguments, Sources())
-        settings = load(config, flag_values(given, FLAGS), os.environ)
-        line = choose(settings, account=account, database=database, is_sql=task.is_sql)
-    except (operations.UnknownOperationError, ArgumentsError, SettingsError, ChoiceError) as error:
-        complain(str(error), MISUSE)
-    except click.Abort:
-        complain("nothing was sent", MISUSE)
-    is_compact = compact or not sys.stdout.isatty()
-    if dry_run:
-        click.echo(as_text(interruptible.run(_rehearse(task, line)), compact=is_compact))
-        return
-    if task.writes and not yes:
-        _ask(task, line)
-    _carry_out(task, line, compact=is_compact)
-
-
-def _carry_out(task: Task, line: Line, *, compact: bool) -> None:
-    try:
-        secrets = (line.credential(), *task.secrets)
-        result = interruptible.run(_send(task, line))
-    except PlatformError as error:
-        for secret in task.secrets:
-            error.redact(secret)
-        complain(description(error), exit_code(error))
-    click.echo(as_text(masked(result.value, secrets), compact=compact))
-    if result.faults:
-        complain("\n".join(result.faults), FAULT)
-
-
-async def _send(task: Task, line: Line) -> Result:
-    client = line.client()
-    try:
-        return await task.carry_out(Direct(client, line.settings.timeout, writes=task.writes))
-    finally:
-        await client.aclose()
-
-
-async def _rehearse(task: Task, line: Line) -> Mapping[str, Any]:
-    """The request as it would be sent, without its secrets."""
-    client = line.client()
-    try:
-        await task.carry_out(Rehearsal(client))
-    except RehearsedError as rehearsed:
-        request, body = rehearsed.request, rehearsed.body
-    finally:
-        await client.aclose()
-    headers = dict([*((name.decode(), value.decode()) for name, value in request.headers.raw), line.header()])
-    return {"method": request.method, "url": str(request.url), "headers": headers, "body": masked(body)}
-
-
-def _ask(task: Task, line: Line) -> None:
-    """Say what would be changed, and go on only if a person wants it."""
-    request = interruptible.run(_rehearse(task, line))
-    place = f"{request['method']} {request['url']}"
-    what = f"{task.name} on {line.name} changes something on the platform: {task.does}\n  {place}"
-    body = as_text(request["body"], compact=True)
-    if not sys.stdin.isatty():
-        complain(f"{what}\n  {body}\nThere is nobody to ask: --yes sends it. Nothing was sent.", MISUSE)
-    echo(f"{what}\n  {body}", err=True)
-    try:
-        is_wanted = click.confirm("Send it?", err=True)
-    except click.Abort:
-        is_wanted = False
-    if not is_wanted:
-        complain("Nothing was sent.", MISUSE)
+    with loading():
+        from exporter.commands.call.choice import Choice  # noqa: PLC0415 - with the work, below
+        from exporter.commands.call.work import call  # noqa: PLC0415 - neither for the help nor for the list
+    choice = Choice(account, database)
+    call(operation, arguments, config, given, choice, yes=yes, dry_run=dry_run, compact=compact)

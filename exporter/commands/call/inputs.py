@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from exporter.commands.call.arguments import SourceError
-from exporter.settings.yaml_file import unreadable
+from exporter.regular_file import unreadable
 
 STANDARD_INPUT = "-"
 

@@ -1,5 +1,6 @@
 """The operations as the command line knows them: which there are, how they are listed, explained and completed."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -80,6 +81,39 @@ def listing(width: int | None) -> str:
     return lay_out((_COLUMNS[0], "DOES, REQUEST, PARAMETERS"), narrow, width, folded=("DOES, REQUEST, PARAMETERS",))
 
 
+def as_json() -> str:
+    """Every operation as JSON."""
+    found: list[dict[str, object]] = [
+        {
+            "name": operation.name,
+            "method": operation.method,
+            "path": operation.path,
+            "help": operation.help,
+            "writes": operation.writes,
+            "documented": operation.documented,
+            "parameters": [_plain(parameter) for parameter in operation.parameters],
+        }
+        for operation in _CALLABLE.values()
+    ]
+    pipeline = database.PIPELINE
+    found.append(
+        {"name": SQL, "method": pipeline.method, "path": pipeline.path, "help": SQL_HELP, "parameters": "STATEMENT…"}
+    )
+    return json.dumps(found, indent=2, ensure_ascii=False)
+
+
+def _plain(parameter: Parameter) -> dict[str, object]:
+    told: dict[str, object] = {
+        "name": parameter.name,
+        "in": parameter.place,
+        "type": parameter.type,
+        "required": parameter.required,
+        "secret": parameter.secret,
+        "help": parameter.help,
+    }
+    return told | ({"values": parameter.allowed} if parameter.allowed is not None else {})
+
+
 def explanation(name: str) -> str:
     """An operation's help: what it does, what it asks for, what its parameters take."""
     if name == SQL:
@@ -137,5 +171,5 @@ def _values(parameter: Parameter) -> list[str]:
     if parameter.secret:
         return ["-"]
     if parameter.allowed is not None:
-        return [str(value) for value in parameter.allowed]
+        return [*parameter.allowed.values(), *map(str, parameter.allowed)]
     return ["true", "false"] if parameter.type == "boolean" else []

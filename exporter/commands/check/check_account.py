@@ -1,12 +1,12 @@
 """Polls one account's targets: first what it discovers, then one target of each collector, then the rest."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
 
 from exporter.clock import Clocks
 from exporter.collectors.collector import Outcome
 from exporter.collectors.poll import Poller
+from exporter.commands.check.results import Poll, TargetResult, pairs
 from exporter.platform.errors import (
     ConnectTimeout,
     CredentialError,
@@ -21,9 +21,9 @@ from exporter.platform.errors import (
     Unauthorized,
 )
 from exporter.platform.http.client import Client
-from exporter.polling.intervals import Plan
+from exporter.polling.plan import Plan
 from exporter.targets.registry import Registry
-from exporter.targets.target import ResourceList, Target, account_of
+from exporter.targets.target import ResourceList, Target
 
 # These say all there is to say about an account: no other call would get further.
 _FINAL = (CredentialError, NameFault, Refused, ConnectTimeout, TlsFault, ProxyFault)
@@ -38,34 +38,6 @@ _SCAN_FOUND = "edge_dns_record_scan_found"
 _RETRY_TIMEOUTS = 2
 
 Progress = Callable[[str, int, int], None]
-Poll = tuple[Plan, Target]
-
-
-@dataclass(frozen=True, slots=True)
-class TargetResult:
-    """What came of one target of one collector.
-
-    Attributes:
-        error: why nothing did.
-        series: how many series it would have.
-        is_never_scanned: whether it is a zone of whose record scans the platform knows none.
-        found: what a discovery found, by kind.
-    """
-
-    collector: str
-    target: Target
-    error: PlatformError | None = None
-    series: int = 0
-    is_never_scanned: bool = False
-    found: Mapping[str, int] = field(default_factory=dict)
-
-
-def pairs(plans: Iterable[Plan], registry: Registry, name: str) -> Iterator[Poll]:
-    """Every poll of an account or a database."""
-    for plan in plans:
-        for target in list(registry.targets(plan.collector.polls)):
-            if account_of(target) == name and plan.collector.wants(target):
-                yield plan, target
 
 
 class AccountCheck:

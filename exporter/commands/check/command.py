@@ -1,41 +1,20 @@
-"""`check`: is the configuration right, and does the platform give what it names."""
+"""`check`: its options and its help."""
 
-import os
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
-from exporter.clock import SYSTEM
-from exporter.commands.check import report
-from exporter.commands.check.check_run import AccountResult, CheckRun
-from exporter.commands.check.report import COLUMNS, Row
-from exporter.commands.check.unmatched import idle
-from exporter.commands.configuration import read_with_lines
-from exporter.commands.options import flag_values, settings_options
-from exporter.commands.output import interruptible
-from exporter.commands.output.complaint import FAULT, complain
-from exporter.commands.output.table import lay_out, natural_width, terminal_width
-from exporter.platform.errors import one_line
-from exporter.settings.endpoint_files import with_endpoint_files
-from exporter.settings.exposure import warnings
-from exporter.settings.faults import ConfigurationError, Fault, written
-from exporter.settings.flags import flags
-from exporter.settings.model import Settings
-from exporter.settings.yaml_file import MarkedFile
-from exporter.terminal import escape
-
-FLAGS = flags()
-_COLOURS = {report.OK: "green", report.FAILED: "red"}
+from exporter.commands.loading import loading
+from exporter.commands.options import SettingsCommand, config_option
+from exporter.commands.output.form import form_option
 
 
-@click.command("check")
+@click.command("check", cls=SettingsCommand)
 @click.option("--offline", is_flag=True, help="Validate the configuration alone: nothing is contacted.")
-@settings_options(FLAGS)
-def command(config: Path | None, *, offline: bool, **given: Any) -> None:  # noqa: ANN401 - the flags' texts
+@form_option
+@config_option
+def command(config: Path | None, *, offline: bool, form: str, **given: Any) -> None:  # noqa: ANN401 - the flags' texts
     """Validate the configuration, then try every credential and every target once.
 
     It polls as the daemon would, within the budget of each account: ten thousand targets at ten requests a second
@@ -47,93 +26,6 @@ def command(config: Path | None, *, offline: bool, **given: Any) -> None:  # noq
     Exit codes: 0 all is well; 1 something is wrong: a target or a credential, and the table says which, or the
     configuration, and standard error says where; 2 a flag does not exist.
     """
-    try:
-        settings, file = read_with_lines(config, flag_values(given, FLAGS), os.environ)
-    except ConfigurationError as error:
-        complain(str(error))
-    if offline:
-        _print_offline(settings, file)
-        return
-    with _progress() as progressed:
-        verdicts = interruptible.run(CheckRun(settings, SYSTEM, progressed).run())
-    warnings = _warnings(settings, verdicts, file)
-    count = report.faults(verdicts)
-    told = [_counted(report.polls(verdicts), "poll"), _counted(count, "fault")]
-    if warnings:
-        told.append(_counted(len(warnings), "warning"))
-    table = render(report.rows(verdicts), terminal_width())
-    # In one piece: a reader that takes the first line alone (`| head -1`) does not change the exit code.
-    lines = [escape(line) for line in (*report.loads(verdicts), *warnings)]
-    click.echo("\n".join([table, "", *lines, f"{', '.join(told)}."]))
-    if count:
-        raise SystemExit(FAULT)
-
-
-def _warnings(settings: Settings, verdicts: Sequence[AccountResult], file: MarkedFile) -> list[str]:
-    """What exposes a credential, what is named oddly, and what selects nothing, a line each."""
-    endpoints = with_endpoint_files(file, file.data or {})
-    shown = [
-        Fault(*(endpoints.locate(path) or (file.source, file.line(path))), written(path), message)
-        for path, message in warnings(settings)
-    ]
-    return [f"warning: {one_line(str(warning))}" for warning in (*shown, *idle(settings, verdicts, file))]
-
-
-def _print_offline(settings: Settings, file: MarkedFile) -> None:
-    queries = sum(len(database.queries) for database in settings.databases)
-    counts = [
-        _counted(len(settings.accounts), "account"),
-        _counted(len(settings.databases), "database"),
-        _counted(queries, "query", "queries"),
-    ]
-    click.echo(f"The configuration is valid: {', '.join(counts)}.")
-    click.echo("Nothing was contacted; of the targets, those that discovery would find are not counted:")
-    verdicts = CheckRun(settings, SYSTEM, lambda _name, _done, _all: None).foresee()
-    for line in [*report.loads(verdicts), *_warnings(settings, verdicts, file)]:
-        click.echo(escape(line))
-
-
-def _counted(number: int, one: str, many: str = "") -> str:
-    return f"{number} {one if number == 1 else many or one + 's'}"
-
-
-def render(rows: Sequence[Row], width: int | None) -> str:
-    """The table for a terminal of this width, or, without one, for a program.
-
-    On a narrow terminal each account has a table of its own, in which a target's name stands below the target.
-    """
-    cells = [row.cells() for row in rows]
-    colours = None if width is None else _COLOURS
-    if width is None or natural_width(COLUMNS, cells) <= width:
-        return lay_out(COLUMNS, cells, None, colours=colours)
-    columns, folded = ("COLLECTOR", "TARGET", "RESULT", "DETAIL"), ("TARGET", "DETAIL")
-    parts = []
-    for account in dict.fromkeys(row.account for row in rows):
-        narrow = [
-            (collector, f"{target}\n{name}" if name and name not in target else target, result, detail)
-            for owner, collector, target, name, result, detail in cells
-            if owner == account
-        ]
-        parts.append(f"account {account}\n{lay_out(columns, narrow, width, folded=folded, colours=colours)}")
-    return "\n\n".join(parts)
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[str, int, int], None]]:
-    """A bar an account on a terminal; nothing elsewhere."""
-    if not sys.stderr.isatty():
-        yield lambda _name, _done, _all: None
-        return
-    from rich.console import Console  # noqa: PLC0415 - loaded where there is a bar to draw
-    from rich.markup import escape as as_plain_text  # noqa: PLC0415
-    from rich.progress import Progress, TaskID  # noqa: PLC0415
-
-    with Progress(console=Console(stderr=True), transient=True) as bars:
-        tasks: dict[str, TaskID] = {}
-
-        def progressed(name: str, done: int, total: int) -> None:
-            if name not in tasks:
-                tasks[name] = bars.add_task(as_plain_text(escape(name)))
-            bars.update(tasks[name], completed=done, total=total)
-
-        yield progressed
+    with loading():
+        from exporter.commands.check.work import check  # noqa: PLC0415 - not for the help
+    check(config, given, offline=offline, is_json=form == "json")

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from exporter.collectors.catalogue import CATALOGUE
-from exporter.commands.check.check_account import TargetResult
-from exporter.commands.check.check_run import AccountResult
+from exporter.commands.check.results import AccountResult, TargetResult
 from exporter.platform.errors import (
     MESSAGE_LIMIT,
     CredentialError,

@@ -1,25 +1,17 @@
 """Finds what in a configuration selects nothing: a name or a pattern that is likely misspelt, though it is valid."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
-from prometheus_client import CollectorRegistry
-
-from exporter import __version__, wiring
 from exporter.collectors import scripts
-from exporter.collectors.catalogue import families
-from exporter.commands.check.check_run import AccountResult
-from exporter.exposition.encoding import exposed_name
-from exporter.exposition.status_board import HEALTH
+from exporter.commands.check.results import AccountResult
+from exporter.commands.loading import loading
 from exporter.settings.account import AccountSettings
 from exporter.settings.faults import Fault, KeyPath, suggestion, written
 from exporter.settings.model import Settings
 from exporter.settings.yaml_file import MarkedFile
 from exporter.targets.target import ResourceList
-from exporter.telemetry import Telemetry
 
 Finding = tuple[KeyPath, str]
-
-_PREFIX = "edge_"
 
 
 def idle(settings: Settings, verdicts: Iterable[AccountResult], file: MarkedFile) -> list[Fault]:
@@ -36,7 +28,10 @@ def idle(settings: Settings, verdicts: Iterable[AccountResult], file: MarkedFile
         verdict = by_name.get(account.name)
         if verdict is not None:
             found += ((("accounts", number, *path), message) for path, message in _of_account(account, verdict))
-    found += _of_series(settings)
+    if settings.series.allow or settings.series.deny:
+        with loading():
+            from exporter.commands.check.unmatched_series import of_series  # noqa: PLC0415 - needs every family there is
+        found += of_series(settings)
     return [Fault(file.source, file.line(path), written(path), message) for path, message in found]
 
 
@@ -79,30 +74,3 @@ def _script_names(account: AccountSettings, verdict: AccountResult) -> set[str] 
         return None
     polled = names.keys() if account.scripts.discover else fixed
     return {word for script_id in polled for word in (script_id, names[script_id]) if word}
-
-
-def _of_series(settings: Settings) -> Iterator[Finding]:
-    if not settings.series.allow and not settings.series.deny:
-        return
-    known = sorted(_families(settings))
-    for key, patterns in (("deny", settings.series.deny), ("allow", settings.series.allow)):
-        for place, pattern in enumerate(patterns):
-            if not any(pattern.fullmatch(name) for name in known):
-                near = _nearest(pattern.pattern, known)
-                yield ("series", key, place), f"matches the whole name of no family{near}"
-
-
-def _families(settings: Settings) -> set[str]:
-    """Every family that there can be, the program's own and those of the users' queries among them."""
-    polled = families(wiring.collectors(settings))
-    own = Telemetry(CollectorRegistry(), __version__).exposed().collect()
-    return {info.name for info in (*polled, *HEALTH)} | {exposed_name(metric) for metric in own}
-
-
-def _nearest(pattern: str, known: Sequence[str]) -> str:
-    """A family that the pattern is the beginning of, or one that is spelt alike."""
-    longer = [name for name in known if name.startswith(pattern)]
-    # What all names have in common makes none of them alike.
-    rest = pattern.removeprefix(_PREFIX)
-    alike = [name for name in known if suggestion(rest, [name.removeprefix(_PREFIX)])]
-    return suggestion(pattern, [min(longer, key=len)] if longer else alike)

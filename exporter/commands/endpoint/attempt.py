@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from exporter import wiring
+from exporter import clients, wiring
 from exporter.collectors.collector import Collector, Context, Outcome
 from exporter.collectors.endpoints.build import ACCOUNT_KIND
 from exporter.collectors.endpoints.expression import Expression, ExpressionError
@@ -83,7 +83,7 @@ class Attempt:
     async def run(self) -> list[str]:
         """The lines to print."""
         lines: list[str] = []
-        client = wiring.account_client(self._account, Deaf(), 1)
+        client = clients.account_client(self._account, Deaf(), 1)
         try:
             for endpoint in self._settings.endpoints:
                 caller = _Listening(client, client.until(time.monotonic() + 3 * self._account.timeout))

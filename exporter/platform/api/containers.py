@@ -4,7 +4,7 @@ from pydantic import TypeAdapter
 
 from exporter.platform.long_json import Items
 from exporter.platform.operation import Answer, Caller, Operation, Parameter, Request
-from exporter.platform.wire import CamelWire, Each, usable
+from exporter.platform.wire import DEFERRED, CamelWire, Each, usable
 
 
 class ContainerImageTag(CamelWire):
@@ -18,7 +18,7 @@ TAGS = Operation(
     method="POST",
     path="/mc/registries/tags",
     help="The tags of a container image; a read, though it is a POST.",
-    answer=TypeAdapter(list[Each[ContainerImageTag]]),
+    answer=TypeAdapter(list[Each[ContainerImageTag]], config=DEFERRED),
     items=Items((), TypeAdapter(Each[ContainerImageTag]).validate_python),
     parameters=(
         Parameter("registryId", "body", "string", "Registry: dockerhub, github, or a number as text."),

@@ -7,6 +7,8 @@ from typing import TypeVar
 from pydantic import TypeAdapter
 
 from exporter.platform.api.shield_models import (
+    BOT_ACTION,
+    BOT_CATEGORY,
     AccessListConfiguration,
     ApiGuardian,
     BotCategoryAction,
@@ -117,6 +119,9 @@ PLAN_SEGMENTATION = Operation(
     enveloped=True,
 )
 
+# The interface document sets categories 0 to 7; others are the platform's own.
+_SETTABLE = {number: name for number, name in BOT_CATEGORY.items() if number in range(8)}
+
 SET_BOT_ACTION = Operation(
     name="shield_bot_category_action",
     method="PUT",
@@ -125,8 +130,8 @@ SET_BOT_ACTION = Operation(
     answer=TypeAdapter(Envelope[BotCategoryAction]),
     parameters=(
         _ZONE,
-        Parameter("category", "path", "integer", "Bot category, 0 to 7.", allowed=range(8)),
-        Parameter("action", "body", "integer", "0 None, 1 Block, 2 Allow.", allowed=range(3)),
+        Parameter("category", "path", "integer", "Category of bots.", allowed=_SETTABLE),
+        Parameter("action", "body", "integer", "What is done with it.", allowed=BOT_ACTION),
     ),
     enveloped=True,
     writes=True,

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-from exporter.cooperative import Turns
+from exporter.event_loop import Turns
 from exporter.platform.errors import BodyTooLarge, NotJson, WrongShape
 from exporter.platform.long_json import Items, LongJson, NotWholeJsonError, Step, TooManyValuesError
 

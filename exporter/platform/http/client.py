@@ -1,17 +1,16 @@
 """The client of one account: every call to its platform goes through here, and only through here."""
 
 import asyncio
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, TypeVar
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 import httpx
 
 from exporter.clock import SYSTEM, Clocks
-from exporter.cooperative import Turns
+from exporter.event_loop import Turns
 from exporter.platform.errors import (
     Deadline,
     NotAvailable,
@@ -28,9 +27,10 @@ from exporter.platform.http.credential import Credential
 from exporter.platform.http.observer import Observer
 from exporter.platform.http.rate_limiter import Paused, RateLimiter
 from exporter.platform.http.recognition import Recognition, UnchangedError
+from exporter.platform.http.request import http_request
 from exporter.platform.http.retry import Retry, http_date, retry_after_seconds
 from exporter.platform.http.transport import CAUGHT, translate
-from exporter.platform.operation import Answer, Operation, Request, Scalar
+from exporter.platform.operation import Answer, Operation, Request
 from exporter.platform.wire import Wire, unexpected_in
 
 T = TypeVar("T")
@@ -128,22 +128,7 @@ class Client:
         Raises:
             KeyError: a parameter of the path is missing.
         """
-        operation, path, query, body = request.operation, request.path, request.query, request.body
-        # Whatever is no GET takes a JSON object.
-        if body is None and operation.method != "GET":
-            body = {}
-        filled = operation.path
-        if path or "{" in filled:
-            filled = filled.format_map({name: quote(_text(value), safe="") for name, value in (path or {}).items()})
-        return httpx.Request(
-            operation.method,
-            self._base + filled,
-            params={name: _text(value) for name, value in query.items()} if query else None,
-            headers={"Accept": "application/json", "Accept-Encoding": "gzip", "User-Agent": "edge-exporter"}
-            | ({"Content-Type": "application/json"} if body is not None else {}),
-            content=json.dumps(body, separators=(",", ":")).encode() if body is not None else None,
-            extensions={"timeout": self._timeouts},
-        )
+        return http_request(self._base, request, self._timeouts)
 
     async def carry_out(self, request: Request[T], bound: "BoundClient") -> Answer[Any]:
         """Carry out a request, retrying a read as long as its answer is of use.
@@ -323,12 +308,6 @@ class BoundClient:
         if answer.is_recognised:
             raise UnchangedError(answer.date)
         return answer
-
-
-def _text(value: Scalar) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value)
 
 
 def _without(answer: Answer[Any], secret: str) -> Answer[Any]:

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from exporter.regular_file import read_regular
-from exporter.settings.yaml_file import unreadable
+from exporter.regular_file import read_regular, unreadable
 
 _VERSIONS = {"TLS12": ssl.TLSVersion.TLSv1_2, "TLS13": ssl.TLSVersion.TLSv1_3}
 _CURVES = {"CurveP256": "prime256v1", "CurveP384": "secp384r1", "CurveP521": "secp521r1", "X25519": "X25519"}

@@ -94,11 +94,22 @@ def test_what_is_no_whole_number_of_64_bits_is_refused(text: str) -> None:
     assert faults(dns.STATISTICS, f"id={text}") == [f"id: found {text!r}, expected a whole number of 64 bits"]
 
 
+CATEGORIES = "none (0), seo (1), ai_scraper (2), ai_tool (3), tool (4), ads (5), preview (6), social (7)"
+
+
 @pytest.mark.parametrize("text", ["-1", "8", "255", "two"])
 def test_a_category_that_the_path_does_not_accept_is_refused(text: str) -> None:
     assert faults(shield.SET_BOT_ACTION, "shieldZoneId=3", f"category={text}", "action=1") == [
-        f"category: found '{text}', expected a whole number from 0 to 7"
+        f"category: found '{text}', expected one of {CATEGORIES}"
     ]
+
+
+@pytest.mark.parametrize(("category", "action"), [("2", "1"), ("ai_scraper", "block"), ("AI-Scraper", "Block")])
+def test_a_value_of_an_enumeration_is_a_name_or_a_number(category: str, action: str) -> None:
+    words = ("shieldZoneId=3", f"category={category}", f"action={action}")
+    parsed = parse(shield.SET_BOT_ACTION, words, read)
+    assert parsed.path == {"shieldZoneId": 3, "category": 2}
+    assert parsed.body == {"action": 1}
 
 
 @pytest.mark.parametrize("text", ["True", "yes", "1", ""])

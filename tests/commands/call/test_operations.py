@@ -55,10 +55,10 @@ def test_an_operation_explains_itself() -> None:
           Sets what is done with a category of bots. (writes)
           PUT /shield/shield-zone/{shieldZoneId}/bot-categorization/categories/{category}
 
-          PARAMETER     TAKES                       MEANING
-          shieldZoneId  a whole number of 64 bits   Shield zone id.
-          category      a whole number from 0 to 7  Bot category, 0 to 7.
-          action        a whole number from 0 to 2  0 None, 1 Block, 2 Allow.
+          PARAMETER     TAKES                                                                                              MEANING
+          shieldZoneId  a whole number of 64 bits                                                                          Shield zone id.
+          category      one of none (0), seo (1), ai_scraper (2), ai_tool (3), tool (4), ads (5), preview (6), social (7)  Category of bots.
+          action        one of none (0), block (1), allow (2)                                                              What is done with it.
 
           Options and exit codes: edge-exporter call --help
         """)  # noqa: E501 - as it is printed
@@ -89,6 +89,7 @@ def test_parameters_that_are_not_given_yet_are_completed() -> None:
 def test_values_that_are_known_are_completed_behind_the_name() -> None:
     assert completed("shield_access_list_switch", incomplete="isEnabled=") == ["isEnabled=true", "isEnabled=false"]
     assert completed("shield_bot_category_action", incomplete="action=2") == ["action=2"]
+    assert completed("shield_bot_category_action", incomplete="action=b") == ["action=block"]
     assert completed("script_add_secret", incomplete="Secret=") == ["Secret=-"]
     assert completed("dns_statistics", incomplete="id=") == []
 

@@ -8,7 +8,7 @@ from exporter.collectors.catalogue import CATALOGUE
 from exporter.commands import prometheus
 from exporter.commands.output.complaint import complain
 from exporter.commands.output.serving import ListenError, serve
-from exporter.commands.sandbox import FAST
+from exporter.commands.sandbox.work import FAST
 from exporter.daemon import Daemon
 from exporter.log import Level, configure
 from exporter.sandbox import keys
@@ -140,68 +140,26 @@ def _print_urls(exporter: str, sandbox: str, watcher: str, world: World) -> None
     click.echo(f"{told}\n  Stop with Ctrl-C.\n")
 
 
-def _listen(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
-    try:
-        return str(parse_listen(value))
-    except ValueError as error:
-        raise click.BadParameter(f"found {value!r}, {error}") from None
-
-
-@click.command("demo")
-@click.option(
-    "--listen",
-    default="127.0.0.1:9877",
-    show_default=True,
-    metavar="HOST:PORT",
-    callback=_listen,
-    help="The exporter's address.",
-)
-@click.option(
-    "--sandbox-port",
-    type=click.IntRange(0, 65_535),
-    default=9878,
-    show_default=True,
-    help="The sandbox's port on 127.0.0.1; 0 takes a free one.",
-)
-@click.option(
-    "--prometheus",
-    "with_prometheus",
-    is_flag=True,
-    help="Run an installed Prometheus with the shipped rules on it, so that alerts can be seen firing.",
-)
-@click.option(
-    "--prometheus-port",
-    type=click.IntRange(0, 65_535),
-    default=9090,
-    show_default=True,
-    help="With --prometheus: its port on 127.0.0.1; 0 takes a free one.",
-)
-@click.option("--fast", is_flag=True, help="Let simulated time run 240 times as fast: a day in six minutes.")
-@click.option("--seed", type=int, default=1, show_default=True, help="Which world it is.")
-@click.option(
-    "--log-level",
-    type=click.Choice(["debug", "info", "warning", "error"]),
-    default="warning",
-    show_default=True,
-    help="The least that is logged.",
-)
-def command(
+def demo(
     listen: str,
     sandbox_port: int,
-    prometheus_port: int,
+    prometheus_port: int | None,
+    *,
+    fast: bool,
     seed: int,
     log_level: Level,
-    *,
-    with_prometheus: bool,
-    fast: bool,
 ) -> None:
-    """Run the exporter on a local platform, with nothing to configure.
+    """Run the demonstration to its end; see `run_demo`.
 
-    SIGTERM and SIGINT (Ctrl-C) end it within five seconds with exit code 0.
+    Raises:
+        click.BadParameter: `listen` is no address.
     """
-    configure(log_level, "auto")
-    watched = prometheus_port if with_prometheus else None
     try:
-        serve(run_demo(listen, sandbox_port, watched, fast=fast, seed=seed, log_level=log_level))
+        address = str(parse_listen(listen))
+    except ValueError as error:
+        raise click.BadParameter(f"found {listen!r}, {error}", param_hint="'--listen'") from None
+    configure(log_level, "auto")
+    try:
+        serve(run_demo(address, sandbox_port, prometheus_port, fast=fast, seed=seed, log_level=log_level))
     except prometheus.PrometheusError as error:
         complain(str(error))

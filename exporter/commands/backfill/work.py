@@ -6,10 +6,10 @@ import shutil
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +20,10 @@ from exporter.backfill.baselines import BaselineError, NoBaselines, RecordedBase
 from exporter.backfill.job import FAMILIES, Backfill, Failure, Report, Selected, SpanError
 from exporter.backfill.output import Spool, SpoolError, parts_of
 from exporter.backfill.samples import STEPS, Span
+from exporter.clients import account_client
 from exporter.clock import SYSTEM
 from exporter.commands.configuration import read_configuration
-from exporter.commands.options import flag_values, settings_options
+from exporter.commands.options import flag_values
 from exporter.commands.output import interruptible
 from exporter.commands.output.complaint import FAULT, MISUSE, complain
 from exporter.commands.output.printing import echo
@@ -34,7 +35,6 @@ from exporter.targets.registry import Registry
 from exporter.targets.sharding import Shard
 from exporter.terminal import escape
 
-FLAGS = flags()
 INTERRUPTED = 130
 SAY_SECONDS = 10.0
 SHOWN_FAILURES = 20
@@ -48,91 +48,41 @@ class NoSuchZoneError(Exception):
     """Nothing but zones that nobody has was asked for; the message names them."""
 
 
-def _day(_context: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
-    """A UTC day; a moment must be a midnight, and as an end it is the end of the day before."""
-    if value is None:
-        return None
-    try:
-        moment = datetime.fromisoformat(value)
-    except ValueError:
-        raise click.BadParameter(f"found {value!r}, expected a UTC day such as 2026-02-08") from None
-    if len(value) == len("2026-02-08"):
-        return moment.toordinal()
-    if moment.utcoffset() or moment.time().replace(tzinfo=None) != datetime.min.time():
-        raise click.BadParameter(f"found {value!r}, expected a UTC day or its midnight: charts tell of whole days")
-    return moment.toordinal() - (1 if parameter.name == "last" else 0)
+def parse_labels(values: Iterable[str]) -> dict[str, str]:
+    """The labels that `NAME=VALUE` texts give to every series.
 
-
-def _labels(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    Raises:
+        click.BadParameter: one of them is none, or is taken.
+    """
     labels: dict[str, str] = {}
     for value in values:
         name, equals, text = value.partition("=")
         if not equals or not _LABEL.fullmatch(name) or name.startswith("__"):
-            raise click.BadParameter(f"found {value!r}, expected NAME=VALUE such as job=edge-exporter")
+            raise _bad_label(f"found {value!r}, expected NAME=VALUE such as job=edge-exporter")
         if name in _TAKEN:
-            raise click.BadParameter(f"{name!r} is a label that the series have already")
+            raise _bad_label(f"{name!r} is a label that the series have already")
         if name in labels:
-            raise click.BadParameter(f"{name!r} stands twice")
+            raise _bad_label(f"{name!r} stands twice")
         labels[name] = text
     return labels
 
 
-@click.command("backfill")
-@click.option("--from", "first", metavar="DAY", callback=_day, help="First UTC day (YYYY-MM-DD); 30 days in all.")
-@click.option("--to", "last", metavar="DAY", callback=_day, help="Last UTC day, itself included; today.")
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    required=True,
-    help="The file to make; what is unfinished waits beside it in FILE.part.",
-)
-@click.option(
-    "--label",
-    "labels",
-    metavar="NAME=VALUE",
-    multiple=True,
-    callback=_labels,
-    help="A label for every series, such as the job and instance of the live ones. Repeatable.",
-)
-@click.option(
-    "--step",
-    type=click.Choice(tuple(STEPS)),
-    default="15m",
-    show_default=True,
-    help="How far samples stand apart: 1h makes a quarter of the file, 3h a twelfth.",
-)
-@click.option("--account", "accounts", metavar="NAME", multiple=True, help="This account alone. Repeatable.")
-@click.option("--zone", "zones", metavar="ID|DOMAIN", multiple=True, help="This DNS zone alone. Repeatable.")
-@settings_options(FLAGS)
-def command(
-    config: Path | None,
-    *,
-    first: int | None,
-    last: int | None,
-    output: Path,
-    labels: dict[str, str],
-    step: str,
-    accounts: tuple[str, ...],
-    zones: tuple[str, ...],
-    **given: Any,  # noqa: ANN401 - the flags' texts
-) -> None:
-    """Write the history of DNS queries and of rate-limit breaches as OpenMetrics with timestamps.
+def _bad_label(message: str) -> click.BadParameter:
+    return click.BadParameter(message, param_hint="'--label'")
 
-    `promtool tsdb create-blocks-from openmetrics FILE DIR` makes blocks of it. The series are those of the daemon's
-    counters, each day's count spread evenly over the day, and end where the daemon's own counting began, as the state
-    file tells: run it beside the daemon, or before its first start. Then it records where the daemon is to continue.
 
-    It stays within each account's budget. Interrupted, the same command goes on where it was; what could not be read
-    is tried again by the same command, too.
+def backfill(config: Path | None, job: "Job", given: Mapping[str, Any]) -> None:
+    """Write a history, and say how it went.
 
-    Exit codes: 0 all is written; 1 something could not be read, and the rest is written; 2 nothing is written,
-    because of the configuration or of what was asked for; 130 interrupted.
+    Args:
+        config: the configuration file.
+        job: what is asked for.
+        given: the texts of flags, by their parameters' names.
     """
     try:
-        settings = read_configuration(config, flag_values(given, FLAGS), os.environ)
+        settings = read_configuration(config, flag_values(given, flags()), os.environ)
     except ConfigurationError as error:
         complain(str(error), MISUSE)
-    job = Job(first, last, output, labels, step, Selected(frozenset(accounts), frozenset(zones)))
     refusal = job.refusal(settings)
     if refusal is not None:
         complain(refusal, MISUSE)
@@ -146,8 +96,8 @@ def command(
     except BaselineError as error:
         complain(str(error))
     except OSError as error:
-        complain(f"cannot write {output}: {error.strerror or error}; the same command goes on from here")
-    _summarize(report, samples, output)
+        complain(f"cannot write {job.output}: {error.strerror or error}; the same command goes on from here")
+    _summarize(report, samples, job.output)
     if report.failures:
         raise SystemExit(FAULT)
 
@@ -161,7 +111,13 @@ class Job:
     output: Path
     labels: dict[str, str]
     step: str
-    selected: Selected
+    accounts: frozenset[str]
+    zones: frozenset[str]
+
+    @property
+    def selected(self) -> Selected:
+        """The accounts and the zones that it is for."""
+        return Selected(self.accounts, self.zones)
 
     def refusal(self, settings: Settings) -> str | None:
         """Why it is refused before anything is asked of the platform; None where it is not."""
@@ -180,9 +136,7 @@ class Job:
 async def _run(settings: Settings, job: Job, progressed: Progressed) -> tuple[Report, int]:
     registry = Registry(Shard(settings.shard.resolve(socket.gethostname()), settings.shard.total))
     registry.configure(wiring.selections(settings))
-    clients = {
-        account.name: wiring.account_client(account, Deaf(), settings.shard.total) for account in settings.accounts
-    }
+    clients = {account.name: account_client(account, Deaf(), settings.shard.total) for account in settings.accounts}
     baselines = open_baselines(settings.state.path, SYSTEM)
     try:
         if isinstance(baselines, RecordedBaselines):

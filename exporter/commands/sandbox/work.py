@@ -14,28 +14,10 @@ from exporter.sandbox.server import SandboxServer
 from exporter.sandbox.world import World
 
 FAST = 240.0
-COUNT = click.IntRange(0, 200_000)
 
 
-@click.command("sandbox")
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65_535),
-    default=9878,
-    show_default=True,
-    help="The port to listen on; 0 takes a free one.",
-)
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
-@click.option("--fast", is_flag=True, help="Let simulated time run 240 times as fast: a day in six minutes.")
-@click.option("--seed", type=int, default=1, show_default=True, help="Which world it is.")
-@click.option("--zones", type=COUNT, default=12, show_default=True, help="How many DNS zones there are.")
-@click.option("--scripts", type=COUNT, default=4, show_default=True, help="How many edge scripts there are.")
-@click.option("--shield-zones", type=COUNT, default=3, show_default=True, help="How many shield zones there are.")
-def command(*, host: str, port: int, fast: bool, seed: int, zones: int, scripts: int, shield_zones: int) -> None:
-    """Serve the local platform alone: every operation of the interface, a moving world, faults on demand.
-
-    SIGTERM and SIGINT (Ctrl-C) end it within a second with exit code 0.
-    """
+def serve_sandbox(host: str, port: int, *, fast: bool, seed: int, zones: int, scripts: int, shield_zones: int) -> None:
+    """Serve the local platform until SIGTERM or SIGINT."""
     configure("warning", "auto")
     clock = WorldClock(speed=FAST if fast else 1.0)
     serve(run_sandbox(World(seed, clock, zones, scripts, shield_zones), host, port))

@@ -1,0 +1,92 @@
+"""`backfill`: its options and its help."""
+
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from exporter.commands.completing import complete_account
+from exporter.commands.loading import loading
+from exporter.commands.options import SettingsCommand, config_option
+
+# How far samples may stand apart: see `exporter.backfill.samples.STEPS`.
+_STEPS = ("15m", "1h", "3h")
+
+
+def _day(_context: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
+    """A UTC day; a moment must be a midnight, and as an end it is the end of the day before."""
+    if value is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        raise click.BadParameter(f"found {value!r}, expected a UTC day such as 2026-02-08") from None
+    if len(value) == len("2026-02-08"):
+        return moment.toordinal()
+    if moment.utcoffset() or moment.time().replace(tzinfo=None) != datetime.min.time():
+        raise click.BadParameter(f"found {value!r}, expected a UTC day or its midnight: charts tell of whole days")
+    return moment.toordinal() - (1 if parameter.name == "last" else 0)
+
+
+@click.command("backfill", cls=SettingsCommand)
+@click.option("--from", "first", metavar="DAY", callback=_day, help="First UTC day (YYYY-MM-DD); 30 days in all.")
+@click.option("--to", "last", metavar="DAY", callback=_day, help="Last UTC day, itself included; today.")
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    required=True,
+    help="The file to make; what is unfinished waits beside it in FILE.part.",
+)
+@click.option(
+    "--label",
+    "labels",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="A label for every series, such as the job and instance of the live ones. Repeatable.",
+)
+@click.option(
+    "--step",
+    type=click.Choice(_STEPS),
+    default="15m",
+    show_default=True,
+    help="How far samples stand apart: 1h makes a quarter of the file, 3h a twelfth.",
+)
+@click.option(
+    "--account",
+    "accounts",
+    metavar="NAME",
+    multiple=True,
+    shell_complete=complete_account,
+    help="This account alone. Repeatable.",
+)
+@click.option("--zone", "zones", metavar="ID|DOMAIN", multiple=True, help="This DNS zone alone. Repeatable.")
+@config_option
+def command(
+    config: Path | None,
+    *,
+    first: int | None,
+    last: int | None,
+    output: Path,
+    labels: tuple[str, ...],
+    step: str,
+    accounts: tuple[str, ...],
+    zones: tuple[str, ...],
+    **given: Any,  # noqa: ANN401 - the flags' texts
+) -> None:
+    """Write the history of DNS queries and of rate-limit breaches as OpenMetrics with timestamps.
+
+    `promtool tsdb create-blocks-from openmetrics FILE DIR` makes blocks of it. The series are those of the daemon's
+    counters, each day's count spread evenly over the day, and end where the daemon's own counting began, as the state
+    file tells: run it beside the daemon, or before its first start. Then it records where the daemon is to continue.
+
+    It stays within each account's budget. Interrupted, the same command goes on where it was; what could not be read
+    is tried again by the same command, too.
+
+    Exit codes: 0 all is written; 1 something could not be read, and the rest is written; 2 nothing is written,
+    because of the configuration or of what was asked for; 130 interrupted.
+    """
+    with loading():
+        from exporter.commands.backfill.work import Job, backfill, parse_labels  # noqa: PLC0415 - not for the help
+    selected = frozenset(accounts), frozenset(zones)
+    backfill(config, Job(first, last, output, parse_labels(labels), step, *selected), given)

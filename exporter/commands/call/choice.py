@@ -1,0 +1,92 @@
+"""Which account or database a call asks, and with which credential."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from exporter.commands.call.masking import MASK
+from exporter.platform.errors import CredentialError
+from exporter.settings.account import AccountSettings
+from exporter.settings.database import DatabaseSettings
+from exporter.settings.model import Settings
+from exporter.settings.secrets import SecretFileError
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The account or the database that the command line names; None where it names none."""
+
+    account: str | None = None
+    database: str | None = None
+
+
+class ChoiceError(Exception):
+    """It is not clear which account or database is meant; the message says which there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The way to an account or a database.
+
+    Attributes:
+        name: what people call it.
+    """
+
+    name: str
+    settings: AccountSettings | DatabaseSettings
+
+    @property
+    def base_url(self) -> str:
+        """The address that calls go to."""
+        return self.settings.base_url if isinstance(self.settings, AccountSettings) else self.settings.url
+
+    def credential(self) -> str:
+        """The key or token, to keep it out of what is printed.
+
+        Raises:
+            CredentialError: its file cannot be used.
+        """
+        try:
+            return self.settings.credential().get_secret_value()
+        except SecretFileError as error:
+            raise CredentialError(f"the key cannot be read: {error}") from None
+
+    def header(self) -> tuple[str, str]:
+        """The header that carries the credential, without it."""
+        if isinstance(self.settings, AccountSettings) and self.settings.auth == "access_key":
+            return ("AccessKey", MASK)
+        return ("Authorization", f"Bearer {MASK}")
+
+
+def choose(settings: Settings, choice: Choice, *, is_sql: bool) -> Line:
+    """The account or database that is asked: the one that is named, or the only one.
+
+    Raises:
+        ChoiceError: there is none, or there are several.
+    """
+    if is_sql:
+        if choice.account is not None:
+            raise ChoiceError("--account is for the management API; --database names a database")
+        databases = {one.name: one for one in settings.databases}
+        return Line(
+            *_one(databases, choice.database, "database", "PLATFORM_DATABASE_URL and PLATFORM_DATABASE_AUTH_TOKEN")
+        )
+    if choice.database is not None:
+        raise ChoiceError("--database is for sql and database_pipeline; --account names an account")
+    accounts = {one.name: one for one in settings.accounts}
+    return Line(*_one(accounts, choice.account, "account", "EDGE_EXPORTER_BASE_URL and EDGE_EXPORTER_API_KEY"))
+
+
+def _one(known: Mapping[str, T], name: str | None, what: str, variables: str) -> tuple[str, T]:
+    if name is not None:
+        if name not in known:
+            has = f"the configuration has {', '.join(known)}" if known else "the configuration has none"
+            raise ChoiceError(f"there is no {what} {name!r}; {has}")
+        return name, known[name]
+    if not known:
+        raise ChoiceError(f"the configuration has no {what}; {variables} suffice")
+    if len(known) > 1:
+        raise ChoiceError(f"there are {len(known)} {what}s: {', '.join(known)}; --{what} names the one that is meant")
+    return next(iter(known.items()))

@@ -1,0 +1,39 @@
+"""Makes the request of a call, and sends nothing."""
+
+from collections.abc import Mapping
+from typing import Any, NoReturn, TypeVar
+
+import httpx
+
+from exporter.platform.http.request import http_request
+from exporter.platform.operation import Request
+
+T = TypeVar("T")
+
+
+class RehearsedError(Exception):
+    """The request that would have been sent, at the place where it would have been."""
+
+    def __init__(self, request: httpx.Request, body: Mapping[str, Any] | None) -> None:
+        super().__init__()
+        self.request = request
+        self.body = body
+
+
+class Rehearsal:
+    """Contacts nothing: the first call ends with the request that it would have sent.
+
+    Args:
+        base_url: the address that calls go to.
+    """
+
+    def __init__(self, base_url: str) -> None:
+        self._base_url = base_url
+
+    async def call(self, request: Request[T]) -> NoReturn:
+        """See `exporter.platform.operation.Caller`."""
+        raise RehearsedError(http_request(self._base_url, request), request.body)
+
+    async def find(self, request: Request[T]) -> NoReturn:
+        """See `exporter.platform.operation.Caller`."""
+        await self.call(request)

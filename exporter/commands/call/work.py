@@ -1,0 +1,108 @@
+"""Carries out one operation from the command line."""
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from exporter.commands.call import operations
+from exporter.commands.call.arguments import ArgumentsError
+from exporter.commands.call.choice import Choice, ChoiceError, Line, choose
+from exporter.commands.call.inputs import Sources
+from exporter.commands.call.masking import as_text, masked
+from exporter.commands.call.rehearsal import Rehearsal, RehearsedError
+from exporter.commands.call.request import Task, prepare
+from exporter.commands.loading import loading
+from exporter.commands.options import flag_values
+from exporter.commands.output import interruptible
+from exporter.commands.output.complaint import FAULT, MISUSE, complain
+from exporter.commands.output.printing import echo
+from exporter.platform.errors import PlatformError
+from exporter.settings.flag import account_flags
+from exporter.settings.loading import SettingsError, load
+
+
+def call(
+    operation: str,
+    arguments: tuple[str, ...],
+    config: Path | None,
+    given: Mapping[str, Any],
+    choice: Choice,
+    *,
+    yes: bool,
+    dry_run: bool,
+    compact: bool,
+) -> None:
+    """Carry out one operation, and print what it answers.
+
+    Args:
+        operation: its name.
+        arguments: its parameters, `name=value` each.
+        config: the configuration file.
+        given: the texts of flags, by their parameters' names.
+        choice: the account or the database that is asked.
+        yes: send what changes something without asking.
+        dry_run: print the request, and send nothing.
+        compact: print JSON on one line on a terminal, too.
+    """
+    try:
+        task = prepare(operation, arguments, Sources())
+        settings = load(config, flag_values(given, account_flags()), os.environ)
+        line = choose(settings, choice, is_sql=task.is_sql)
+    except (operations.UnknownOperationError, ArgumentsError, SettingsError, ChoiceError) as error:
+        complain(str(error), MISUSE)
+    except click.Abort:
+        complain("nothing was sent", MISUSE)
+    is_compact = compact or not sys.stdout.isatty()
+    if dry_run:
+        click.echo(as_text(interruptible.run(_rehearse(task, line)), compact=is_compact))
+        return
+    if task.writes and not yes:
+        _ask(task, line)
+    _carry_out(task, line, compact=is_compact)
+
+
+def _carry_out(task: Task, line: Line, *, compact: bool) -> None:
+    with loading():
+        # What contacts the platform is not loaded for a dry run.
+        from exporter.commands.call.client import description, exit_code, send  # noqa: PLC0415
+    try:
+        secrets = (line.credential(), *task.secrets)
+        result = interruptible.run(send(task, line))
+    except PlatformError as error:
+        for secret in task.secrets:
+            error.redact(secret)
+        complain(description(error), exit_code(error))
+    click.echo(as_text(masked(result.value, secrets), compact=compact))
+    if result.faults:
+        complain("\n".join(result.faults), FAULT)
+
+
+async def _rehearse(task: Task, line: Line) -> Mapping[str, Any]:
+    """The request as it would be sent, without its secrets."""
+    try:
+        await task.carry_out(Rehearsal(line.base_url))
+    except RehearsedError as rehearsed:
+        request, body = rehearsed.request, rehearsed.body
+    headers = dict([*((name.decode(), value.decode()) for name, value in request.headers.raw), line.header()])
+    return {"method": request.method, "url": str(request.url), "headers": headers, "body": masked(body)}
+
+
+def _ask(task: Task, line: Line) -> None:
+    """Say what would be changed, and go on only if a person wants it."""
+    request = interruptible.run(_rehearse(task, line))
+    place = f"{request['method']} {request['url']}"
+    what = f"{task.name} on {line.name} changes something on the platform: {task.does}\n  {place}"
+    body = as_text(request["body"], compact=True)
+    if not sys.stdin.isatty():
+        complain(f"{what}\n  {body}\nThere is nobody to ask: --yes sends it. Nothing was sent.", MISUSE)
+    echo(f"{what}\n  {body}", err=True)
+    try:
+        is_wanted = click.confirm("Send it?", err=True)
+    except click.Abort:
+        is_wanted = False
+    if not is_wanted:
+        complain("Nothing was sent.", MISUSE)

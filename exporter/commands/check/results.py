@@ -1,0 +1,109 @@
+"""The results of a check: of each target, of each account, and what the targets ask of an account's budget."""
+
+import socket
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from exporter import wiring
+from exporter.platform.errors import PlatformError
+from exporter.polling.capacity import Capacity
+from exporter.polling.plan import Plan
+from exporter.settings.model import Settings
+from exporter.targets.registry import Registry
+from exporter.targets.sharding import Shard
+from exporter.targets.target import DATABASE_PREFIX, ResourceList, Target, account_of
+
+Poll = tuple[Plan, Target]
+
+
+@dataclass(frozen=True, slots=True)
+class TargetResult:
+    """What came of one target of one collector.
+
+    Attributes:
+        error: why nothing did.
+        series: how many series it would have.
+        is_never_scanned: whether it is a zone of whose record scans the platform knows none.
+        found: what a discovery found, by kind.
+    """
+
+    collector: str
+    target: Target
+    error: PlatformError | None = None
+    series: int = 0
+    is_never_scanned: bool = False
+    found: Mapping[str, int] = field(default_factory=dict)
+
+
+def pairs(plans: Iterable[Plan], registry: Registry, name: str) -> Iterator[Poll]:
+    """Every poll of an account or a database."""
+    for plan in plans:
+        for target in list(registry.targets(plan.collector.polls)):
+            if account_of(target) == name and plan.collector.wants(target):
+                yield plan, target
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What an account's targets ask for, against what they are given.
+
+    Attributes:
+        demand: requests a second that the targets and their intervals ask for.
+        rate: requests a second that the budget gives.
+        in_flight: calls at once that it gives.
+        seconds: how long an answer took on average; 0 where there was none.
+        stretch: by how much the intervals would be longer than configured; 1 where they can be kept.
+    """
+
+    demand: float
+    rate: float
+    in_flight: int
+    seconds: float
+    stretch: float
+
+
+@dataclass(frozen=True, slots=True)
+class AccountResult:
+    """What came of an account, or of a database.
+
+    Attributes:
+        barrier: what keeps all of its targets from being polled.
+        untried: polls by collector that were left out, because they would fail as others did.
+        lists: kind → what discovery listed of it, wanted or not.
+    """
+
+    name: str
+    tried: tuple[TargetResult, ...]
+    load: Load
+    barrier: PlatformError | None = None
+    untried: Mapping[str, int] = field(default_factory=dict)
+    lists: Mapping[str, ResourceList] = field(default_factory=dict)
+
+
+def configured_registry(settings: Settings) -> Registry:
+    """The targets of this machine's shard that a configuration names."""
+    registry = Registry(Shard(settings.shard.resolve(socket.gethostname()), settings.shard.total))
+    registry.configure(wiring.selections(settings))
+    return registry
+
+
+def load_of(plans: Iterable[Plan], registry: Registry, name: str, capacity: Capacity) -> Load:
+    """What the targets of an account or a database ask for, against its capacity."""
+    polls: dict[str, float] = {}
+    for plan, target in pairs(plans, registry, name):
+        interval = target.interval if target.interval is not None else plan.interval
+        polls[plan.collector.name] = polls.get(plan.collector.name, 0.0) + 1 / interval
+    return Load(
+        capacity.demand(polls), capacity.rate, capacity.max_in_flight, capacity.seconds, capacity.stretch(polls)
+    )
+
+
+def foresee(settings: Settings) -> list[AccountResult]:
+    """What the configured targets ask for; nothing is contacted, and nothing is discovered."""
+    plans, registry = wiring.plans(settings), configured_registry(settings)
+    results = []
+    for name, told in wiring.named(settings).items():
+        shards = 1 if name.startswith(DATABASE_PREFIX) else settings.shard.total
+        capacity = Capacity(told.budget.requests_per_second / shards, told.budget.max_in_flight)
+        results.append(AccountResult(name, (), load_of(plans, registry, name, capacity)))
+    return results

@@ -1,0 +1,41 @@
+"""Finds patterns of the series' lists that match no family."""
+
+from collections.abc import Iterator, Sequence
+
+from prometheus_client import CollectorRegistry
+
+from exporter import __version__, wiring
+from exporter.collectors.catalogue import families
+from exporter.exposition.encoding import exposed_name
+from exporter.exposition.status_board import HEALTH
+from exporter.settings.faults import KeyPath, suggestion
+from exporter.settings.model import Settings
+from exporter.telemetry import Telemetry
+
+_PREFIX = "edge_"
+
+
+def of_series(settings: Settings) -> Iterator[tuple[KeyPath, str]]:
+    """Each pattern that matches no family: its place in the configuration, and a message."""
+    known = sorted(_families(settings))
+    for key, patterns in (("deny", settings.series.deny), ("allow", settings.series.allow)):
+        for place, pattern in enumerate(patterns):
+            if not any(pattern.fullmatch(name) for name in known):
+                near = _nearest(pattern.pattern, known)
+                yield ("series", key, place), f"matches the whole name of no family{near}"
+
+
+def _families(settings: Settings) -> set[str]:
+    """Every family that there can be, the program's own and those of the users' queries among them."""
+    polled = families(wiring.collectors(settings))
+    own = Telemetry(CollectorRegistry(), __version__).exposed().collect()
+    return {info.name for info in (*polled, *HEALTH)} | {exposed_name(metric) for metric in own}
+
+
+def _nearest(pattern: str, known: Sequence[str]) -> str:
+    """A family that the pattern is the beginning of, or one that is spelt alike."""
+    longer = [name for name in known if name.startswith(pattern)]
+    # What all names have in common makes none of them alike.
+    rest = pattern.removeprefix(_PREFIX)
+    alike = [name for name in known if suggestion(rest, [name.removeprefix(_PREFIX)])]
+    return suggestion(pattern, [min(longer, key=len)] if longer else alike)

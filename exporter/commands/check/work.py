@@ -1,0 +1,149 @@
+"""Checks a configuration, and prints what was found."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from exporter.clock import SYSTEM
+from exporter.commands.check import report
+from exporter.commands.check.as_json import as_json
+from exporter.commands.check.report import COLUMNS, Row
+from exporter.commands.check.results import AccountResult, foresee
+from exporter.commands.check.unmatched import idle
+from exporter.commands.configuration import read_with_lines
+from exporter.commands.loading import loading
+from exporter.commands.options import flag_values
+from exporter.commands.output.complaint import FAULT, complain
+from exporter.commands.output.table import lay_out, natural_width, terminal_width
+from exporter.platform.errors import one_line
+from exporter.settings import exposure
+from exporter.settings.endpoint_files import with_endpoint_files
+from exporter.settings.faults import ConfigurationError, Fault, written
+from exporter.settings.flags import flags
+from exporter.settings.model import Settings
+from exporter.settings.yaml_file import MarkedFile
+from exporter.terminal import escape
+
+_COLOURS = {report.OK: "green", report.FAILED: "red"}
+
+
+def check(config: Path | None, given: Mapping[str, Any], *, offline: bool, is_json: bool) -> None:
+    """Check a configuration, print what was found, and end with exit code 1 where anything is wrong.
+
+    Args:
+        config: the configuration file.
+        given: the texts of flags, by their parameters' names.
+        offline: contact nothing.
+        is_json: print JSON for a program, and no table.
+    """
+    try:
+        settings, file = read_with_lines(config, flag_values(given, flags()), os.environ)
+    except ConfigurationError as error:
+        if is_json:
+            click.echo(as_json(error.faults))
+        complain(str(error))
+    if offline:
+        _print_offline(settings, file, is_json=is_json)
+        return
+    with _progress() as progressed:
+        verdicts = _tried(settings, progressed)
+    warnings = _warnings(settings, verdicts, file)
+    count = report.faults(verdicts)
+    if is_json:
+        click.echo(as_json((), verdicts, warnings))
+        raise SystemExit(FAULT if count else 0)
+    told = [_counted(report.polls(verdicts), "poll"), _counted(count, "fault")]
+    if warnings:
+        told.append(_counted(len(warnings), "warning"))
+    table = render(report.rows(verdicts), terminal_width())
+    # In one piece: a reader that takes the first line alone (`| head -1`) does not change the exit code.
+    lines = [escape(line) for line in (*report.loads(verdicts), *(f"warning: {one}" for one in warnings))]
+    click.echo("\n".join([table, "", *lines, f"{', '.join(told)}."]))
+    if count:
+        raise SystemExit(FAULT)
+
+
+def _tried(settings: Settings, progressed: Callable[[str, int, int], None]) -> list[AccountResult]:
+    with loading():
+        from exporter.commands.check.check_run import CheckRun  # noqa: PLC0415 - contacts the platform; not for --offline
+        from exporter.commands.output import interruptible  # noqa: PLC0415
+    return interruptible.run(CheckRun(settings, SYSTEM, progressed).run())
+
+
+def _warnings(settings: Settings, verdicts: Sequence[AccountResult], file: MarkedFile) -> list[str]:
+    """What exposes a credential, what is named oddly, and what selects nothing, a line each."""
+    endpoints = with_endpoint_files(file, file.data or {})
+    shown = [
+        Fault(*(endpoints.locate(path) or (file.source, file.line(path))), written(path), message)
+        for path, message in exposure.warnings(settings)
+    ]
+    return [one_line(str(warning)) for warning in (*shown, *idle(settings, verdicts, file))]
+
+
+def _print_offline(settings: Settings, file: MarkedFile, *, is_json: bool) -> None:
+    verdicts = foresee(settings)
+    warnings = _warnings(settings, verdicts, file)
+    if is_json:
+        click.echo(as_json((), verdicts, warnings))
+        return
+    queries = sum(len(database.queries) for database in settings.databases)
+    counts = [
+        _counted(len(settings.accounts), "account"),
+        _counted(len(settings.databases), "database"),
+        _counted(queries, "query", "queries"),
+    ]
+    click.echo(f"The configuration is valid: {', '.join(counts)}.")
+    click.echo("Nothing was contacted; of the targets, those that discovery would find are not counted:")
+    for line in [*report.loads(verdicts), *(f"warning: {one}" for one in warnings)]:
+        click.echo(escape(line))
+
+
+def _counted(number: int, one: str, many: str = "") -> str:
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def render(rows: Sequence[Row], width: int | None) -> str:
+    """The table for a terminal of this width, or, without one, for a program.
+
+    On a narrow terminal each account has a table of its own, in which a target's name stands below the target.
+    """
+    cells = [row.cells() for row in rows]
+    colours = None if width is None else _COLOURS
+    if width is None or natural_width(COLUMNS, cells) <= width:
+        return lay_out(COLUMNS, cells, None, colours=colours)
+    columns, folded = ("COLLECTOR", "TARGET", "RESULT", "DETAIL"), ("TARGET", "DETAIL")
+    parts = []
+    for account in dict.fromkeys(row.account for row in rows):
+        narrow = [
+            (collector, f"{target}\n{name}" if name and name not in target else target, result, detail)
+            for owner, collector, target, name, result, detail in cells
+            if owner == account
+        ]
+        parts.append(f"account {account}\n{lay_out(columns, narrow, width, folded=folded, colours=colours)}")
+    return "\n\n".join(parts)
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str, int, int], None]]:
+    """A bar an account on a terminal; nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda _name, _done, _all: None
+        return
+    from rich.console import Console  # noqa: PLC0415 - loaded where there is a bar to draw
+    from rich.markup import escape as as_plain_text  # noqa: PLC0415
+    from rich.progress import Progress, TaskID  # noqa: PLC0415
+
+    with Progress(console=Console(stderr=True), transient=True) as bars:
+        tasks: dict[str, TaskID] = {}
+
+        def progressed(name: str, done: int, total: int) -> None:
+            if name not in tasks:
+                tasks[name] = bars.add_task(as_plain_text(escape(name)))
+            bars.update(tasks[name], completed=done, total=total)
+
+        yield progressed

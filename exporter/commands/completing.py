@@ -1,0 +1,34 @@
+"""Completes the names of accounts and databases from the configuration file."""
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import click
+from click.shell_completion import CompletionItem
+
+from exporter.settings.flag import CONFIG_VARIABLE
+
+
+def complete_account(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The accounts of the configuration file that begin with what is typed."""
+    return [CompletionItem(name) for name in _names(context, "accounts") if name.startswith(incomplete)]
+
+
+def complete_database(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The databases of the configuration file that begin with what is typed."""
+    return [CompletionItem(name) for name in _names(context, "databases") if name.startswith(incomplete)]
+
+
+def _names(context: click.Context, kind: str) -> Iterator[str]:
+    """The names in a list of the file; nothing where the file cannot be read, for a shell shows no messages."""
+    named = context.params.get("config") or os.environ.get(CONFIG_VARIABLE, "").strip()
+    if not named:
+        return
+    from exporter.settings.yaml_file import read_marked  # noqa: PLC0415 - YAML, for completion alone
+
+    listed = (read_marked(Path(named), example="accounts:").data or {}).get(kind)
+    for item in listed if isinstance(listed, list) else []:
+        name = item.get("name") if isinstance(item, Mapping) else None
+        if isinstance(name, str):
+            yield name

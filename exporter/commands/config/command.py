@@ -1,0 +1,59 @@
+"""`config`: its two commands, their options and their help."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from exporter.commands.loading import loading
+from exporter.commands.options import AccountCommand, SettingsCommand, config_option
+from exporter.commands.output.form import form_option
+from exporter.commands.output.help import Context
+
+
+class _Group(click.Group):
+    context_class = Context
+
+
+@click.group("config", cls=_Group)
+def command() -> None:
+    """Write a configuration file, or show the settings that are in force.
+
+    Exit codes: 0 it is written; 1 the configuration is wrong, or the platform cannot be asked; 2 misuse.
+    """
+
+
+@command.command("init", cls=AccountCommand)
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The file to write, which must not exist yet; standard output by default.",
+)
+@config_option
+def init(config: Path | None, output: Path | None, **given: Any) -> None:  # noqa: ANN401 - the flags' texts
+    """Write a configuration file for what the key can see.
+
+    It lists the zones, scripts, shield zones and rate limits that are found, one line each: delete the lines that are
+    not to be polled. The key itself is never written. Other settings stand in comments, with their defaults.
+
+    \b
+      EDGE_EXPORTER_BASE_URL=https://api.example.net EDGE_EXPORTER_API_KEY_FILE=key \\
+        edge-exporter config init --output edge-exporter.yml
+    """  # noqa: D301 - click reads the \b
+    with loading():
+        from exporter.commands.config.init import init as write  # noqa: PLC0415 - not for the help
+    write(config, output, given)
+
+
+@command.command("show", cls=SettingsCommand)
+@form_option
+@config_option
+def show(config: Path | None, *, form: str, **given: Any) -> None:  # noqa: ANN401 - the flags' texts
+    """Show the merged settings, each with what set it: a flag, a variable, a line of the file, or the default.
+
+    Secrets are masked. Files that the configuration names are not opened beyond what it needs to be valid.
+    """
+    with loading():
+        from exporter.commands.config.show import show as write  # noqa: PLC0415 - not for the help
+    write(config, given, is_json=form == "json")

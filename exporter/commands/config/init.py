@@ -1,0 +1,95 @@
+"""Writes a configuration file for what a key can see."""
+
+import os
+import time
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from exporter import wiring
+from exporter.clients import account_client
+from exporter.collectors.collector import Context
+from exporter.collectors.discovery import COLLECTOR
+from exporter.commands.config.document import document
+from exporter.commands.options import flag_values
+from exporter.commands.output import interruptible
+from exporter.commands.output.complaint import FAULT, MISUSE, complain
+from exporter.platform.errors import PlatformError
+from exporter.platform.http.observer import Deaf
+from exporter.settings.account import AccountSettings
+from exporter.settings.faults import ConfigurationError
+from exporter.settings.flag import account_flags
+from exporter.settings.loading import load
+from exporter.targets.registry import Registry, Selection
+from exporter.targets.sharding import Shard
+from exporter.targets.target import ResourceList, Target
+
+# How long listing may take, in time-outs of a single call.
+_PATIENCE = 60
+_EVERYTHING: Mapping[str, Any] = {"dns_zones": {}, "scripts": {}, "shield_zones": {}}
+
+
+def init(config: Path | None, output: Path | None, given: Mapping[str, Any]) -> None:
+    """Ask each account what it has, and write the file.
+
+    Args:
+        config: a configuration file that names the accounts; flags and variables suffice.
+        output: the file to write; None for standard output.
+        given: the texts of flags, by their parameters' names.
+    """
+    if output is not None and output.exists():
+        complain(f"{output} is there already: remove it, or name another --output", MISUSE)
+    try:
+        settings = load(config, flag_values(given, account_flags()), os.environ)
+    except ConfigurationError as error:
+        complain(str(error))
+    if not settings.accounts:
+        complain("there is no account in the configuration: EDGE_EXPORTER_BASE_URL and EDGE_EXPORTER_API_KEY suffice")
+    found: list[tuple[AccountSettings, Mapping[str, ResourceList]]] = []
+    failures: list[str] = []
+    for account in settings.accounts:
+        lists, fault = interruptible.run(_listed(account))
+        found.append((account, lists))
+        if fault is not None:
+            failures.append(f"{account.name}: {fault}")
+    if failures and not any(lists for _, lists in found):
+        complain("\n".join(failures))
+    text = document(found)
+    if output is None:
+        click.echo(text, nl=False)
+    else:
+        try:
+            with output.open("x", encoding="utf-8") as file:
+                file.write(text)
+        except OSError as error:
+            complain(f"{output} cannot be written: {error.strerror or error}")
+        click.echo(f"{output}: {', '.join(_counts(found))}. Next: edge-exporter check --config {output}", err=True)
+    if failures:
+        complain("not everything could be listed:\n" + "\n".join(failures), FAULT)
+
+
+def _counts(found: list[tuple[AccountSettings, Mapping[str, ResourceList]]]) -> Iterator[str]:
+    for kind, words in (("dns_zone", "DNS zones"), ("script", "scripts"), ("shield_zone", "shield zones")):
+        number = sum(len(lists[kind].resources) for _, lists in found if kind in lists)
+        yield f"{number} {words}"
+
+
+async def _listed(account: AccountSettings) -> tuple[Mapping[str, ResourceList], PlatformError | None]:
+    """What discovery finds of an account, whatever its settings leave out."""
+    whole = account.model_copy(update={key: type(getattr(account, key)).model_construct() for key in _EVERYTHING})
+    registry = Registry(Shard(0, 1))
+    selections: list[Selection] = list(wiring.account_selections(whole))
+    registry.configure(selections)
+    target: Target = next(iter(registry.targets("account")))
+    client = account_client(account, Deaf(), 1)
+    try:
+        caller = client.until(time.monotonic() + _PATIENCE * account.timeout)
+        polled = await COLLECTOR.poll(Context(caller, registry, datetime.now(UTC)), target)
+    except PlatformError as error:
+        return {}, error
+    finally:
+        await client.aclose()
+    return (polled.found.lists if polled.found is not None else {}), polled.outcomes[0].error

@@ -1,0 +1,127 @@
+"""Shows the merged settings with the origin of each value."""
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+from pydantic import SecretStr
+from pydantic.fields import FieldInfo
+
+from exporter.commands.options import flag_values
+from exporter.commands.output.complaint import complain
+from exporter.patterns import Pattern
+from exporter.settings.account import IdsFile
+from exporter.settings.faults import ConfigurationError, KeyPath, written
+from exporter.settings.flags import flags
+from exporter.settings.loading import load_with_origins, read_file
+from exporter.settings.section import Section
+from exporter.settings.types import Metavar, format_duration
+from exporter.terminal import escape
+
+MASK = "***"
+_PASSWORD = re.compile(r"(?<=://)[^/@]*@")
+# Text that YAML reads as text without quotes.
+_PLAIN = re.compile(r"[A-Za-z/][A-Za-z0-9 ._/-]*")
+_WORDS_OF_YAML = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One value of the settings: where it stands, what it is, and what set it."""
+
+    path: KeyPath
+    value: object
+    origin: str
+
+
+def show(config: Path | None, given: Mapping[str, Any], *, is_json: bool) -> None:
+    """Print the merged settings.
+
+    Args:
+        config: the configuration file.
+        given: the texts of flags, by their parameters' names.
+        is_json: print JSON for a program, and no YAML.
+    """
+    try:
+        settings, origins = load_with_origins(read_file(config, os.environ), flag_values(given, flags()), os.environ)
+    except ConfigurationError as error:
+        complain(str(error))
+    values = list(_values(settings, (), origins.origin))
+    if is_json:
+        found = [{"path": written(one.path), "value": one.value, "origin": one.origin} for one in values]
+        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
+    else:
+        click.echo("\n".join(_lines(values)))
+
+
+def _values(section: Section, path: KeyPath, origin: Callable[[KeyPath], str]) -> Iterator[Value]:
+    for key, field in type(section).model_fields.items():
+        value, place = getattr(section, key), (*path, key)
+        if isinstance(value, Section):
+            yield from _values(value, place, origin)
+        elif isinstance(value, tuple) and value and isinstance(value[0], Section):
+            for number, item in enumerate(value):
+                yield from _values(item, (*place, number), origin)
+        else:
+            yield Value(place, _plain(value, field), origin(place))
+
+
+def _plain(value: object, field: FieldInfo) -> object:
+    """A value as it is written in a file, without secrets."""
+    shown: object
+    match value:
+        case SecretStr():
+            shown = MASK
+        case Pattern():
+            shown = value.pattern
+        case IdsFile():
+            shown = str(value.path)
+        case tuple():
+            shown = [_plain(item, field) for item in value]
+        case Mapping():
+            shown = dict(value)
+        case float() if any(isinstance(extra, Metavar) and extra.text == "DURATION" for extra in field.metadata):
+            shown = format_duration(value)
+        case str():
+            shown = _PASSWORD.sub(f"{MASK}@", value)
+        case None | bool() | int() | float():
+            shown = value
+        case _:
+            shown = str(value)
+    return shown
+
+
+def _lines(values: list[Value]) -> Iterator[str]:
+    """YAML, a line for each value with its origin behind it."""
+    above: KeyPath = ()
+    for one in values:
+        *steps, key = one.path
+        shared = 0
+        while shared < min(len(steps), len(above)) and steps[shared] == above[shared]:
+            shared += 1
+        dash = ""
+        for depth in range(shared, len(steps)):
+            step = steps[depth]
+            if isinstance(step, int):
+                dash = "- "
+            else:
+                yield f"{_indent(steps[:depth], dash)}{dash}{step}:"
+                dash = ""
+        yield escape(f"{_indent(steps, dash)}{dash}{key}: {_scalar(one.value)}  # {one.origin}")
+        above = tuple(steps)
+
+
+def _indent(steps: list[str | int], dash: str) -> str:
+    """Two columns for each mapping and for each list around a line; a dash stands in those of its list."""
+    return "  " * (len(steps) - (1 if dash else 0))
+
+
+def _scalar(value: object) -> str:
+    if isinstance(value, str) and _PLAIN.fullmatch(value) and value.lower() not in _WORDS_OF_YAML:
+        return value.rstrip() if value == value.rstrip() else json.dumps(value)
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,1 @@
+"""`demo`: a sandbox and the daemon on it, with nothing to configure."""

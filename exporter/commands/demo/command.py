@@ -1,0 +1,67 @@
+"""`demo`: its options and its help."""
+
+from typing import Literal
+
+import click
+
+from exporter.commands.loading import loading
+from exporter.commands.output.help import Command
+
+Level = Literal["debug", "info", "warning", "error"]
+
+
+@click.command("demo", cls=Command)
+@click.option(
+    "--listen",
+    default="127.0.0.1:9877",
+    show_default=True,
+    metavar="HOST:PORT",
+    help="The exporter's address.",
+)
+@click.option(
+    "--sandbox-port",
+    type=click.IntRange(0, 65_535),
+    default=9878,
+    show_default=True,
+    help="The sandbox's port on 127.0.0.1; 0 takes a free one.",
+)
+@click.option(
+    "--prometheus",
+    "with_prometheus",
+    is_flag=True,
+    help="Run an installed Prometheus with the shipped rules on it, so that alerts can be seen firing.",
+)
+@click.option(
+    "--prometheus-port",
+    type=click.IntRange(0, 65_535),
+    default=9090,
+    show_default=True,
+    help="With --prometheus: its port on 127.0.0.1; 0 takes a free one.",
+)
+@click.option("--fast", is_flag=True, help="Let simulated time run 240 times as fast: a day in six minutes.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Which world it is.")
+@click.option(
+    "--log-level",
+    type=click.Choice(["debug", "info", "warning", "error"]),
+    default="warning",
+    show_default=True,
+    help="The least that is logged.",
+)
+def command(
+    listen: str,
+    sandbox_port: int,
+    prometheus_port: int,
+    seed: int,
+    log_level: Level,
+    *,
+    with_prometheus: bool,
+    fast: bool,
+) -> None:
+    """Run the exporter on a local platform, with nothing to configure.
+
+    SIGTERM and SIGINT (Ctrl-C) end it within five seconds with exit code 0.
+    """
+    with loading():
+        from exporter.commands.demo.work import demo  # noqa: PLC0415 - not for the help
+    watched = prometheus_port if with_prometheus else None
+    demo(listen, sandbox_port, watched, fast=fast, seed=seed, log_level=log_level)

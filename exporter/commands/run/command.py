@@ -1,0 +1,64 @@
+"""`run`: its options and its help."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from exporter.commands.loading import loading
+from exporter.commands.options import SettingsCommand, config_option, section_of, write_section
+
+_COLLECTORS = "--collectors."
+
+
+class RunCommand(SettingsCommand):
+    """Lists every section of the settings; the flags of all collectors as one pattern, with the collectors' names."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options."""
+        sections: dict[str, list[tuple[str, str]]] = {"Options": _records(ctx, self.own_params(ctx))}
+        sections["Account"] = _records(ctx, self.account_params())
+        names: dict[str, None] = {}
+        for parameter in self.other_params():
+            title = section_of(parameter)
+            record = parameter.get_help_record(ctx)
+            if record is None:
+                continue
+            if parameter.opts[0].startswith(_COLLECTORS):
+                name, _, key = parameter.opts[0].removeprefix(_COLLECTORS).partition(".")
+                if not names:
+                    first = name
+                names[name] = None
+                if name != first:
+                    continue
+                term = record[0].replace(f"{_COLLECTORS}{name}.", f"{_COLLECTORS}NAME.")
+                record = (term, record[1].partition("  [default")[0] if key == "interval" else record[1])
+            sections.setdefault(title, []).append(record)
+        for title, rows in sections.items():
+            write_section(formatter, title, rows)
+            if title == "Collectors":
+                formatter.indent()
+                formatter.write_text(f"NAME is one of {', '.join(names)}.")
+                formatter.dedent()
+
+
+def _records(ctx: click.Context, parameters: list[click.Parameter]) -> list[tuple[str, str]]:
+    return [record for parameter in parameters if (record := parameter.get_help_record(ctx)) is not None]
+
+
+@click.command("run", cls=RunCommand)
+@config_option
+def command(config: Path | None, **given: Any) -> None:  # noqa: ANN401 - the flags' texts
+    """Run the daemon.
+
+    EDGE_EXPORTER_BASE_URL and EDGE_EXPORTER_API_KEY (or EDGE_EXPORTER_API_KEY_FILE) suffice. Flags go before variables,
+    these before the file. --web.listen is EDGE_EXPORTER_WEB__LISTEN. Lists and databases stand in the file alone.
+    PLATFORM_DATABASE_URL and PLATFORM_DATABASE_AUTH_TOKEN name a database, too.
+
+    SIGHUP reads the configuration anew; SIGTERM and SIGINT end it within five seconds.
+
+    Exit codes: 0 ended by a signal; 1 it cannot start, and standard error says why; 2 there is no such flag.
+    """
+    with loading():
+        from exporter.commands.run.work import run  # noqa: PLC0415 - not for the help
+    run(config, given)

@@ -1,0 +1,1 @@
+"""`sandbox`: the local platform alone."""
