@@ -7,9 +7,14 @@ import click
 
 from exporter.commands.loading import loading
 from exporter.commands.options import AccountCommand, config_option
+from exporter.commands.output.help import Context
 
 
-@click.group("endpoint")
+class _Group(click.Group):
+    context_class = Context
+
+
+@click.group("endpoint", cls=_Group)
 def command() -> None:
     """Try endpoints of your own; docs/endpoints.md shows how they are declared."""
 
