@@ -32,6 +32,7 @@ COMMANDS = {
         "exporter.commands.check.command", "Validate the configuration, then try every credential and target once."
     ),
     "config": Entry("exporter.commands.config.command", "Write a configuration file, or show the settings in force."),
+    "explain": Entry("exporter.commands.explain.command", "Ask a running exporter why families have no series."),
     "backfill": Entry(
         "exporter.commands.backfill.command", "Write history from the charts as OpenMetrics with timestamps."
     ),

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from exporter.causes import Cause
 from exporter.collectors import discovery
 from exporter.collectors.catalogue import with_configured
 from exporter.collectors.collector import Collector
 from exporter.collectors.database import Query
 from exporter.collectors.endpoints.endpoint import Endpoint, EndpointMetric, TargetList
 from exporter.collectors.endpoints.listing import EndpointListCollector
+from exporter.explain.scope import Scope
 from exporter.polling.plan import Plan
 from exporter.settings.account import AccountSettings
 from exporter.settings.database import DatabaseSettings
@@ -104,6 +106,27 @@ def _tells_something(collector: Collector, series: SeriesSettings) -> bool:
     return collector.discovers or any(series.serves(info.name) for info in collector.families)
 
 
+def scope(settings: Settings) -> Scope:
+    """What the settings let be exposed, and what they keep out."""
+    own = settings.collector_settings()
+    series = settings.series
+
+    def refusal(family: str) -> tuple[Cause, str] | None:
+        pattern = series.denied_by(family)
+        if pattern is not None:
+            return Cause.DENIED, f"series.deny: {pattern}"
+        if not series.is_allowed(family):
+            return Cause.NOT_ALLOWED, f"series.allow: {', '.join(allowed.pattern for allowed in series.allow)}"
+        return None
+
+    return Scope(
+        collectors=collectors(settings),
+        disabled=frozenset(name for name, section in own.items() if not section.enabled),
+        refusal=refusal,
+        state_path="" if settings.state.path is None else str(settings.state.path),
+    )
+
+
 def selections(settings: Settings) -> Iterator[Selection]:
     """Which targets the settings name, and which may be discovered."""
     for account in settings.accounts:
@@ -112,8 +135,8 @@ def selections(settings: Settings) -> Iterator[Selection]:
     databases = tuple(Target("", "database", database.name, database.name) for database in settings.databases)
     interval = settings.collector_settings()["database"].interval
     asked = tuple(query.target() for query in queries(settings.databases, interval))
-    yield Selection("", "database", databases)
-    yield Selection("", "query", asked)
+    yield Selection("", "database", databases, setting="databases")
+    yield Selection("", "query", asked, setting="databases[].queries")
 
 
 def _of_endpoints(account: str, endpoints: Sequence[EndpointSettings]) -> Iterator[Selection]:
@@ -122,7 +145,7 @@ def _of_endpoints(account: str, endpoints: Sequence[EndpointSettings]) -> Iterat
         kind = endpoint.own_label
         if kind:
             fixed = tuple(Target(account, kind, target_id) for target_id in endpoint.ids)
-            yield Selection(account, kind, fixed, discover=endpoint.each is not None)
+            yield Selection(account, kind, fixed, discover=endpoint.each is not None, setting="endpoints[].ids")
 
 
 def account_selections(account: AccountSettings) -> Iterator[Selection]:
@@ -145,13 +168,14 @@ def account_selections(account: AccountSettings) -> Iterator[Selection]:
         zones.discover,
         zones.include,
         zones.exclude,
+        setting="dns_zones",
     )
     read = {"read": scripts.read}
     fixed = tuple(Target(name, "script", str(script_id), attributes=read) for script_id in scripts.ids)
-    yield Selection(name, "script", fixed, scripts.discover, attributes=read)
+    yield Selection(name, "script", fixed, scripts.discover, attributes=read, setting="scripts")
     fixed = tuple(Target(name, "shield_zone", str(zone_id)) for zone_id in shields.ids)
-    yield Selection(name, "shield_zone", fixed, shields.discover)
-    yield Selection(name, "rate_limit", tuple(_rate_limits(account)), finds_limits)
+    yield Selection(name, "shield_zone", fixed, shields.discover, setting="shield_zones")
+    yield Selection(name, "rate_limit", tuple(_rate_limits(account)), finds_limits, setting="rate_limits")
     yield Selection(
         name,
         "access_list",
@@ -159,11 +183,13 @@ def account_selections(account: AccountSettings) -> Iterator[Selection]:
             Target(name, "access_list", str(item.id), attributes={"shield_zone_id": str(item.shield_zone_id)})
             for item in account.access_lists
         ),
+        setting="access_lists",
     )
     rules = tuple(Target(name, "waf_custom_rule", str(rule.id)) for rule in account.waf_custom_rules)
-    yield Selection(name, "waf_custom_rule", rules)
-    yield Selection(name, "image", tuple(_images(account)))
-    yield Selection(name, "search", tuple(Target(name, "search", text, text) for text in account.searches))
+    yield Selection(name, "waf_custom_rule", rules, setting="waf_custom_rules")
+    yield Selection(name, "image", tuple(_images(account)), setting="images")
+    searches = tuple(Target(name, "search", text, text) for text in account.searches)
+    yield Selection(name, "search", searches, setting="searches")
 
 
 def _rate_limits(account: AccountSettings) -> Iterator[Target]:

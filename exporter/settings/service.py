@@ -131,8 +131,15 @@ class SeriesSettings(Section):
 
     def serves(self, family: str) -> bool:
         """Whether a family of this name is served."""
-        is_allowed = not self.allow or any(pattern.fullmatch(family) for pattern in self.allow)
-        return is_allowed and not any(pattern.fullmatch(family) for pattern in self.deny)
+        return self.is_allowed(family) and self.denied_by(family) is None
+
+    def is_allowed(self, family: str) -> bool:
+        """Whether the allow list admits a family."""
+        return not self.allow or any(pattern.fullmatch(family) for pattern in self.allow)
+
+    def denied_by(self, family: str) -> str | None:
+        """The pattern of the deny list that keeps a family out; None where none does."""
+        return next((pattern.pattern for pattern in self.deny if pattern.fullmatch(family)), None)
 
 
 class WebSettings(Section):

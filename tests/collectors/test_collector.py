@@ -15,7 +15,7 @@ from exporter.collectors.collector import (
     TargetCollector,
 )
 from exporter.metric import Family, FamilyInfo, Kind, Metric, MonthToDate, Sample
-from exporter.platform.errors import NotFound, PlatformError, WrongShape
+from exporter.platform.errors import NotFound, OutOfRange, PlatformError, WrongShape
 from exporter.platform.operation import Answer
 from exporter.targets.target import Inventory, Resource, ResourceList, Target, TargetKey
 from tests.platform.callers import ScriptedCaller
@@ -164,7 +164,7 @@ async def test_an_item_that_is_wrong_fails_alone() -> None:
     assert [(outcome.target.id, type(outcome.error), bool(outcome.families)) for outcome in polled.outcomes] == [
         ("main", type(None), True),
         ("1", WrongShape, False),
-        ("2", WrongShape, False),
+        ("2", OutOfRange, False),
         ("3", WrongShape, False),
         ("4", type(None), True),
     ]

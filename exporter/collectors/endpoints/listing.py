@@ -54,6 +54,15 @@ class EndpointListCollector:
         """The list, with the parameters of its pages."""
         return (self._operation(),)
 
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kind that it polls: the targets that it lists have their families from their endpoints."""
+        return (self.polls,)
+
+    def families_of(self, _kind: str, _target_id: str) -> tuple[FamilyInfo, ...]:
+        """The families that a target could have from it: none."""
+        return self.families
+
     def wants(self, _target: Target) -> bool:
         """Whether a target has anything for it: each account has, other shards' accounts too."""
         return True
