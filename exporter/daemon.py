@@ -29,6 +29,7 @@ from exporter.platform.api import database
 from exporter.polling.intervals import Account
 from exporter.polling.scheduler import Schedule, ScheduleState
 from exporter.polling.script_budgets import BUDGET_ROWS, BudgetMetrics
+from exporter.settings.endpoint_names import misnamed
 from exporter.settings.exposure import exposed
 from exporter.settings.faults import ConfigurationError, KeyPath, written
 from exporter.settings.model import Settings
@@ -353,6 +354,8 @@ class Daemon:
     def _warn(self, shown: Iterable[tuple[KeyPath, str]]) -> None:
         for path, message in shown:
             self._log.warning("credential is exposed", setting=written(path), reason=message)
+        for path, message in misnamed(self.settings.endpoints):
+            self._log.warning("metric is named against the conventions", setting=written(path), reason=message)
 
     def _reload_soon(self) -> None:
         self._begin(self.reload(), "reload")

@@ -104,7 +104,7 @@ class Collector(Protocol):
 
     @property
     def discovers(self) -> bool:
-        """Whether its answers say which targets an account has; the other collectors wait for its first one."""
+        """Whether its answers say which targets an account has."""
         ...
 
     @property

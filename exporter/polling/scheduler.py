@@ -23,7 +23,7 @@ from exporter.platform.errors import (
 )
 from exporter.platform.http.rate_limiter import LONGEST_HONOURED_PAUSE
 from exporter.polling.backoff import Backoff
-from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, FirstDiscovery, waits_for_names
+from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, FirstDiscovery, tells_names, waits_for_names
 from exporter.polling.intervals import Account, Intervals
 from exporter.polling.plan import Plan
 from exporter.polling.results import ResultRecorder
@@ -268,7 +268,7 @@ class Schedule:
         return {
             target.account
             for plan in self.plans.values()
-            if plan.collector.discovers
+            if tells_names(plan.collector)
             for target in self._registry.targets(plan.collector.polls)
             if plan.collector.wants(target)
         }
@@ -358,7 +358,7 @@ class Schedule:
         self.durations[name] = seconds
         self._telemetry.duration.labels(name).set(seconds)
         plan = self.plans[name]
-        if plan.collector.discovers and self._first_discovery.ended(run.target.account, polled.error):
+        if tells_names(plan.collector) and self._first_discovery.ended(run.target.account, polled.error):
             again = self._clocks.monotonic() + FIRST_RETRY_SECONDS
             self._due[name].put(run.target, again, next(self._sequence))
         if polled.found is not None:

@@ -85,7 +85,10 @@ def _of_account(verdict: AccountResult) -> Iterator[Row]:
         collector.name: place
         for place, collector in enumerate(sorted(CATALOGUE, key=lambda collector: not collector.discovers))
     }
-    tried = sorted(_telling(verdict.tried), key=lambda one: (order[one.collector], _place(one.target)))
+    tried = sorted(
+        _telling(verdict.tried),
+        key=lambda one: (order.get(one.collector, len(order)), one.collector, _place(one.target)),
+    )
     for collector, group in groupby(tried, key=lambda one: one.collector):
         yield from _of_collector(verdict.name, collector, list(group))
         left = verdict.untried.get(collector, 0)

@@ -255,7 +255,8 @@ class Client:
     def _understand(
         self, operation: Operation[T], received: Received, seconds: float, bound: "BoundClient"
     ) -> Answer[Any]:
-        status, headers, raw, recognition = received.status, received.headers, received.content.raw, bound.recognition
+        status, headers, raw = received.status, received.headers, received.content.raw
+        recognition = bound.recognition if operation.recognisable else None
         date = http_date(headers.get("date"))
         if status in operation.absent:
             return Answer(None, self._platform_time(date), raw, seconds)
