@@ -33,6 +33,7 @@ check: $(VENV)/.test ## lint, types, and that what is generated is up to date
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m dashboards.generator --check
+	$(BIN)/python -m dashboards.generator.endpoints --check
 	$(BIN)/python deploy/kubernetes/generate_rules.py --check
 	$(BIN)/python docs/generate.py --check
 
@@ -47,6 +48,7 @@ coverage: $(VENV)/.test ## the tests, with branch coverage
 .PHONY: generate
 generate: $(VENV)/.test ## write anew what is generated: dashboards, Kubernetes' rules, references
 	$(BIN)/python -m dashboards.generator
+	$(BIN)/python -m dashboards.generator.endpoints
 	$(BIN)/python deploy/kubernetes/generate_rules.py
 	$(BIN)/python docs/generate.py
 

@@ -13,6 +13,7 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import UnionType
 from typing import get_args, get_origin
 
 import click
@@ -93,7 +94,11 @@ def configuration() -> str:
     variables: dict[tuple[str, ...], str] = {("accounts", key): name for name, key in account_variables().items()}
     variables |= {("databases", key): name for name, key in database_variables().items()}
     for key, field in Settings.model_fields.items():
-        section = _section(field)
+        try:
+            section = _section(field)
+        except TypeError:
+            lines += ["", f"## {key}", "", f"{field.description} {_default(field, None)} by default."]
+            continue
         lines += ["", f"## {key}", "", (section.__doc__ or "").strip().splitlines()[0], ""]
         if get_origin(field.annotation) is tuple:
             lines += ["A list; each entry has these keys.", ""]
@@ -107,7 +112,9 @@ def configuration() -> str:
 
 
 def _section(field: FieldInfo) -> type[Section]:
-    kind: object = get_args(field.annotation)[0] if get_origin(field.annotation) is tuple else field.annotation
+    kind: object = field.annotation
+    if get_origin(kind) in (tuple, UnionType):
+        kind = get_args(kind)[0]
     if not (isinstance(kind, type) and issubclass(kind, Section)):
         raise TypeError(f"{field} is no section")
     return kind

@@ -1,8 +1,8 @@
 """Why a family of a target has no series: the causes, what each means, and what to do about it.
 
-`edge-exporter explain`, `/api/v1/explain`, the status page, `check` and `edge_exporter_absent_families` use these words.
-A cause's value is the `cause` label; values are only ever added. Which cause wins where several hold is decided by
-`exporter.explain.explainer`.
+`edge-exporter explain`, `/api/v1/explain`, the status page, `check` and `edge_exporter_absent_families` use these
+words. A cause's value is the `cause` label; values are only ever added. `exporter.explain.explainer` decides which
+cause wins where several hold.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from exporter.platform.errors import (
 
 
 class Cause(StrEnum):
-    """A cause of an absence."""
+    """A cause of an absence; where several hold, the first of them is named."""
 
     COLLECTOR_DISABLED = "collector_disabled"
     DENIED = "denied"
@@ -29,17 +29,17 @@ class Cause(StrEnum):
     FILTERED = "filtered"
     NOT_CONFIGURED = "not_configured"
     NOT_DISCOVERED = "not_discovered"
-    DISCOVERY_INCOMPLETE = "discovery_incomplete"
     KEY_REFUSED = "key_refused"
     KEY_FORBIDDEN = "key_forbidden"
-    FIRST_POLL = "first_poll"
+    DISCOVERY_INCOMPLETE = "discovery_incomplete"
     LEDGER = "ledger"
-    FAILING = "failing"
+    FIRST_POLL = "first_poll"
+    OUT_OF_RANGE = "out_of_range"
     STALE = "stale"
+    FAILING = "failing"
     NOT_AVAILABLE = "not_available"
     NEVER_SCANNED = "never_scanned"
     NO_ROW = "no_row"
-    OUT_OF_RANGE = "out_of_range"
     NO_VALUE = "no_value"
     CAPPED = "capped"
 
@@ -85,10 +85,6 @@ MEANINGS: Mapping[Cause, Meaning] = {
         "the platform's complete list does not hold the target",
         "See whether the id and the account are right; a new resource is found with the next discovery.",
     ),
-    Cause.DISCOVERY_INCOMPLETE: Meaning(
-        "discovery has not ended with a complete list yet",
-        "Wait for the next discovery; if it fails, mend what the evidence names. Ids in the configuration need no list.",
-    ),
     Cause.KEY_REFUSED: Meaning(
         "the platform does not accept the key or token, or it cannot be used",
         "Put a valid key where the configuration says; a changed key file is read without a reload.",
@@ -96,17 +92,25 @@ MEANINGS: Mapping[Cause, Meaning] = {
     Cause.KEY_FORBIDDEN: Meaning(
         "the key or token may not read this", "Give the key the right to read it, or disable the collector."
     ),
-    Cause.FIRST_POLL: Meaning("the target has not been polled yet", "Wait until the named time."),
+    Cause.DISCOVERY_INCOMPLETE: Meaning(
+        "discovery has not ended with a complete list yet",
+        "Wait for the next discovery; if it fails, mend what the evidence names. Configured ids need no list.",
+    ),
     Cause.LEDGER: Meaning(
         "the counter is served after the ledger has saved it, and it has not yet",
         "See whether the disk under state.path is full or read-only; the rest follows by itself.",
     ),
-    Cause.FAILING: Meaning(
-        "polls of the target fail", "Mend what the evidence names; the exporter tries again by itself."
+    Cause.FIRST_POLL: Meaning("the target has not been polled yet", "Wait until the named time."),
+    Cause.OUT_OF_RANGE: Meaning(
+        "the platform sent a value that is out of range or unknown",
+        "Read the answer with `edge-exporter call`, and report the field to the platform or to this project.",
     ),
     Cause.STALE: Meaning(
         "polls have failed for so long that the last values were withdrawn",
         "Mend what the evidence names; series come back with the first good poll.",
+    ),
+    Cause.FAILING: Meaning(
+        "polls of the target fail", "Mend what the evidence names; the exporter tries again by itself."
     ),
     Cause.NOT_AVAILABLE: Meaning(
         "the platform says that the zone's plan does not include it, or that it was never set up",
@@ -116,12 +120,8 @@ MEANINGS: Mapping[Cause, Meaning] = {
         "the zone's records were never scanned", "Start a record scan of the zone on the platform."
     ),
     Cause.NO_ROW: Meaning("the query returned no row", "Run the query on the database and compare."),
-    Cause.OUT_OF_RANGE: Meaning(
-        "the platform sent a value that is out of range or unknown",
-        "Read the answer with `edge-exporter call`, and report the field to the platform or to this project.",
-    ),
     Cause.NO_VALUE: Meaning(
-        "the platform sent null or left the field out",
+        "the platform sent no value: null, empty or left out",
         "Usually nothing: the resource has no such value. `edge-exporter call` shows the whole answer.",
     ),
     Cause.CAPPED: Meaning(
@@ -129,6 +129,26 @@ MEANINGS: Mapping[Cause, Meaning] = {
         "Raise series.max_per_family, or poll fewer targets, and reload.",
     ),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Lack:
+    """Why a good answer gave a target no sample of some families, of those that it gave none of.
+
+    Attributes:
+        cause: NO_VALUE where the answer held no value for them.
+        words: the evidence; empty where the families' source fields say enough.
+        unexpected: wire names of fields whose value is not known or cannot be read. Of the families that such a field
+            is the source of, the cause is OUT_OF_RANGE.
+    """
+
+    cause: Cause = Cause.NO_VALUE
+    words: str = ""
+    unexpected: frozenset[str] = frozenset()
+
+
+# As it mostly is: whatever is missing was null or left out.
+NO_VALUES = Lack()
 
 
 def cause_of(error: PlatformError) -> Cause:

@@ -32,11 +32,15 @@ COMMANDS = {
         "exporter.commands.check.command", "Validate the configuration, then try every credential and target once."
     ),
     "config": Entry("exporter.commands.config.command", "Write a configuration file, or show the settings in force."),
+    "explain": Entry("exporter.commands.explain.command", "Ask a running exporter why families have no series."),
     "backfill": Entry(
         "exporter.commands.backfill.command", "Write history from the charts as OpenMetrics with timestamps."
     ),
     "call": Entry(
         "exporter.commands.call.command", "Carry out one documented operation, and print what it answers as JSON."
+    ),
+    "endpoint": Entry(
+        "exporter.commands.endpoint.command", "Try endpoints of your own: the call, what is read, and the metrics."
     ),
     "sandbox": Entry("exporter.commands.sandbox.command", "Serve the local platform alone."),
     "metrics": Entry("exporter.commands.reference", "Print the reference of every metric."),

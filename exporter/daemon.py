@@ -17,6 +17,9 @@ from exporter.collectors.catalogue import families
 from exporter.counters.ledger import Ledger
 from exporter.counters.storage import LeaseLostError, StateLockedError
 from exporter.event_loop import Turns, watch_lag
+from exporter.explain.counting import keep_counting
+from exporter.explain.explainer import Explainer, Sources
+from exporter.explain.scope import Scope
 from exporter.exposition.exposition import Exposition
 from exporter.exposition.renderer import Renderer
 from exporter.exposition.status_board import HEALTH, StatusBoard
@@ -27,6 +30,7 @@ from exporter.platform.api import database
 from exporter.polling.intervals import Account
 from exporter.polling.scheduler import Schedule, ScheduleState
 from exporter.polling.script_budgets import BUDGET_ROWS, BudgetMetrics
+from exporter.settings.endpoint_names import misnamed
 from exporter.settings.exposure import exposed
 from exporter.settings.faults import ConfigurationError, KeyPath, written
 from exporter.settings.model import Settings
@@ -83,6 +87,8 @@ class Daemon:
         self._registry: Registry
         self._renderer: Renderer
         self._schedule: Schedule
+        self._scope: Scope
+        self._explainer: Explainer
         self.server: WebServer
 
     @property
@@ -117,6 +123,7 @@ class Daemon:
         self._store = Store(board, self._clocks.monotonic, self._lifetime)
         self._renderer = self._build_renderer()
         self._registry.configure(wiring.selections(self.settings))
+        self._scope = wiring.scope(self.settings)
         # They belong to another shard now, which counts them from its own first sight.
         self._ledger.leave([key for key in rows if self._registry.is_strange(key.target)])
         if self._shard.total > 1:
@@ -134,6 +141,10 @@ class Daemon:
         self._begin(self._renderer.run(), "renderer")
         self._begin(self._clean(), "cleaning")
         self._begin(self._follow_budgets(), "budgets")
+        self._explainer = self._build_explainer()
+        self._begin(
+            keep_counting(self._explainer, self._telemetry.show_absent, self._clocks.monotonic), "absence counting"
+        )
         self._begin(watch_lag(self._telemetry.loop_lag.observe, self._clocks.monotonic), "loop lag")
         prefix = self.settings.web.route_prefix
         app = create_app(self._view(), self._renderer, self.reload, self._storage.holds, route_prefix=prefix)
@@ -319,6 +330,7 @@ class Daemon:
             account_up=self._accounts_up,
             is_authenticated=self._is_authenticated,
             ledger=self._ledger_view,
+            explainer=self._explainer,
             ledger_alive=self._ledger.is_alive,
             renderer_alive=self._renderer.is_alive,
             series=lambda: self._renderer.current.series,
@@ -329,6 +341,26 @@ class Daemon:
             shard=(self._shard.index, self._shard.total),
             started=self._config_loaded,
         )
+
+    def _build_explainer(self) -> Explainer:
+        sources = Sources(
+            scope=lambda: self._scope,
+            registry=self._registry,
+            board=self._store.board,
+            schedule=lambda: self._schedule,
+            is_capped=self._renderer.is_capped,
+            accepted=self._accepted,
+            ledger_fault=lambda: self._ledger.fault,
+            clocks=self._clocks,
+        )
+        return Explainer(sources)
+
+    def _accepted(self, account: str) -> float:
+        """When an account's credential was last accepted, as unix seconds; 0 where that never happened."""
+        observer = self._observers.get(account)
+        if observer is None or observer.authenticated is None:
+            return 0.0
+        return self._clocks.wall() - (self._clocks.monotonic() - observer.authenticated)
 
     def _is_authenticated(self) -> bool:
         """Whether an authenticated answer has come: of an account where there are any, else of a database."""
@@ -354,6 +386,8 @@ class Daemon:
     def _warn(self, shown: Iterable[tuple[KeyPath, str]]) -> None:
         for path, message in shown:
             self._log.warning("credential is exposed", setting=written(path), reason=message)
+        for path, message in misnamed(self.settings.endpoints):
+            self._log.warning("metric is named against the conventions", setting=written(path), reason=message)
 
     def _reload_soon(self) -> None:
         self._begin(self.reload(), "reload")
@@ -398,6 +432,7 @@ class Daemon:
         self.settings = settings
         configure(settings.log.level, settings.log.format)
         change = self._registry.configure(wiring.selections(settings))
+        self._scope = wiring.scope(settings)
         self._schedule = self._build_schedule(accounts, asyncio.get_running_loop(), former.hand_over())
         self.server.leave_room(_calls_at_once(accounts))
         self._declare(accounts)

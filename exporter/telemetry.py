@@ -14,6 +14,7 @@ from prometheus_client import (
     ProcessCollector,
 )
 
+from exporter.causes import Cause
 from exporter.metric import FamilyInfo, Kind
 
 _OPERATION = ("account", "operation")
@@ -173,6 +174,13 @@ class Telemetry:
             ("family",),
             registry=registry,
         )
+        self.absent = Gauge(
+            "edge_exporter_absent_families",
+            "Families that targets could have and have no series of, by collector and cause, counted once a minute or "
+            "less often where there are many; `edge-exporter explain` names them.",
+            ("collector", "cause"),
+            registry=registry,
+        )
         self.loop_lag = Histogram(
             "edge_exporter_loop_lag_seconds",
             "How late the event loop, on which all polls and scrapes run, came to what was due, ten times a second.",
@@ -282,6 +290,12 @@ class Telemetry:
     def corrected(self, family: str, times: int) -> None:
         """See `exporter.ledger.LedgerObserver`."""
         self.corrections.labels(family).inc(times)
+
+    def show_absent(self, counts: Mapping[tuple[str, Cause], int]) -> None:
+        """Expose how many families are absent by collector and cause, and nothing of what was counted before."""
+        self.absent.clear()
+        for (collector, cause), number in counts.items():
+            self.absent.labels(collector, cause).set(number)
 
     def committed(self) -> None:
         """See `exporter.ledger.LedgerObserver`."""

@@ -1,14 +1,19 @@
 """Turns settings into the values that the parts are made of."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from exporter.causes import Cause
 from exporter.collectors import discovery
-from exporter.collectors.catalogue import with_queries
+from exporter.collectors.catalogue import with_configured
 from exporter.collectors.collector import Collector
 from exporter.collectors.database import Query
+from exporter.collectors.endpoints.endpoint import Endpoint, EndpointMetric, TargetList
+from exporter.collectors.endpoints.listing import EndpointListCollector
+from exporter.explain.scope import Scope
 from exporter.polling.plan import Plan
 from exporter.settings.account import AccountSettings
 from exporter.settings.database import DatabaseSettings
+from exporter.settings.endpoint import EndpointSettings, MetricSettings
 from exporter.settings.model import Settings
 from exporter.settings.service import CollectorSettings, SeriesSettings
 from exporter.targets.registry import Selection
@@ -43,13 +48,57 @@ def queries(databases: Sequence[DatabaseSettings], interval: float) -> list[Quer
 
 def plans(settings: Settings) -> list[Plan]:
     """The collectors that are run, with the intervals that the settings give them."""
-    own: dict[str, CollectorSettings] = settings.collectors.by_name()
-    configured = queries(settings.databases, own["database"].interval or 0.0)
+    own = settings.collector_settings()
     return [
-        Plan(collector, own[collector.section].interval, own[collector.section].stale_after)
-        for collector in with_queries(configured)
+        Plan(collector, _interval(collector, own), own[collector.section].stale_after)
+        for collector in collectors(settings)
         if own[collector.section].enabled and _tells_something(collector, settings.series)
     ]
+
+
+def collectors(settings: Settings) -> tuple[Collector, ...]:
+    """Every collector, those of the configured queries and endpoints too, whether it is run or not."""
+    own = settings.collector_settings()
+    asked = queries(settings.databases, own["database"].interval)
+    return with_configured(asked, [_endpoint(one, own[one.name].interval) for one in settings.endpoints])
+
+
+def _interval(collector: Collector, own: Mapping[str, CollectorSettings]) -> float:
+    """How often a collector is run: a list of an endpoint's targets no more often than discovery, and its endpoint."""
+    interval = own[collector.section].interval
+    return max(interval, own["discovery"].interval) if isinstance(collector, EndpointListCollector) else interval
+
+
+def _endpoint(settings: EndpointSettings, interval: float) -> Endpoint:
+    each = settings.each
+    listing = None
+    if each is not None:
+        listing = TargetList(
+            each.list, each.items, each.id, each.name, page=each.page or "", size=each.size or "", more=each.more
+        )
+    return Endpoint(
+        name=settings.name,
+        path=settings.path,
+        kind=settings.target_kind,
+        metrics=tuple(_endpoint_metric(metric, settings) for metric in settings.metrics),
+        interval=interval,
+        label=settings.own_label,
+        listing=listing,
+        ids=settings.ids,
+    )
+
+
+def _endpoint_metric(metric: MetricSettings, endpoint: EndpointSettings) -> EndpointMetric:
+    return EndpointMetric(
+        name=metric.name,
+        help=metric.help or f"Read from GET {endpoint.path.text}, polled.",
+        value=metric.value,
+        days=metric.days,
+        month=metric.month,
+        info=metric.info,
+        label=metric.label or "",
+        scale=metric.scale,
+    )
 
 
 def _tells_something(collector: Collector, series: SeriesSettings) -> bool:
@@ -57,15 +106,46 @@ def _tells_something(collector: Collector, series: SeriesSettings) -> bool:
     return collector.discovers or any(series.serves(info.name) for info in collector.families)
 
 
+def scope(settings: Settings) -> Scope:
+    """What the settings let be exposed, and what they keep out."""
+    own = settings.collector_settings()
+    series = settings.series
+
+    def refusal(family: str) -> tuple[Cause, str] | None:
+        pattern = series.denied_by(family)
+        if pattern is not None:
+            return Cause.DENIED, f"series.deny: {pattern}"
+        if not series.is_allowed(family):
+            return Cause.NOT_ALLOWED, f"series.allow: {', '.join(allowed.pattern for allowed in series.allow)}"
+        return None
+
+    return Scope(
+        collectors=collectors(settings),
+        disabled=frozenset(name for name, section in own.items() if not section.enabled),
+        refusal=refusal,
+        state_path="" if settings.state.path is None else str(settings.state.path),
+    )
+
+
 def selections(settings: Settings) -> Iterator[Selection]:
     """Which targets the settings name, and which may be discovered."""
     for account in settings.accounts:
         yield from account_selections(account)
+        yield from _of_endpoints(account.name, settings.endpoints)
     databases = tuple(Target("", "database", database.name, database.name) for database in settings.databases)
-    interval = settings.collectors.by_name()["database"].interval or 0.0
+    interval = settings.collector_settings()["database"].interval
     asked = tuple(query.target() for query in queries(settings.databases, interval))
-    yield Selection("", "database", databases)
-    yield Selection("", "query", asked)
+    yield Selection("", "database", databases, setting="databases")
+    yield Selection("", "query", asked, setting="databases[].queries")
+
+
+def _of_endpoints(account: str, endpoints: Sequence[EndpointSettings]) -> Iterator[Selection]:
+    """The kinds of target that configured endpoints bring."""
+    for endpoint in endpoints:
+        kind = endpoint.own_label
+        if kind:
+            fixed = tuple(Target(account, kind, target_id) for target_id in endpoint.ids)
+            yield Selection(account, kind, fixed, discover=endpoint.each is not None, setting="endpoints[].ids")
 
 
 def account_selections(account: AccountSettings) -> Iterator[Selection]:
@@ -88,13 +168,14 @@ def account_selections(account: AccountSettings) -> Iterator[Selection]:
         zones.discover,
         zones.include,
         zones.exclude,
+        setting="dns_zones",
     )
     read = {"read": scripts.read}
     fixed = tuple(Target(name, "script", str(script_id), attributes=read) for script_id in scripts.ids)
-    yield Selection(name, "script", fixed, scripts.discover, attributes=read)
+    yield Selection(name, "script", fixed, scripts.discover, attributes=read, setting="scripts")
     fixed = tuple(Target(name, "shield_zone", str(zone_id)) for zone_id in shields.ids)
-    yield Selection(name, "shield_zone", fixed, shields.discover)
-    yield Selection(name, "rate_limit", tuple(_rate_limits(account)), finds_limits)
+    yield Selection(name, "shield_zone", fixed, shields.discover, setting="shield_zones")
+    yield Selection(name, "rate_limit", tuple(_rate_limits(account)), finds_limits, setting="rate_limits")
     yield Selection(
         name,
         "access_list",
@@ -102,11 +183,13 @@ def account_selections(account: AccountSettings) -> Iterator[Selection]:
             Target(name, "access_list", str(item.id), attributes={"shield_zone_id": str(item.shield_zone_id)})
             for item in account.access_lists
         ),
+        setting="access_lists",
     )
     rules = tuple(Target(name, "waf_custom_rule", str(rule.id)) for rule in account.waf_custom_rules)
-    yield Selection(name, "waf_custom_rule", rules)
-    yield Selection(name, "image", tuple(_images(account)))
-    yield Selection(name, "search", tuple(Target(name, "search", text, text) for text in account.searches))
+    yield Selection(name, "waf_custom_rule", rules, setting="waf_custom_rules")
+    yield Selection(name, "image", tuple(_images(account)), setting="images")
+    searches = tuple(Target(name, "search", text, text) for text in account.searches)
+    yield Selection(name, "search", searches, setting="searches")
 
 
 def _rate_limits(account: AccountSettings) -> Iterator[Target]:

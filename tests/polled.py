@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
+from exporter.causes import Cause
 from exporter.collectors.collector import Outcome
 from exporter.exposition.store import Store
 from exporter.metric import Family
@@ -22,7 +23,7 @@ def succeed(
     """Publish a poll that succeeded."""
     families = (*outcome.families, *counters)
     charted = replace(outcome, chart=tuple(chart))
-    status = store.board.succeeded(collector, charted, duration=duration, is_served=bool(families), note=note)
+    status = store.board.succeeded(collector, charted, families, duration=duration, note=note)
     store.publish(status, families, lifetime)
 
 
@@ -38,7 +39,7 @@ def fail(
 ) -> bool:
     """Record a poll that failed; returns whether the target begins to fail with it."""
     begins = not store.board.is_failing(collector, outcome.target)
-    status = store.board.failed(collector, outcome, reason, message, duration=duration)
+    status = store.board.failed(collector, outcome, reason, message, duration=duration, cause=Cause.FAILING)
     if outcome.families:
         store.publish(status, outcome.families, lifetime)
     else:

@@ -3,18 +3,21 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.parser import text_string_to_metric_families
 
 from exporter import wiring
-from exporter.clients import account_client, account_entry
+from exporter.clients import account_client, account_entry, database_client
 from exporter.clock import Clocks
 from exporter.collectors.catalogue import families
+from exporter.counters.file_storage import FileStorage
 from exporter.counters.ledger import Entry, Ledger
 from exporter.counters.storage import MemoryStorage
+from exporter.explain.explainer import Absence, Explainer, Sources, Wanted
 from exporter.exposition.exposition import Exposition, Format
 from exporter.exposition.renderer import Renderer
 from exporter.exposition.status_board import HEALTH, StatusBoard
@@ -29,7 +32,7 @@ from exporter.sandbox.world import World
 from exporter.settings.model import Settings
 from exporter.targets.registry import Change, Registry
 from exporter.targets.sharding import Shard
-from exporter.targets.target import PollKey, Target
+from exporter.targets.target import DATABASE_PREFIX, PollKey, Target
 from exporter.telemetry import AccountObserver, Telemetry
 
 START = datetime(2026, 2, 8, 12, 0, tzinfo=UTC).timestamp()
@@ -100,6 +103,30 @@ class Rig:
         self.store.expire()
         await self.renderer.render()
 
+    def explainer(self) -> Explainer:
+        """Explains the absences of what is exposed."""
+        return Explainer(
+            Sources(
+                scope=lambda: wiring.scope(self.settings),
+                registry=self.registry,
+                board=self.store.board,
+                schedule=lambda: self.schedule,
+                is_capped=self.renderer.is_capped,
+                accepted=self._accepted,
+                ledger_fault=lambda: self.ledger.fault,
+                clocks=Clocks(self.world.clock.now, self.clock),
+            )
+        )
+
+    def _accepted(self, account: str) -> float:
+        at = self.observers[account].authenticated
+        return 0.0 if at is None else self.world.clock.now() - (self.clock() - at)
+
+    def absences(self, **wanted: object) -> list[Absence]:
+        """What is absent of what is asked for."""
+        found = self.explainer().absences(replace(Wanted(), **wanted))  # type: ignore[arg-type] # fields by name
+        return [absence for absence in found if absence is not None]
+
     def text(self) -> str:
         """The current exposition."""
         return b"".join(self.renderer.current.bodies[Format.TEXT].pieces).decode()
@@ -121,7 +148,9 @@ class Rig:
         return found[0] if found else None
 
 
-def configuration(url: str, collectors: Mapping[str, object], **account: object) -> Settings:
+def configuration(
+    url: str, collectors: Mapping[str, object], more: Mapping[str, object] | None = None, /, **account: object
+) -> Settings:
     """Settings for one account on the sandbox."""
     told = {
         "name": "main",
@@ -131,7 +160,8 @@ def configuration(url: str, collectors: Mapping[str, object], **account: object)
         "budget": {"requests_per_second": 10000, "max_in_flight": 8},
         **account,
     }
-    return Settings.model_validate({"accounts": [told], "state": {"path": None}, "collectors": collectors})
+    state = {"path": None}
+    return Settings.model_validate({"accounts": [told], "state": state, "collectors": collectors, **(more or {})})
 
 
 @asynccontextmanager
@@ -143,20 +173,39 @@ async def rig(
     shard: Shard | None = None,
     url: str = "",
     fault: Mapping[str, object] | None = None,
+    more: Mapping[str, object] | None = None,
+    state: Path | None = None,
+    database: Mapping[str, object] | None = None,
 ) -> AsyncIterator[Rig]:
-    """A rig whose first round has ended, or has met a fault, which is not waited for."""
+    """A rig whose first round has ended, or has met a fault, which is not waited for.
+
+    Args:
+        account: settings of the account.
+        collectors: settings of the collectors.
+        world: the sandbox's; a small one of its own where none is given.
+        shard: which part of the targets it polls.
+        url: of another platform than the sandbox.
+        fault: is there from the start.
+        more: other sections of the settings.
+        state: the ledger's file; None for none.
+        database: settings of a database on the sandbox; None for none.
+    """
     made = world or World(seed=1, clock=WorldClock(START, speed=0))
     faults = Faults()
     if fault is not None:
         faults.add(fault)
     server = SandboxServer(create_app(made, faults))
     await server.start()
-    settings = configuration(url or server.url, collectors or {}, **(account or {}))
+    more = dict(more or {})
+    if database is not None:
+        more["databases"] = [{"name": "orders", "url": server.url, **database}]
+    settings = configuration(url or server.url, collectors or {}, more, **(account or {}))
     clock = TurnedClock()
     # Waits cost nothing here; the deadline of an attempt is real, for what stalls really stalls.
     clocks = Clocks(made.clock.now, clock, at_once)
     telemetry = Telemetry(CollectorRegistry(), "test")
-    ledger = Ledger(MemoryStorage(), telemetry, clocks=Clocks(made.clock.now), linger=0)
+    storage = MemoryStorage() if state is None else FileStorage(state, made.clock.now, telemetry.set_aside)
+    ledger = Ledger(storage, telemetry, clocks=Clocks(made.clock.now), linger=0)
     ledger.open()
     registry = Registry(shard or Shard())
 
@@ -164,7 +213,8 @@ async def rig(
         return schedule.lifetime(collector, target)
 
     store = Store(StatusBoard(clocks.wall), clock, lifetime)
-    exposition = Exposition(telemetry.exposed())
+    series = settings.series
+    exposition = Exposition(telemetry.exposed(), cap=series.max_per_family, admits=series.serves)
     plans = wiring.plans(settings)
     exposition.declare([*families([plan.collector for plan in plans]), *HEALTH])
     renderer = Renderer(exposition, store, telemetry, clock)
@@ -173,6 +223,10 @@ async def rig(
         account.name: account_entry(account_client(account, observers[account.name], 1, clocks))
         for account in settings.accounts
     }
+    for asked in settings.databases:
+        name = DATABASE_PREFIX + asked.name
+        observers[name] = AccountObserver(telemetry, name, clock)
+        accounts[name] = account_entry(database_client(asked, observers[name], clocks))
     changes: list[Change] = []
 
     def changed(change: Change) -> None:

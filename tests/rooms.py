@@ -22,7 +22,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"targets", "sandbox", "causes"}),
     frozenset({"collectors", "counters", "telemetry"}),
     frozenset({"settings", "exposition", "backfill"}),
-    frozenset({"polling"}),
+    frozenset({"polling", "explain"}),
     frozenset({"web", "wiring", "clients", "state_storage"}),
     frozenset({"daemon"}),
     frozenset({"commands"}),

@@ -210,7 +210,7 @@ async def test_a_reload_takes_over_what_changed_and_loses_no_counter(place: Plac
 
 async def test_a_reload_by_signal_leaves_nothing_behind_and_says_what_broke_it(place: Place) -> None:
     async with place.daemon() as (daemon, _):
-        always = ["budgets", "cleaning", "loop lag", "renderer"]
+        always = ["absence counting", "budgets", "cleaning", "loop lag", "renderer"]
         daemon._reload_soon()
         await until(lambda: len(daemon._tasks) == len(always))
         with capture_logs() as logs:

@@ -53,6 +53,8 @@ def faults(words: list[str]) -> list[str]:
     found = command.get_command(context, words[0])
     if found is None:
         return [words[0]]
+    if isinstance(found, click.Group) and len(words) > 1:
+        found = found.commands.get(words[1], found)
     known = {name for option in found.get_params(context) for name in (*option.opts, *option.secondary_opts)}
     return [word for word in words[1:] if word.startswith("--") and word.partition("=")[0] not in known]
 

@@ -4,6 +4,8 @@ In: a target, and a client bound to the poll's deadline. Out: the target's famil
 `collector.py` says what a collector is, `measure.py` turns an answer into families, `poll.py` polls a target once, and
 `catalogue.py` lists the collectors: whatever iterates collectors or families (settings, references, dashboards' checks)
 reads the catalogue.
+`endpoints/` makes collectors of what the configuration declares.
 
-A collector keeps no state between two polls, decides nothing about time, and yields all families of a target or none.
+A collector keeps no state between two polls (an answer that several endpoints share aside), decides nothing
+about time, and yields all families of a target or none.
 """

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Generic, Protocol, TypeVar
 
+from exporter.causes import NO_VALUES, Cause, Lack
 from exporter.collectors.measure import measure
 from exporter.metric import Count, Family, FamilyInfo, Metric, label_value
 from exporter.platform.errors import PlatformError, WrongShape
@@ -49,6 +50,7 @@ class Outcome:
         chart: the counts of the last days for the status page, oldest first; empty where there is no chart.
         fingerprint: of the answer, where an equal one tells the same; empty where it may not.
         is_unchanged: whether the answer was the last one again, so that all that was told before stands.
+        lack: why families that are not among these have no samples.
     """
 
     target: Target
@@ -58,6 +60,7 @@ class Outcome:
     chart: tuple[float, ...] = ()
     fingerprint: bytes = b""
     is_unchanged: bool = False
+    lack: Lack = NO_VALUES
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +76,12 @@ class Polled:
     outcomes: tuple[Outcome, ...]
     date: datetime | None = None
     found: Inventory | None = None
+
+    def noting(self, unexpected: frozenset[str]) -> "Polled":
+        """The same, with the wire names of fields of the polled target's answer that held unexpected values."""
+        first, *others = self.outcomes
+        first = replace(first, lack=replace(first.lack, unexpected=unexpected))
+        return replace(self, outcomes=(first, *others))
 
     @property
     def error(self) -> PlatformError | None:
@@ -95,7 +104,7 @@ class Collector(Protocol):
 
     @property
     def discovers(self) -> bool:
-        """Whether its answers say which targets an account has; the other collectors wait for its first one."""
+        """Whether its answers say which targets an account has."""
         ...
 
     @property
@@ -121,6 +130,15 @@ class Collector(Protocol):
     @property
     def families(self) -> tuple[FamilyInfo, ...]:
         """Every family that it can yield, in the order in which they are exposed."""
+        ...
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of target that its answers give families of; the kind that it polls is one of them."""
+        ...
+
+    def families_of(self, kind: str, target_id: str) -> tuple[FamilyInfo, ...]:
+        """The families that a target could have from it; an id that does not exist stands for any target."""
         ...
 
     def wants(self, target: Target) -> bool:
@@ -155,6 +173,7 @@ class TargetCollector(Generic[P]):
         metrics: what the payload yields.
         tells_name: the target's name, where the payload tells it.
         chart: day → count, of which the status page draws the last days; None where the payload has no such chart.
+        nothing: why there are no samples where the platform has nothing to tell.
     """
 
     name: str
@@ -166,6 +185,7 @@ class TargetCollector(Generic[P]):
     metrics: tuple[Metric[P], ...]
     tells_name: Callable[[P], str | None] | None = None
     chart: Callable[[P], Mapping[int, float] | None] | None = None
+    nothing: Cause = Cause.NO_VALUE
     owns_target: bool = False
     families: tuple[FamilyInfo, ...] = field(init=False)
 
@@ -182,6 +202,15 @@ class TargetCollector(Generic[P]):
         """See `Collector.discovers`."""
         return False
 
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """See `Collector.kinds`."""
+        return (self.polls,)
+
+    def families_of(self, _kind: str, _target_id: str) -> tuple[FamilyInfo, ...]:
+        """See `Collector.families_of`."""
+        return self.families
+
     def wants(self, target: Target) -> bool:
         """See `Collector.wants`: its answers tell of no other target."""
         return not target.scouted
@@ -195,7 +224,8 @@ class TargetCollector(Generic[P]):
         families, counts = measure(values, self.families, self.metrics, answer.value)
         days = self.chart(answer.value) if self.chart is not None else None
         chart = tuple(days[day] for day in sorted(days)[-CHART_DAYS:]) if days else ()
-        return Polled((Outcome(target, families, counts, chart=chart),), answer.date)
+        lack = NO_VALUES if answer.value is not None else Lack(self.nothing)
+        return Polled((Outcome(target, families, counts, chart=chart, lack=lack),), answer.date)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,6 +281,16 @@ class ListCollector(Generic[P, T]):
     def discovers(self) -> bool:
         """See `Collector.discovers`."""
         return False
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """See `Collector.kinds`."""
+        return (self.polls, self.item_kind)
+
+    def families_of(self, kind: str, _target_id: str) -> tuple[FamilyInfo, ...]:
+        """See `Collector.families_of`."""
+        own = len(self.metrics)
+        return self.families[:own] if kind == self.polls else self.families[own:]
 
     def wants(self, target: Target) -> bool:
         """See `Collector.wants`: an account none of whose items is polled needs no list of them."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from exporter.causes import Cause, Lack
 from exporter.collectors.collector import Context, Outcome, Polled
 from exporter.cooperative import unhurried
 from exporter.metric import Family, FamilyInfo, Kind, LabelValues, Sample, label_value
@@ -47,6 +48,15 @@ class DatabaseCollector:
     operations: tuple[Operation[Any], ...] = (database.PIPELINE,)
     owns_target: bool = False
     families: tuple[FamilyInfo, ...] = (UP,)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """See `Collector.kinds`."""
+        return (self.polls,)
+
+    def families_of(self, _kind: str, _target_id: str) -> tuple[FamilyInfo, ...]:
+        """See `Collector.families_of`."""
+        return self.families
 
     def wants(self, _target: Target) -> bool:
         """See `Collector.wants`."""
@@ -136,6 +146,16 @@ class QueryCollector:
         self._reading: set[tuple[str, str]] = set()
         self.families = (DURATION, ROWS, *(query.info for query in self._queries.values()))
 
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """See `Collector.kinds`."""
+        return (self.polls,)
+
+    def families_of(self, _kind: str, target_id: str) -> tuple[FamilyInfo, ...]:
+        """See `Collector.families_of`."""
+        query = self._queries.get(target_id)
+        return (DURATION, ROWS) if query is None else (DURATION, ROWS, query.info)
+
     def wants(self, target: Target) -> bool:
         """See `Collector.wants`."""
         return target.id in self._queries
@@ -160,7 +180,15 @@ class QueryCollector:
             Family(ROWS, (Sample(labels, float(len(rows.rows))),)),
             *([family] if family.samples else []),
         )
-        return Polled((Outcome(target, families),), answer.date)
+        return Polled((Outcome(target, families, lack=_lack(query, rows)),), answer.date)
+
+
+def _lack(query: Query, rows: Rows) -> Lack:
+    """Why a query that was answered gave no sample."""
+    if not rows.rows:
+        return Lack(Cause.NO_ROW, f"the query {query.name} returned 0 rows")
+    number = len(rows.rows)
+    return Lack(words=f"{query.value} is NULL or no finite number in all {number} rows of the query {query.name}")
 
 
 async def _says_reading(context: Context, query: Query) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from exporter.causes import Cause, Lack
 from exporter.collectors.collector import ACCOUNT, Context, Outcome, Polled, describe
 from exporter.collectors.measure import measure
 from exporter.cooperative import unhurried
@@ -45,6 +46,9 @@ RESOURCES: Metric[SearchListing] = Metric(
 )
 
 
+_NOT_SEARCHED = Lack(Cause.NOT_CONFIGURED, "neither dns_zones.discover nor scripts.discover asks for the search")
+
+
 @dataclass(frozen=True, slots=True)
 class DiscoveryCollector:
     """Lists an account's resources; what it finds decides what the other collectors poll.
@@ -64,6 +68,15 @@ class DiscoveryCollector:
     def __post_init__(self) -> None:
         object.__setattr__(self, "families", describe((ACCOUNT,), (RESOURCES,)))
 
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """See `Collector.kinds`."""
+        return (self.polls,)
+
+    def families_of(self, _kind: str, _target_id: str) -> tuple[FamilyInfo, ...]:
+        """See `Collector.families_of`."""
+        return self.families
+
     def wants(self, target: Target) -> bool:
         """See `Collector.wants`."""
         return SEARCH in target.watched or SHIELD_ZONES in target.watched
@@ -72,7 +85,7 @@ class DiscoveryCollector:
         """List what is wanted. One list that fails spoils neither the others nor what is known already."""
         faults: list[PlatformError] = []
         lists: dict[str, ResourceList] = {}
-        outcome = Outcome(target)
+        outcome = Outcome(target, lack=_NOT_SEARCHED)
         date = None
         if SEARCH in target.watched:
             found = await _tried(search.everything(context.caller), faults)

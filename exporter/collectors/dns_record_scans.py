@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 
+from exporter.causes import Cause
 from exporter.collectors.collector import ACCOUNT, Context, Label, TargetCollector
 from exporter.collectors.measure import enum_samples
 from exporter.metric import Metric
@@ -43,6 +44,7 @@ COLLECTOR: TargetCollector[Scan] = TargetCollector(
     interval=600,
     operations=(dns.RECORD_SCAN,),
     fetch=_fetch,
+    nothing=Cause.NEVER_SCANNED,
     labels=(
         ACCOUNT,
         Label("zone_id", lambda target, _: target.id),

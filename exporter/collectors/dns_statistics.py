@@ -2,17 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from exporter.collectors.collector import ACCOUNT, Context, Label, TargetCollector
-from exporter.metric import DayBuckets, Metric
+from exporter.collectors.day_chart import Days, buckets, days_of, newest, newest_start
+from exporter.metric import Metric
 from exporter.platform.api import dns
-from exporter.platform.api.charts import daily
 from exporter.platform.api.rr_types import record_type
 from exporter.platform.operation import Answer
 from exporter.targets.target import Target
-
-Days = Mapping[int, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,25 +30,6 @@ class ZoneTraffic:
         return {routing: newest(days) for routing, days in self.routed.items()}
 
 
-def newest(days: Days | None) -> float | None:
-    """The count of a chart's newest day."""
-    return days[max(days)] if days else None
-
-
-def _buckets(days: Days | None) -> DayBuckets:
-    return DayBuckets(days or {}, charted=days is not None)
-
-
-def _day_start(days: Days | None) -> float | None:
-    return datetime.fromordinal(max(days)).replace(tzinfo=UTC).timestamp() if days else None
-
-
-def _days(chart: Mapping[str, float | None] | None) -> Days | None:
-    """A chart's days; a chart of which nothing can be read tells as little as none."""
-    days = None if chart is None else daily(chart)
-    return None if chart and not days else days
-
-
 def _by_type(chart: Mapping[str, float | None] | None) -> dict[str, float] | None:
     if chart is None:
         return None
@@ -68,7 +46,7 @@ async def _fetch(context: Context, target: Target) -> Answer[ZoneTraffic]:
     answer = await dns.statistics(context.caller, int(target.id))
     zone = answer.value
     charts = (zone.queries_served_chart, zone.normal_queries_served_chart, zone.smart_queries_served_chart)
-    queries, normal, smart = (_days(chart) for chart in charts)
+    queries, normal, smart = (days_of(chart) for chart in charts)
     traffic = ZoneTraffic(
         total=zone.total_queries_served,
         queries=queries,
@@ -126,19 +104,19 @@ COLLECTOR: TargetCollector[ZoneTraffic] = TargetCollector(
             "edge_dns_day_start_timestamp_seconds",
             "Start of the newest UTC day of QueriesServedChart, polled.",
             unit="seconds",
-            value=lambda zone: _day_start(zone.queries),
+            value=lambda zone: newest_start(zone.queries),
         ),
         Metric(
             "edge_dns_queries_total",
             "Queries served since the exporter first saw the zone, counted from QueriesServedChart, polled.",
-            counted=lambda zone: _buckets(zone.queries),
+            counted=lambda zone: buckets(zone.queries),
         ),
         Metric(
             "edge_dns_routed_queries_total",
             "Queries served since the exporter first saw the zone by routing, counted from the days of "
             "NormalQueriesServedChart and SmartQueriesServedChart polled.",
             labels=("routing",),
-            counted=lambda zone: {routing: _buckets(days) for routing, days in zone.routed.items()},
+            counted=lambda zone: {routing: buckets(days) for routing, days in zone.routed.items()},
         ),
     ),
 )

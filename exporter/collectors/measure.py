@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from exporter.metric import Count, Family, FamilyInfo, LabelValues, Metric, Sample, label_value
-from exporter.platform.errors import OutOfRange
+from exporter.platform.errors import OutOfRange, WrongShape
 from exporter.platform.wire import UNKNOWN, known
 
 P = TypeVar("P")
@@ -23,7 +23,7 @@ def measure(
         payload: what the platform answered.
 
     Raises:
-        OutOfRange: a value cannot be had from this payload.
+        WrongShape: a value cannot be read from this payload; OutOfRange where it is too large.
     """
     families: list[Family] = []
     counts: list[Count] = []
@@ -37,7 +37,8 @@ def measure(
                 continue
             samples = tuple(_samples(labels, metric, payload))
         except (ValueError, OverflowError) as error:
-            raise OutOfRange(f"{metric.name} cannot be read from the answer: {error}") from error
+            fault = OutOfRange if isinstance(error, OverflowError) else WrongShape
+            raise fault(f"{metric.name} cannot be read from the answer: {error}") from error
         if samples:
             families.append(Family(info, samples))
     return tuple(families), tuple(counts)
@@ -67,7 +68,7 @@ def _samples(labels: LabelValues, metric: Metric[P], payload: P) -> Iterable[Sam
 def _finite(number: float) -> float:
     value = float(number)
     if not math.isfinite(value):
-        raise ValueError("its parts add up to more than a number can hold")
+        raise OverflowError("its parts add up to more than a number can hold")
     return value
 
 

@@ -1,19 +1,23 @@
 """`metrics`: the reference of every family, generated from the declarations."""
 
 import json
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import click
 from prometheus_client import CollectorRegistry
 
-from exporter import __version__
+from exporter import __version__, wiring
 from exporter.collectors.catalogue import CATALOGUE
 from exporter.collectors.collector import Collector
 from exporter.collectors.database import QUERY_PREFIX
+from exporter.commands.output.complaint import MISUSE, complain
 from exporter.commands.output.help import Command
 from exporter.exposition.status_board import HEALTH
 from exporter.metric import FamilyInfo
+from exporter.settings.loading import SettingsError, load
 from exporter.settings.types import format_duration
 from exporter.telemetry import Telemetry
 
@@ -87,11 +91,11 @@ def own_families() -> Iterator[FamilyInfo]:
     yield from telemetry.families()
 
 
-def sections() -> Iterator[Section]:
+def sections(collectors: Sequence[Collector] = CATALOGUE) -> Iterator[Section]:
     """Every family under the name of what yields it; each family once."""
     own = tuple(own_families())
     seen: set[str] = set()
-    for collector in CATALOGUE:
+    for collector in collectors:
         fresh = tuple(info for info in collector.families if info.name not in seen)
         seen.update(info.name for info in fresh)
         if fresh:
@@ -100,7 +104,7 @@ def sections() -> Iterator[Section]:
     yield Section("health", None, (*HEALTH, *(info for info in own if info.name not in _BESIDE)))
 
 
-def as_markdown() -> str:
+def as_markdown(collectors: Sequence[Collector] = CATALOGUE) -> str:
     """The reference as Markdown."""
     lines = [
         "# Metrics",
@@ -113,7 +117,7 @@ def as_markdown() -> str:
         "Days and months are the platform's, by the `Date` of its answers. A `Date` over a day from both our clock and",
         "the one believed last is believed when three successive answers agree; until then the last one is carried on.",
     ]
-    for section in sections():
+    for section in sections(collectors):
         lines += ["", f"## {section.title}"]
         if section.interval is not None:
             key, seconds = section.interval
@@ -137,9 +141,9 @@ def _row(info: FamilyInfo) -> str:
     return f"| `{info.name}` | {info.kind} | {info.unit} | {labels} | {meaning} |"
 
 
-def as_json() -> str:
+def as_json(collectors: Sequence[Collector] = CATALOGUE) -> str:
     """The reference as JSON."""
-    return json.dumps([_plain(section) for section in sections()], indent=2) + "\n"
+    return json.dumps([_plain(section) for section in sections(collectors)], indent=2) + "\n"
 
 
 def _plain(section: Section) -> dict[str, object]:
@@ -166,6 +170,17 @@ def _plain(section: Section) -> dict[str, object]:
     show_default=True,
     help="How it is written.",
 )
-def command(form: str) -> None:
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path, readable=False),
+    help="A configuration file, whose endpoints and queries are listed too.",
+)
+def command(form: str, config: Path | None) -> None:
     """Print the reference of every metric: its type, unit, labels, meaning, and how often it is polled."""
-    click.echo(as_markdown() if form == "markdown" else as_json(), nl=False)
+    collectors: Sequence[Collector] = CATALOGUE
+    if config is not None:
+        try:
+            collectors = wiring.collectors(load(config, {}, os.environ))
+        except SettingsError as error:
+            complain(str(error), MISUSE)
+    click.echo(as_markdown(collectors) if form == "markdown" else as_json(collectors), nl=False)

@@ -87,6 +87,9 @@ class Ledger:
         clocks: the clocks.
         linger: how long a group commit waits for company, in seconds.
         retry: how long to wait after a failed write, in seconds.
+
+    Attributes:
+        fault: why the last write failed; empty where it did not.
     """
 
     def __init__(
@@ -115,6 +118,7 @@ class Ledger:
         self._platform_times: dict[str, PlatformTime] = {}
         self._stopping = False
         self._failing = False
+        self.fault = ""
         self._next_try = 0.0
         self._thread: threading.Thread | None = None
 
@@ -280,6 +284,7 @@ class Ledger:
         if not self._failing:
             self._say(self._log.error, event, error=str(error))
         self._failing = True
+        self.fault = str(error)
         self._next_try = self._clocks.monotonic() + self._retry
         self._observer.commit_failed()
 
@@ -328,6 +333,7 @@ class Ledger:
         if self._failing:
             self._say(self._log.info, "state saved again")
         self._failing = False
+        self.fault = ""
         self._observer.committed()
         return True
 

@@ -198,6 +198,11 @@ class Exposition:
             block.created.put(key, created, count)
         return True
 
+    def is_capped(self, family: str, key: PollKey) -> bool:
+        """Whether the family's cap keeps a target's series out; may be asked from any thread."""
+        block = self._blocks.get(family)
+        return block is not None and key in block.dropped
+
     def build(self, yield_to_others: Callable[[], None] = _no_yield, *, own: bool = True) -> Generation:
         """Join what there is into a generation; only segments that changed cost anything.
 

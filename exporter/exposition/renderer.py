@@ -13,6 +13,7 @@ from exporter.exposition.exposition import Exposition, Filter, Format, Generatio
 from exporter.exposition.store import Store
 from exporter.metric import FamilyInfo
 from exporter.runtime import YieldToOthers
+from exporter.targets.target import PollKey
 from exporter.telemetry import Telemetry
 
 P = ParamSpec("P")
@@ -142,6 +143,10 @@ class Renderer:
     async def govern(self, cap: int, admits: Callable[[str], bool], *, created: bool) -> None:
         """See `Exposition.govern`."""
         await self._on_thread(self._exposition.govern, cap, admits, created=created)
+
+    def is_capped(self, family: str, key: PollKey) -> bool:
+        """See `Exposition.is_capped`."""
+        return self._exposition.is_capped(family, key)
 
     def close(self) -> None:
         """Stop the thread."""

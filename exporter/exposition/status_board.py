@@ -1,9 +1,10 @@
 """Keeps the state of each target: whether its polls succeed, why not, since when, and the chart of the status page."""
 
 from array import array
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
+from exporter.causes import NO_VALUES, Cause, Lack
 from exporter.collectors.collector import Outcome
 from exporter.metric import Family, FamilyInfo, Kind, Sample, label_value
 from exporter.targets.target import PollKey, Target
@@ -27,6 +28,40 @@ LAST_SUCCESS = FamilyInfo(
 HEALTH = (TARGET_UP, LAST_SUCCESS)
 
 
+@dataclass(frozen=True, slots=True)
+class Gaps:
+    """What the last good poll of a target gave no series of, and why.
+
+    Attributes:
+        lack: why the answer gave no samples.
+        unsaved: counters that the answer gave and the ledger has not saved.
+        last_seen: family → unix seconds of the last good poll that gave it, of those that gave it since the start.
+    """
+
+    lack: Lack = NO_VALUES
+    unsaved: frozenset[str] = frozenset()
+    last_seen: Mapping[str, float] = field(default_factory=dict)
+
+
+NO_GAPS = Gaps()
+GONE = Gaps(Lack(Cause.FAILING, "not_found: the platform says that there is no such resource"))
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What keeps a target from being polled well.
+
+    Attributes:
+        cause: STALE where no poll has failed, but none has succeeded in time either.
+        since: unix seconds of when it began.
+        expired: unix seconds of when the target's series were withdrawn for it; 0 where they were not.
+    """
+
+    cause: Cause
+    since: float
+    expired: float = 0.0
+
+
 @dataclass(slots=True)
 class Status:
     """The state of a target as one collector sees it, for the status page and the health families.
@@ -41,6 +76,9 @@ class Status:
         served: whether any of its platform series are served.
         chart: the counts of the last days, oldest first; empty where its collector declares no chart.
         fingerprint: of the answer whose result is served whole; empty where that is not so.
+        families: the names of the platform families that it has, or had until they were withdrawn.
+        gaps: what the last good poll gave no series of.
+        failure: what keeps it from being polled well; None where nothing does.
         key: the target as its collector sees it, which never changes.
     """
 
@@ -55,6 +93,9 @@ class Status:
     served: bool = False
     chart: Sequence[float] = ()
     fingerprint: bytes = b""
+    families: frozenset[str] = frozenset()
+    gaps: Gaps = NO_GAPS
+    failure: Failure | None = None
     key: PollKey = field(init=False)
 
     def __post_init__(self) -> None:
@@ -86,25 +127,29 @@ class StatusBoard:
         self._statuses: dict[PollKey, Status] = {}
         self._ordered: list[tuple[PollKey, Status]] | None = None
         self._collectors: set[str] = set()
+        self._names: dict[frozenset[str], frozenset[str]] = {}
 
     def succeeded(
-        self, collector: str, outcome: Outcome, *, duration: float, is_served: bool, note: str = ""
+        self, collector: str, outcome: Outcome, families: Iterable[Family], *, duration: float, note: str = ""
     ) -> Status:
         """Record a poll that succeeded.
 
         Args:
             collector: the collector's name.
             outcome: the result of the poll.
+            families: all platform families that the target has with this, counters among them.
             duration: seconds that the poll took.
-            is_served: whether the target has any platform series with this.
             note: why a target that is up has no series.
         """
         status = self._status(collector, outcome.target)
         now = self._clock()
+        self._note_families(status, outcome, frozenset(family.info.name for family in families))
+        status.failure = None
         status.up, status.reason, status.message = True, "", note
         status.success, status.polled, status.duration = now, now, duration
         status.chart = array("d", outcome.chart) if outcome.chart else ()
-        status.served = is_served
+        status.served = bool(status.families)
+        status.fingerprint = b""
         return status
 
     def unchanged(self, status: Status, *, duration: float) -> None:
@@ -122,7 +167,21 @@ class StatusBoard:
         for status in self._statuses.values():
             status.fingerprint = b""
 
-    def failed(self, collector: str, outcome: Outcome, reason: str, message: str, *, duration: float) -> Status:
+    def _note_families(self, status: Status, outcome: Outcome, names: frozenset[str]) -> None:
+        # Targets of a kind mostly have the same families, and share one set of their names.
+        names = self._names.setdefault(names, names)
+        former, known = status.families, status.gaps.last_seen
+        if names is not former or known:
+            known = {name: at for name, at in known.items() if name not in names}
+            known |= dict.fromkeys(former - names, status.success)
+        unsaved = frozenset(count.info.name for count in outcome.counts if count.sources) - names
+        status.families = names
+        is_plain = not known and not unsaved and outcome.lack == NO_VALUES
+        status.gaps = NO_GAPS if is_plain else Gaps(outcome.lack, unsaved, known)
+
+    def failed(
+        self, collector: str, outcome: Outcome, reason: str, message: str, *, duration: float, cause: Cause
+    ) -> Status:
         """Record a poll that failed.
 
         Args:
@@ -131,12 +190,29 @@ class StatusBoard:
             reason: one word for what went wrong.
             message: what went wrong in words.
             duration: seconds that the poll took.
+            cause: the cause of absences that the failure stands for.
         """
         status = self._status(collector, outcome.target)
+        began = Failure(cause, self._clock())
+        status.failure = began if status.failure is None else replace(status.failure, cause=cause)
         status.up, status.reason, status.message, status.fingerprint = False, reason, message, b""
         status.polled, status.duration = self._clock(), duration
-        status.served = status.served or bool(outcome.families)
+        if outcome.families:
+            self._note_families(status, outcome, frozenset(family.info.name for family in outcome.families))
+            status.served = True
         return status
+
+    def withdrawn(self, status: Status) -> None:
+        """Record that a target's series were withdrawn, because the platform says that the target is gone."""
+        status.served, status.families, status.gaps, status.fingerprint = False, frozenset(), GONE, b""
+
+    def expired(self, status: Status) -> None:
+        """Record that a target's series were withdrawn, because no poll has succeeded in time."""
+        now = self._clock()
+        failure = Failure(Cause.STALE, now) if status.failure is None else status.failure
+        status.served = status.up = False
+        status.fingerprint = b""
+        status.failure = replace(failure, expired=now)
 
     def is_failing(self, collector: str, target: Target) -> bool:
         """Whether the last poll failed; not where the last one succeeded and has expired since."""

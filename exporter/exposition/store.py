@@ -122,7 +122,7 @@ class Store:
         key = target.polled_by(collector)
         expiry = self._expiries.pop(key, None)
         if expiry is not None:
-            expiry.status.served, expiry.status.fingerprint = False, b""
+            self.board.withdrawn(expiry.status)
             self._changed[key] = ()
 
     def remove(self, target: Target, collector: str | None = None) -> None:
@@ -147,7 +147,7 @@ class Store:
         late = [expiry.status for expiry in self._expiries.values() if expiry.expires <= now]
         for status in late:
             del self._expiries[status.key]
-            status.served, status.up, status.fingerprint = False, False, b""
+            self.board.expired(status)
             self._changed[status.key] = ()
         self._earliest = min((expiry.expires for expiry in self._expiries.values()), default=math.inf)
         return late

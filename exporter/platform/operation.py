@@ -50,6 +50,7 @@ class Operation(Generic[T]):
         absent: statuses that mean "there is none" and are no failure.
         documented: False for what only the notes on deployments tell of.
         items: the array of its answer that may be long; a long answer without one is refused beyond 50,000 values.
+        recognisable: whether an answer that is the last one again may be passed over; False where several read it.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Operation(Generic[T]):
     absent: frozenset[int] = field(default_factory=frozenset)
     documented: bool = True
     items: Items | None = None
+    recognisable: bool = True
 
 
 @dataclass(frozen=True, slots=True)

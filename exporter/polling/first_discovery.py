@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Collection, Iterable
 
+from exporter.collectors.collector import Collector
+from exporter.collectors.endpoints.listing import EndpointListCollector
 from exporter.platform.errors import CredentialError, PlatformError, TransportError, Unauthorized
 from exporter.targets.target import Inventory, Target
 
@@ -15,6 +17,11 @@ NAMED_BY_DISCOVERY = frozenset({"dns_zone", "script", "shield_zone"})
 def waits_for_names(target: Target) -> bool:
     """Whether labels of a target carry names that the first discovery supplies: its own, or those of what it lists."""
     return target.kind == "account" or (target.kind in NAMED_BY_DISCOVERY and not target.name)
+
+
+def tells_names(collector: Collector) -> bool:
+    """Whether others wait for its first answer: the lists of configured endpoints name nothing of other collectors."""
+    return collector.discovers and not isinstance(collector, EndpointListCollector)
 
 
 class FirstDiscovery:
@@ -52,7 +59,7 @@ class FirstDiscovery:
         """Record what a discovery has found, before its end or at it."""
         if inventory.names_follow:
             self._begun.add(account)
-        elif inventory.lists:
+        elif any(kind in NAMED_BY_DISCOVERY for kind in inventory.lists):
             self.over.add(account)
 
     def ended(self, account: str, error: PlatformError | None) -> bool:

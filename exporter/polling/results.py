@@ -3,12 +3,13 @@
 from collections.abc import AsyncIterator, Callable, Mapping
 from datetime import datetime
 
+from exporter.causes import Cause, Lack, cause_of
 from exporter.clock import Clocks
 from exporter.collectors.collector import Collector, Outcome, Polled
 from exporter.collectors.poll import Poller
 from exporter.cooperative import unhurried
 from exporter.counters.ledger import Entry, Ledger
-from exporter.exposition.status_board import Status
+from exporter.exposition.status_board import GONE, Status
 from exporter.exposition.store import Store
 from exporter.log import logger
 from exporter.metric import Family
@@ -55,6 +56,8 @@ class ResultRecorder:
         self.running: Mapping[str, Collector] = {}
         self._unavailable: set[PollKey] = set()
         self._gone: set[Target] = set()
+        # Polls that the ledger has been handed and has not handed back.
+        self._handed: set[PollKey] = set()
 
     async def record(
         self,
@@ -105,7 +108,8 @@ class ResultRecorder:
         if outcome.is_unchanged:
             self._unchanged(collector, outcome, now, lifetime=lifetime, duration=duration)
             return
-        status = self._store.board.find(target.polled_by(name))
+        key = target.polled_by(name)
+        status = self._store.board.find(key)
         if status is not None:
             # Until this is published, nothing served belongs to an answer that could come again.
             status.fingerprint = b""
@@ -113,16 +117,17 @@ class ResultRecorder:
             self._gone.discard(target)
         elif target in self._gone:
             # Another call was answered that there is no such resource: nothing of it is published.
-            outcome = Outcome(target)
+            outcome = Outcome(target, lack=GONE.lack)
 
         def publish(counters: tuple[Family, ...], fingerprint: bytes) -> None:
+            self._handed.discard(key)
             if not self._is_current(collector, target):
                 return
             # The platform may have answered, while the ledger wrote, that the target is gone.
-            told = Outcome(target) if target in self._gone and not collector.owns_target else outcome
+            told = Outcome(target, lack=GONE.lack) if target in self._gone and not collector.owns_target else outcome
             if self._store.board.was_up(name, target) is False:
                 self.failure_log.recovers(_facts(name, target))
-            self._unavailable.discard(target.polled_by(name))
+            self._unavailable.discard(key)
             status = self._publish(name, told, (*told.families, *counters), lifetime=lifetime, duration=duration)
             status.fingerprint = fingerprint if told is outcome else b""
 
@@ -131,9 +136,8 @@ class ResultRecorder:
             self._call_soon(publish, counters, b"" if self._ledger.is_behind() else outcome.fingerprint)
 
         # Served only when it is on disk; the ledger's thread hands it back to the loop.
-        self._ledger.record(
-            Entry(target.polled_by(name), target.name, self._clocks.wall(), outcome.counts, now), hand_back
-        )
+        self._handed.add(key)
+        self._ledger.record(Entry(key, target.name, self._clocks.wall(), outcome.counts, now), hand_back)
 
     def _publish(
         self,
@@ -145,7 +149,7 @@ class ResultRecorder:
         duration: float,
         note: str = "",
     ) -> Status:
-        status = self._store.board.succeeded(collector, outcome, duration=duration, is_served=bool(families), note=note)
+        status = self._store.board.succeeded(collector, outcome, families, duration=duration, note=note)
         self._store.publish(status, families, lifetime)
         return status
 
@@ -185,6 +189,10 @@ class ResultRecorder:
         """Take in the next answer of each target, even if it is the last one again: other series may be admitted."""
         self._store.board.forget_answers()
 
+    def waits_for_ledger(self, key: PollKey) -> bool:
+        """Whether a good poll of a target has not come back from the ledger."""
+        return key in self._handed
+
     def forget_removed(self) -> None:
         """Forget removed targets: one that comes back is a new one."""
         self._gone = {target for target in self._gone if self._registry.holds(target.key)}
@@ -222,11 +230,14 @@ class ResultRecorder:
             if key not in self._unavailable:
                 self._unavailable.add(key)
                 self._log.info("not available", **facts, error_key=error.error_key)
-            self._publish(name, Outcome(target), (), lifetime=lifetime, duration=duration, note="not available")
+            nothing = Outcome(target, lack=Lack(Cause.NOT_AVAILABLE, _words(error)))
+            self._publish(name, nothing, (), lifetime=lifetime, duration=duration, note="not available")
             return
         if not self._store.board.is_failing(name, target):
             self.failure_log.fails(facts, error.reason, str(error))
-        status = self._store.board.failed(name, outcome, error.reason, str(error), duration=duration)
+        status = self._store.board.failed(
+            name, outcome, error.reason, str(error), duration=duration, cause=cause_of(error)
+        )
         if outcome.families:
             self._store.publish(status, outcome.families, lifetime)
         else:
@@ -238,6 +249,12 @@ class ResultRecorder:
                 for other in self.running.values():
                     if other.polls == target.kind:
                         self._store.clear(other.name, target)
+
+
+def _words(error: PlatformError) -> str:
+    """The platform's own words, with its key for them where that is not among these."""
+    words = str(error)
+    return words if not error.error_key or error.error_key in words else f"{words} ({error.error_key})"
 
 
 def _facts(collector: str, target: Target) -> dict[str, str]:

@@ -23,7 +23,7 @@ from exporter.platform.errors import (
 )
 from exporter.platform.http.rate_limiter import LONGEST_HONOURED_PAUSE
 from exporter.polling.backoff import Backoff
-from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, FirstDiscovery, waits_for_names
+from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, FirstDiscovery, tells_names, waits_for_names
 from exporter.polling.intervals import Account, Intervals
 from exporter.polling.plan import Plan
 from exporter.polling.results import ResultRecorder
@@ -268,7 +268,7 @@ class Schedule:
         return {
             target.account
             for plan in self.plans.values()
-            if plan.collector.discovers
+            if tells_names(plan.collector)
             for target in self._registry.targets(plan.collector.polls)
             if plan.collector.wants(target)
         }
@@ -348,6 +348,8 @@ class Schedule:
         caller = account.client.until(run.until, recognition)
         found = partial(self._found, run.target.account)
         polled = await self._poller.poll(run.collector, run.target, caller, found=found, recognition=recognition)
+        if caller.unexpected:
+            polled = polled.noting(caller.unexpected)
         account.capacity.note(run.collector.name, caller.calls, caller.seconds)
         return polled
 
@@ -356,7 +358,7 @@ class Schedule:
         self.durations[name] = seconds
         self._telemetry.duration.labels(name).set(seconds)
         plan = self.plans[name]
-        if plan.collector.discovers and self._first_discovery.ended(run.target.account, polled.error):
+        if tells_names(plan.collector) and self._first_discovery.ended(run.target.account, polled.error):
             again = self._clocks.monotonic() + FIRST_RETRY_SECONDS
             self._due[name].put(run.target, again, next(self._sequence))
         if polled.found is not None:
@@ -401,6 +403,20 @@ class Schedule:
         """Seconds for which a poll of a target is believed at the moment; 0 where the collector is not run."""
         plan = self.plans.get(collector)
         return 0.0 if plan is None else self.intervals.lifetime(plan, target)
+
+    def due_at(self, collector: str, target: Target) -> float | None:
+        """When a target is polled next, on the monotonic clock; None where the collector does not poll it."""
+        due = self._due.get(collector)
+        known = None if due is None else due.known.get(target)
+        return None if known is None else known[0]
+
+    def waits_for_discovery(self, target: Target) -> bool:
+        """Whether a target is not polled before its account's first discovery has ended."""
+        return target.account in self._first_discovery.missing() and waits_for_names(target)
+
+    def waits_for_ledger(self, key: PollKey) -> bool:
+        """Whether a good poll of a target has not come back from the ledger."""
+        return self._results.waits_for_ledger(key)
 
     def polled(self) -> set[PollKey]:
         """Every target as each of its collectors sees it."""

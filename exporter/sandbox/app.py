@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from exporter.sandbox import control
 from exporter.sandbox.answers import payload
-from exporter.sandbox.endpoints import containers, database, dns, protection, scripting, search, shield, waf
+from exporter.sandbox.endpoints import beside, containers, database, dns, protection, scripting, search, shield, waf
 from exporter.sandbox.fault_gate import FaultGate
 from exporter.sandbox.faults import Faults
 from exporter.sandbox.openapi import describe
@@ -77,6 +77,7 @@ def create_app(world: World, faults: Faults | None = None) -> Starlette:
     routes = [
         *(route(operation, world) for operation in OPERATIONS),
         *database.routes(world),
+        *beside.routes(world),
         *control.routes(world, scripted),
         Route("/openapi.json", openapi),
     ]

@@ -6,6 +6,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from exporter.regular_file import may_be_read_by_others
+from exporter.settings.endpoint_names import misnamed
 from exporter.settings.faults import KeyPath
 from exporter.settings.model import Settings
 
@@ -21,6 +22,12 @@ def exposed(settings: Settings) -> Iterator[tuple[KeyPath, str]]:
         yield from _of_file((*place, "auth_token_file"), database.auth_token_file)
         yield from _of_url((*place, "url"), database.url, "token")
     yield from _of_file(("state", "url_file"), settings.state.url_file)
+
+
+def warnings(settings: Settings) -> Iterator[tuple[KeyPath, str]]:
+    """Each place in the settings that exposes a credential, or names a metric against the conventions."""
+    yield from exposed(settings)
+    yield from misnamed(settings.endpoints)
 
 
 def _of_file(place: KeyPath, path: Path | None) -> Iterator[tuple[KeyPath, str]]:

@@ -1,18 +1,19 @@
 """Loads the settings: flags over environment over file, or every fault of all three at once."""
 
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pydantic import ValidationError
 
+from exporter.settings.endpoint_files import EndpointFiles, with_endpoint_files
 from exporter.settings.faults import ConfigurationError, Fault, KeyPath
 from exporter.settings.flag import CONFIG_VARIABLE, FIRST_ACCOUNT, account_variables
 from exporter.settings.flags import FIRST_DATABASE, database_variables
 from exporter.settings.flags import flags as every_flag
 from exporter.settings.messages import faults_of
 from exporter.settings.model import Settings
-from exporter.settings.service import ShardOrdinalError
+from exporter.settings.service import SECTIONS, ShardOrdinalError
 from exporter.settings.sources import Layer, environment_layer, flag_layer
 from exporter.settings.yaml_file import MarkedFile, file_names_resolved, read_marked
 
@@ -82,11 +83,13 @@ def load_with_origins(
         SettingsError: Something is wrong; it holds every fault, those of the file too.
     """
     resolved = file_names_resolved(file.data or {}, Path(file.source).parent)
+    endpoints = with_endpoint_files(file, resolved)
+    resolved = endpoints.data
     known = every_flag()
     environment = environment_layer(environ, known, resolved)
     command_line = flag_layer(flags or {}, known, {**resolved, **environment.data})
-    faults = [*file.faults, *environment.faults, *command_line.faults]
-    origins = Origins(file, environment, command_line)
+    faults = [*file.faults, *endpoints.faults, *environment.faults, *command_line.faults]
+    origins = Origins(file, environment, command_line, endpoints)
     settings = None
     if file.data is not None:
         try:
@@ -101,6 +104,25 @@ def load_with_origins(
     return settings, origins
 
 
+def load_with_endpoints(
+    files: Sequence[Path], config: Path | None, flags: Mapping[str, str] | None, environ: Mapping[str, str]
+) -> Settings:
+    """The settings with the endpoints of these files in place of the configuration's own.
+
+    Raises:
+        SettingsError: Something is wrong; it holds every fault.
+    """
+    marked = read_file(config, environ)
+    kept = {key: value for key, value in (marked.data or {}).items() if key != "endpoints"}
+    sections = kept.get("collectors")
+    if isinstance(sections, Mapping):
+        # Those of endpoints that are left out say nothing here.
+        kept["collectors"] = {name: section for name, section in sections.items() if name in SECTIONS}
+    kept["endpoint_files"] = [str(file.absolute()) for file in files]
+    data = None if marked.data is None else kept
+    return load_over(MarkedFile(marked.source, data, marked.faults, marked.root), flags, environ)
+
+
 def _reading_order(fault: Fault) -> tuple[bool, str, int]:
     """Files with their lines first, then flags and variables."""
     return fault.line is None, fault.source, fault.line or 0
@@ -109,8 +131,9 @@ def _reading_order(fault: Fault) -> tuple[bool, str, int]:
 class Origins:
     """Finds who said what stands at a path, or who should have said what is missing there."""
 
-    def __init__(self, file: MarkedFile, environment: Layer, command_line: Layer) -> None:
+    def __init__(self, file: MarkedFile, environment: Layer, command_line: Layer, endpoints: EndpointFiles) -> None:
         self._file = file
+        self._endpoints = endpoints
         self._above = (command_line, environment)
 
     def origin(self, path: KeyPath) -> str:
@@ -125,6 +148,9 @@ class Origins:
         for layer in self._above:
             if path in layer.origins:
                 return layer.origins[path], None
+        included = self._endpoints.locate(path)
+        if included is not None:
+            return included
         if len(path) > 1 and not self._file.holds(path[:2]):
             return self._would_say(path), None
         return self._file.source, self._file.line(path)

@@ -1,15 +1,18 @@
 """Every section of the settings, without the sources that they come from."""
 
 from collections.abc import Iterator, Mapping
-from typing import Self
+from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 from pydantic_core import InitErrorDetails
 
 from exporter.settings.account import AccountSettings, distinct
 from exporter.settings.database import DatabaseSettings, distinct_queries
+from exporter.settings.endpoint import EndpointSettings
+from exporter.settings.endpoint_clashes import endpoint_clashes
 from exporter.settings.section import Section, refused
 from exporter.settings.service import (
+    CollectorSettings,
     CollectorsSettings,
     LogSettings,
     SeriesSettings,
@@ -17,6 +20,7 @@ from exporter.settings.service import (
     StateSettings,
     WebSettings,
 )
+from exporter.settings.types import Text
 
 
 class Sections(Section):
@@ -28,6 +32,10 @@ class Sections(Section):
 
     accounts: tuple[AccountSettings, ...] = ()
     databases: tuple[DatabaseSettings, ...] = ()
+    endpoints: tuple[EndpointSettings, ...] = ()
+    endpoint_files: Annotated[
+        tuple[Text, ...], Field(description="Files of further endpoints, each with a list under endpoints.")
+    ] = ()
     collectors: CollectorsSettings = Field(default_factory=CollectorsSettings.model_construct)
     series: SeriesSettings = Field(default_factory=SeriesSettings.model_construct)
     web: WebSettings = Field(default_factory=WebSettings.model_construct)
@@ -41,6 +49,11 @@ class Sections(Section):
         yield from distinct(raw, "accounts", "name")
         yield from distinct(raw, "databases", "name")
         yield from distinct_queries(raw)
+        yield from endpoint_clashes(raw)
+
+    def collector_settings(self) -> dict[str, CollectorSettings]:
+        """The settings of every collector, of configured endpoints too, by a collector's `section`."""
+        return self.collectors.by_name(self.endpoints)
 
     @model_validator(mode="after")
     def _has_something_to_do(self) -> Self:

@@ -1,16 +1,17 @@
 """The exporter itself: its collectors, its series, its web server, its state, its shard and its log."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, PlainValidator, create_model, model_validator
+from pydantic import ConfigDict, Field, PlainValidator, create_model, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from exporter.collectors.catalogue import CATALOGUE
+from exporter.settings.endpoint import EndpointSettings
 from exporter.settings.secrets import Secret, SecretFile, SecretFileError, parse_secret, read_secret
 from exporter.settings.section import Section, at, expected, refused
 from exporter.settings.types import (
@@ -59,6 +60,17 @@ class CollectorSettings(Section):
             yield at(("stale_after",), refused(message))
 
 
+class EndpointCollectorSettings(Section):
+    """Whether and how often a configured endpoint polls each of its targets."""
+
+    enabled: Annotated[bool, Field(description="Whether it runs at all.")] = True
+    interval: Annotated[OptionalInterval, Field(description="How often; null is the endpoint's own interval.")] = None
+    stale_after: Annotated[
+        OptionalInterval,
+        Field(description="How long a failing target's last values stay; null is three effective intervals."),
+    ] = None
+
+
 def _seconds(value: object) -> float | None:
     if isinstance(value, str):
         return parse_duration(value)
@@ -66,21 +78,32 @@ def _seconds(value: object) -> float | None:
 
 
 # The interval of each collector of the catalogue that has a section of its own.
-_INTERVALS: Mapping[str, float] = {
+SECTIONS: Mapping[str, float] = {
     collector.name: float(collector.interval) for collector in CATALOGUE if collector.section == collector.name
 }
 _FIELDS: Mapping[str, Any] = {
     name: (CollectorSettings, Field(default_factory=partial(CollectorSettings.model_construct, interval=interval)))
-    for name, interval in _INTERVALS.items()
+    for name, interval in SECTIONS.items()
 }
 
 
 class CollectorsSettings(create_model("_Sections", __base__=Section, **_FIELDS)):  # type: ignore[misc] # made from the catalogue
-    """Every collector by its name."""
+    """Every collector by its name; further names are those of configured endpoints."""
 
-    def by_name(self) -> dict[str, CollectorSettings]:
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, EndpointCollectorSettings]
+
+    def by_name(self, endpoints: Iterable[EndpointSettings] = ()) -> dict[str, CollectorSettings]:
         """The collectors' settings, to be looked up by a collector's `section`."""
-        return {name: getattr(self, name) for name in _INTERVALS}
+        return {name: getattr(self, name) for name in SECTIONS} | {
+            endpoint.name: self._of_endpoint(endpoint) for endpoint in endpoints
+        }
+
+    def _of_endpoint(self, endpoint: EndpointSettings) -> CollectorSettings:
+        given = (self.__pydantic_extra__ or {}).get(endpoint.name, EndpointCollectorSettings())
+        return CollectorSettings(
+            enabled=given.enabled, interval=given.interval or endpoint.interval, stale_after=given.stale_after
+        )
 
     @model_validator(mode="before")
     @classmethod
@@ -89,10 +112,11 @@ class CollectorsSettings(create_model("_Sections", __base__=Section, **_FIELDS))
         if not isinstance(data, Mapping):
             return data
         return {
-            name: {**given, "interval": _INTERVALS[name]}
-            if isinstance(given, Mapping) and name in _INTERVALS and given.get("interval") is None
+            name: {**given, "interval": SECTIONS[name]}
+            if isinstance(given, Mapping) and name in SECTIONS and given.get("interval") is None
             else given
             for name, given in data.items()
+            if given is not None or name in SECTIONS
         }
 
 
@@ -112,8 +136,15 @@ class SeriesSettings(Section):
 
     def serves(self, family: str) -> bool:
         """Whether a family of this name is served."""
-        is_allowed = not self.allow or any(pattern.fullmatch(family) for pattern in self.allow)
-        return is_allowed and not any(pattern.fullmatch(family) for pattern in self.deny)
+        return self.is_allowed(family) and self.denied_by(family) is None
+
+    def is_allowed(self, family: str) -> bool:
+        """Whether the allow list admits a family."""
+        return not self.allow or any(pattern.fullmatch(family) for pattern in self.allow)
+
+    def denied_by(self, family: str) -> str | None:
+        """The pattern of the deny list that keeps a family out; None where none does."""
+        return next((pattern.pattern for pattern in self.deny if pattern.fullmatch(family)), None)
 
 
 class WebSettings(Section):

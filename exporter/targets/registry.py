@@ -22,6 +22,7 @@ class Selection:
         include: patterns of which a listed resource's name must match one, where there are any.
         exclude: patterns of which it must match none.
         attributes: what the collector needs to know of each target of this kind.
+        setting: the key of the configuration under which such targets are named.
     """
 
     account: str
@@ -31,13 +32,15 @@ class Selection:
     include: tuple[Pattern, ...] = ()
     exclude: tuple[Pattern, ...] = ()
     attributes: Mapping[str, str] = field(default_factory=dict)
+    setting: str = ""
 
     def rejection(self, name: str) -> str | None:
         """Why a listed resource of this name is not polled; None where it is."""
         if not self.discover:
             return "discovery is off"
         if self.include and not any(pattern.search(name) for pattern in self.include):
-            return "its name matches no include pattern"
+            patterns = ", ".join(pattern.pattern for pattern in self.include)
+            return f"its name matches no include pattern: {patterns}"
         matched = next((pattern.pattern for pattern in self.exclude if pattern.search(name)), None)
         return None if matched is None else f"its name matches the exclude pattern {matched}"
 
@@ -82,6 +85,8 @@ class Registry:
         self._targets: dict[tuple[str, str], dict[str, Target]] = {}
         self._fixed: dict[tuple[str, str], dict[str, Target]] = {}
         self._scouts: dict[str, Target] = {}
+        # Whether the last list of an account's resources of a kind named all of them.
+        self._complete: dict[tuple[str, str], bool] = {}
 
     @property
     def shard(self) -> Shard:
@@ -138,6 +143,7 @@ class Registry:
     def _apply_list(self, account: str, kind: str, resource_list: ResourceList) -> Generator[None, None, bool]:
         """Take over a listing; returns whether it told anything new."""
         listed = self._listed.setdefault((account, kind), {})
+        self._complete[account, kind] = resource_list.complete
         changed = False
         named: set[str] = set()
         for resource in resource_list.resources:
@@ -244,6 +250,26 @@ class Registry:
         for (_, own_kind), targets in self._targets.items():
             if own_kind == kind:
                 yield from targets.values()
+
+    def selections(self, kind: str) -> list[Selection]:
+        """What of a kind of resource is polled, account by account."""
+        return [selection for (_, own_kind), selection in self._selections.items() if own_kind == kind]
+
+    def held(self, account: str, kind: str) -> Mapping[str, Target]:
+        """The targets of a kind in an account, by id; the mapping is replaced and never changed."""
+        return self._targets.get((account, kind), {})
+
+    def listed(self, account: str, kind: str) -> list[Resource]:
+        """The resources of a kind that the lists of an account have named, polled or not, of this shard alone."""
+        return [entry.resource for entry in self._listed.get((account, kind), {}).values()]
+
+    def is_listed_whole(self, account: str, kind: str) -> bool | None:
+        """Whether the last list of an account's resources of a kind named all of them; None before the first."""
+        return self._complete.get((account, kind))
+
+    def scout(self, account: str) -> Target | None:
+        """The account as it is scouted, where it is another shard's own."""
+        return self._scouts.get(account)
 
     def find(self, label: str) -> list[Target]:
         """The targets that go by a label such as `dns_zone/102`, in any account."""

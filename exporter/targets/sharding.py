@@ -24,15 +24,17 @@ class Shard:
             parent: the shield zone of a rate limit, where it is known. The two stay together, so that a shard lists
                 the rate limits of its own shield zones alone.
         """
-        if self.total == 1:
-            return True
+        return self.total == 1 or self.owner_of(key, parent) == self.index
+
+    def owner_of(self, key: TargetKey, parent: str = "") -> int:
+        """The number of the shard that a target belongs to; see `owns`."""
         kind, target_id = key.kind, key.id
         if kind == "rate_limit" and parent:
             kind, target_id = "shield_zone", parent
         elif kind == "query":
             # A database's budget is not divided: its queries are asked by the shard that asks the database.
             kind, target_id = "database", target_id.partition("/")[0]
-        return owner(f"{key.account}/{kind}/{target_id}", self.total) == self.index
+        return owner(f"{key.account}/{kind}/{target_id}", self.total)
 
 
 def owner(key: str, total: int) -> int:

@@ -7,6 +7,8 @@ import json
 from collections.abc import AsyncIterator, Mapping
 
 from exporter.cooperative import unhurried
+from exporter.web import explanation
+from exporter.web.explanation import Question
 from exporter.web.status import View
 from exporter.web.status_models import State, status_as_json, target_as_json
 from exporter.web.target_query import MOST_ROWS, SORTS, Query
@@ -36,6 +38,11 @@ INDEX: Mapping[str, object] = {
             "description": "the targets, once for each collector that polls them: state, age, error, chart of days",
             "parameters": _PARAMETERS,
         },
+        {
+            "path": "explain",
+            "description": "why families that targets could have have no series: one cause each, with its evidence",
+            "parameters": explanation.PARAMETERS,
+        },
     ]
 }
 
@@ -58,6 +65,17 @@ async def targets(view: View, query: Query) -> AsyncIterator[str]:
     separator = ""
     async for target in unhurried(found.targets, view.clocks.monotonic):
         yield separator + encode(target_as_json(target))
+        separator = ","
+    yield "]}\n"
+
+
+async def explain(view: View, question: Question) -> AsyncIterator[str]:
+    """The answer of `/api/v1/explain`."""
+    found = await explanation.explain(view, question)
+    yield encode(explanation.as_json(found, question))[:-1] + ',"absences":['
+    separator = ""
+    async for absence in unhurried(found.absences, view.clocks.monotonic):
+        yield separator + encode(explanation.absence_as_json(absence))
         separator = ","
     yield "]}\n"
 

@@ -14,13 +14,15 @@ from starlette.types import ASGIApp
 from exporter.exposition.renderer import Renderer
 from exporter.web import api
 from exporter.web.auth.headers import PAGE_POLICY, SecurityHeaders
+from exporter.web.explanation import Question, explain, parse_question
 from exporter.web.metrics import MetricsEndpoint, Straight
 from exporter.web.negotiation import accepts_gzip
 from exporter.web.page.assets import Asset, load_assets
+from exporter.web.page.explanation import render_explanation
 from exporter.web.page.links import PAGE_ROWS, PAGE_SORT
 from exporter.web.page.page import render_page
 from exporter.web.status import View
-from exporter.web.target_query import Query, QueryError, parse_query
+from exporter.web.target_query import Known, Query, QueryError, parse_query
 
 # Gives the faults of the configuration file, or none where it is in force now.
 Reload = Callable[[], Awaitable[tuple[str, ...]]]
@@ -86,6 +88,18 @@ class _Endpoints:
         """`/api/v1/status`."""
         return await self._json(request, api.status(self._view))
 
+    async def explain(self, request: Request) -> Response:
+        """`/api/v1/explain`."""
+        return await self._json(request, api.explain(self._view, self._question(request)))
+
+    async def explanation(self, request: Request) -> Response:
+        """`/explain`: the same as a page."""
+        question = self._question(request)
+        async with self._turn:
+            found = await explain(self._view, question)
+            body = await _joined(render_explanation(found, question, assets=self._assets))
+        return await _answer(request, body, _HTML, {"Content-Security-Policy": PAGE_POLICY})
+
     async def index(self, request: Request) -> Response:
         """`/api/v1/`."""
         return await self._json(request, api.index())
@@ -96,6 +110,14 @@ class _Endpoints:
         if asset is None:
             raise HTTPException(404)
         return _asset(request, asset)
+
+    def _question(self, request: Request) -> Question:
+        explainer = self._view.explainer
+        known = Known(explainer.collectors(), self._view.known().accounts)
+        try:
+            return parse_question(request.query_params.multi_items(), known, explainer.families())
+        except QueryError as error:
+            raise HTTPException(400, str(error)) from None
 
     def _query(self, request: Request, default_limit: int, default_sort: str = "target") -> Query:
         try:
@@ -176,6 +198,8 @@ def create_app(
         Route("/api/v1/", endpoints.index),
         Route("/api/v1/targets", endpoints.targets),
         Route("/api/v1/status", endpoints.status),
+        Route("/api/v1/explain", endpoints.explain),
+        Route("/explain", endpoints.explanation),
         Route("/static/{name}", endpoints.asset),
         Route("/", endpoints.page),
     ]

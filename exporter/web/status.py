@@ -6,6 +6,7 @@ from typing import Protocol
 
 from exporter.clock import Clocks
 from exporter.cooperative import unhurried
+from exporter.explain.explainer import Explainer
 from exporter.exposition.status_board import StatusBoard
 from exporter.metric import label_value
 from exporter.polling.intervals import Account
@@ -139,6 +140,7 @@ class View:
         press_alive: whether what is published still reaches those who scrape.
         config: when the configuration in force was loaded, and why a later one was refused.
         unmatched_budgets: account and configured name of the monthly budgets that belong to no script.
+        explainer: why families have no series.
         ledger: how the durable counters fare; None where nobody tells.
     """
 
@@ -156,6 +158,7 @@ class View:
     version: str
     shard: tuple[int, int]
     started: float
+    explainer: Explainer
     ledger: Callable[[], LedgerView | None] = lambda: None
     _was_ready: bool = False
 
@@ -204,6 +207,13 @@ class View:
     def is_target(self, key: str) -> bool:
         """Whether something of this key is polled."""
         return bool(self.registry.find(key)) or any(known.target.label == key for known, _ in self.board.statuses())
+
+    def labels_and_names(self, wanted: Collection[str]) -> set[str]:
+        """Those of the wanted labels and names of targets that belong to a target that is polled."""
+        known: set[str] = set()
+        for key, status in self.board.statuses():
+            known |= {key.target.label, status.target.name} & set(wanted)
+        return known
 
     async def status(self) -> StatusView:
         """The exporter as a whole."""

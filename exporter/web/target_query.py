@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from urllib.parse import urlencode
 
 from exporter.exposition.status_board import Status
@@ -12,6 +13,7 @@ MOST_ROWS = 10_000
 LONGEST_SEARCH = 200
 MOST_WORDS = 10
 _DECIMALS = 9
+_LONGEST_NAME = 200
 _STATES = {state: rank for rank, state in enumerate(State)}
 
 Pair = tuple[PollKey, Status]
@@ -127,31 +129,24 @@ def parse_query(
     Raises:
         QueryError: it cannot be understood.
     """
-    given: dict[str, list[str]] = {}
-    for name, value in fields:
-        if name not in _PARAMETERS:
-            raise QueryError(f"there is no parameter {name[:50]!r}; there are: {', '.join(_PARAMETERS)}")
-        if value.strip():
-            given.setdefault(name, []).append(value.strip())
-    for name in _SINGLE:
-        if len(given.get(name, ())) > 1:
-            raise QueryError(f"{name} stands more than once")
+    given = read_fields(fields, _PARAMETERS)
+    one_each(given, _SINGLE)
     search = " ".join(given.get("search", [""])[0].split())
     if len(search) > LONGEST_SEARCH or search.count(" ") >= MOST_WORDS:
         raise QueryError(f"search takes {MOST_WORDS} words and {LONGEST_SEARCH} characters at most")
     sort = given.get("sort", [default_sort])[0]
-    _check("sort", [sort], SORTS)
+    check("sort", [sort], SORTS)
     order = given.get("order", ["asc"])[0]
-    _check("order", [order], ("asc", "desc"))
+    check("order", [order], ("asc", "desc"))
     return Query(
         search=search,
-        collectors=_check("collector", given.get("collector", []), known.collectors),
-        accounts=_check("account", given.get("account", []), known.accounts),
-        states=tuple(State(state) for state in _check("state", given.get("state", []), list(State))),
+        collectors=check("collector", given.get("collector", []), known.collectors),
+        accounts=check("account", given.get("account", []), known.accounts),
+        states=tuple(State(state) for state in check("state", given.get("state", []), list(State))),
         sort=sort,
         descending=order == "desc",
-        offset=_number("offset", given, 0, least=0, most=10**_DECIMALS),
-        limit=_number("limit", given, default_limit, least=1, most=MOST_ROWS),
+        offset=read_number("offset", given, 0, least=0, most=10**_DECIMALS),
+        limit=read_number("limit", given, default_limit, least=1, most=MOST_ROWS),
     )
 
 
@@ -159,7 +154,38 @@ _SINGLE = ("search", "sort", "order", "limit", "offset")
 _PARAMETERS = ("collector", "account", "state", *_SINGLE)
 
 
-def _check(name: str, values: Iterable[str], allowed: Collection[str]) -> tuple[str, ...]:
+def read_fields(fields: Iterable[tuple[str, str]], known: Collection[str]) -> dict[str, list[str]]:
+    """The values of a URL's fields by their names; empty values are left out.
+
+    Raises:
+        QueryError: there is no such parameter.
+    """
+    given: dict[str, list[str]] = {}
+    for name, value in fields:
+        if name not in known:
+            raise QueryError(f"there is no parameter {name[:50]!r}; there are: {', '.join(known)}")
+        if value.strip():
+            given.setdefault(name, []).append(value.strip())
+    return given
+
+
+def one_each(given: Mapping[str, list[str]], names: Iterable[str]) -> None:
+    """Refuse more than one value of these fields.
+
+    Raises:
+        QueryError: there is more than one.
+    """
+    for name in names:
+        if len(given.get(name, ())) > 1:
+            raise QueryError(f"{name} stands more than once")
+
+
+def check(name: str, values: Iterable[str], allowed: Collection[str]) -> tuple[str, ...]:
+    """A field's values, each once.
+
+    Raises:
+        QueryError: one is not among the allowed ones, which are named.
+    """
     wanted = tuple(dict.fromkeys(values))
     for value in wanted:
         if value not in allowed:
@@ -167,7 +193,27 @@ def _check(name: str, values: Iterable[str], allowed: Collection[str]) -> tuple[
     return wanted
 
 
-def _number(name: str, given: Mapping[str, list[str]], default: int, *, least: int, most: int) -> int:
+def check_names(name: str, values: Iterable[str], allowed: Collection[str]) -> tuple[str, ...]:
+    """The same where there are too many allowed values to name: of these the nearest is.
+
+    Raises:
+        QueryError: one is not among the allowed ones.
+    """
+    wanted = tuple(dict.fromkeys(values))
+    for value in wanted:
+        if value not in allowed:
+            near = get_close_matches(value[:_LONGEST_NAME], allowed, 1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise QueryError(f"no {name} is named {value[:_LONGEST_NAME]!r}{hint}")
+    return wanted
+
+
+def read_number(name: str, given: Mapping[str, list[str]], default: int, *, least: int, most: int) -> int:
+    """A field's whole number, or the default.
+
+    Raises:
+        QueryError: it is none, or outside of the range.
+    """
     text = given.get(name, [str(default)])[0]
     # `isdecimal` admits digits of every script, and thousands of them: `int` would take its time.
     number = int(text) if text.isascii() and text.isdecimal() and len(text) <= _DECIMALS + 1 else -1

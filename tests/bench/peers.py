@@ -109,8 +109,9 @@ def _client(text: bytes, folder: Path) -> Iterator[Child]:
 _NGINX_PEER = Peer(NGINX, "nginx", _nginx)
 PEERS = (
     _NGINX_PEER,
-    Peer(PUSHGATEWAY, "prometheus-pushgateway", _pushgateway),
-    Peer(CLIENT, "", _client),
+    # A scrape takes them seconds.
+    Peer(PUSHGATEWAY, "prometheus-pushgateway", _pushgateway, most=500_000),
+    Peer(CLIENT, "", _client, most=500_000),
     # It takes 13 kB a series while it is scraped.
     Peer(NODE_EXPORTER, "prometheus-node-exporter", _node_exporter, most=200_000),
 )

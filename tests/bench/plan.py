@@ -12,6 +12,7 @@ class Plan:
         seconds: how long the servers of a size are scraped in turn, for each encoding.
         crowd_seconds: how long each server is scraped by many clients.
         most_for_crowds: the largest size at which that is done.
+        most_repolled: the largest size at which every target is polled anew while it is scraped.
         repoll: seconds in which every target is polled anew.
         repoll_seconds: how long the exporter is scraped meanwhile, for each encoding.
         in_flight: numbers of calls at once.
@@ -26,10 +27,11 @@ class Plan:
         polled_rounds: how many intervals are measured, for each kind of answers.
     """
 
-    sizes: tuple[int, ...] = (1_000, 10_000, 100_000, 500_000)
+    sizes: tuple[int, ...] = (1_000, 10_000, 100_000, 500_000, 1_000_000)
     seconds: float = 12.0
     crowd_seconds: int = 5
     most_for_crowds: int = 100_000
+    most_repolled: int = 500_000
     repoll: float = 15.0
     repoll_seconds: float = 20.0
     in_flight: tuple[int, ...] = (1, 8, 64, 256)

@@ -68,7 +68,7 @@ def measure_repoll(plan: Plan, report: Report) -> None:
     """Scrape the exporter while every target is polled anew, and an nginx at rest beside it."""
     columns = ("series", "encoding", "server", "scrapes", "median ms", "p99 ms", "worst ms")
     table = Table(f"Scrape while every target of the exporter is polled anew in {plan.repoll:g} s", columns)
-    for size in plan.sizes:
+    for size in (size for size in plan.sizes if size <= plan.most_repolled):
         with exporter(size, plan.repoll) as child, control(child.url) as beside:
             urls = {name: server.url for name, server in {EXPORTER: child, **beside}.items()}
             for encoding in ENCODINGS:

@@ -40,7 +40,7 @@ def daemon(platform: str, zones: int, interval: float, rate: float = RATE) -> It
                 }
             ],
             "collectors": {
-                "dns_statistics": {"interval": interval},
+                "dns_statistics": {"interval": f"{interval:g}s"},
                 "dns_record_scans": {"enabled": False},
                 "discovery": {"enabled": False},
             },

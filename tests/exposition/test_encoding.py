@@ -3,6 +3,8 @@
 import math
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.exposition import generate_latest as encode_text
 from prometheus_client.openmetrics.exposition import generate_latest as encode_openmetrics
@@ -12,6 +14,7 @@ from exporter.metric import Family, FamilyInfo, Kind, Sample
 from exporter.telemetry import AccountObserver, Telemetry, WithoutCreated
 
 GAUGE = FamilyInfo("edge_dns_window_queries", "Queries.", Kind.GAUGE, "", ("account", "zone_id"))
+TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 COUNTER = FamilyInfo("edge_dns_queries_total", "Queries.", Kind.COUNTER, "", ("zone_id",))
 TIMESTAMP = FamilyInfo("edge_dns_day_start_timestamp_seconds", "A day.", Kind.GAUGE, "seconds", ("zone_id",))
 
@@ -86,7 +89,7 @@ def test_a_creation_is_told_where_it_is_asked_for_and_known() -> None:
 
 
 def test_labels_without_values_are_a_fault() -> None:
-    with pytest.raises(ValueError, match="zip"):
+    with pytest.raises(ValueError, match="labels"):
         render(Family(GAUGE, (Sample(("main",), 1.0),)))
 
 
@@ -123,3 +126,15 @@ def test_own_families_go_by_either_name_and_by_their_samples_names() -> None:
     assert lines("edge_c_count") == [b"edge_c_count 1.0"]
     assert len(lines("edge_c")) == 4
     assert lines("edge_d") == []
+
+
+@given(st.lists(st.tuples(TEXT, TEXT, st.floats() | st.integers(-(2**60), 2**60)), max_size=3))
+def test_lines_are_those_of_the_client_library(drawn: list[tuple[str, str, float]]) -> None:
+    registry = CollectorRegistry()
+    gauge = Gauge("edge_x_seconds", "X.", ["zone_id", "domain"], registry=registry)
+    for zone, domain, value in drawn:
+        gauge.labels(zone, domain).set(value)
+    info = FamilyInfo("edge_x_seconds", "X.", Kind.GAUGE, "seconds", ("zone_id", "domain"))
+    unique = {(zone, domain): value for zone, domain, value in drawn}
+    family = Family(info, tuple(Sample(labels, value) for labels, value in unique.items()))
+    assert header(info, Format.TEXT) + render(family) == encode_text(registry)

@@ -42,7 +42,7 @@ def test_only_names_that_match_an_include_and_no_exclude_pattern_are_polled() ->
 
 def test_a_rejection_says_why() -> None:
     selection = Selection("main", "dns_zone", discover=True, include=(Pattern("^prod-"),), exclude=(Pattern("old"),))
-    assert selection.rejection("dev") == "its name matches no include pattern"
+    assert selection.rejection("dev") == "its name matches no include pattern: ^prod-"
     assert selection.rejection("prod-old") == "its name matches the exclude pattern old"
     assert selection.rejection("prod-a") is None
     assert Selection("main", "dns_zone").rejection("prod-a") == "discovery is off"

@@ -10,6 +10,8 @@ from exporter.clients import account_client, account_entry
 from exporter.clock import Clocks
 from exporter.collectors.catalogue import CATALOGUE, families
 from exporter.collectors.collector import Outcome
+from exporter.explain.explainer import Explainer, Sources
+from exporter.explain.scope import Scope
 from exporter.exposition.exposition import Exposition
 from exporter.exposition.renderer import Renderer
 from exporter.exposition.status_board import HEALTH, StatusBoard
@@ -19,7 +21,7 @@ from exporter.polling.plan import Plan
 from exporter.settings.model import Settings
 from exporter.targets.registry import Registry, Selection
 from exporter.targets.sharding import Shard
-from exporter.targets.target import Target
+from exporter.targets.target import PollKey, Target
 from exporter.telemetry import AccountObserver, Telemetry
 from exporter.web.status import View
 from exporter.web.status_models import LedgerView, TargetView
@@ -55,6 +57,18 @@ class SaidSchedule:
         """See `Schedule.all_discovered`."""
         self.silent = list(silent)
         return self.is_discovered
+
+    def due_at(self, _collector: str, _target: Target) -> float | None:
+        """See `Schedule.due_at`."""
+        return None
+
+    def waits_for_discovery(self, _target: Target) -> bool:
+        """See `Schedule.waits_for_discovery`."""
+        return not self.is_discovered
+
+    def waits_for_ledger(self, _key: PollKey) -> bool:
+        """See `Schedule.waits_for_ledger`."""
+        return False
 
     @property
     def intervals(self) -> "SaidSchedule":
@@ -107,7 +121,24 @@ class Stage:
             version="1.2.3",
             shard=self.shard,
             started=START - 7200,
+            explainer=self.explainer(),
             ledger=lambda: self.ledger,
+        )
+
+    def explainer(self) -> Explainer:
+        """Explains what the store has no families of."""
+        scope = Scope(CATALOGUE, frozenset(), lambda _family: None)
+        return Explainer(
+            Sources(
+                scope=lambda: scope,
+                registry=self.registry,
+                board=self.store.board,
+                schedule=lambda: self.schedule,
+                is_capped=self.renderer.is_capped,
+                accepted=lambda _account: 0.0,
+                ledger_fault=lambda: "",
+                clocks=Clocks(self.wall, self.clock),
+            )
         )
 
     async def reload(self) -> tuple[str, ...]:

@@ -144,4 +144,4 @@ async def test_the_api_describes_itself_and_what_it_describes_is_there() -> None
             values = {"limit": "1", "offset": "0", "sort": "name", "order": "asc"}
             asked = {name: values.get(name, "") for name in endpoint["parameters"]}
             assert (await client.get(f"/api/v1/{endpoint['path']}", params=asked)).status_code == 200
-    assert [endpoint["path"] for endpoint in endpoints] == ["status", "targets"]
+    assert [endpoint["path"] for endpoint in endpoints] == ["status", "targets", "explain"]

@@ -166,22 +166,14 @@ _QUERIES = Row(
             least=0,
         ),
         Panel(
-            title="Routing today",
-            shows="Queries of the UTC day so far, by routing.",
-            act="Compare with the 30 days beside it.",
-            queries=(queries.ROUTING_TODAY,),
-            view=Bars(),
-            width=3,
-            steps=PLAIN,
-        ),
-        Panel(
-            title="Routing, 30 days",
-            shows="Queries of the platform's window, by routing.",
-            act="Compare with today beside it.",
-            queries=(queries.ROUTING_WINDOW,),
-            view=Bars(),
-            width=3,
-            steps=PLAIN,
+            title="Routing",
+            shows="Queries of the UTC day so far, and of the platform's window of 30 days, by routing.",
+            act="Smart routing is charged for: compare its share of today with that of the 30 days.",
+            queries=(queries.ROUTING_TODAY, queries.ROUTING_WINDOW),
+            view=Table(
+                columns=(Column("Routing", label="routing"), Column("Today"), Column("30 days")), sort="30 days"
+            ),
+            width=6,
         ),
         Panel(
             title="Queries a day",
@@ -211,11 +203,17 @@ _QUERIES = Row(
             act="Below half: check the zone's delegation and its name servers at the registrar. Above double: look at"
             " its record types, and who asks.",
             queries=(queries.UNUSUAL_ZONES,),
-            view=Bars(),
-            unit="percentunit",
-            decimals=0,
+            view=Table(
+                columns=(
+                    columns.DOMAIN,
+                    Column("Account", label="account", width=80),
+                    Column("Zone", label="zone_id", hidden=True),
+                    Column("Pace", unit="percentunit", decimals=0, steps=OUT_OF_LINE, width=75),
+                ),
+                sort="Pace",
+                ascending=True,
+            ),
             width=6,
-            steps=OUT_OF_LINE,
         ),
         Panel(
             title="Zones",

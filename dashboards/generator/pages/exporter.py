@@ -18,7 +18,7 @@ from dashboards.generator.page import (
     warn_from,
     warn_then_red,
 )
-from dashboards.generator.pages import exporter_api
+from dashboards.generator.pages import exporter_absences, exporter_api
 from dashboards.generator.queries import exporter as queries
 from dashboards.generator.tables import honest
 
@@ -301,7 +301,7 @@ PAGE = Page(
     title="Edge platform / Exporter",
     about="The exporter itself: API budget, failures, latency, staleness, what a scrape costs, and shards.",
     variables=(variables.JOB, variables.INSTANCE, variables.ACCOUNTS),
-    rows=(_NOW, exporter_api.BUDGET, _SCHEDULE, _COST, _PROCESS),
+    rows=(_NOW, exporter_api.BUDGET, exporter_absences.ABSENCES, _SCHEDULE, _COST, _PROCESS),
     since="now-6h",
     ranked=True,
     marks=(

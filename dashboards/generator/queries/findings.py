@@ -19,6 +19,8 @@ ROWS = 20
 _FALLEN, _SURGED = 0.6, 3
 # Breaches of 15 minutes against the mean of as long a time over 28 days.
 _BURST, _BREACHES = 5, 10
+# Time-outs of 15 minutes: a single one is a hiccup.
+_TIME_OUTS_FROM = 3
 # Seconds of a platform call.
 _SLOW_ALWAYS, _SLOW_FACTOR, _SLOW_FROM = 2, 3, 0.5
 
@@ -87,6 +89,7 @@ def _named_zone(expr: str) -> str:
 
 
 _REFUSED = 'reason=~"unauthorized|forbidden|credential"'
+_TIME_OUTS = _calls("edge_api_request_failures_total", 'reason="timeout"')
 _REFUSALS = _calls("edge_api_request_failures_total", _REFUSED)
 _FAILURES = _calls("edge_api_request_failures_total")
 _GOOD = _calls("edge_api_requests_total", 'code=~"2.."', over="3m")
@@ -196,7 +199,7 @@ FINDINGS = (
         "Calls time out",
         "exporter",
         _LOOK,
-        _calls("edge_api_request_failures_total", 'reason="timeout"'),
+        f"({_TIME_OUTS}) > {_TIME_OUTS_FROM}",
         ("account",),
         "$1 calls in 15 min",
     ),

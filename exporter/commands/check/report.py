@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from exporter.causes import Cause, cause_of
 from exporter.collectors.catalogue import CATALOGUE
 from exporter.commands.check.results import AccountResult, TargetResult
 from exporter.platform.errors import (
@@ -22,7 +23,9 @@ from exporter.polling.capacity import SHARE
 from exporter.targets.target import DATABASE_PREFIX, Target
 from exporter.terminal import escape
 
-OK, NEVER_SCANNED, NOT_AVAILABLE, NOT_TRIED, FAILED = "ok", "never scanned", "not available", "not tried", "failed"
+OK, NOT_TRIED, FAILED = "ok", "not tried", "failed"
+# As `explain` calls the same.
+NEVER_SCANNED, NOT_AVAILABLE = (cause.replace("_", " ") for cause in (Cause.NEVER_SCANNED, Cause.NOT_AVAILABLE))
 # So many targets of a collector are listed where they are well, or where they fail alike; more are summarised.
 MOST_WELL = 5
 MOST_ALIKE = 10
@@ -82,7 +85,10 @@ def _of_account(verdict: AccountResult) -> Iterator[Row]:
         collector.name: place
         for place, collector in enumerate(sorted(CATALOGUE, key=lambda collector: not collector.discovers))
     }
-    tried = sorted(_telling(verdict.tried), key=lambda one: (order[one.collector], _place(one.target)))
+    tried = sorted(
+        _telling(verdict.tried),
+        key=lambda one: (order.get(one.collector, len(order)), one.collector, _place(one.target)),
+    )
     for collector, group in groupby(tried, key=lambda one: one.collector):
         yield from _of_collector(verdict.name, collector, list(group))
         left = verdict.untried.get(collector, 0)
@@ -135,10 +141,10 @@ def _detail(one: TargetResult) -> str:
     error = one.error
     if isinstance(error, NotFound):
         return f"there is no such {_kind(one.target)}: {error}"
-    if isinstance(error, Unauthorized):
-        return f"the key is not accepted for this: {error}"
     if error is not None:
-        return str(error)
+        # The key is accepted for other calls, or the account as a whole would be reported.
+        cause = Cause.KEY_FORBIDDEN if isinstance(error, Unauthorized) else cause_of(error)
+        return f"{cause.text}: {error}" if cause is Cause.KEY_FORBIDDEN else str(error)
     if one.is_never_scanned:
         return ""
     return _found(one.found) if one.found else _series(one.series)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from prometheus_client import CollectorRegistry
 
 from exporter import __version__, wiring
-from exporter.collectors.catalogue import families, with_queries
+from exporter.collectors.catalogue import families
 from exporter.exposition.encoding import exposed_name
 from exporter.exposition.status_board import HEALTH
 from exporter.settings.faults import KeyPath, suggestion
@@ -27,7 +27,7 @@ def of_series(settings: Settings) -> Iterator[tuple[KeyPath, str]]:
 
 def _families(settings: Settings) -> set[str]:
     """Every family that there can be, the program's own and those of the users' queries among them."""
-    polled = families(with_queries(wiring.queries(settings.databases, 0.0)))
+    polled = families(wiring.collectors(settings))
     own = Telemetry(CollectorRegistry(), __version__).exposed().collect()
     return {info.name for info in (*polled, *HEALTH)} | {exposed_name(metric) for metric in own}
 

@@ -21,7 +21,8 @@ from exporter.commands.options import flag_values
 from exporter.commands.output.complaint import FAULT, complain
 from exporter.commands.output.table import lay_out, natural_width, terminal_width
 from exporter.platform.errors import one_line
-from exporter.settings.exposure import exposed
+from exporter.settings import exposure
+from exporter.settings.endpoint_files import with_endpoint_files
 from exporter.settings.faults import ConfigurationError, Fault, written
 from exporter.settings.flags import flags
 from exporter.settings.model import Settings
@@ -77,8 +78,12 @@ def _tried(settings: Settings, progressed: Callable[[str, int, int], None]) -> l
 
 
 def _warnings(settings: Settings, verdicts: Sequence[AccountResult], file: MarkedFile) -> list[str]:
-    """What exposes a credential, and what selects nothing, a line each."""
-    shown = [Fault(file.source, file.line(path), written(path), message) for path, message in exposed(settings)]
+    """What exposes a credential, what is named oddly, and what selects nothing, a line each."""
+    endpoints = with_endpoint_files(file, file.data or {})
+    shown = [
+        Fault(*(endpoints.locate(path) or (file.source, file.line(path))), written(path), message)
+        for path, message in exposure.warnings(settings)
+    ]
     return [one_line(str(warning)) for warning in (*shown, *idle(settings, verdicts, file))]
 
 

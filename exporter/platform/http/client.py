@@ -255,7 +255,8 @@ class Client:
     def _understand(
         self, operation: Operation[T], received: Received, seconds: float, bound: "BoundClient"
     ) -> Answer[Any]:
-        status, headers, raw, recognition = received.status, received.headers, received.content.raw, bound.recognition
+        status, headers, raw = received.status, received.headers, received.content.raw
+        recognition = bound.recognition if operation.recognisable else None
         date = http_date(headers.get("date"))
         if status in operation.absent:
             return Answer(None, self._platform_time(date), raw, seconds)
@@ -268,6 +269,7 @@ class Client:
         value: Any = responses.payload(operation, raw, status, received.content.parsed)
         for name in unexpected_in(value):
             self._observer.unexpected(operation.name, name)
+            bound.unexpected |= {name}
             if recognition is not None:
                 recognition.spoil()
         return Answer(value, moment, raw, seconds)
@@ -281,9 +283,10 @@ class BoundClient:
         calls: how many calls were made through it, retries not counted.
         seconds: how long they took: attempts, and the waits between them; without the waits for the account's budget.
         recognition: recognises the answer if it is the last one again; `call` raises `UnchangedError` then.
+        unexpected: the wire names of fields in good answers that held a value which is not known.
     """
 
-    __slots__ = ("_client", "calls", "recognition", "seconds", "until")
+    __slots__ = ("_client", "calls", "recognition", "seconds", "unexpected", "until")
 
     def __init__(self, client: Client, until: float | None, recognition: Recognition | None = None) -> None:
         self._client = client
@@ -291,6 +294,7 @@ class BoundClient:
         self.recognition = recognition
         self.calls = 0
         self.seconds = 0.0
+        self.unexpected: frozenset[str] = frozenset()
 
     async def call(self, request: Request[T]) -> Answer[T]:
         """See `exporter.platform.operation.Caller`."""

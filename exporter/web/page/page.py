@@ -16,6 +16,7 @@ LONG_PAGE = 250
 
 _LINKS = (
     ("metrics", "Metrics"),
+    ("explain", "Absent families"),
     ("api/v1/", "API"),
     ("-/healthy", "Health"),
     ("-/ready", "Readiness"),
@@ -43,7 +44,9 @@ async def render_page(
         assets: the style sheet, the script and the icon.
         monotonic: a clock in seconds.
     """
-    yield _head(status, assets)
+    unwell = status.targets.failing + status.targets.stale
+    title = f"{unwell} failing · edge-exporter" if unwell else "edge-exporter"
+    yield document(title, status.now, assets, status.version)
     yield overview.summary(status)
     shows_account = len(known.accounts) > 1
     failures = overview.failures(status.failures, status.now, shows_account=shows_account)
@@ -58,20 +61,28 @@ async def render_page(
     yield "</div></section></main></body></html>\n"
 
 
-def _head(status: StatusView, assets: Mapping[str, Asset]) -> str:
-    unwell = status.targets.failing + status.targets.stale
-    title = f"{unwell} failing · edge-exporter" if unwell else "edge-exporter"
+def document(title: str, now: float, assets: Mapping[str, Asset], version: str = "", *, is_live: bool = True) -> str:
+    """The beginning of a page, up to its content.
+
+    Args:
+        title: the document's title.
+        now: unix seconds at which the content holds.
+        assets: the style sheet, the script and the icon.
+        version: the exporter's version; empty where the page does not show it.
+        is_live: whether the page's script keeps it up to date.
+    """
     icon = assets["icon.svg"].link
+    script = f'<script src="{assets["page.js"].link}" defer></script>' if is_live else ""
     links = "".join(f'<a href="{target}">{name}</a>' for target, name in _LINKS)
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<meta name="color-scheme" content="light dark"><title>{title}</title>'
         f'<link rel="stylesheet" href="{assets["page.css"].link}"><link rel="icon" href="{icon}" type="image/svg+xml">'
-        f'<script src="{assets["page.js"].link}" defer></script></head><body>'
+        f"{script}</head><body>"
         '<a class="skip" href="#targets">Skip to the targets</a>'
         f'<header><h1><img src="{icon}" alt="" width="28" height="28">edge-exporter '
-        f'<span class="version">{text(status.version)}</span></h1><nav aria-label="Endpoints">{links}</nav>'
-        f'<p id="as-of" data-live>As of <time datetime="{instant(status.now)}">{moment(status.now)}</time></p>'
+        f'<span class="version">{text(version)}</span></h1><nav aria-label="Endpoints">{links}</nav>'
+        f'<p id="as-of" data-live>As of <time datetime="{instant(now)}">{moment(now)}</time></p>'
         "</header><main>"
     )

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from exporter.cooperative import unhurried
-from exporter.web.page.links import PAGE_ROWS, PAGE_SORT, to_targets
+from exporter.web.page.links import PAGE_ROWS, PAGE_SORT, to_explanation, to_targets
 from exporter.web.page.markup import foreign, framed, plain, text, when
 from exporter.web.page.sparkline import sparkline
 from exporter.web.page.wording import ago, compact, count, lapse, plural
@@ -123,10 +123,11 @@ def _row(target: TargetView, now: float, *, shows_account: bool) -> str:
     account = f"<td>{foreign(target.account)}</td>" if shows_account else ""
     took = "" if target.duration is None else lapse(target.duration)
     note = target.message or target.reason
+    explained = f'<a href="{to_explanation(target.account, target.target)}">{foreign(target.target)}</a>'
     noted = f'<td class="note" title="{plain(note)}">{foreign(note)}</td>' if note else "<td></td>"
     return (
         f'<tr><td><span class="state {target.state}">{target.state}</span></td>{_name(target)}'
-        f'<td class="key cut">{foreign(target.target)}</td><td class="collector">{text(target.collector)}</td>{account}'
+        f'<td class="key cut">{explained}</td><td class="collector">{text(target.collector)}</td>{account}'
         f'<td class="number" data-head="Last success">{success}</td>'
         f'<td class="number" data-head="Took">{took}</td><td class="chart">{shown}</td>{noted}</tr>'
     )

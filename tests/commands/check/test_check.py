@@ -106,7 +106,7 @@ def test_a_key_that_opens_all_but_one_collector_is_said_once_for_that_collector(
     assert [line for line in ended.out.splitlines() if "dns_statistics" in line] == [
         (
             "main     dns_statistics        dns_zone/101   prod-shop.example  failed         "
-            "the key is not accepted for this: the platform answered 401: "
+            "the key or token may not read this: the platform answered 401: "
             "Authorization has been denied for this request."
         ),
         (

@@ -101,7 +101,7 @@ def test_ten_targets_that_fail_alike_are_listed_and_of_eleven_five() -> None:
 
     assert len(shown(failing(10))) == 10
     assert shown(failing(11))[4:] == [
-        ("dns_zone/5", "zone-5.example", "failed", "no"),
+        ("dns_zone/5", "zone-5.example", "failed", "the key or token may not read this: no"),
         ("6 targets more", "", "failed", "the same"),
     ]
     assert report.faults([failing(11)]) == 11

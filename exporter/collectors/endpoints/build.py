@@ -1,0 +1,92 @@
+"""Makes the collectors of the configured endpoints."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from exporter.collectors import dns_statistics, scripts, shield_access_lists, shield_api_guardian, shield_rate_limits
+from exporter.collectors.collector import ACCOUNT, Collector, Context, Label, TargetCollector
+from exporter.collectors.endpoints.endpoint import Endpoint
+from exporter.collectors.endpoints.listing import EndpointListCollector
+from exporter.collectors.endpoints.path import PathError
+from exporter.collectors.endpoints.reading import metric_of
+from exporter.collectors.endpoints.shared_calls import SharedCalls
+from exporter.platform.api.document import Document
+from exporter.platform.errors import WrongShape
+from exporter.platform.operation import Answer, Operation, Request
+from exporter.targets.target import Target
+
+ACCOUNT_KIND = "account"
+# The kinds of target that are there without an endpoint, and the labels that their series have.
+KIND_LABELS: Mapping[str, tuple[Label[Any], ...]] = {
+    collector.polls: collector.labels
+    for collector in (
+        dns_statistics.COLLECTOR,
+        scripts.COLLECTOR,
+        shield_api_guardian.COLLECTOR,
+        shield_rate_limits.COLLECTOR,
+        shield_access_lists.COLLECTOR,
+    )
+}
+
+
+def collectors(endpoints: Sequence[Endpoint]) -> tuple[Collector, ...]:
+    """The collectors of these endpoints: one for each, and one for each list of targets."""
+    shared = SharedCalls(dict(Counter(endpoint.path.template for endpoint in endpoints)))
+    labels = {endpoint.kind: own_labels(endpoint.label) for endpoint in endpoints if endpoint.label}
+    return tuple(_made(endpoints, {**KIND_LABELS, **labels, ACCOUNT_KIND: (ACCOUNT,)}, shared))
+
+
+def own_labels(label: str) -> tuple[Label[Any], ...]:
+    """The labels of targets of an endpoint's own kind."""
+    return (ACCOUNT, Label(f"{label}_id", lambda target, _: target.id), Label(label, lambda target, _: target.name))
+
+
+def _made(
+    endpoints: Iterable[Endpoint], labels: Mapping[str, tuple[Label[Any], ...]], shared: SharedCalls
+) -> Iterable[Collector]:
+    for endpoint in endpoints:
+        if endpoint.listing is not None:
+            yield EndpointListCollector(endpoint.name, endpoint.kind, endpoint.listing, endpoint.interval)
+        yield target_collector(endpoint, labels[endpoint.kind], shared)
+
+
+def target_collector(
+    endpoint: Endpoint, labels: tuple[Label[Any], ...], shared: SharedCalls
+) -> TargetCollector[Document]:
+    """The collector that asks an endpoint for each of its targets."""
+    operation = Operation(
+        name=endpoint.name,
+        method="GET",
+        path=endpoint.path.template,
+        help=f"The configured endpoint {endpoint.name}.",
+        answer=TypeAdapter(Document),
+        documented=False,
+        recognisable=not shared.shares(endpoint.path.template),
+    )
+
+    async def fetch(context: Context, target: Target) -> Answer[Document]:
+        try:
+            parameters = endpoint.path.parameters(target.id, context.now)
+        except PathError as error:
+            raise WrongShape(str(error)) from None
+        return await shared.ask(
+            endpoint.name,
+            operation.path,
+            (target.account, operation.path.format_map(parameters)),
+            now=context.now,
+            interval=endpoint.interval,
+            call=lambda: context.caller.call(Request(operation, parameters)),
+        )
+
+    return TargetCollector(
+        name=endpoint.name,
+        polls=endpoint.kind,
+        interval=endpoint.interval,
+        operations=(operation,),
+        fetch=fetch,
+        labels=labels,
+        metrics=tuple(metric_of(metric) for metric in endpoint.metrics),
+    )

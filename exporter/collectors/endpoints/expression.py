@@ -1,0 +1,223 @@
+"""JMESPath expressions of the configuration: compiled once, evaluated within bounds.
+
+JMESPath itself bounds nothing: a short expression may double a list in each of its parts, and compare or print what it
+has made. Here the length, the depth, the steps and the size of every result are bounded.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import jmespath
+from jmespath.exceptions import JMESPathError, JMESPathTypeError
+from jmespath.functions import Functions
+from jmespath.visitor import TreeInterpreter
+
+LONGEST_EXPRESSION = 1000
+DEEPEST_EXPRESSION = 40
+MOST_STEPS = 50_000
+# Items of a list or an object, characters of a text: of each result, also in between.
+MOST_VALUES = 100_000
+
+Node = dict[str, Any]
+_CONTAINERS = (list, dict)
+# These are meant for values that may be missing; of all others a missing argument makes a missing result.
+_FOR_MISSING = frozenset({"not_null", "type", "to_array", "to_string", "contains"})
+_OF_NUMBERS = frozenset({"sum", "avg", "min", "max"})
+
+
+class ExpressionError(ValueError):
+    """An expression that cannot be compiled, or that cannot be evaluated on an answer; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A compiled expression; made by `compile_expression`.
+
+    Attributes:
+        text: as it is written in the configuration.
+    """
+
+    text: str
+    tree: Node = field(repr=False, compare=False)
+
+    def read(self, document: object) -> Any:  # noqa: ANN401 - whatever JSON can say
+        """Evaluate the expression.
+
+        Returns:
+            The result; None where something that it names is missing.
+
+        Raises:
+            ExpressionError: a function met a wrong type, or the evaluation takes too much.
+        """
+        return _evaluate(self.tree, document)
+
+    def fields(self) -> frozenset[str]:
+        """The names of all fields that the expression reads."""
+        return frozenset(str(node["value"]) for node in _nodes(self.tree) if node["type"] == "field")
+
+    def path(self) -> tuple[str, ...] | None:
+        """The keys of an expression that is a plain path of fields, such as `data.Items`; None for any other."""
+        if self.tree["type"] == "current":
+            return ()
+        if self.tree["type"] == "field":
+            return (str(self.tree["value"]),)
+        nodes = self.tree["children"] if self.tree["type"] == "subexpression" else []
+        paths = [Expression("", node).path() for node in nodes]
+        if not paths or None in paths:
+            return None
+        return tuple(step for path in paths if path is not None for step in path)
+
+    def branches(self) -> Mapping[str, "Expression"] | None:
+        """The parts of `{a: …, b: …}` by their keys; None for any other expression."""
+        if self.tree["type"] != "multi_select_dict":
+            return None
+        return {str(node["value"]): Expression(self.text, node["children"][0]) for node in self.tree["children"]}
+
+    def is_null(self, document: object) -> bool:
+        """Whether the document holds null at exactly this plain path, and does not merely lack it."""
+        path = self.path()
+        if not path:
+            return False
+        for step in path:
+            if not isinstance(document, dict) or step not in document:
+                return False
+            document = document[step]
+        return document is None
+
+
+def compile_expression(text: str) -> Expression:
+    """Compile an expression.
+
+    Raises:
+        ExpressionError: it is no expression, names an unknown function, or is too long or nested too deeply.
+    """
+    if len(text) > LONGEST_EXPRESSION:
+        raise ExpressionError(f"is longer than {LONGEST_EXPRESSION} characters")
+    try:
+        tree: Node = jmespath.compile(text).parsed
+    except RecursionError:
+        raise ExpressionError("is nested too deeply") from None
+    except (JMESPathError, ValueError) as error:
+        raise ExpressionError(_first_line(error)) from None
+    if _depth(tree) > DEEPEST_EXPRESSION:
+        raise ExpressionError(f"is nested more than {DEEPEST_EXPRESSION} deep")
+    for node in _nodes(tree):
+        if node["type"] == "function_expression":
+            _check_function(node)
+    return Expression(text, tree)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0][:200].rstrip(":") or "is no expression"
+
+
+def _check_function(node: Node) -> None:
+    name, given = str(node["value"]), len(node["children"])
+    known = Functions.FUNCTION_TABLE.get(name)
+    if known is None:
+        raise ExpressionError(f"there is no function {name}()")
+    signature = known["signature"]
+    is_variadic = bool(signature) and bool(signature[-1].get("variadic"))
+    if given < len(signature) or (given > len(signature) and not is_variadic):
+        least = "at least " if is_variadic else ""
+        raise ExpressionError(f"{name}() takes {least}{len(signature)} argument(s), found {given}")
+
+
+def _inner(node: Node) -> list[Node]:
+    # The children of a slice are its bounds.
+    return [child for child in node.get("children", ()) if isinstance(child, dict)]
+
+
+def _nodes(tree: Node) -> Iterator[Node]:
+    pending = [tree]
+    while pending:
+        node = pending.pop()
+        yield node
+        pending.extend(_inner(node))
+
+
+def _depth(tree: Node) -> int:
+    deepest, pending = 0, [(tree, 1)]
+    while pending:
+        node, depth = pending.pop()
+        deepest = max(deepest, depth)
+        pending.extend((child, depth + 1) for child in _inner(node))
+    return deepest
+
+
+def _evaluate(tree: Node, document: object) -> Any:  # noqa: ANN401
+    try:
+        return _Bounded().visit(tree, document)
+    except RecursionError:
+        raise ExpressionError("the answer is nested too deeply for the expression") from None
+    except JMESPathTypeError as error:
+        expected = " or ".join(map(str, error.expected_types))
+        raise ExpressionError(f"{error.function_name}() found {error.actual_type}, expected {expected}") from None
+    except JMESPathError as error:
+        raise ExpressionError(_first_line(error)) from None
+    except (TypeError, ArithmeticError) as error:
+        raise ExpressionError(f"cannot be evaluated: {_first_line(error)}") from None
+
+
+class _Bounded(TreeInterpreter):  # type: ignore[misc] # its stubs are partial
+    """Evaluates one expression on one answer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._steps = 0
+
+    def visit(self, node: Node, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - the library's signature
+        """Visit a node, and bound the number of visits and the size of each result."""
+        self._steps += 1
+        if self._steps > MOST_STEPS:
+            raise ExpressionError(f"takes more than {MOST_STEPS} steps on this answer")
+        result = super().visit(node, *args, **kwargs)
+        if isinstance(result, (list, dict, str)):
+            _bound(len(result))
+        return result
+
+    def visit_flatten(self, node: Node, value: Any) -> Any:  # noqa: ANN401
+        """Flatten a list, unless that makes it too long."""
+        base = self.visit(node["children"][0], value)
+        if not isinstance(base, list):
+            return None
+        _bound(sum(len(item) if isinstance(item, list) else 1 for item in base))
+        flat: list[Any] = []
+        for item in base:
+            if isinstance(item, list):
+                flat.extend(item)
+            else:
+                flat.append(item)
+        return flat
+
+    def visit_comparator(self, node: Node, value: Any) -> Any:  # noqa: ANN401
+        """Compare scalars, or anything with an empty list or object: others may hold each part many times over."""
+        left, right = (self.visit(child, value) for child in node["children"])
+        if isinstance(left, _CONTAINERS) and isinstance(right, _CONTAINERS) and left and right:
+            raise ExpressionError("compares two lists or objects")
+        literals = [{"type": "literal", "value": side, "children": []} for side in (left, right)]
+        return super().visit_comparator({**node, "children": literals}, value)
+
+    def visit_function_expression(self, node: Node, value: Any) -> Any:  # noqa: ANN401
+        """Call a function; without one of its arguments there is no result, and nulls are no numbers."""
+        name = str(node["value"])
+        given = [self.visit(child, value) for child in node["children"]]
+        if name not in _FOR_MISSING and any(argument is None for argument in given):
+            return None
+        if name in _OF_NUMBERS and isinstance(given[0], list):
+            given[0] = [item for item in given[0] if item is not None]
+        if name == "to_string" and isinstance(given[0], _CONTAINERS):
+            raise ExpressionError("to_string() takes a text, a number or a boolean here")
+        if name == "contains" and (given[0] is None or isinstance(given[1], _CONTAINERS)):
+            return None
+        if name == "join" and isinstance(given[1], list):
+            joint = len(given[0]) if isinstance(given[0], str) else 0
+            _bound(sum(joint + len(item) for item in given[1] if isinstance(item, str)))
+        self._steps += sum(len(argument) for argument in given if isinstance(argument, (list, dict))) // 10
+        return self._functions.call_function(name, given)
+
+
+def _bound(size: int) -> None:
+    if size > MOST_VALUES:
+        raise ExpressionError(f"yields more than {MOST_VALUES} values or characters on this answer")

@@ -1,0 +1,155 @@
+"""Discovers the targets of a configured endpoint in a list of the platform, page by page."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from pydantic import TypeAdapter
+
+from exporter.collectors.collector import Context, Outcome, Polled
+from exporter.collectors.endpoints.endpoint import TargetList
+from exporter.collectors.endpoints.expression import Expression, ExpressionError
+from exporter.cooperative import unhurried
+from exporter.metric import FamilyInfo
+from exporter.platform.api.document import Document
+from exporter.platform.errors import PlatformError, WrongShape
+from exporter.platform.operation import Operation, Request, Scalar
+from exporter.targets.target import Inventory, Resource, ResourceList, Target
+
+PAGE_SIZE = 1000
+MOST_PAGES = 100_000
+MOST_TARGETS = 200_000
+LONGEST_ID = 200
+LIST_SUFFIX = "_list"
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointListCollector:
+    """Lists what an account has of the targets of one endpoint.
+
+    Attributes:
+        section: the endpoint, whose section of the configuration switches it.
+        interval: seconds between two listings, unless the configuration says otherwise.
+        kind: the kind of the targets that it lists.
+        listing: how the list is asked and read.
+    """
+
+    section: str
+    kind: str
+    listing: TargetList
+    interval: float
+    polls: str = "account"
+    discovers: bool = True
+    owns_target: bool = False
+    families: tuple[FamilyInfo, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The `collector` label."""
+        return f"{self.section}{LIST_SUFFIX}"
+
+    @property
+    def operations(self) -> tuple[Operation[Any], ...]:
+        """The list, with the parameters of its pages."""
+        return (self._operation(),)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kind that it polls: the targets that it lists have their families from their endpoints."""
+        return (self.polls,)
+
+    def families_of(self, _kind: str, _target_id: str) -> tuple[FamilyInfo, ...]:
+        """The families that a target could have from it: none."""
+        return self.families
+
+    def wants(self, _target: Target) -> bool:
+        """Whether a target has anything for it: each account has, other shards' accounts too."""
+        return True
+
+    async def poll(self, context: Context, target: Target) -> Polled:
+        """List the targets. A failure spoils nothing of the pages before it; an incomplete list removes nothing."""
+        operation = self._operation()
+        found: dict[str, Resource] = {}
+        date, error, complete = None, None, True
+        try:
+            for page in range(1, MOST_PAGES + 1):
+                answer = await context.caller.call(Request(operation, self._parameters(context, page)))
+                date = answer.date or date
+                items, has_more = self._read(answer.value)
+                known = len(found)
+                usable = await self._take(items, found)
+                # An item that comes twice tells that the pages shifted while they were asked for.
+                complete = complete and usable and len(found) == known + len(items)
+                if len(found) > MOST_TARGETS:
+                    raise WrongShape(f"the list names more than {MOST_TARGETS} items")
+                if has_more is False or not self.listing.page:
+                    break
+                if len(found) == known:
+                    complete = complete and not has_more and not items
+                    break
+        except PlatformError as fault:
+            error, complete = fault, False
+        lists = {self.kind: ResourceList(tuple(found.values()), complete)} if found or error is None else {}
+        return Polled((Outcome(target, error=error),), date, Inventory(lists))
+
+    def _operation(self) -> Operation[Document]:
+        listing = self.listing
+        template = listing.path.template
+        for name, value in ((listing.page, "{page}"), (listing.size, str(PAGE_SIZE))):
+            if name:
+                template += ("&" if "?" in template else "?") + f"{quote(name, safe='')}={value}"
+        return Operation(
+            name=self.name,
+            method="GET",
+            path=template,
+            help=f"The list of the targets of the configured endpoint {self.section}.",
+            answer=TypeAdapter(Document),
+            documented=False,
+        )
+
+    def _parameters(self, context: Context, page: int) -> Mapping[str, Scalar]:
+        dates = self.listing.path.parameters("", context.now)
+        return {**dates, "page": page} if self.listing.page else dates
+
+    def _read(self, document: Document) -> tuple[list[Any], bool | None]:
+        """A page's items, and whether there are more; None where it does not say so."""
+        listing = self.listing
+        items = _evaluated(listing.items, document.value, "items")
+        if items is None:
+            raise WrongShape(f"the list has no items at {listing.items.text}")
+        if not isinstance(items, list):
+            raise WrongShape(f"{listing.items.text} is no list")
+        more = None if listing.more is None else _evaluated(listing.more, document.value, "more")
+        if more is not None and not isinstance(more, bool):
+            raise WrongShape(f"{listing.more.text if listing.more else ''} is neither true nor false")
+        return items, more
+
+    async def _take(self, items: list[Any], found: dict[str, Resource]) -> bool:
+        """Add the resources of a page; returns whether each item has an id."""
+        whole = True
+        async for item in unhurried(items):
+            target_id = _id(_evaluated(self.listing.id, item, "id"))
+            if target_id is None:
+                whole = False
+                continue
+            name = None if self.listing.name is None else _evaluated(self.listing.name, item, "name")
+            text = str(name) if isinstance(name, str | int | float) and not isinstance(name, bool) else ""
+            found.setdefault(target_id, Resource(target_id, text))
+        return whole
+
+
+def _evaluated(expression: Expression, document: object, key: str) -> Any:  # noqa: ANN401
+    try:
+        return expression.read(document)
+    except ExpressionError as error:
+        raise WrongShape(f"{key} cannot be read from the list: {error}") from None
+
+
+def _id(found: object) -> str | None:
+    """An id as text; None for what cannot be one."""
+    if isinstance(found, bool) or not isinstance(found, int | str):
+        return None
+    text = str(found)
+    is_usable = 0 < len(text) <= LONGEST_ID and text.isprintable() and text == text.strip()
+    return text if is_usable and text not in (".", "..", "0") else None

@@ -1,0 +1,83 @@
+"""The paths of configured endpoints: below the account's address, with the target's id and dates filled in."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from urllib.parse import unquote
+
+from exporter.platform.operation import Scalar
+
+LONGEST_PATH = 2000
+MOST_DAYS_AGO = 3660
+_PLACEHOLDER = re.compile(r"\{(id|today|days_ago:(\d{1,4}))\}", re.ASCII)
+_NOT_IN_A_PATH = re.compile(r"[\s\\#\x00-\x1f\x7f]")
+_DOTS = frozenset({".", ".."})
+
+
+class PathError(ValueError):
+    """A path that cannot be asked; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """A path with its placeholders; made by `parse_path`.
+
+    Attributes:
+        text: as it is written in the configuration.
+        template: for `str.format_map` with what `parameters` gives.
+        days_ago: the numbers of days of its `{days_ago:N}`.
+    """
+
+    text: str
+    template: str
+    names_target: bool
+    names_today: bool
+    days_ago: tuple[int, ...]
+
+    @property
+    def takes_dates(self) -> bool:
+        """Whether the answer is about days that the path names."""
+        return bool(self.days_ago)
+
+    def parameters(self, target_id: str, now: datetime) -> Mapping[str, Scalar]:
+        """What is filled in; it is percent-encoded on the wire.
+
+        Raises:
+            PathError: the id would lead to another path.
+        """
+        found: dict[str, Scalar] = {}
+        if self.names_target:
+            if target_id in _DOTS or not target_id:
+                raise PathError(f"the id {target_id!r} cannot stand in a path")
+            found["id"] = target_id
+        if self.names_today:
+            found["today"] = now.date().isoformat()
+        for days in self.days_ago:
+            found[f"days_ago_{days}"] = (now - timedelta(days=days)).date().isoformat()
+        return found
+
+
+def parse_path(text: str) -> Path:
+    """Read a path.
+
+    Raises:
+        PathError: it leaves the account's address, or holds something else than the known placeholders.
+    """
+    if "://" in text.partition("?")[0] or text.startswith("//"):
+        raise PathError("names a host; expected a path on the account's base_url, such as /pullzone/{id}")
+    if not text.startswith("/"):
+        raise PathError("does not start with '/'; expected a path such as /pullzone/{id}")
+    if len(text) > LONGEST_PATH or _NOT_IN_A_PATH.search(text):
+        raise PathError("holds blanks, '\\', '#' or control characters, or is too long")
+    if any(unquote(segment) in _DOTS for segment in text.partition("?")[0].split("/")):
+        raise PathError("holds '.' or '..', which leads to another path")
+    left = _PLACEHOLDER.sub("", text)
+    if "{" in left or "}" in left:
+        raise PathError("holds an unknown placeholder; expected {id}, {today} or {days_ago:30}")
+    days = tuple(dict.fromkeys(int(found[2]) for found in _PLACEHOLDER.finditer(text) if found[2]))
+    if any(number > MOST_DAYS_AGO for number in days):
+        raise PathError(f"goes back more than {MOST_DAYS_AGO} days")
+    template = _PLACEHOLDER.sub(lambda found: "{" + found[1].replace("days_ago:", "days_ago_") + "}", text)
+    template = re.sub(r"\{days_ago_0*(\d+)\}", r"{days_ago_\1}", template)
+    return Path(text, template, "{id}" in text, "{today}" in text, days)

@@ -1,0 +1,197 @@
+"""Turns what an expression yields into samples and counts; a wrong type is an error of the whole answer."""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from exporter.collectors.day_chart import buckets, days_of
+from exporter.collectors.endpoints.endpoint import EndpointMetric
+from exporter.collectors.endpoints.expression import Expression, ExpressionError
+from exporter.metric import DayBuckets, Metric, MonthToDate, is_count
+from exporter.platform.api.charts import bucket_time, calendar_day
+from exporter.platform.api.document import Document
+from exporter.platform.wire import Moment, timestamp
+
+T = TypeVar("T")
+MOST_SAMPLES = 10_000
+_TIMESTAMP = "_timestamp_seconds"
+_PAIR = 2
+_MOMENT: TypeAdapter[datetime | None] = TypeAdapter(Moment)
+
+
+def metric_of(declared: EndpointMetric) -> Metric[Document]:
+    """The metric of a declaration, for the same engine as the built-in ones."""
+    source = declared.days or declared.month
+    return Metric(
+        declared.name,
+        declared.help,
+        value=None if source else lambda document: _value(declared, document.value),
+        counted=(lambda document: _counted(declared, document.value)) if source else None,
+        labels=declared.labels,
+        unit=declared.unit,
+    )
+
+
+def _value(
+    declared: EndpointMetric, document: object
+) -> Mapping[str, float] | Mapping[tuple[str, ...], float] | float | None:
+    if declared.info:
+        return _info(declared.info, document)
+    if declared.value is None:
+        return None
+    read = _timestamp if declared.name.endswith(_TIMESTAMP) else _number
+    return _labelled(declared, declared.value, document, lambda found, _: _scaled(read(found), declared.scale))
+
+
+def _counted(
+    declared: EndpointMetric, document: object
+) -> Mapping[str, DayBuckets | MonthToDate] | DayBuckets | MonthToDate | None:
+    if declared.days is not None:
+        return _labelled(
+            declared, declared.days, document, lambda found, is_null: _days(declared, found, is_null=is_null)
+        )
+    if declared.month is not None:
+        return _labelled(declared, declared.month, document, lambda found, _: _month(declared, found))
+    return None
+
+
+def _labelled(
+    declared: EndpointMetric, expression: Expression, document: object, read: Callable[[object, bool], T | None]
+) -> Mapping[str, T] | T | None:
+    """What an expression yields: one value, or one for each value of the metric's label."""
+    found = expression.read(document)
+    if not declared.label:
+        return read(found, found is None and expression.is_null(document))
+    branches = expression.branches() or {}
+    entries = {} if found is None else _pairs(found)
+    if len(entries) > MOST_SAMPLES:
+        raise ExpressionError(f"{len(entries)} values of the label {declared.label}, expected at most {MOST_SAMPLES}")
+    made: dict[str, T] = {}
+    for key, one in entries.items():
+        value = read(one, one is None and key in branches and branches[key].is_null(document))
+        if value is not None:
+            made[key] = value
+    return made
+
+
+def _pairs(found: object) -> Mapping[str, object]:
+    """An object, or a list of pairs of a label's value and what belongs to it."""
+    if isinstance(found, dict):
+        return {str(key): value for key, value in found.items()}
+    if not isinstance(found, list):
+        raise ExpressionError(f"{_kind(found)}, expected an object such as {{a: A, b: B}}, or a list of pairs")
+    pairs: dict[str, object] = {}
+    for item in found:
+        if not isinstance(item, list) or len(item) != _PAIR:
+            raise ExpressionError(f"{_kind(item)} in a list, expected pairs such as [Name, Count]")
+        if item[0] is None:
+            continue
+        key = _text(item[0])
+        if key in pairs:
+            raise ExpressionError(f"the label value {key[:60]!r} twice")
+        pairs[key] = item[1]
+    return pairs
+
+
+def _number(found: object) -> float | None:
+    if found is None:
+        return None
+    if isinstance(found, bool | int | float):
+        return float(found)
+    hint = "; a number in quotes takes to_number(…)" if isinstance(found, str) else ""
+    raise ExpressionError(f"{_kind(found)}, expected a number{hint}")
+
+
+def _timestamp(found: object) -> float | None:
+    if not isinstance(found, str):
+        return _number(found)
+    try:
+        return timestamp(_MOMENT.validate_python(found))
+    except (ValidationError, OverflowError):
+        raise ExpressionError("a text that is no date, expected a date or unix seconds") from None
+
+
+def _scaled(number: float | None, scale: float) -> float | None:
+    return None if number is None else number * scale
+
+
+def _count(found: object, scale: float) -> float | None:
+    if isinstance(found, bool):
+        raise ExpressionError("a boolean, expected a number")
+    return _scaled(_number(found), scale)
+
+
+def _month(declared: EndpointMetric, found: object) -> MonthToDate | None:
+    value = _count(found, declared.scale)
+    if value is None:
+        return None
+    if not is_count(value):
+        raise ExpressionError(f"{value:g}, expected a count from 0 up to what 64 bits hold")
+    return MonthToDate(value)
+
+
+def _days(declared: EndpointMetric, found: object, *, is_null: bool) -> DayBuckets | None:
+    if found is None:
+        # A chart that is null counts nothing yet; one that is missing may be misspelt.
+        return buckets(None) if is_null else None
+    return buckets(days_of(_chart(found, declared.scale)))
+
+
+def _chart(found: object, scale: float) -> Mapping[str, float | None]:
+    if isinstance(found, dict):
+        entries: list[Any] = list(found.items())
+    elif isinstance(found, list):
+        entries = [item for item in found if isinstance(item, list) and len(item) == _PAIR]
+        if len(entries) < len(found):
+            raise ExpressionError("a list, expected an object of days, or a list of pairs such as [Date, Count]")
+    else:
+        raise ExpressionError(f"{_kind(found)}, expected an object of days")
+    if len(entries) > MOST_SAMPLES:
+        raise ExpressionError(f"{len(entries)} buckets, expected at most {MOST_SAMPLES}")
+    chart: dict[str, float | None] = {}
+    for key, item in entries:
+        value, day = _count(item, scale), _day_key(str(key))
+        known = chart.get(day)
+        chart[day] = value if known is None else known + (value or 0.0)
+    return chart
+
+
+def _day_key(key: str) -> str:
+    """A bucket's key; days that are written day first become ISO 8601."""
+    if bucket_time(key) is not None:
+        return key
+    ordinal = calendar_day(key)
+    return key if ordinal is None else datetime.fromordinal(ordinal).date().isoformat()
+
+
+def _info(parts: Mapping[str, Expression], document: object) -> Mapping[tuple[str, ...], float] | None:
+    found = [part.read(document) for part in parts.values()]
+    if all(one is None for one in found):
+        return None
+    return {tuple("" if one is None else _text(one) for one in found): 1.0}
+
+
+def _text(found: object) -> str:
+    if isinstance(found, bool):
+        return "true" if found else "false"
+    if isinstance(found, str | int | float):
+        return str(found)
+    raise ExpressionError(f"{_kind(found)}, expected a text or a number for a label")
+
+
+def _kind(found: object) -> str:
+    match found:
+        case None:
+            return "nothing"
+        case bool():
+            return "a boolean"
+        case int() | float():
+            return "a number"
+        case str():
+            return "a text"
+        case list():
+            return "a list"
+        case _:
+            return "an object"

@@ -1,0 +1,206 @@
+"""Tries one endpoint on the platform, with the collector that the daemon would run."""
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+from exporter import clients, wiring
+from exporter.collectors.collector import Collector, Context, Outcome
+from exporter.collectors.endpoints.build import ACCOUNT_KIND
+from exporter.collectors.endpoints.expression import Expression, ExpressionError
+from exporter.exposition.encoding import Format, header, render
+from exporter.metric import Count, Family, Sample
+from exporter.platform.api.document import Document
+from exporter.platform.errors import PlatformError
+from exporter.platform.http.client import BoundClient, Client
+from exporter.platform.http.observer import Deaf
+from exporter.platform.operation import Answer, Request
+from exporter.settings.account import AccountSettings
+from exporter.settings.endpoint import EndpointSettings, MetricSettings
+from exporter.settings.model import Settings
+from exporter.targets.registry import Registry
+from exporter.targets.sharding import Shard
+from exporter.targets.target import Target
+
+T = TypeVar("T")
+
+# Lines of the answer, and characters of what an expression reads, that are shown.
+ANSWER_LINES = 40
+LONGEST_LINE = 160
+SHOWN_ITEMS = 3
+
+
+class AttemptError(Exception):
+    """The endpoint cannot be tried; the message says why."""
+
+
+@dataclass
+class _Listening:
+    """A caller that keeps the last answer."""
+
+    client: Client
+    caller: BoundClient
+    answer: Answer[Any] | None = None
+    asked: str = ""
+
+    async def call(self, request: Request[T]) -> Answer[T]:
+        """See `exporter.platform.operation.Caller`."""
+        self.asked = str(self.client.message(request).url)
+        answer = await self.caller.call(request)
+        self.answer = answer
+        return answer
+
+    async def find(self, request: Request[T]) -> Answer[T | None]:
+        """See `exporter.platform.operation.Caller`."""
+        answer: Answer[Any] = await self.call(request)
+        return answer
+
+
+class Attempt:
+    """Tries the endpoints of a file.
+
+    Args:
+        settings: the account, and the endpoints of the file alone.
+        account: the account that is asked.
+        target_id: the target to poll; empty for the first that there is.
+
+    Attributes:
+        failed: whether any endpoint failed.
+    """
+
+    def __init__(self, settings: Settings, account: AccountSettings, target_id: str) -> None:
+        self.failed = False
+        self._settings = settings
+        self._account = account
+        self._target_id = target_id
+        self._collectors = {collector.name: collector for collector in wiring.collectors(settings)}
+        self._registry = Registry(Shard())
+        self._registry.configure(wiring.selections(settings))
+
+    async def run(self) -> list[str]:
+        """The lines to print."""
+        lines: list[str] = []
+        client = clients.account_client(self._account, Deaf(), 1)
+        try:
+            for endpoint in self._settings.endpoints:
+                caller = _Listening(client, client.until(time.monotonic() + 3 * self._account.timeout))
+                lines += [f"## {endpoint.name}", ""]
+                try:
+                    lines += await self._try(endpoint, caller)
+                except (AttemptError, PlatformError) as error:
+                    self.failed = True
+                    asked = [f"GET {caller.asked}"] if caller.asked else []
+                    lines += [*asked, f"failed: {error}"]
+                lines.append("")
+        finally:
+            await client.aclose()
+        return lines
+
+    async def _try(self, endpoint: EndpointSettings, caller: _Listening) -> list[str]:
+        context = Context(caller, self._registry, datetime.now(UTC))
+        target, lines = await self._target(endpoint, context)
+        collector = self._collectors[endpoint.name]
+        outcome: Outcome | None = None
+        failure: PlatformError | None = None
+        try:
+            outcome = (await collector.poll(context, target)).outcomes[0]
+        except PlatformError as error:
+            failure = error
+        if caller.answer is None:
+            raise failure or AttemptError("nothing was asked")
+        document = caller.answer.value
+        size = len(caller.answer.raw)
+        lines += [f"GET {caller.asked}", f"answered in {caller.answer.seconds:.2f} s, {size} bytes:", ""]
+        lines += [f"    {line}" for line in shortened(document)]
+        lines += ["", "What the expressions read:", ""]
+        lines += [f"    {line}" for metric in endpoint.metrics for line in _picked(metric, document)]
+        if failure is not None:
+            self.failed = True
+            return [*lines, "", f"failed: {failure}"]
+        return [*lines, "", *_exposition(collector, outcome)]
+
+    async def _target(self, endpoint: EndpointSettings, context: Context) -> tuple[Target, list[str]]:
+        """The target to poll, and what a list told of it."""
+        kind, account = endpoint.target_kind, self._account.name
+        if kind == ACCOUNT_KIND:
+            return Target(account, kind, account, account), []
+        lists = self._collectors.get(f"{endpoint.name}_list")
+        if lists is None:
+            # Those that the configuration names, and those that a list of the same file named before.
+            known = [one for one in self._registry.targets(kind) if one.account == account]
+            chosen = next((one for one in known if self._target_id in ("", one.id)), None)
+            if chosen is None and not self._target_id:
+                raise AttemptError(f"which {kind}? --target ID names one")
+            return chosen or Target(account, kind, self._target_id), []
+        polled = await lists.poll(context, Target(account, ACCOUNT_KIND, account, account))
+        error = polled.outcomes[0].error
+        if polled.found is not None:
+            self._registry.apply(account, polled.found)
+        resources = polled.found.lists[kind].resources if polled.found and kind in polled.found.lists else ()
+        if error is not None:
+            raise error
+        wanted = next((one for one in resources if self._target_id in ("", one.id)), None)
+        lines = [f"{endpoint.each.list.text if endpoint.each else ''} lists {len(resources)} targets", ""]
+        if wanted is None:
+            raise AttemptError(f"the list names no {kind} {self._target_id}".rstrip())
+        return replace(Target(account, kind, wanted.id), name=wanted.name), lines
+
+
+def shortened(document: object) -> list[str]:
+    """An answer as lines of JSON, its long lists and lines cut."""
+    value = document.value if isinstance(document, Document) else document
+    lines = json.dumps(_cut(value), indent=2, ensure_ascii=False).splitlines()
+    left = len(lines) - ANSWER_LINES
+    return [_line(line) for line in lines[:ANSWER_LINES]] + ([f"… {left} more lines"] if left > 0 else [])
+
+
+def _cut(value: object) -> object:
+    if isinstance(value, list):
+        left = len(value) - SHOWN_ITEMS
+        return [_cut(item) for item in value[:SHOWN_ITEMS]] + ([f"… {left} more"] if left > 0 else [])
+    if isinstance(value, dict):
+        return {key: _cut(item) for key, item in value.items()}
+    return value
+
+
+def _line(text: str) -> str:
+    return text if len(text) <= LONGEST_LINE else text[: LONGEST_LINE - 1] + "…"
+
+
+def _picked(metric: MetricSettings, document: object) -> Iterator[str]:
+    value = document.value if isinstance(document, Document) else document
+    sources: dict[str, Expression | None] = {"value": metric.value, "days": metric.days, "month": metric.month}
+    for source, expression in sources.items():
+        if expression is not None:
+            yield _line(f"{metric.name}: {source} {expression.text} = {_read(expression, value)}")
+    for label, expression in metric.info.items():
+        yield _line(f"{metric.name}: {label} {expression.text} = {_read(expression, value)}")
+
+
+def _read(expression: Expression, value: object) -> str:
+    try:
+        found = expression.read(value)
+    except ExpressionError as error:
+        return f"an error: {error}"
+    return "nothing: no such field, or null" if found is None else json.dumps(found, ensure_ascii=False)
+
+
+def _exposition(collector: Collector, outcome: Outcome | None) -> Iterator[str]:
+    yield "The exposition (a counter begins at 0 when it is first seen):"
+    yield ""
+    if outcome is None:
+        return
+    families = [*outcome.families, *(_at_first_sight(count) for count in outcome.counts)]
+    for info in collector.families:
+        for family in families:
+            if family.info == info:
+                text = (header(info, Format.TEXT) + render(family, Format.TEXT)).decode()
+                yield from (f"    {line}" for line in text.splitlines())
+
+
+def _at_first_sight(count: Count) -> Family:
+    """A counter as it is served after the first poll."""
+    return Family(count.info, tuple(Sample(count.labels + values, 0.0) for values, _ in count.sources))

@@ -1,0 +1,165 @@
+"""Proposes metrics for an answer of the platform: names and units are guesses, and are marked as such."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from exporter.platform.api.charts import calendar_day
+from exporter.platform.api.document import is_secret_name
+
+MOST_PROPOSALS = 60
+DEEPEST = 4
+_WORD = re.compile(r"[A-Z]+(?![a-z])\d*|[A-Z]?[a-z]+(?:\d+[a-z]*)?|\d+")
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_CODE = re.compile(r"[A-Z]{2,3}", re.ASCII)
+_ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d")
+_IDS = re.compile(r"(?:^|[a-z_])(?:Id|ID|_id|Guid|GUID)$|^id$")
+# A word of the field → the unit's name and the factor that makes it of the field's value.
+_UNITS: Mapping[str, tuple[str, float]] = {
+    **dict.fromkeys(("bytes", "bandwidth", "storage", "size", "traffic"), ("bytes", 1.0)),
+    **dict.fromkeys(("ms", "milliseconds", "latency"), ("seconds", 0.001)),
+    **dict.fromkeys(("seconds", "duration"), ("seconds", 1.0)),
+    **dict.fromkeys(("cost", "charge", "charges", "price", "balance", "dollars"), ("dollars", 1.0)),
+    **dict.fromkeys(("percent", "percentage", "rate"), ("ratio", 0.01)),
+}
+_DROPPED = frozenset(
+    {"chart", "total", "monthly", "month", "ms", "milliseconds", "percent", "percentage", "count", "counts"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A metric that an answer may become.
+
+    Attributes:
+        source: `value`, `days`, `month` or `info`.
+        guess: what about it is a guess.
+    """
+
+    name: str
+    source: str
+    expression: str
+    label: str = ""
+    scale: float = 1.0
+    guess: str = "name"
+
+    def line(self) -> str:
+        """The metric as a line of YAML."""
+        keys = [f"name: {self.name}", f'help: "{_help(self.expression)}"', f"{self.source}: {_quoted(self.expression)}"]
+        if self.label:
+            keys.append(f"label: {self.label}")
+        if self.scale != 1.0:
+            keys.append(f"scale: {self.scale:g}")
+        return f"      - {{{', '.join(keys)}}}  # guessed: {self.guess}"
+
+
+def propose(answer: object, name: str) -> Iterator[str]:
+    """A file of one endpoint for an answer, line by line.
+
+    Args:
+        answer: what the platform sent, parsed.
+        name: the endpoint's name, which metrics' names begin with.
+    """
+    lists = [path for path, value in _lists(answer, ())]
+    if lists:
+        yield f"# Lists of objects, which could name targets under each: {', '.join(map(_path, lists))}"
+    yield "endpoints:"
+    yield f"  - name: {name}  # guessed"
+    yield f"    path: /{name}  # the path that gave this answer"
+    yield "    metrics:"
+    found: dict[str, Proposal] = {}
+    for proposal in _proposals(answer, (), name):
+        found.setdefault(proposal.name, proposal)
+        if len(found) >= MOST_PROPOSALS:
+            break
+    for proposal in found.values():
+        # In OpenMetrics a counter is exposed without its _total, too.
+        is_taken = proposal.source == "value" and f"{proposal.name}_total" in found
+        stem = f"edge_{name}_"
+        renamed = f"{stem}window_{proposal.name.removeprefix(stem)}"
+        yield (replace(proposal, name=renamed) if is_taken else proposal).line()
+    if not found:
+        yield "      []  # the answer holds no number and no chart of days outside its lists"
+
+
+def _proposals(value: object, path: tuple[str, ...], name: str) -> Iterator[Proposal]:
+    key = path[-1] if path else ""
+    if is_secret_name(key) and not isinstance(value, int | float):
+        return
+    match value:
+        case dict() if path and _is_chart(value):
+            unit, scale, words = _named(path)
+            yield Proposal(_join(name, words, unit, "total"), "days", _path(path), scale=scale, guess="name and unit")
+        case dict() if path and _is_counts(value):
+            unit, scale, words = _named(path)
+            yield Proposal(_join(name, words, unit), "value", _path(path), "class", scale, "name, label and unit")
+        case dict() if len(path) < DEEPEST:
+            for inner, item in value.items():
+                yield from _proposals(item, (*path, str(inner)), name)
+        case bool():
+            yield Proposal(_join(name, _words(path), ""), "value", _path(path))
+        case int() | float() if not _IDS.search(key):
+            unit, scale, words = _named(path)
+            is_month = any(word in ("monthly", "month") for word in _words(path))
+            suffix = "total" if is_month else ""
+            source = "month" if is_month else "value"
+            yield Proposal(_join(name, words, unit, suffix), source, _path(path), scale=scale, guess="name and unit")
+        case str() if _ISO.match(value):
+            yield Proposal(_join(name, _words(path), "timestamp_seconds"), "value", _path(path))
+        case _:
+            return
+
+
+def _is_chart(value: Mapping[Any, object]) -> bool:
+    return bool(value) and all(calendar_day(str(key)) is not None for key in value) and _is_numbers(value)
+
+
+def _is_counts(value: Mapping[Any, object]) -> bool:
+    """Numbers by keys that are no fields, such as record types or countries."""
+    are_fields = all(_PLAIN.fullmatch(str(key)) and not _CODE.fullmatch(str(key)) for key in value)
+    return len(value) > 1 and _is_numbers(value) and not are_fields
+
+
+def _is_numbers(value: Mapping[Any, object]) -> bool:
+    return all(
+        item is None or (isinstance(item, int | float) and not isinstance(item, bool)) for item in value.values()
+    )
+
+
+def _lists(value: object, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], object]]:
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        yield path, value
+    elif isinstance(value, dict) and len(path) < DEEPEST:
+        for key, item in value.items():
+            yield from _lists(item, (*path, str(key)))
+
+
+def _words(path: tuple[str, ...]) -> list[str]:
+    return [word.lower() for step in path for word in _WORD.findall(step)]
+
+
+def _named(path: tuple[str, ...]) -> tuple[str, float, list[str]]:
+    """The unit, the factor, and the words of the name without the unit's."""
+    words = _words(path)
+    unit, scale = next((_UNITS[word] for word in reversed(words) if word in _UNITS), ("", 1.0))
+    return unit, scale, [word for word in words if word not in _DROPPED and word != unit]
+
+
+def _join(name: str, words: list[str], *suffixes: str) -> str:
+    # A word that stands twice in a row says nothing more.
+    parts = ["edge", *name.split("_"), *words, *(suffix for suffix in suffixes if suffix)]
+    return "_".join(part for place, part in enumerate(parts) if place == 0 or part != parts[place - 1])
+
+
+def _path(path: tuple[str, ...]) -> str:
+    return ".".join(step if _PLAIN.fullmatch(step) else json.dumps(step) for step in path) or "@"
+
+
+def _quoted(expression: str) -> str:
+    return expression if re.fullmatch(r"[A-Za-z0-9_.]+", expression) else "'" + expression.replace("'", "''") + "'"
+
+
+def _help(expression: str) -> str:
+    return f"{expression}, polled.".replace("\\", "").replace('"', "")

@@ -1,0 +1,137 @@
+"""Which targets of a kind there could be: those that are polled here, and why the others are not."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from exporter.causes import Cause
+from exporter.collectors import discovery
+from exporter.explain.scope import Scope
+from exporter.explain.words import failure_words
+from exporter.exposition.status_board import Status
+from exporter.targets.registry import Registry, Selection
+from exporter.targets.target import PollKey, Target
+
+# The id of what stands for all targets of a kind where there is none.
+ANY = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A target that could have series.
+
+    Attributes:
+        cause: why it is not polled here; None where it is.
+        evidence: what shows that.
+    """
+
+    target: Target
+    cause: Cause | None = None
+    evidence: str = ""
+
+
+class Board(Protocol):
+    """What is needed of the status board."""
+
+    def find(self, key: PollKey) -> Status | None:
+        """The status of a target as a collector sees it; None where there is none."""
+        ...
+
+
+class Candidates:
+    """Finds the candidates of a kind.
+
+    Args:
+        registry: which targets there are.
+        board: whether discovery succeeds.
+    """
+
+    def __init__(self, registry: Registry, board: Board) -> None:
+        self._registry = registry
+        self._board = board
+
+    def of_kind(self, scope: Scope, kind: str) -> Iterator[Candidate]:
+        """Every candidate of a kind; of an account that has none, one that stands for all."""
+        for selection in self._registry.selections(kind):
+            account = selection.account
+            scouted = self._registry.scout(account) if kind == "account" else None
+            if scouted is not None:
+                yield self._other_shard(scouted, "")
+                continue
+            held = self._registry.held(account, kind)
+            there_are = bool(held)
+            for target in tuple(held.values()):
+                yield Candidate(target)
+            for target in selection.fixed:
+                if target.id not in held:
+                    there_are = True
+                    yield self._other_shard(target, target.attributes.get("shield_zone_id", ""))
+            for resource in self._registry.listed(account, kind):
+                if resource.id not in held:
+                    there_are = True
+                    found = Target(account, kind, resource.id, resource.name)
+                    yield self._rejected(selection, found) or Candidate(found)
+            if not there_are:
+                yield self._none(scope, selection, Target(account, kind, ANY))
+
+    def named(self, scope: Scope, kind: str, target_id: str) -> Iterator[Candidate]:
+        """A target that is no candidate by itself, in every account that may have such: why it is none."""
+        for selection in self._registry.selections(kind):
+            target = Target(selection.account, kind, target_id)
+            shard = self._registry.shard
+            # Whose a rate limit is follows from its shield zone, which its id does not tell.
+            if shard.total > 1 and kind != "rate_limit" and not shard.owns(target.key):
+                yield self._other_shard(target, "")
+            else:
+                yield self._none(scope, selection, target)
+
+    def _other_shard(self, target: Target, parent: str) -> Candidate:
+        shard = self._registry.shard
+        owner = shard.owner_of(target.key, parent)
+        return Candidate(target, Cause.OTHER_SHARD, f"shard {owner} of {shard.total} polls it; this is {shard.index}")
+
+    def _rejected(self, selection: Selection, target: Target) -> Candidate | None:
+        reason = selection.rejection(target.name)
+        if reason is None:
+            return None
+        if not selection.discover:
+            evidence = f"{selection.setting}.discover is false, and {selection.setting}.ids does not hold {target.id}"
+            return Candidate(target, Cause.NOT_CONFIGURED, evidence)
+        return Candidate(target, Cause.FILTERED, f"'{target.name}': {reason} ({selection.setting})")
+
+    def _none(self, scope: Scope, selection: Selection, target: Target) -> Candidate:
+        """Why there is no target of a kind, or none of a certain id."""
+        account, kind, setting = selection.account, selection.kind, selection.setting or selection.kind
+        which = "" if target.id == ANY else f" {target.id}"
+        if not selection.discover:
+            where = f"account {account}" if account else "the configuration"
+            return Candidate(target, Cause.NOT_CONFIGURED, f"{where} does not name{which or ' any'} under {setting}")
+        if discovery.COLLECTOR.section in scope.disabled:
+            words = f"collectors.discovery.enabled is false, and {setting} does not name{which or ' any'}"
+            return Candidate(target, Cause.COLLECTOR_DISABLED, words)
+        whole = self._registry.is_listed_whole(account, kind)
+        if whole:
+            words = f"the complete list of account {account} holds no {kind}{which}"
+            if self._registry.shard.total > 1:
+                words += f" that belongs to shard {self._registry.shard.index}"
+            return Candidate(target, Cause.NOT_DISCOVERED, words)
+        return Candidate(target, *self.undiscovered(account, was_listed=whole is not None))
+
+    def undiscovered(self, account: str, *, was_listed: bool = False) -> tuple[Cause, str]:
+        """Why discovery has not given a complete list of an account's resources.
+
+        Args:
+            account: the account's name.
+            was_listed: whether it gave a list that is not complete.
+        """
+        status = self._board.find(PollKey.of(discovery.COLLECTOR.name, account, "account", account))
+        if status is not None and status.failure is not None:
+            cause = status.failure.cause
+            is_key_s = cause in (Cause.KEY_REFUSED, Cause.KEY_FORBIDDEN)
+            return cause if is_key_s else Cause.DISCOVERY_INCOMPLETE, f"discovery fails: {failure_words(status)}"
+        if status is None or not status.polled:
+            return Cause.DISCOVERY_INCOMPLETE, "the first discovery has not ended"
+        if was_listed:
+            words = "the platform's list held fewer resources than it counts; the next discovery asks again"
+            return Cause.DISCOVERY_INCOMPLETE, words
+        return Cause.NOT_DISCOVERED, "the platform has no such list: name the ids in the configuration"

@@ -1,0 +1,297 @@
+"""Names exactly one cause for every family that a target could have and has no series of.
+
+Where several causes hold, the one wins that a person would have to remove first: from the outside in, what is decided
+before anything is asked of the platform stands before what the platform answered, and what holds for a whole target
+before what holds for one family.
+
+1. The collector is disabled: nothing is asked, whatever the targets are.
+2. The family is denied or not allowed: it would not be served, whatever a poll gives. (A collector all of whose
+   families are refused is not run; the pattern is the cause, and not a switch.)
+3. The target is not polled here: it is another shard's, filtered, not configured, not discovered, or discovery is not
+   complete. These exclude each other. Where discovery fails because of the key, the key is the cause.
+4. No good poll of the target stands. The key is refused, or may not read this: before STALE and FAILING, which would be
+   its consequences; so is an answer out of range. A target that was never polled waits for discovery, for the ledger,
+   or for its first poll. STALE, where series were withdrawn, wins over FAILING, where there were none.
+5. A good poll stands, whether or not polls have failed since. A family that it gave is over the cap. Of those that it
+   did not give: the counter waits for the ledger; then what the answer as a whole said (not available, never scanned,
+   no row); then a source field with a value that cannot be read; and last null or left out.
+
+A target of a list, as a shield zone, is explained by its list's poll where it has none of its own.
+"""
+
+from collections.abc import Callable, Generator, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from exporter.causes import Cause
+from exporter.clock import Clocks
+from exporter.collectors.collector import Collector
+from exporter.explain.candidates import ANY, Board, Candidate, Candidates
+from exporter.explain.scope import Scope
+from exporter.explain.sources import source_fields
+from exporter.explain.words import failure_words, moment
+from exporter.exposition.status_board import Failure, Status
+from exporter.metric import FamilyInfo
+from exporter.targets.registry import Registry
+from exporter.targets.target import PollKey, Target, account_of
+
+# A failure with one of these causes is the cause of the absence, whether or not the series were withdrawn meanwhile.
+_ROOTS = frozenset({Cause.KEY_REFUSED, Cause.KEY_FORBIDDEN, Cause.OUT_OF_RANGE})
+
+
+class Timetable(Protocol):
+    """What the explanation needs of the schedule."""
+
+    def due_at(self, collector: str, target: Target) -> float | None:
+        """When a target is polled next, on the monotonic clock."""
+        ...
+
+    def waits_for_discovery(self, target: Target) -> bool:
+        """Whether a target is not polled before its account's first discovery has ended."""
+        ...
+
+    def waits_for_ledger(self, key: PollKey) -> bool:
+        """Whether a good poll of a target has not come back from the ledger."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What the explanation reads, and the clocks; every part is asked anew for each question.
+
+    Attributes:
+        is_capped: family, target → whether the cap on its series keeps the target out of the family.
+        accepted: account → unix seconds of its last authenticated answer, 0 where there was none.
+        ledger_fault: why the last write of the ledger failed; empty where it did not.
+        clocks: the schedule's.
+    """
+
+    scope: Callable[[], Scope]
+    registry: Registry
+    board: Board
+    schedule: Callable[[], Timetable]
+    is_capped: Callable[[str, PollKey], bool]
+    accepted: Callable[[str], float]
+    ledger_fault: Callable[[], str]
+    clocks: Clocks
+
+
+@dataclass(frozen=True, slots=True)
+class Absence:
+    """Families of a target that have no series, all for one cause.
+
+    Attributes:
+        account: the account, or the database as `account_of` gives it.
+        target: its label, as `dns_zone/102`; `dns_zone/*` where there is none of its kind.
+        families: their names.
+        evidence: what shows the cause.
+    """
+
+    account: str
+    collector: str
+    target: str
+    name: str
+    families: tuple[str, ...]
+    cause: Cause
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is to be explained; an empty set wants all.
+
+    Attributes:
+        families: names of families.
+        targets: labels or names of targets.
+    """
+
+    families: frozenset[str] = frozenset()
+    targets: frozenset[str] = frozenset()
+    accounts: frozenset[str] = frozenset()
+    collectors: frozenset[str] = frozenset()
+    causes: frozenset[Cause] = frozenset()
+
+    def admits(self, target: Target) -> bool:
+        """Whether a target is asked for."""
+        if self.accounts and account_of(target) not in self.accounts:
+            return False
+        return not self.targets or target.key.label in self.targets or target.name in self.targets
+
+
+ALL = Wanted()
+_Finding = tuple[Cause, str]
+
+
+class Explainer:
+    """Explains absences on demand.
+
+    Args:
+        sources: what is read.
+    """
+
+    def __init__(self, sources: Sources) -> None:
+        self._sources = sources
+        self._candidates = Candidates(sources.registry, sources.board)
+
+    def families(self) -> frozenset[str]:
+        """Every family that a collector can give, whether or not the collector is run."""
+        return frozenset(info.name for collector in self._sources.scope().collectors for info in collector.families)
+
+    def collectors(self) -> tuple[str, ...]:
+        """Every collector, run or not."""
+        return tuple(collector.name for collector in self._sources.scope().collectors)
+
+    def absences(self, wanted: Wanted = ALL) -> Iterator[Absence | None]:
+        """Every absence that is asked for, collector by collector; None now and then, as a place to pause."""
+        scope = self._sources.scope()
+        for collector in scope.collectors:
+            if wanted.collectors and collector.name not in wanted.collectors:
+                continue
+            for kind in collector.kinds:
+                yield from self._of_kind(scope, collector, kind, wanted)
+
+    def _of_kind(self, scope: Scope, collector: Collector, kind: str, wanted: Wanted) -> Iterator[Absence | None]:
+        if wanted.families and not wanted.families & {info.name for info in collector.families}:
+            return
+        unseen = {label for label in wanted.targets if label.startswith(f"{kind}/")}
+        for candidate in self._candidates.of_kind(scope, kind):
+            yield None
+            if wanted.admits(candidate.target) or (candidate.target.id == ANY and not wanted.targets):
+                unseen.discard(candidate.target.key.label)
+                yield from self._of_candidate(scope, collector, candidate, wanted)
+        for label in sorted(unseen):
+            for candidate in self._candidates.named(scope, kind, label.partition("/")[2]):
+                if wanted.admits(candidate.target):
+                    yield from self._of_candidate(scope, collector, candidate, wanted)
+
+    def _of_candidate(
+        self, scope: Scope, collector: Collector, candidate: Candidate, wanted: Wanted
+    ) -> Iterator[Absence]:
+        target = candidate.target
+        if wanted.accounts and account_of(target) not in wanted.accounts:
+            return
+        infos = collector.families_of(target.kind, target.id)
+        grouped: dict[_Finding, list[str]] = {}
+        for name, finding in self._findings(scope, collector, candidate, infos):
+            if (not wanted.families or name in wanted.families) and (not wanted.causes or finding[0] in wanted.causes):
+                grouped.setdefault(finding, []).append(name)
+        for (cause, evidence), names in grouped.items():
+            yield Absence(
+                account_of(target), collector.name, target.key.label, target.name, tuple(names), cause, evidence
+            )
+
+    def _findings(
+        self, scope: Scope, collector: Collector, candidate: Candidate, infos: Iterable[FamilyInfo]
+    ) -> Iterator[tuple[str, _Finding]]:
+        """Family → its cause and evidence, of the families without series."""
+        if collector.section in scope.disabled:
+            disabled = (Cause.COLLECTOR_DISABLED, f"collectors.{collector.section}.enabled is false")
+            yield from ((info.name, disabled) for info in infos)
+            return
+        admitted: list[FamilyInfo] = []
+        for info in infos:
+            refusal = scope.refusal(info.name)
+            if refusal is None:
+                admitted.append(info)
+            else:
+                yield info.name, refusal
+        if not admitted:
+            return
+        target = candidate.target
+        if candidate.cause is not None:
+            standing: _Finding = (candidate.cause, candidate.evidence)
+        elif target.kind == collector.polls and not collector.wants(target):
+            standing = (Cause.NOT_CONFIGURED, "the configuration names, and lets discover, nothing that it would list")
+        else:
+            status = self._sources.board.find(target.polled_by(collector.name))
+            if status is not None and status.polled and (status.served or status.up):
+                yield from self._of_answer(status, admitted)
+                return
+            standing = self._of_silence(collector, target, status)
+        yield from ((info.name, standing) for info in admitted)
+
+    def _of_answer(self, status: Status, infos: Iterable[FamilyInfo]) -> Iterator[tuple[str, _Finding]]:
+        """What the last good poll lacks."""
+        for info in infos:
+            if info.name in status.families:
+                if self._sources.is_capped(info.name, status.key):
+                    yield info.name, (Cause.CAPPED, "the target's series would pass series.max_per_family")
+                continue
+            gaps = status.gaps
+            if info.name in gaps.unsaved:
+                yield info.name, (Cause.LEDGER, self._ledger_words())
+            elif gaps.lack.cause is not Cause.NO_VALUE:
+                yield info.name, (gaps.lack.cause, gaps.lack.words or f"answer of {moment(status.success)}")
+            else:
+                yield info.name, self._of_value(status, info)
+
+    def _of_value(self, status: Status, info: FamilyInfo) -> _Finding:
+        fields = source_fields(info.help)
+        strange = [field for field in fields if field in status.gaps.lack.unexpected]
+        if strange:
+            words = f"{', '.join(strange)} cannot be read in the answer of {moment(status.success)}"
+            return Cause.OUT_OF_RANGE, words
+        seen = status.gaps.last_seen.get(info.name)
+        last = f"last seen {moment(seen)}" if seen else "not seen since the exporter started"
+        what = status.gaps.lack.words or f"{', '.join(fields) or 'its source field'}: null, empty or left out"
+        return Cause.NO_VALUE, f"{what} in the answer of {moment(status.success)}; {last}"
+
+    def _of_silence(self, collector: Collector, target: Target, status: Status | None) -> _Finding:
+        """Why a target that is polled here has no good poll."""
+        is_withdrawn = status is not None and status.failure is not None and status.failure.expired > 0
+        if target.kind != collector.polls:
+            # Its list is polled, for the account; of its own it has a failure where its item cannot be read.
+            target = Target(target.account, collector.polls, target.account)
+            listing = self._sources.board.find(target.polled_by(collector.name))
+            if listing is not None and listing.failure is None and (status is None or not status.polled):
+                return Cause.NOT_DISCOVERED, f"the platform's list of {moment(listing.success)} does not hold it"
+            if listing is not None and listing.failure is not None:
+                status = listing
+        if status is None or status.failure is None:
+            return self._of_waiting(collector, target)
+        cause, words = self._of_failure(status, status.failure, is_withdrawn=is_withdrawn)
+        due = self._due(collector, target)
+        return cause, f"{words}; next poll {due}" if due else words
+
+    def _of_failure(self, status: Status, failure: Failure, *, is_withdrawn: bool) -> _Finding:
+        words = failure_words(status)
+        if failure.cause is Cause.KEY_REFUSED and self._sources.accepted(account_of(status.target)) >= failure.since:
+            # Other calls were let through with the same key since this one was refused.
+            return Cause.KEY_FORBIDDEN, f"{words}; the key is accepted for other calls"
+        if failure.cause in _ROOTS:
+            return failure.cause, words
+        return Cause.STALE if is_withdrawn else Cause.FAILING, words
+
+    def _of_waiting(self, collector: Collector, target: Target) -> _Finding:
+        schedule = self._sources.schedule()
+        if schedule.waits_for_ledger(target.polled_by(collector.name)):
+            return Cause.LEDGER, self._ledger_words()
+        if not collector.discovers and schedule.waits_for_discovery(target):
+            return self._candidates.undiscovered(target.account)
+        due = self._due(collector, target)
+        return Cause.FIRST_POLL, due or "it is polled with the next round of its collector"
+
+    def _due(self, collector: Collector, target: Target) -> str:
+        """When a target is polled next, in words; empty where that is not known."""
+        due = self._sources.schedule().due_at(collector.name, target)
+        if due is None:
+            return ""
+        wait = max(0.0, due - self._sources.clocks.monotonic())
+        return f"due at {moment(self._sources.clocks.wall() + wait)}"
+
+    def _ledger_words(self) -> str:
+        fault = self._sources.ledger_fault()
+        path = self._sources.scope().state_path or "memory"
+        return f"writing {path} fails: {fault}" if fault else f"the write to {path} has not ended"
+
+
+def tally(absences: Iterable[Absence | None]) -> Generator[None, None, dict[tuple[str, Cause], int]]:
+    """Count absent families by collector and cause, a target at a time; returns the counts."""
+    counts: dict[tuple[str, Cause], int] = {}
+    for absence in absences:
+        if absence is None:
+            yield
+        else:
+            key = (absence.collector, absence.cause)
+            counts[key] = counts.get(key, 0) + len(absence.families)
+    return counts

@@ -1,0 +1,23 @@
+"""The evidence in words: moments, and what a failure says."""
+
+from datetime import UTC, datetime
+
+from exporter.exposition.status_board import Status
+
+
+def moment(seconds: float) -> str:
+    """A moment for people, in UTC."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def failure_words(status: Status) -> str:
+    """What a target's failure says: since when, the reason, the message, and the last success."""
+    failure = status.failure
+    if failure is None:
+        return ""
+    said = ": ".join(part for part in (status.reason, status.message) if part)
+    parts = [f"since {moment(failure.since)}", said or "no poll has succeeded in time"]
+    if failure.expired:
+        parts.append(f"series withdrawn at {moment(failure.expired)}")
+    parts.append(f"last success {moment(status.success)}" if status.success else "no success yet")
+    return "; ".join(parts)

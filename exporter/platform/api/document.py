@@ -1,0 +1,88 @@
+"""Any JSON answer of the platform: its shape is not known, its failures and its secrets are."""
+
+import re
+from collections.abc import Iterator
+from typing import Any, Self
+
+from pydantic import ValidationError, model_validator
+
+from exporter.platform.wire import EnvelopeFault, Wire
+
+MASK = "***"
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_SECRET_WORDS = frozenset({"key", "keys", "pwd", "passwd", "passphrase"})
+_SECRET_PART = re.compile(
+    r"password|secret|token|credential|(api|access|private|auth|signing)[_-]?key|authorization", re.IGNORECASE
+)
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a field of this name may hold a secret: it is named like a key, a password, a token or a secret."""
+    return _SECRET_PART.search(name) is not None or any(
+        word.lower() in _SECRET_WORDS for word in _WORD.findall(name.replace("_", " "))
+    )
+
+
+class Document(Wire):
+    """A JSON document of any shape, in which texts of fields that are named like secrets are masked."""
+
+    value: Any = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _take_all(cls, data: object) -> dict[str, object]:
+        return {"value": mask_secrets(data)}
+
+    def failure(self) -> EnvelopeFault | None:
+        """The failure of an envelope that holds no data."""
+        if not isinstance(self.value, dict) or self.value.get("data") is not None:
+            return None
+        told = self.value.get("error", self.value.get("errorResponse"))
+        fault: dict[str, Any] | None = told if isinstance(told, dict) else None
+        if fault is None and self.value.get("success") is False:
+            fault = self.value
+        try:
+            read = None if fault is None else EnvelopeFault.model_validate(fault)
+        except ValidationError:
+            return EnvelopeFault(message="the answer tells of a failure in another shape than documented")
+        return read if read is not None and read.is_failure() else None
+
+    def without(self, secret: str) -> Self:
+        """The document without a secret that the platform echoed into it."""
+        if secret:
+            for holder, place, text in _texts(self.value):
+                if secret in text:
+                    holder[place] = text.replace(secret, MASK)
+        return self
+
+
+def mask_secrets(data: object) -> object:
+    """Replace every text below a field that is named like a secret; numbers are no secrets. Changes containers."""
+    pending: list[tuple[Any, bool]] = [(data, False)]
+    while pending:
+        holder, hides = pending.pop()
+        for place, item in _entries(holder):
+            hidden = hides or (isinstance(place, str) and is_secret_name(place))
+            if isinstance(item, str):
+                if hidden and item:
+                    holder[place] = MASK
+            elif isinstance(item, dict | list):
+                pending.append((item, hidden))
+    return data
+
+
+def _texts(data: object) -> Iterator[tuple[Any, Any, str]]:
+    pending = [data]
+    while pending:
+        holder = pending.pop()
+        for place, item in _entries(holder):
+            if isinstance(item, str):
+                yield holder, place, item
+            elif isinstance(item, dict | list):
+                pending.append(item)
+
+
+def _entries(holder: object) -> list[tuple[Any, Any]]:
+    if isinstance(holder, dict):
+        return list(holder.items())
+    return list(enumerate(holder)) if isinstance(holder, list) else []

@@ -1,0 +1,200 @@
+"""What platforms are known to have beside the documented interface: traffic, storage, billing, load balancers.
+
+None of it is documented; shapes are as recorded on deployments. It is served for the ready files of configured
+endpoints, and stands in no description of the interface.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from exporter.sandbox.answers import empty, payload
+from exporter.sandbox.auth import Access, is_allowed
+from exporter.sandbox.noise import Noise
+from exporter.sandbox.request_parsing import path_id
+from exporter.sandbox.timestamps import DAY, date_of, day_number, iso_naive, month_start
+from exporter.sandbox.world import World
+
+# Path of the list → first id, and names in order.
+_KINDS: Final = {
+    "/pullzone": (501, ("shop-cdn", "media-cdn", "docs-cdn")),
+    "/storagezone": (701, ("backups", "media")),
+    "/loadbalancer": (801, ("checkout",)),
+}
+_WINDOW_DAYS: Final = 30
+_BANDWIDTH, _REQUESTS, _ERRORS, _STORED, _CHARGES = range(5)
+
+Answer = Callable[[Request], "dict[str, Any] | None"]
+
+
+class Beside:
+    """Answers for one world; all of it is a function of the world's seed and clock."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._noise = Noise(world.seed).branch("beside")
+
+    def routes(self) -> list[Route]:
+        """The routes of these paths."""
+        answers: dict[str, Answer] = {
+            "/statistics": self._statistics,
+            "/billing": self._billing,
+            "/compute/script/{id}/statistics": self._script_statistics,
+            "/dnszone/{id}": self._dns_zone,
+            "/pullzone/{id}": self._pull_zone,
+            "/storagezone/{id}": self._storage_zone,
+            "/loadbalancer/{id}": self._load_balancer,
+            **{path: self._list(path) for path in _KINDS},
+        }
+        return [Route(path, self._endpoint(answer), methods=["GET"]) for path, answer in answers.items()]
+
+    def _endpoint(self, answer: Answer) -> Callable[[Request], Any]:
+        async def endpoint(request: Request) -> Response:
+            if not is_allowed(self._world, request, Access.ACCESS_KEY):
+                return empty(401)
+            found = answer(request)
+            return empty(404) if found is None else payload(found)
+
+        return endpoint
+
+    def _list(self, path: str) -> Answer:
+        first, names = _KINDS[path]
+
+        def answer(request: Request) -> dict[str, Any]:
+            page, size = _number(request, "page", 1), max(5, _number(request, "perPage", 1000))
+            items = [{"Id": first + place, "Name": name} for place, name in enumerate(names)]
+            shown = items[(page - 1) * size : page * size]
+            return {
+                "Items": shown,
+                "CurrentPage": page,
+                "TotalItems": len(items),
+                "HasMoreItems": page * size < len(items),
+            }
+
+        return answer
+
+    def _named(self, request: Request, path: str) -> tuple[int, str] | None:
+        first, names = _KINDS[path]
+        number = path_id(request, "id")
+        if number is None or not 0 <= number - first < len(names):
+            return None
+        return number, names[number - first]
+
+    def _chart(self, what: int, number: int, most: float) -> dict[str, int]:
+        """A chart of days, of which today's grows."""
+        now = self._world.clock.now()
+        today = day_number(now)
+        whole = {
+            day: self._noise.between(most / 2, most, what, number, day)
+            for day in range(today - _WINDOW_DAYS, today + 1)
+        }
+        whole[today] *= (now % DAY) / DAY
+        return {f"{date_of(day).isoformat()}T00:00:00Z": int(count) for day, count in whole.items()}
+
+    def _statistics(self, request: Request) -> dict[str, Any] | None:
+        number = _number(request, "pullZone", 0)
+        first, names = _KINDS["/pullzone"]
+        if number and not 0 <= number - first < len(names):
+            return None
+        bandwidth, requests = self._chart(_BANDWIDTH, number, 5e9), self._chart(_REQUESTS, number, 4e5)
+        errors = {place: self._chart(_ERRORS + 10 * place, number, 400 / place) for place in (3, 4, 5)}
+        return {
+            "TotalBandwidthUsed": sum(bandwidth.values()),
+            "TotalRequestsServed": sum(requests.values()),
+            "CacheHitRate": round(self._noise.between(80, 99, _REQUESTS, number), 3),
+            "BandwidthUsedChart": bandwidth,
+            "RequestsServedChart": requests,
+            **{f"Error{place}xxChart": chart for place, chart in errors.items()},
+        }
+
+    def _pull_zone(self, request: Request) -> dict[str, Any] | None:
+        found = self._named(request, "/pullzone")
+        if found is None:
+            return None
+        number, name = found
+        return {
+            "Id": number,
+            "Name": name,
+            "Type": number % 2,
+            "Suspended": False,
+            "MonthlyBandwidthLimit": 0,
+            "MonthlyCharges": self._month(number, 40.0),
+            "ZoneSecurityKey": "11111111-2222-3333-4444-555555555555",
+        }
+
+    def _month(self, number: int, dollars: float) -> float:
+        """What has come together since the month's first moment."""
+        now = self._world.clock.now()
+        return round(
+            (now - month_start(now)) / (30 * DAY) * self._noise.between(dollars / 2, dollars, _CHARGES, number), 4
+        )
+
+    def _storage_zone(self, request: Request) -> dict[str, Any] | None:
+        found = self._named(request, "/storagezone")
+        if found is None:
+            return None
+        number, name = found
+        stored = sum(self._chart(_STORED, number, 1e9).values())
+        return {
+            "Id": number,
+            "Name": name,
+            "Region": "DE",
+            "ZoneTier": 0,
+            "StorageUsed": stored,
+            "FilesStored": stored // 100_000,
+            "Password": "11111111-2222-3333-4444",
+        }
+
+    def _load_balancer(self, request: Request) -> dict[str, Any] | None:
+        found = self._named(request, "/loadbalancer")
+        if found is None:
+            return None
+        number, name = found
+        origins = [{"Name": f"{name}-{place}.example.net", "Healthy": place != 3} for place in (1, 2, 3)]  # noqa: PLR2004 - one that is down
+        return {"Id": number, "Name": name, "Enabled": True, "Origins": origins}
+
+    def _billing(self, _request: Request) -> dict[str, Any]:
+        products = ("Storage", "DNS", "Scripting", "Bandwidth", "Shield")
+        return {
+            "Balance": 120.5,
+            **{f"MonthlyCharges{name}": self._month(place, 30.0) for place, name in enumerate(products)},
+            "MonthlyDnsNormalQueriesServed": int(self._month(11, 9e6)),
+            "MonthlyDnsSmartQueriesServed": int(self._month(12, 2e6)),
+            "MonthlyScriptingRequests": int(self._month(13, 5e6)),
+        }
+
+    def _script_statistics(self, request: Request) -> dict[str, Any] | None:
+        number = path_id(request, "id")
+        if number is None or number not in self._world.scripts.scripts:
+            return None
+        requests, cpu = self._chart(_REQUESTS, number, 9e4), self._chart(_BANDWIDTH, number, 6e5)
+        total = sum(requests.values())
+        average = round(sum(cpu.values()) / total, 3) if total else None
+        return {"RequestsServedChart": requests, "CpuTimeChart": cpu, "AverageCpuTimePerRequest": average}
+
+    def _dns_zone(self, request: Request) -> dict[str, Any] | None:
+        number = path_id(request, "id")
+        if number is None or number not in self._world.dns.zones:
+            return None
+        records = [{"Id": place, "Type": 0, "Name": f"host{place}"} for place in range(1, 4 + number % 5)]
+        return {
+            "Id": number,
+            "NameserversDetected": number % 7 != 0,
+            "MonitorStatus": 1,
+            "Records": records,
+            "DateModified": iso_naive(self._world.clock.now() - DAY),
+            "DnsSecPrivateKey": None,
+        }
+
+
+def _number(request: Request, name: str, default: int) -> int:
+    text = request.query_params.get(name, "")
+    return int(text) if text.isascii() and text.isdigit() and text != "0" else default
+
+
+def routes(world: World) -> list[Route]:
+    """The routes of what is not documented."""
+    return Beside(world).routes()

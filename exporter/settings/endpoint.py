@@ -1,0 +1,273 @@
+"""Configured endpoints: any GET of the platform whose answers become metrics."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field, PlainSerializer, PlainValidator
+from pydantic_core import InitErrorDetails
+
+from exporter.collectors.catalogue import CATALOGUE
+from exporter.collectors.endpoints.build import ACCOUNT_KIND, KIND_LABELS
+from exporter.collectors.endpoints.expression import Expression, ExpressionError, compile_expression
+from exporter.collectors.endpoints.listing import LONGEST_ID
+from exporter.collectors.endpoints.path import Path, PathError, parse_path
+from exporter.platform.api.catalogue import OPERATIONS
+from exporter.platform.api.document import is_secret_name
+from exporter.settings.section import Section, at, expected, items, peek, refused
+from exporter.settings.types import Interval, Text, parse_text
+
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,62}", re.ASCII)
+_METRIC_NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*", re.ASCII)
+_LABEL_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*", re.ASCII)
+_SOURCES = ("value", "days", "month", "info")
+_TARGETS = ("each", "ids", "kind")
+# Prometheus, its histograms and our own series give these a meaning.
+_TAKEN_LABELS = frozenset({"account", "le", "quantile", "job", "instance"})
+_TAKEN_NAMES = frozenset(
+    {*(collector.name for collector in CATALOGUE), *(operation.name for operation in OPERATIONS), ACCOUNT_KIND}
+)
+_TAKEN_KINDS = frozenset({*(collector.polls for collector in CATALOGUE), "cdn", *KIND_LABELS})
+
+
+def _parse_expression(value: object) -> Expression:
+    if isinstance(value, Expression):
+        return value
+    if not isinstance(value, str) or not value.strip():
+        raise expected("a JMESPath expression such as Totals.Bandwidth")
+    try:
+        return compile_expression(value.strip())
+    except ExpressionError as error:
+        raise expected(f"a JMESPath expression ({error})") from None
+
+
+def _parse_label_expression(value: object) -> Expression:
+    expression = _parse_expression(value)
+    secret = _secret_in(expression)
+    if secret is not None:
+        raise refused(secret)
+    return expression
+
+
+def _secret_in(expression: Expression) -> str | None:
+    """Why the texts of an expression cannot be labels; None where they can."""
+    secret = next((name for name in sorted(expression.fields()) if is_secret_name(name)), None)
+    return None if secret is None else f"reads {secret[:60]}, which is named like a secret and cannot be a label"
+
+
+def _parse_path(value: object) -> Path:
+    if isinstance(value, Path):
+        return value
+    if not isinstance(value, str) or not value.strip():
+        raise expected("a path such as /pullzone/{id}")
+    try:
+        return parse_path(value.strip())
+    except PathError as error:
+        raise refused(str(error)) from None
+
+
+def _parse_name(value: object) -> str:
+    if not isinstance(value, str) or not _NAME.fullmatch(value):
+        raise expected("a name of small letters, digits and '_' that starts with a letter")
+    if value in _TAKEN_NAMES:
+        raise refused(f"'{value}' is taken: the exporter has a collector or an operation of that name")
+    return value
+
+
+def _parse_metric_name(value: object) -> str:
+    if not isinstance(value, str) or not _METRIC_NAME.fullmatch(value):
+        raise expected("a metric name of letters, digits, '_' and ':' that starts with no digit")
+    return value
+
+
+def _parse_label(value: object) -> str:
+    if not isinstance(value, str) or not _LABEL_NAME.fullmatch(value):
+        raise expected("a label name of letters, digits and '_' that starts with no digit")
+    if value.startswith("__"):
+        raise refused(f"'{value}' starts with '__', which Prometheus keeps for itself")
+    if value in _TAKEN_LABELS:
+        raise refused(f"'{value}' is taken: the series have that label already, or Prometheus gives it a meaning")
+    if is_secret_name(value):
+        raise refused(f"'{value}' is named like a secret, which cannot be a label")
+    return value
+
+
+def _parse_id(value: object) -> str:
+    text = parse_text(value)
+    if len(text) > LONGEST_ID or text in (".", ".."):
+        raise expected(f"an id of at most {LONGEST_ID} characters")
+    return text
+
+
+def _field(parse: Callable[[object], object]) -> tuple[PlainValidator, PlainSerializer]:
+    return PlainValidator(parse), PlainSerializer(lambda value: value.text)
+
+
+ExpressionField = Annotated[Expression, *_field(_parse_expression)]
+LabelExpression = Annotated[Expression, *_field(_parse_label_expression)]
+PathField = Annotated[Path, *_field(_parse_path)]
+LabelName = Annotated[str, BeforeValidator(_parse_label)]
+
+
+class EachSettings(Section):
+    """The list of the platform that names an endpoint's targets."""
+
+    list: Annotated[PathField, Field(description="The list's path, such as /pullzone.")]
+    items: Annotated[ExpressionField, Field(description="The array of the answer; @ where the answer is the array.")]
+    id: Annotated[LabelExpression, Field(description="An item's id.")]
+    name: Annotated[LabelExpression | None, Field(description="An item's name.")] = None
+    page: Annotated[Text | None, Field(description="The query parameter of the page's number, which starts at 1.")] = (
+        None
+    )
+    size: Annotated[Text | None, Field(description="The query parameter of the page's size.")] = None
+    more: Annotated[ExpressionField | None, Field(description="Whether another page follows.")] = None
+
+    @classmethod
+    def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
+        """Pages are turned by their number, and the list has no target of its own."""
+        for key in ("size", "more"):
+            if raw.get(key) is not None and raw.get("page") is None:
+                yield at((key,), refused("stands without page, the query parameter of the page's number"))
+        if isinstance(raw.get("list"), str) and "{id}" in str(raw["list"]):
+            yield at(("list",), refused("holds {id}; a list is asked once an account"))
+
+
+class MetricSettings(Section):
+    """One metric of an endpoint."""
+
+    name: Annotated[str, BeforeValidator(_parse_metric_name), Field(description="The metric's name.")]
+    help: Annotated[str, Field(description="The metric's help text, one sentence.")] = ""
+    value: Annotated[ExpressionField | None, Field(description="A gauge: a number, or with label an object.")] = None
+    days: Annotated[ExpressionField | None, Field(description="A counter: a chart of days.")] = None
+    month: Annotated[ExpressionField | None, Field(description="A counter: a value of the month to date.")] = None
+    info: Annotated[
+        Mapping[LabelName, LabelExpression], Field(description="An info: its labels, by name; the value is 1.")
+    ] = Field(default_factory=dict)
+    label: Annotated[LabelName | None, Field(description="The label whose values are the keys of an object.")] = None
+    scale: Annotated[
+        float, Field(gt=0, le=1e18, allow_inf_nan=False, description="What numbers are multiplied by.")
+    ] = 1.0
+
+    @classmethod
+    def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
+        """One source, and a name that says what it is."""
+        given = [key for key in _SOURCES if raw.get(key) is not None]
+        if len(given) != 1:
+            found = " and ".join(given) or "none"
+            yield at((given[1] if given else "name",), refused(f"found {found}, expected one of {', '.join(_SOURCES)}"))
+            return
+        source, name = given[0], str(raw.get("name", ""))
+        for suffix, kinds in (("_total", ("days", "month")), ("_info", ("info",))):
+            if source in kinds and not name.endswith(suffix):
+                yield at(("name",), refused(f"'{name[:60]}' is made of {source}, so its name ends with {suffix}"))
+            if source not in kinds and name.endswith(suffix):
+                yield at(("name",), refused(f"'{name[:60]}' ends with {suffix}, which is for {' and '.join(kinds)}"))
+        if source == "info":
+            for key in ("label", "scale"):
+                if raw.get(key) is not None:
+                    yield at((key,), refused("stands beside info, which has neither a label nor a scale of its own"))
+            if isinstance(raw.get("info"), Mapping) and not raw["info"]:
+                yield at(("info",), refused("is empty; expected labels and expressions"))
+        elif isinstance(raw.get("label"), str) and isinstance(raw.get(source), str):
+            yield from _secret_label(source, str(raw[source]))
+
+
+def _secret_label(source: str, text: str) -> Iterator[InitErrorDetails]:
+    """The label's values are the keys that the expression writes, or texts of fields: these must be no secrets."""
+    try:
+        expression = compile_expression(text.strip())
+    except ExpressionError:
+        return  # which is a fault of its own
+    secret = _secret_in(expression) if expression.branches() is None else None
+    if secret is not None:
+        yield at((source,), refused(secret))
+
+
+class EndpointSettings(Section):
+    """One endpoint of the platform and its metrics."""
+
+    name: Annotated[
+        str,
+        BeforeValidator(_parse_name),
+        Field(description="The collector's name, which is a key under collectors, too."),
+    ]
+    path: Annotated[PathField, Field(description="What is asked by GET, below each account's base_url.")]
+    each: EachSettings | None = None
+    ids: Annotated[
+        tuple[Annotated[str, BeforeValidator(_parse_id)], ...], Field(description="The ids of the targets.")
+    ] = ()
+    kind: Annotated[Text | None, Field(description="A kind of target that is known already, such as dns_zone.")] = None
+    interval: Annotated[Interval, Field(description="How often each target is polled.")] = 600.0
+    label: Annotated[LabelName | None, Field(description="The labels of targets: <label>_id and <label>.")] = None
+    metrics: Annotated[tuple[MetricSettings, ...], Field(max_length=200, description="What the answers become.")]
+
+    @property
+    def target_kind(self) -> str:
+        """The kind of the endpoint's targets."""
+        if self.kind is not None:
+            return self.kind
+        return self.own_label or ACCOUNT_KIND
+
+    @property
+    def own_label(self) -> str:
+        """The stem of the labels of targets of the endpoint's own kind; empty where its kind is another's."""
+        return (self.label or self.name) if self.each is not None or self.ids else ""
+
+    @classmethod
+    def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
+        """One source of targets, and a path that goes with it."""
+        given = [key for key in _TARGETS if raw.get(key) is not None]
+        if len(given) > 1:
+            yield at((given[1],), refused(f"stands beside {given[0]}; expected one of {', '.join(_TARGETS)}"))
+        yield from _path_faults(raw.get("path"), given)
+        if isinstance(raw.get("ids"), list):
+            yield from _twice(("ids",), [str(one).strip() for one in items(raw["ids"])])
+        for key in ("ids", "metrics"):
+            if raw.get(key) == []:
+                yield at((key,), refused(f"is empty; expected {key}"))
+        yield from _kind_faults(raw, given)
+        yield from _label_clashes(raw, given)
+        names = [str(peek(metric, "name")) for metric in items(raw.get("metrics"))]
+        yield from _twice(("metrics",), names, "name")
+
+
+def _path_faults(path: object, given: list[str]) -> Iterator[InitErrorDetails]:
+    if not isinstance(path, str):
+        return
+    if given and "{id}" not in path:
+        yield at(("path",), refused(f"holds no {{id}}, so that each target of {given[0]} would be the same"))
+    if not given and "{id}" in path:
+        yield at(("path",), refused("holds {id}, and nothing says of what; expected each, ids or kind"))
+
+
+def _kind_faults(raw: Mapping[str, object], given: list[str]) -> Iterator[InitErrorDetails]:
+    label = raw.get("label")
+    if label is not None and (not given or given == ["kind"]):
+        yield at(("label",), refused("is for targets of each or ids; these have their labels already"))
+    stem = str(label or raw.get("name", ""))
+    if given and given != ["kind"] and stem in _TAKEN_KINDS:
+        key = "label" if label is not None else "name"
+        yield at((key,), refused(f"'{stem}' is a kind of target already; expected another label, or kind: {stem}"))
+
+
+def _twice(path: tuple[str | int, ...], texts: list[str], key: str = "") -> Iterator[InitErrorDetails]:
+    for place, text in enumerate(texts):
+        if text in texts[:place]:
+            yield at((*path, place, *([key] if key else [])), refused(f"'{text[:60]}' stands twice"))
+
+
+def _label_clashes(raw: Mapping[str, object], given: list[str]) -> Iterator[InitErrorDetails]:
+    """No metric has a label that its target has already."""
+    stem = str(raw.get("label") or raw.get("name", ""))
+    own = {stem, f"{stem}_id"} if given and given != ["kind"] else set()
+    if given == ["kind"]:
+        own = {label.name for label in KIND_LABELS.get(str(raw["kind"]), ())}
+    for place, metric in enumerate(items(raw.get("metrics"))):
+        info = peek(metric, "info")
+        for key in info if isinstance(info, Mapping) else ():
+            if key in own:
+                yield at(("metrics", place, "info", key), refused(f"'{key}' is a label of the target already"))
+        if peek(metric, "label") in own:
+            yield at(
+                ("metrics", place, "label"), refused(f"'{peek(metric, 'label')}' is a label of the target already")
+            )

@@ -1,0 +1,163 @@
+"""What is wrong between configured endpoints, and between them and what the exporter has of its own."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from pydantic_core import InitErrorDetails
+
+from exporter.collectors.catalogue import CATALOGUE
+from exporter.collectors.endpoints.build import KIND_LABELS
+from exporter.collectors.endpoints.listing import LIST_SUFFIX
+from exporter.metric import Kind
+from exporter.settings.account import distinct
+from exporter.settings.faults import KeyPath, suggestion
+from exporter.settings.section import at, items, peek, refused
+from exporter.settings.types import format_duration, parse_duration
+
+# Of the exporter itself, of its process, of users' queries and of Prometheus.
+_TAKEN_PREFIXES = ("edge_exporter_", "edge_target_", "edge_api_", "edge_database_", "process_", "python_", "scrape_")
+_TAKEN_NAMES = frozenset({"up", "edge_up", "edge_absent_families", "edge_script_monthly_budget_dollars", "ALERTS"})
+_COUNTER_SUFFIXES = ("", "_total", "_created")
+_SECTIONS = tuple(collector.name for collector in CATALOGUE if collector.section == collector.name)
+_FALSE = frozenset({"false", "no", "off", "0", "f", "n"})
+
+
+def endpoint_clashes(raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
+    """Names, kinds and families that stand twice or are unknown."""
+    endpoints = items(raw.get("endpoints"))
+    yield from distinct(raw, "endpoints", "name")
+    yield from _clashes_with_lists(endpoints)
+    yield from _kinds(endpoints)
+    yield from _families(endpoints, raw)
+    yield from _sections(endpoints, raw)
+
+
+def _text(item: object, key: str) -> str:
+    value = peek(item, key)
+    return value if isinstance(value, str) else ""
+
+
+def _has_own_kind(endpoint: object) -> bool:
+    return bool(peek(endpoint, "each") or peek(endpoint, "ids"))
+
+
+def _stem(endpoint: object) -> str:
+    return (_text(endpoint, "label") or _text(endpoint, "name")) if _has_own_kind(endpoint) else ""
+
+
+def _clashes_with_lists(endpoints: list[object]) -> Iterator[InitErrorDetails]:
+    lists = {f"{_text(one, 'name')}{LIST_SUFFIX}" for one in endpoints if peek(one, "each")}
+    for place, endpoint in enumerate(endpoints):
+        if _text(endpoint, "name") in lists:
+            message = f"'{_text(endpoint, 'name')}' is what the list of another endpoint is called"
+            yield at(("endpoints", place, "name"), refused(message))
+
+
+def _kinds(endpoints: list[object]) -> Iterator[InitErrorDetails]:
+    """Each kind of target has one source, and is there."""
+    stems: dict[str, int] = {}
+    for place, endpoint in enumerate(endpoints):
+        stem = _stem(endpoint)
+        if stem in stems:
+            key = "label" if _text(endpoint, "label") else "name"
+            message = (
+                f"'{stem}' is the kind of target of endpoints[{stems[stem]}]; expected another label, or "
+                f"'kind: {stem}' to poll the same targets"
+            )
+            yield at(("endpoints", place, key), refused(message))
+        elif stem:
+            stems[stem] = place
+    known = (*KIND_LABELS, *stems)
+    for place, endpoint in enumerate(endpoints):
+        kind = _text(endpoint, "kind")
+        if kind and kind not in known:
+            message = (
+                f"there are no targets of the kind '{kind[:60]}'{suggestion(kind, known)}; known: {', '.join(known)}"
+            )
+            yield at(("endpoints", place, "kind"), refused(message))
+        if kind in stems:
+            yield from _label_clashes(place, endpoint, kind)
+
+
+def _label_clashes(place: int, endpoint: object, kind: str) -> Iterator[InitErrorDetails]:
+    for number, metric in enumerate(items(peek(endpoint, "metrics"))):
+        info = peek(metric, "info")
+        path: KeyPath = ("endpoints", place, "metrics", number)
+        for key in info if isinstance(info, Mapping) else ():
+            if key in (kind, f"{kind}_id"):
+                yield at((*path, "info", key), refused(f"'{key}' is a label of the target already"))
+        if _text(metric, "label") in (kind, f"{kind}_id"):
+            yield at((*path, "label"), refused(f"'{_text(metric, 'label')}' is a label of the target already"))
+
+
+def _exposed(name: str, *, counts: bool) -> set[str]:
+    """Every name under which a family is exposed in one of the formats."""
+    stem = name.removesuffix("_total") if counts else name
+    return {f"{stem}{suffix}" for suffix in (_COUNTER_SUFFIXES if counts else ("",))}
+
+
+def _built_in(raw: Mapping[str, object]) -> dict[str, str]:
+    """Exposed name → the enabled collector that has it."""
+    sections = raw.get("collectors")
+    found: dict[str, str] = {}
+    for collector in CATALOGUE:
+        told = peek(peek(sections, collector.section), "enabled")
+        if str(told).strip().lower() in _FALSE:
+            continue
+        for info in collector.families:
+            for name in _exposed(info.name, counts=info.kind is Kind.COUNTER):
+                found[name] = f"the collector {collector.section}, which could be switched off"
+    return found
+
+
+def _families(endpoints: list[object], raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
+    taken = _built_in(raw)
+    for place, endpoint in enumerate(endpoints):
+        own: dict[str, str] = {}
+        for number, metric in enumerate(items(peek(endpoint, "metrics"))):
+            name = _text(metric, "name")
+            if not name:
+                continue
+            path: KeyPath = ("endpoints", place, "metrics", number, "name")
+            counts = peek(metric, "days") is not None or peek(metric, "month") is not None
+            exposed = _exposed(name, counts=counts)
+            clash = next((taken[one] for one in sorted(exposed) if one in taken), None)
+            inner = next((own[one] for one in sorted(exposed) if one in own and own[one] != name), None)
+            if name.startswith(_TAKEN_PREFIXES) or name in _TAKEN_NAMES:
+                yield at(path, refused(f"'{name[:60]}' is a name that the exporter or Prometheus keeps for itself"))
+            elif clash is not None:
+                yield at(path, refused(f"'{name[:60]}' is a family of {clash}"))
+            elif inner is not None:
+                yield at(path, refused(f"'{name[:60]}' is exposed by the same name as {inner[:60]}"))
+            own |= dict.fromkeys(exposed, name)
+        taken |= dict.fromkeys(own, f"endpoints[{place}]")
+
+
+def _sections(endpoints: list[object], raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
+    """What stands under `collectors` is a collector's name; an endpoint is not stale before it is polled again."""
+    sections = raw.get("collectors")
+    by_name = {_text(endpoint, "name"): endpoint for endpoint in endpoints}
+    for name, section in sections.items() if isinstance(sections, Mapping) else ():
+        if name in _SECTIONS:
+            continue
+        if name not in by_name:
+            yield at(("collectors", name), refused(f"unknown key{suggestion(str(name), _known(by_name))}"))
+            continue
+        interval = _seconds(peek(section, "interval"), peek(by_name[name], "interval"), "10m")
+        stale_after = _seconds(peek(section, "stale_after"))
+        if interval is not None and stale_after is not None and stale_after < interval:
+            message = (
+                f"found {format_duration(stale_after)}, expected at least the interval ({format_duration(interval)})"
+            )
+            yield at(("collectors", name, "stale_after"), refused(message))
+
+
+def _known(names: Iterable[str]) -> tuple[str, ...]:
+    return (*_SECTIONS, *names)
+
+
+def _seconds(*values: object) -> float | None:
+    """The first of these that is set, in seconds; None where it is no duration."""
+    given = next((value for value in values if value is not None), None)
+    if isinstance(given, str):
+        return parse_duration(given)
+    return float(given) if isinstance(given, int | float) else None

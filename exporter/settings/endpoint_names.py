@@ -1,0 +1,43 @@
+"""Finds metrics of configured endpoints that are named against Prometheus' conventions, as promlint does."""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from exporter.settings.endpoint import EndpointSettings, MetricSettings
+from exporter.settings.faults import KeyPath
+
+_BASE_UNITS = {
+    **dict.fromkeys(("milliseconds", "ms", "minutes", "hours", "days", "weeks"), "seconds"),
+    **dict.fromkeys(("kilobytes", "megabytes", "gigabytes", "kb", "mb", "gb", "kib", "mib", "gib", "bits"), "bytes"),
+    **dict.fromkeys(("percent", "percentage", "percents"), "ratio"),
+    "cents": "dollars",
+}
+_TYPES = frozenset({"gauge", "counter", "histogram", "summary"})
+_OF_HISTOGRAMS = ("_count", "_sum", "_bucket")
+
+
+def misnamed(endpoints: Iterable[EndpointSettings]) -> Iterator[tuple[KeyPath, str]]:
+    """Each metric that the conventions would name otherwise, and how."""
+    for place, endpoint in enumerate(endpoints):
+        for number, metric in enumerate(endpoint.metrics):
+            for message in _of_metric(metric):
+                yield ("endpoints", place, "metrics", number, "name"), message
+
+
+def _of_metric(metric: MetricSettings) -> Iterator[str]:
+    name = metric.name
+    words = name.lower().split("_")
+    if not metric.help:
+        yield f"'{name}' has no help text"
+    if re.search(r"[a-z][A-Z]", name):
+        yield f"'{name}' is written in camelCase; expected snake_case"
+    if ":" in name:
+        yield f"'{name}' holds ':', which is for recording rules"
+    for word in words:
+        if word in _BASE_UNITS:
+            yield f"'{name}' is in {word}; expected the base unit {_BASE_UNITS[word]}, with scale"
+        if word in _TYPES:
+            yield f"'{name}' holds the name of a metric type, {word}"
+    suffix = next((suffix for suffix in _OF_HISTOGRAMS if name.endswith(suffix)), None)
+    if suffix is not None:
+        yield f"'{name}' ends with {suffix}, which is for histograms"

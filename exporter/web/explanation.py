@@ -1,0 +1,161 @@
+"""`/api/v1/explain`: what is absent of what is asked for, and why, a page at a time."""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from exporter.causes import Cause
+from exporter.cooperative import unhurried
+from exporter.explain.explainer import Absence, Wanted
+from exporter.metric import label_value
+from exporter.web.status import View
+from exporter.web.target_query import Known, check, check_names, one_each, read_fields, read_number
+
+MOST_ROWS = 10_000
+DEFAULT_ROWS = 1000
+
+PARAMETERS: Mapping[str, str] = {
+    "family": "only this family; may stand more than once",
+    "target": "only this target, as dns_zone/102 or by its name; may stand more than once",
+    "collector": "only families of this collector; may stand more than once",
+    "account": "only targets of this account or database; may stand more than once",
+    "cause": f"only absences for this cause ({', '.join(Cause)}); may stand more than once",
+    "limit": f"how many absences to answer with, from 0 to {MOST_ROWS}; {DEFAULT_ROWS} where it is not given",
+    "offset": "how many of the absences that are found to leave out before them",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is to be explained, and which page of the answer."""
+
+    wanted: Wanted
+    offset: int = 0
+    limit: int = DEFAULT_ROWS
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How many families are absent for one cause, of one collector."""
+
+    collector: str
+    cause: Cause
+    families: int
+    targets: int
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The answer to a question.
+
+    Attributes:
+        now: unix seconds.
+        series: how many series of targets are exposed, whatever is asked for.
+        families: how many families of targets are absent of what is asked for.
+        counts: these by collector and cause, the most first.
+        matched: how many absences there are; an absence is the families of one target that one cause explains.
+        absences: a page of them.
+        unknown: targets that were asked for and that nothing is known of.
+    """
+
+    now: float
+    series: int
+    families: int
+    counts: tuple[Count, ...]
+    matched: int
+    absences: tuple[Absence, ...]
+    unknown: tuple[str, ...]
+
+
+def parse_question(fields: Iterable[tuple[str, str]], known: Known, families: Collection[str]) -> Question:
+    """Read a question from a URL's fields.
+
+    Args:
+        fields: names and values, in their order.
+        known: which collectors and accounts may be asked for.
+        families: which families may be asked for.
+
+    Raises:
+        QueryError: it cannot be understood.
+    """
+    given = read_fields(fields, PARAMETERS)
+    one_each(given, ("limit", "offset"))
+    wanted = Wanted(
+        families=frozenset(check_names("family", given.get("family", []), families)),
+        targets=frozenset(given.get("target", [])),
+        accounts=frozenset(check("account", given.get("account", []), known.accounts)),
+        collectors=frozenset(check("collector", given.get("collector", []), known.collectors)),
+        causes=frozenset(Cause(cause) for cause in check("cause", given.get("cause", []), list(Cause))),
+    )
+    return Question(
+        wanted,
+        offset=read_number("offset", given, 0, least=0, most=10**9),
+        limit=read_number("limit", given, DEFAULT_ROWS, least=0, most=MOST_ROWS),
+    )
+
+
+async def explain(view: View, question: Question) -> Explanation:
+    """Answer a question, in small steps."""
+    counts: dict[tuple[str, Cause], list[int]] = {}
+    page: list[Absence] = []
+    matched = 0
+    explained: set[str] = set()
+    async for absence in unhurried(view.explainer.absences(question.wanted), view.clocks.monotonic):
+        if absence is None:
+            continue
+        count = counts.setdefault((absence.collector, absence.cause), [0, 0])
+        count[0] += len(absence.families)
+        count[1] += 1
+        if question.offset <= matched < question.offset + question.limit:
+            page.append(absence)
+        if question.wanted.targets:
+            explained |= {absence.target, absence.name}
+        matched += 1
+    by_size = sorted(counts.items(), key=lambda item: (-item[1][0], item[0]))
+    left = question.wanted.targets - explained
+    return Explanation(
+        now=view.clocks.wall(),
+        series=view.series(),
+        families=sum(number for number, _ in counts.values()),
+        counts=tuple(Count(collector, cause, *numbers) for (collector, cause), numbers in by_size),
+        matched=matched,
+        absences=tuple(page),
+        unknown=tuple(sorted(left - view.labels_and_names(left))) if left else (),
+    )
+
+
+def as_json(explanation: Explanation, question: Question) -> dict[str, object]:
+    """The answer as plain values, all but its absences."""
+    return {
+        "now": explanation.now,
+        "series": explanation.series,
+        "absent_families": explanation.families,
+        "summary": [
+            {
+                "collector": count.collector,
+                "cause": count.cause,
+                "text": count.cause.text,
+                "families": count.families,
+                "targets": count.targets,
+            }
+            for count in explanation.counts
+        ],
+        "unknown_targets": list(explanation.unknown),
+        "matched": explanation.matched,
+        "offset": question.offset,
+        "limit": question.limit,
+    }
+
+
+def absence_as_json(absence: Absence) -> dict[str, object]:
+    """An absence as plain values, with its cause in words."""
+    return {
+        "account": label_value(absence.account),
+        "collector": absence.collector,
+        "target": label_value(absence.target),
+        "name": label_value(absence.name),
+        "families": absence.families,
+        "cause": absence.cause,
+        "text": absence.cause.text,
+        "evidence": label_value(absence.evidence),
+        "advice": absence.cause.advice,
+    }

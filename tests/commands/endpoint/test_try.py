@@ -1,0 +1,114 @@
+"""`endpoint try`: on the sandbox, on an answer alone, and where something is wrong."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.commands.shell import Ended, invoke
+
+FILES = sorted((Path(__file__).parents[3] / "deploy" / "endpoints").glob("*.yml"))
+ANSWER = {
+    "TotalBandwidthUsed": 12345,
+    "CacheHitRate": 93.5,
+    "MonthlyCharges": 4.2,
+    "BandwidthUsedChart": {"2026-02-07T00:00:00Z": 1, "2026-02-08T00:00:00Z": 2},
+    "QueriesByType": {"1": 2, "28": 3},
+    "Id": 5,
+    "ApiKey": "hunter2",
+    "LastModified": "2026-02-08T00:00:00",
+    "Origin": {"ResponseMs": 4},
+    "Items": [{"Id": 1, "Name": "x"}],
+    "Enabled": True,
+}
+
+
+def write(folder: Path, name: str, text: str) -> str:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_each_ready_file_reads_something_for_each_of_its_metrics(file: Path, environ: dict[str, str]) -> None:
+    target = {"dns_monitoring": "101", "script_statistics": "7"}.get(file.stem)
+    ended = invoke("endpoint", "try", str(file), *(["--target", target] if target else []), environ=environ)
+    assert (ended.code, ended.err) == (0, "")
+    declared = yaml.safe_load(file.read_text())["endpoints"]
+    names = [metric["name"] for endpoint in declared for metric in endpoint["metrics"]]
+    assert [name for name in names if f"\n    {name}{{account=" not in ended.out] == []
+    assert "not documented in the interface; tested on recorded shapes only" in file.read_text().lower()
+    assert "nothing: no such field" not in ended.out
+
+
+def test_an_answer_shows_no_secret(environ: dict[str, str]) -> None:
+    file = next(file for file in FILES if file.stem == "pull_zones")
+    ended = invoke("endpoint", "try", str(file), "--target", "502", environ=environ)
+    assert '"ZoneSecurityKey": "***"' in ended.out
+    assert "11111111" not in ended.out
+
+
+def test_a_target_that_there_is_not_fails(environ: dict[str, str]) -> None:
+    file = next(file for file in FILES if file.stem == "storage_zones")
+    ended = invoke("endpoint", "try", str(file), "--target", "999", environ=environ)
+    assert ended.code == 1
+    assert "failed: the list names no storage_zone 999" in ended.out
+
+
+def test_a_wrong_type_is_shown_with_what_each_expression_read(tmp_path: Path, environ: dict[str, str]) -> None:
+    text = (
+        "endpoints:\n  - name: charges\n    path: /billing\n    metrics:\n"
+        "      - {name: edge_balance_dollars, help: A., value: Balance}\n"
+        "      - {name: edge_missing, help: B., value: Missing}\n"
+        "      - {name: edge_everything, help: C., value: '@'}\n"
+    )
+    ended = invoke("endpoint", "try", write(tmp_path, "charges.yml", text), environ=environ)
+    assert ended.code == 1
+    assert "    edge_balance_dollars: value Balance = 120.5\n" in ended.out
+    assert "    edge_missing: value Missing = nothing: no such field, or null\n" in ended.out
+    assert "failed: edge_everything cannot be read from the answer: an object, expected a number\n" in ended.out
+
+
+def test_a_wrong_file_is_refused_by_its_line(tmp_path: Path, environ: dict[str, str]) -> None:
+    file = write(tmp_path, "wrong.yml", "endpoints:\n  - name: charges\n    path: billing\n    metrics: []\n")
+    ended = invoke("endpoint", "try", file, environ=environ)
+    assert ended == Ended(
+        "",
+        f"{file}:3: endpoints[0].path: does not start with '/'; expected a path such as /pullzone/{{id}}\n"
+        f"{file}:4: endpoints[0].metrics: is empty; expected metrics\n",
+        2,
+    )
+
+
+def test_an_answer_alone_becomes_a_file_that_can_be_tried(tmp_path: Path, environ: dict[str, str]) -> None:
+    answer = write(tmp_path, "answer.json", json.dumps(ANSWER))
+    proposed = invoke("endpoint", "try", "--from-answer", answer, "--name", "billing", environ={})
+    assert (proposed.code, proposed.err) == (0, "")
+    assert "hunter2" not in proposed.out
+    metrics = {one["name"]: one for one in yaml.safe_load(proposed.out)["endpoints"][0]["metrics"]}
+    sources = {name: next(key for key in ("value", "days", "month") if key in one) for name, one in metrics.items()}
+    assert sources == {
+        "edge_billing_window_bandwidth_used_bytes": "value",
+        "edge_billing_bandwidth_used_bytes_total": "days",
+        "edge_billing_cache_hit_rate_ratio": "value",
+        "edge_billing_charges_dollars_total": "month",
+        "edge_billing_queries_by_type": "value",
+        "edge_billing_last_modified_timestamp_seconds": "value",
+        "edge_billing_origin_response_seconds": "value",
+        "edge_billing_enabled": "value",
+    }
+    assert metrics["edge_billing_origin_response_seconds"]["scale"] == 0.001
+    assert all("# guessed" in line for line in proposed.out.splitlines() if "{name: " in line)
+    assert invoke("endpoint", "try", write(tmp_path, "made.yml", proposed.out), environ=environ).code == 0
+
+
+@pytest.mark.parametrize("text", ["", "<html>", "[" * 100_000, '{"a": 1'])
+def test_an_answer_that_is_no_json_is_refused(tmp_path: Path, text: str) -> None:
+    answer = write(tmp_path, "answer.json", text)
+    ended = invoke("endpoint", "try", "--from-answer", answer, environ={})
+    assert ended == Ended("", f"{answer} holds no JSON; expected an answer of the platform\n", 2)
+
+
+def test_neither_file_nor_answer_is_misuse() -> None:
+    assert invoke("endpoint", "try", environ={}).code == 2

@@ -1,0 +1,1 @@
+"""Configured endpoints, from the file to the series."""

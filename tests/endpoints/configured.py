@@ -1,0 +1,52 @@
+"""Collectors as a configuration declares them."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from textwrap import indent
+
+from exporter import wiring
+from exporter.collectors.collector import Collector
+from exporter.settings.model import Settings
+from exporter.settings.yaml_file import parse_marked
+from tests.settings.configurations import ACCOUNT, refusal
+
+# The first line of the endpoints in a file made by `file_of`.
+FIRST_LINE = 6
+
+
+def collector(text: str, name: str = "things", **sections: object) -> Collector:
+    """The collector of this name, of endpoints written in YAML."""
+    return next(one for one in wiring.collectors(settings(text, **sections)) if one.name == name)
+
+
+def settings(text: str, **sections: object) -> Settings:
+    """Settings of one account with these endpoints."""
+    file = parse_marked(text, "endpoints.yml", example="endpoints:")
+    assert file.faults == ()
+    account = {"name": "main", "base_url": "https://api.example.net", "api_key": "hunter2"}
+    return Settings.model_validate({"accounts": [account], **(file.data or {}), **sections})
+
+
+def file_of(endpoints: str) -> str:
+    """A configuration file with these endpoints, the first of which begins on `FIRST_LINE`."""
+    return f"{ACCOUNT}endpoints:\n{indent(endpoints, '  ')}"
+
+
+def faults(directory: Path, endpoints: str) -> list[str]:
+    """The faults of a configuration file with these endpoints."""
+    return refusal(directory, file_of(endpoints))
+
+
+def gauge(expression: str, extra: str = "") -> str:
+    """An endpoint asked once an account, with one gauge."""
+    return (
+        "endpoints:\n"
+        "  - name: things\n"
+        "    path: /things\n"
+        f"    metrics: [{{name: edge_things, help: Things., value: {expression!r}{extra}}}]\n"
+    )
+
+
+def metric(**keys: object) -> Mapping[str, object]:
+    """A metric's section."""
+    return keys

@@ -1,0 +1,102 @@
+"""The window totals and both counters of the built-in collector, declared as an endpoint."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from exporter.collectors import dns_statistics
+from exporter.collectors.collector import Collector
+from exporter.targets.target import Target
+from tests.collectors.polls import exposed, poll
+from tests.endpoints.configured import collector
+
+ROOT = Path(__file__).parents[2]
+ZONE = Target("main", "dns_zone", "102", "example.com")
+ENDPOINT = """
+endpoints:
+  - name: zone_queries
+    path: /dnszone/{id}/statistics
+    kind: dns_zone
+    interval: 5m
+    metrics:
+      - {name: edge_dns_window_queries, help: Total., value: TotalQueriesServed}
+      - name: edge_dns_window_routed_queries
+        help: By routing.
+        value: "{normal: sum(values(NormalQueriesServedChart)), smart: sum(values(SmartQueriesServedChart))}"
+        label: routing
+      - {name: edge_dns_queries_total, help: Queries., days: QueriesServedChart}
+      - name: edge_dns_routed_queries_total
+        help: By routing.
+        days: "{normal: NormalQueriesServedChart, smart: SmartQueriesServedChart}"
+        label: routing
+"""
+FAMILIES = (
+    "edge_dns_window_queries",
+    "edge_dns_window_routed_queries",
+    "edge_dns_queries_total",
+    "edge_dns_routed_queries_total",
+)
+OFF = {"dns_statistics": {"enabled": False}}
+
+
+def day(number: int) -> str:
+    return f"2026-02-{number:02}T00:00:00Z"
+
+
+def answer(total: object, queries: object, normal: object, smart: object) -> str:
+    return json.dumps(
+        {
+            "TotalQueriesServed": total,
+            "QueriesServedChart": queries,
+            "NormalQueriesServedChart": normal,
+            "SmartQueriesServedChart": smart,
+        }
+    )
+
+
+def charts(*, six: int, seven: int, eight: int) -> str:
+    queries = {day(5): 9, day(6): six, day(7): seven, day(8): eight}
+    return answer(sum(queries.values()), queries, {day(6): six, day(8): eight - 1}, {day(8): 1, day(7): seven})
+
+
+SEQUENCES = {
+    "traffic of today": [charts(six=1, seven=2, eight=3), charts(six=1, seven=2, eight=30)],
+    "late corrections of closed days": [
+        charts(six=10, seven=20, eight=3),
+        charts(six=15, seven=20, eight=4),
+        charts(six=12, seven=29, eight=4),
+        charts(six=17, seven=29, eight=5),
+    ],
+    "charts that are null, and come": [
+        answer(7, None, None, {}),
+        charts(six=1, seven=2, eight=3),
+        answer(None, None, None, None),
+        charts(six=1, seven=2, eight=8),
+    ],
+    "null buckets, floats, and odd dates": [
+        answer(28.0, {"2026-02-07": 2, "2026-02-08T00:08:03": 3.0, "2026-02-06T00:00:00.1234567Z": None}, {}, {}),
+        answer(29.0, {"2026-02-07": 5, "2026-02-08T00:08:03": 9.0, "2026-02-06T00:00:00.1234567Z": 4}, {}, {}),
+    ],
+    "hours": [
+        answer(5, {"2026-02-08T00:00:00Z": 2, "2026-02-08T01:00:00Z": 3}, {day(8): 5}, {}),
+        answer(9, {"2026-02-08T00:00:00Z": 2, "2026-02-08T01:00:00Z": 7}, {day(8): 9}, {}),
+    ],
+}
+
+
+async def series(one: Collector, answers: list[str]) -> list[str]:
+    """The sample lines of the four families, after each of the answers."""
+    polls = [await poll(one, ZONE, body) for body in answers]
+    lines: list[str] = []
+    for number in range(1, len(polls) + 1):
+        text = exposed(one, *polls[:number])
+        lines += [line for line in text.splitlines() if line.partition("{")[0] in FAMILIES]
+    return sorted(lines)
+
+
+@pytest.mark.parametrize("answers", SEQUENCES.values(), ids=SEQUENCES)
+async def test_declared_anew_it_gives_the_same_series_and_values_from_the_same_answers(answers: list[str]) -> None:
+    built_in = await series(dns_statistics.COLLECTOR, answers)
+    assert built_in
+    assert await series(collector(ENDPOINT, "zone_queries", collectors=OFF), answers) == built_in

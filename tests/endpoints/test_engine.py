@@ -1,0 +1,293 @@
+"""Endpoints on a platform that is not the sandbox, through registry, scheduler, ledger and exposition."""
+
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from exporter import clients, wiring
+from exporter.collectors.catalogue import CATALOGUE
+from exporter.collectors.collector import Context
+from exporter.platform.http.observer import Deaf
+from exporter.polling.first_discovery import FIRST_TRIES
+from exporter.targets.target import Target
+from tests.collectors.polls import KnownNames
+from tests.endpoints.platform import Query, good, platform
+from tests.rig import Rig, configuration, rig
+
+ITEMS, PAGE = 1000, 7
+ABSENT = "13"
+THINGS: Mapping[str, object] = {
+    "name": "thing_stats",
+    "path": "/thing/{id}/stats",
+    "each": {
+        "list": "/things",
+        "items": "Items",
+        "id": "Id",
+        "name": "Name",
+        "page": "page",
+        "size": "perPage",
+        "more": "HasMoreItems",
+    },
+    "label": "thing",
+    "interval": "10m",
+    "metrics": [
+        {"name": "edge_thing_bytes", "help": "Bytes.", "value": "Bytes"},
+        {"name": "edge_thing_requests_total", "help": "Requests.", "month": "Requests"},
+    ],
+}
+# Nothing but the endpoints is polled.
+QUIET: Mapping[str, object] = {
+    "dns_zones": {"discover": False},
+    "scripts": {"discover": False},
+    "shield_zones": {"discover": False},
+}
+BUSY: Mapping[str, object] = {**QUIET, "budget": {"requests_per_second": 10000, "max_in_flight": 8}}
+OFF: Mapping[str, object] = {
+    collector.section: {"enabled": False} for collector in CATALOGUE if collector.section != "database"
+}
+
+
+class Things:
+    """A thousand things in pages of seven, whatever page size is asked for; every other one has no name."""
+
+    def __init__(self, ids: range) -> None:
+        self.ids = list(ids)
+        self.short: set[int] = set()
+
+    def answer(self, path: str, query: Query) -> tuple[int, bytes]:
+        """A page of the list, or one thing's numbers."""
+        if path == "/things":
+            page = int(query["page"][0])
+            listed = self.ids[(page - 1) * PAGE : page * PAGE]
+            more = page * PAGE < len(self.ids) and page not in self.short
+            items = [{"Id": one, "Name": f"thing {one}" if one % 2 else None} for one in listed]
+            return good({"Items": items, "CurrentPage": page, "HasMoreItems": more})
+        number = path.split("/")[2]
+        if number == ABSENT:
+            return 404, b'{"Message": "no such thing"}'
+        return good({"Bytes": int(number) * 10, "Requests": 5})
+
+
+def things() -> dict[str, Any]:
+    return dict(THINGS)
+
+
+async def lists(world: Rig, times: int = 1) -> None:
+    """Let listings come and go."""
+    for _ in range(times):
+        await world.turn(600)
+
+
+async def test_a_thousand_things_in_pages_of_seven() -> None:
+    made = Things(range(1, ITEMS + 1))
+    async with (
+        platform(made.answer) as place,
+        rig(url=place.url, account=BUSY, more={"endpoints": [things()]}, collectors=OFF) as world,
+    ):
+        await world.settle()
+        found = world.samples("edge_thing_bytes")
+        assert found == {
+            ("main", f"thing {one}" if one % 2 else "", str(one)): one * 10.0
+            for one in range(1, ITEMS + 1)
+            if str(one) != ABSENT
+        }
+        assert world.value("edge_thing_requests_total", thing_id="7") == 0
+        assert world.value("edge_target_up", collector="thing_stats", target=f"thing/{ABSENT}") == 0
+        assert world.value("edge_target_up", collector="thing_stats", target="thing/12") == 1
+        assert world.value("edge_target_up", collector="thing_stats_list", target="account/main") == 1
+        listed = sum(times for asked, times in place.asked.items() if asked.startswith("/things?"))
+        assert listed == -(-ITEMS // PAGE), "each page once"
+        assert place.asked["/thing/7/stats"] == 1
+        assert set(place.methods) == {"GET"}
+
+
+async def test_a_thing_goes_after_two_complete_lists_without_it_and_after_no_short_one() -> None:
+    made = Things(range(1, 30))
+    async with (
+        platform(made.answer) as place,
+        rig(url=place.url, account=BUSY, more={"endpoints": [things()]}, collectors=OFF) as world,
+    ):
+        await world.settle()
+        assert len(world.samples("edge_thing_bytes")) == 28
+        made.short = {1}
+        # The platform says on its first page that there are no more: the others are missed once, not twice.
+        await lists(world)
+        assert len(world.samples("edge_thing_bytes")) == 28
+        made.short = set()
+        await lists(world)
+        assert len(world.samples("edge_thing_bytes")) == 28
+        made.ids.remove(20)
+        await lists(world)
+        assert len(world.samples("edge_thing_bytes")) == 28
+        await lists(world)
+        assert world.value("edge_thing_bytes", thing_id="20") is None
+        assert len(world.samples("edge_thing_bytes")) == 27
+
+
+async def test_a_list_that_fails_on_a_page_removes_nothing_and_brings_what_it_has() -> None:
+    made = Things(range(1, 30))
+
+    def answer(path: str, query: Query) -> tuple[int, bytes]:
+        if path == "/things" and query["page"] == ["3"]:
+            return 403, b"{}"
+        return made.answer(path, query)
+
+    async with (
+        platform(answer) as place,
+        rig(url=place.url, account=BUSY, more={"endpoints": [things()]}, collectors=OFF) as world,
+    ):
+        await world.settle()
+        assert len(world.samples("edge_thing_bytes")) == 13
+        assert world.value("edge_target_up", collector="thing_stats_list", target="account/main") == 0
+        await lists(world, 3)
+        assert len(world.samples("edge_thing_bytes")) == 13
+
+
+async def test_a_counter_counts_what_rises() -> None:
+    requests = {"count": 5}
+
+    def answer(path: str, _query: Query) -> tuple[int, bytes]:
+        return good({"Items": [{"Id": "a/b ü", "Name": "x"}]} if path == "/things" else {"Requests": requests["count"]})
+
+    async with (
+        platform(answer) as place,
+        rig(url=place.url, account=BUSY, more={"endpoints": [things()]}, collectors=OFF) as world,
+    ):
+        await world.settle()
+        requests["count"] = 12
+        await lists(world, 2)
+        assert world.value("edge_thing_requests_total", thing_id="a/b ü") == 7
+        assert place.asked["/thing/a%2Fb%20%C3%BC/stats"] >= 2, "the id is percent-encoded into the path"
+
+
+def shared(name: str, field: str) -> dict[str, object]:
+    metrics = [{"name": f"edge_{name}", "help": "A number.", "value": field}]
+    return {"name": name, "path": "/billing?from={days_ago:30}&to={today}", "interval": "10m", "metrics": metrics}
+
+
+async def test_two_endpoints_with_one_path_share_the_call() -> None:
+    def answer(_path: str, _query: Query) -> tuple[int, bytes]:
+        return good({"Charges": 3.5, "Balance": 7})
+
+    both = [shared("charges", "Charges"), shared("balance", "Balance")]
+    async with (
+        platform(answer) as place,
+        rig(url=place.url, account=BUSY, more={"endpoints": both}, collectors=OFF) as world,
+    ):
+        await world.settle()
+        path = "/billing?from=2026-01-09&to=2026-02-08"
+        assert (world.value("edge_charges"), world.value("edge_balance")) == (3.5, 7)
+        assert place.asked == {path: 1}
+        for _ in range(6 * 10):
+            await world.turn(60)
+        # An hour, six polls of each, and a first poll before the first slot of its own.
+        assert 6 <= sum(place.asked.values()) <= 8
+
+
+async def test_endpoints_of_one_path_that_fails_share_the_failure() -> None:
+    def answer(_path: str, _query: Query) -> tuple[int, bytes]:
+        return 403, b"{}"
+
+    both = [shared("charges", "Charges"), shared("balance", "Balance")]
+    async with (
+        platform(answer) as place,
+        rig(url=place.url, account=BUSY, more={"endpoints": both}, collectors=OFF) as world,
+    ):
+        await world.settle()
+        assert sum(place.asked.values()) == 1
+        for name in ("charges", "balance"):
+            assert world.value("edge_target_up", collector=name) == 0
+
+
+async def test_a_list_of_an_endpoint_does_not_keep_zones_from_being_polled_with_their_names() -> None:
+    """The first discovery tells names; an endpoint's list, which may be long or fail, is not waited for."""
+    made = Things(range(1, 4))
+    account = {**BUSY, "dns_zones": {"discover": True}}
+    on = {**OFF, "dns_statistics": {"enabled": True}, "discovery": {"enabled": True}}
+
+    def answer(path: str, query: Query) -> tuple[int, bytes]:
+        if path == "/search":
+            found = [{"Type": "dns", "Id": 5, "Name": "shop.example"}]
+            return good({"Total": 1, "From": 0, "Size": 100, "SearchResults": found})
+        if path.startswith("/dnszone/"):
+            return good({"TotalQueriesServed": 4})
+        return (500, b"{}") if path == "/things" else made.answer(path, query)
+
+    async with (
+        platform(answer) as place,
+        rig(url=place.url, account=account, more={"endpoints": [things()]}, collectors=on) as world,
+    ):
+        for _ in range(FIRST_TRIES):
+            await world.turn(60)
+        assert world.samples("edge_dns_window_queries") == {("main", "shop.example", "5"): 4.0}
+
+
+async def test_an_endpoint_polls_targets_of_another_and_of_a_built_in_kind() -> None:
+    made = Things(range(1, 4))
+    further = {
+        "name": "thing_details",
+        "path": "/thing/{id}/details",
+        "kind": "thing",
+        "interval": "10m",
+        "metrics": [{"name": "edge_thing_info", "help": "What it is.", "info": {"tier": "Tier", "free": "IsFree"}}],
+    }
+    zones = {
+        "name": "zone_state",
+        "path": "/dnszone/{id}",
+        "kind": "dns_zone",
+        "interval": "10m",
+        "metrics": [{"name": "edge_dns_zone_state", "help": "States.", "value": "MonitorStatus"}],
+    }
+    account = {**BUSY, "dns_zones": {"discover": False, "ids": [9]}}
+
+    def answer(path: str, query: Query) -> tuple[int, bytes]:
+        if path.endswith("/details"):
+            return good({"Tier": 2, "IsFree": True})
+        return good({"MonitorStatus": 1}) if path == "/dnszone/9" else made.answer(path, query)
+
+    async with (
+        platform(answer) as place,
+        rig(url=place.url, account=account, more={"endpoints": [things(), further, zones]}, collectors=OFF) as world,
+    ):
+        await world.settle()
+        assert world.samples("edge_thing_info", thing_id="2") == {("main", "true", "", "2"): 1.0}
+        assert world.samples("edge_dns_zone_state") == {("main", "", "9"): 1.0}
+
+
+async def test_an_endpoint_that_is_switched_off_asks_nothing_and_has_its_own_interval() -> None:
+    made = Things(range(1, 4))
+    off = {**OFF, "thing_stats": {"enabled": False}}
+    async with (
+        platform(made.answer) as place,
+        rig(url=place.url, account=BUSY, more={"endpoints": [things()]}, collectors=off) as world,
+    ):
+        await world.settle()
+        assert place.asked == {}
+    slow = {**OFF, "thing_stats": {"interval": "1h", "stale_after": "5h"}}
+    async with (
+        platform(made.answer) as place,
+        rig(url=place.url, account=BUSY, more={"endpoints": [things()]}, collectors=slow) as world,
+    ):
+        plans = world.schedule.plans
+        assert (plans["thing_stats"].interval, plans["thing_stats"].stale_after) == (3600, 18000)
+        assert plans["thing_stats_list"].interval == 3600
+
+
+async def test_a_list_makes_no_more_calls_than_the_budget_gives() -> None:
+    made = Things(range(1, ITEMS + 1))
+    rate = 40
+    async with platform(made.answer) as place:
+        account = {**QUIET, "budget": {"requests_per_second": rate, "max_in_flight": 8}}
+        settings = configuration(place.url, OFF, {"endpoints": [things()]}, **account)
+        lister = next(plan.collector for plan in wiring.plans(settings) if plan.collector.name == "thing_stats_list")
+        client = clients.account_client(settings.accounts[0], Deaf(), 1)
+        began = time.monotonic()
+        polled = await lister.poll(Context(client, KnownNames(), datetime.now(UTC)), Target("main", "account", "main"))
+        seconds = time.monotonic() - began
+        await client.aclose()
+        assert polled.found is not None
+        assert len(polled.found.lists["thing"].resources) == ITEMS
+        assert polled.found.lists["thing"].complete
+        # A second's worth of calls may come at once; a machine that is slow makes it take longer.
+        assert seconds >= (place.methods["GET"] - rate) / rate

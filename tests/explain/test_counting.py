@@ -1,0 +1,60 @@
+import pytest
+
+from exporter.causes import Cause
+from exporter.explain.counting import EVERY_SECONDS, FIRST_SECONDS, keep_counting
+from tests.rig import TurnedClock, rig
+
+
+class Ended(Exception):
+    """The test has seen enough."""
+
+
+@pytest.mark.parametrize(("seconds", "expected"), [(0.0, EVERY_SECONDS), (5.0, 500.0)])
+async def test_a_count_takes_a_hundredth_of_the_time_at_most(seconds: float, expected: float) -> None:
+    clock = TurnedClock()
+    waits: list[float] = []
+
+    def show(counts: object) -> None:
+        assert counts
+
+    async def sleep(wait: float) -> None:
+        waits.append(wait)
+        if len(waits) > 8:
+            raise Ended
+        clock.now += wait
+
+    async with rig() as on:
+        explainer = on.explainer()
+        absences = explainer.absences
+
+        def slowly() -> object:
+            clock.now += seconds
+            return absences()
+
+        explainer.absences = slowly  # type: ignore[method-assign,assignment]
+        with pytest.raises(Ended):
+            await keep_counting(explainer, show, clock, sleep)
+    assert (waits[0], waits[-1]) == (FIRST_SECONDS, expected)
+
+
+async def test_the_metric_counts_families_of_targets_by_collector_and_cause() -> None:
+    async with rig(collectors={"dns_record_scans": {"enabled": False}}) as on:
+        clock = TurnedClock()
+        rounds = 0
+
+        async def sleep(_wait: float) -> None:
+            nonlocal rounds
+            rounds += 1
+            if rounds > 1:
+                raise Ended
+
+        with pytest.raises(Ended):
+            await keep_counting(on.explainer(), on.telemetry.show_absent, clock, sleep)
+        await on.renderer.render()
+        disabled = on.value(
+            "edge_exporter_absent_families", collector="dns_record_scans", cause=Cause.COLLECTOR_DISABLED
+        )
+        assert disabled == 12 * 7
+        on.telemetry.show_absent({})
+        await on.renderer.render()
+        assert on.samples("edge_exporter_absent_families") == {}

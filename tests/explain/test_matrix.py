@@ -1,0 +1,91 @@
+"""Every cause is made to happen on the sandbox, and each family's named cause is compared with the scripted one."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from exporter.causes import Cause
+from exporter.collectors.catalogue import CATALOGUE
+from exporter.wiring import scope
+from tests.explain.scripted import Scene, scenes
+from tests.rig import Rig, rig
+
+# (collector, target, family) → its cause.
+Causes = dict[tuple[str, str, str], Cause]
+_NAMES = [scene.name for scene in scenes(Path("/nowhere"))]
+
+
+def scripted(scene: Scene, on: Rig) -> Causes:
+    """The causes that a scene scripts, family by family."""
+    collectors = {collector.name: collector for collector in scope(on.settings).collectors}
+    found: Causes = {}
+    for (collector, target), causes in scene.absent.items():
+        kind, _, target_id = target.partition("/")
+        for cause, families in causes.items():
+            all_of_them = (info.name for info in collectors[collector].families_of(kind, target_id))
+            found |= {(collector, target, family): cause for family in families or all_of_them}
+    return found
+
+
+def named(scene: Scene, on: Rig) -> tuple[Causes, list[str]]:
+    """The causes that the explanation names of the same collectors and targets, and its evidence."""
+    found: Causes = {}
+    evidence: list[str] = []
+    targets = frozenset(target for _, target in scene.absent)
+    for absence in on.absences(targets=targets):
+        if (absence.collector, absence.target) not in scene.absent:
+            continue
+        evidence.append(absence.evidence)
+        for family in absence.families:
+            key = (absence.collector, absence.target, family)
+            assert key not in found, f"{key} has more than one cause"
+            found[key] = absence.cause
+    return found, evidence
+
+
+@pytest.fixture(params=_NAMES)
+def scene(request: pytest.FixtureRequest, tmp_path: Path) -> Scene:
+    """Each scene, with a folder of its own."""
+    (tmp_path / "state.db").mkdir()
+    return next(scene for scene in scenes(tmp_path) if scene.name == request.param)
+
+
+async def test_the_named_cause_of_every_family_is_the_scripted_one(
+    scene: Scene, record_property: Callable[[str, object], None]
+) -> None:
+    async with rig(**scene.settings) as on:
+        await scene.script(on)
+        wanted = scripted(scene, on)
+        found, evidence = named(scene, on)
+    record_property("families", len(wanted))
+    misses = {key: (wanted.get(key), found.get(key)) for key in wanted.keys() | found.keys()}
+    misses = {key: causes for key, causes in misses.items() if causes[0] != causes[1]}
+    assert misses == {}
+    said = "\n".join(evidence)
+    assert [words for words in scene.words if words not in said] == [], said
+
+
+async def test_a_family_that_has_series_is_never_absent_and_one_without_always_is() -> None:
+    async with rig() as on:
+        absent = {(absence.target, family) for absence in on.absences() for family in absence.families}
+        exposed = {
+            (key.target.label, family)
+            for key, status in on.store.board.statuses()
+            for family in status.families
+            if status.served
+        }
+        every = {
+            (key.target.label, info.name)
+            for key, _ in on.store.board.statuses()
+            for collector in CATALOGUE
+            if collector.name == key.collector
+            for info in collector.families_of(key.target.kind, key.target.id)
+        }
+        assert absent & exposed == set()
+        assert every - exposed - absent == set()
+
+
+def test_every_cause_is_scripted() -> None:
+    happens = {cause for scene in scenes(Path("/nowhere")) for causes in scene.absent.values() for cause in causes}
+    assert set(Cause) - happens == set()

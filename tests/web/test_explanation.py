@@ -1,0 +1,110 @@
+from exporter.causes import Cause
+from tests.web.asked import asking
+from tests.web.stage import SCANS, STATISTICS, stage, zone
+
+UNPOLLED = ("dns_zone/101", "dns_zone/102")
+
+
+async def test_an_absence_comes_as_json_with_its_cause_in_words() -> None:
+    async with stage() as on, asking(on) as client:
+        on.fail(zone(101, "shop.example"), reason="timeout", message="no answer")
+        response = await client.get("/api/v1/explain?target=dns_zone/101&family=edge_dns_queries_total")
+    assert response.headers["content-type"] == "application/json"
+    answer = response.json()
+    (absence,) = answer.pop("absences")
+    assert answer == {
+        "now": answer["now"],
+        "series": 4321,
+        "absent_families": 1,
+        "summary": [
+            {
+                "collector": "dns_statistics",
+                "cause": "failing",
+                "text": Cause.FAILING.text,
+                "families": 1,
+                "targets": 1,
+            }
+        ],
+        "unknown_targets": [],
+        "matched": 1,
+        "offset": 0,
+        "limit": 1000,
+    }
+    assert absence == {
+        "account": "main",
+        "collector": "dns_statistics",
+        "target": "dns_zone/101",
+        "name": "",
+        "families": ["edge_dns_queries_total"],
+        "cause": "failing",
+        "text": Cause.FAILING.text,
+        "evidence": "since 2026-02-08 12:00:00 UTC; timeout: no answer; no success yet",
+        "advice": Cause.FAILING.advice,
+    }
+
+
+async def test_absences_are_filtered_by_collector_and_cause() -> None:
+    async with stage() as on, asking(on) as client:
+        on.fail(zone(101), SCANS)
+        found = (await client.get(f"/api/v1/explain?collector={SCANS}&cause=first_poll")).json()
+        nothing = (await client.get(f"/api/v1/explain?collector={STATISTICS}&cause=failing")).json()
+    assert [absence["target"] for absence in found["absences"]] == ["dns_zone/102"]
+    assert (nothing["matched"], nothing["absences"], nothing["absent_families"]) == (0, [], 0)
+
+
+async def test_absences_come_a_page_at_a_time_and_all_are_counted() -> None:
+    async with stage() as on, asking(on) as client:
+        pages = [
+            (await client.get(f"/api/v1/explain?collector={SCANS}&limit=1&offset={offset}")).json()
+            for offset in (0, 1, 2)
+        ]
+    assert [[absence["target"] for absence in page["absences"]] for page in pages] == [
+        ["dns_zone/101"],
+        ["dns_zone/102"],
+        [],
+    ]
+    assert [(page["matched"], page["absent_families"]) for page in pages] == [(2, 14)] * 3
+
+
+async def test_what_cannot_be_asked_is_refused_in_a_line() -> None:
+    refused = {
+        "family=edge_dns_queris_total": "no family is named 'edge_dns_queris_total'; did you mean edge_dns_queries_",
+        "collector=none": "collector cannot be 'none'; there are: dns_statistics",
+        "cause=none": "cause cannot be 'none'; there are: collector_disabled",
+        "limit=-1": "limit must be a whole number from 0 to 10000",
+        "search=x": "there is no parameter 'search'",
+    }
+    async with stage() as on, asking(on) as client:
+        for query, words in refused.items():
+            response = await client.get(f"/api/v1/explain?{query}")
+            assert (response.status_code, response.text.startswith(words)) == (400, True), response.text
+
+
+async def test_a_target_of_which_nothing_is_known_is_named() -> None:
+    async with stage() as on, asking(on) as client:
+        on.succeed(zone(101, "shop.example"))
+        known = (await client.get("/api/v1/explain?target=shop.example&family=edge_dns_record_scan_found")).json()
+        unknown = (await client.get("/api/v1/explain?target=shop.exmaple")).json()
+    assert known["unknown_targets"] == []
+    assert unknown["unknown_targets"] == ["shop.exmaple"]
+
+
+async def test_the_page_behind_a_target_says_why_its_families_are_absent() -> None:
+    async with stage() as on, asking(on) as client:
+        on.fail(zone(101, "<b>"), reason="timeout", message="<script>")
+        listed = (await client.get("/")).text
+        page = await client.get("/explain?target=dns_zone%2F101&account=main")
+    assert 'href="explain?target=dns_zone%2F101&amp;account=main"' in listed
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert Cause.FAILING.advice in page.text
+    assert "edge_dns_window_queries<br>" in page.text
+    assert "timeout: &lt;script&gt;" in page.text
+    assert "<script>;" not in page.text
+
+
+async def test_the_page_of_everything_lists_the_causes() -> None:
+    async with stage() as on, asking(on) as client:
+        page = (await client.get("/explain")).text
+    assert "<caption>Causes</caption>" in page
+    assert "The target has not been polled yet." in page
+    assert "dns_zone/101" in page
