@@ -11,6 +11,9 @@ from exporter.platform.operation import Request, Scalar
 
 T = TypeVar("T")
 
+# Some paths of deployments refuse a request that accepts JSON alone, though JSON is what they send.
+ACCEPT = "application/json, */*;q=0.5"
+
 
 def http_request(
     base_url: str, request: Request[T], timeouts: Mapping[str, float | None] | None = None
@@ -36,7 +39,7 @@ def http_request(
         operation.method,
         base_url.rstrip("/") + filled,
         params={name: _text(value) for name, value in query.items()} if query else None,
-        headers={"Accept": "application/json", "Accept-Encoding": "gzip", "User-Agent": "edge-exporter"}
+        headers={"Accept": ACCEPT, "Accept-Encoding": "gzip", "User-Agent": "edge-exporter"}
         | ({"Content-Type": "application/json"} if body is not None else {}),
         content=json.dumps(body, separators=(",", ":")).encode() if body is not None else None,
         extensions={"timeout": timeouts} if timeouts is not None else {},

@@ -111,7 +111,7 @@ async def test_an_operation_is_sent_as_it_is_documented(name: str, scheme: str) 
         sent = await ask(kit, server, name)
     headers = {
         "host": f"127.0.0.1:{server.port}",
-        "accept": "application/json",
+        "accept": "application/json, */*;q=0.5",
         "accept-encoding": "gzip",
         "user-agent": "edge-exporter",
     }
