@@ -66,7 +66,7 @@ $(VENV)/.release: pyproject.toml $(BIN)/edge-exporter
 
 .PHONY: lock
 lock: $(VENV)/.release ## write anew what the image is made of: versions and hashes, for every Python and platform
-	$(LOCK) --output-file requirements/image.txt pyproject.toml
+	$(LOCK) --extra postgres --output-file requirements/image.txt pyproject.toml
 	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' \
 		| $(LOCK) --output-file requirements/build.txt -
 

@@ -26,6 +26,7 @@ PAGES: Final = {
     "deploy/helm/edge-exporter/README.md": "deploy/helm.md",
     "deploy/large.md": "deploy/large.md",
     "deploy/rules.md": "deploy/rules.md",
+    "deploy/state.md": "deploy/state.md",
     "deploy/runbooks/README.md": "runbooks/index.md",
 }
 _LINK: Final = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)#\s]+)")

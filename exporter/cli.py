@@ -48,6 +48,7 @@ COMMANDS = {
         "exporter.commands.assets",
         "Write the dashboards, alert rules, Alertmanager configuration or runbooks to a folder.",
     ),
+    "state": Entry("exporter.commands.state.command", "Copy the counters' state between a file and a database."),
     "completion": Entry("exporter.commands.completion", "Print the completion script of a shell."),
 }
 

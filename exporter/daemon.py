@@ -14,7 +14,8 @@ from exporter import __version__, runtime, wiring
 from exporter.clients import account_entry, client_of
 from exporter.clock import SYSTEM
 from exporter.collectors.catalogue import families
-from exporter.counters.ledger import Ledger, StateLockedError
+from exporter.counters.ledger import Ledger
+from exporter.counters.storage import LeaseLostError, StateLockedError
 from exporter.event_loop import Turns, watch_lag
 from exporter.explain.counting import keep_counting
 from exporter.explain.explainer import Explainer, Sources
@@ -33,6 +34,7 @@ from exporter.settings.endpoint_names import misnamed
 from exporter.settings.exposure import exposed
 from exporter.settings.faults import ConfigurationError, KeyPath, written
 from exporter.settings.model import Settings
+from exporter.state_storage import storage
 from exporter.targets.registry import Change, Registry
 from exporter.targets.sharding import Shard
 from exporter.targets.target import DATABASE_PREFIX, PollKey, Target, TargetKey
@@ -46,6 +48,9 @@ STOP_SECONDS = 4.5
 CLEANING_SECONDS = 3600.0
 # A script's name may come with its first poll, and a new one with any.
 BUDGETS_SECONDS = 10.0
+# How often a lease that another process holds is asked for at the start, and for how many times its length.
+HELD_SECONDS = 1.0
+LEASES_AWAITED = 1.3
 
 
 class Daemon:
@@ -64,7 +69,11 @@ class Daemon:
         self._log = logger()
         self._telemetry = Telemetry(CollectorRegistry(), __version__)
         self._shard = Shard(settings.shard.resolve(socket.gethostname()), settings.shard.total)
-        self._ledger = Ledger(settings.state.path, self._telemetry, clocks=self._clocks)
+        self._ending = asyncio.Event()
+        self._end_soon: Callable[[], object]
+        self._is_lost = False
+        self._storage = storage(settings.state, self._shard, self._telemetry.set_aside, self._shard_lost)
+        self._ledger = Ledger(self._storage, self._telemetry, clocks=self._clocks)
         self._observers: dict[str, AccountObserver] = {}
         self._tasks: set[asyncio.Task[object]] = set()
         self._reloading = asyncio.Lock()
@@ -82,6 +91,11 @@ class Daemon:
         self._explainer: Explainer
         self.server: WebServer
 
+    @property
+    def state_location(self) -> str | None:
+        """Where the counters' state is kept, without a password; None where they start anew with the process."""
+        return self._storage.location or None
+
     async def start(self) -> None:
         """Build the parts, begin to poll and to serve.
 
@@ -94,8 +108,9 @@ class Daemon:
             self.settings.web.listen.host, self.settings.web.listen.port, self.settings.web.config_file
         )
         self.server.bind()
+        self._end_soon = partial(asyncio.get_running_loop().call_soon_threadsafe, self._ending.set)
         try:
-            self._ledger.open()
+            await self._open_ledger()
         except StateLockedError:
             await self.server.stop()
             raise
@@ -110,7 +125,7 @@ class Daemon:
         self._registry.configure(wiring.selections(self.settings))
         self._scope = wiring.scope(self.settings)
         # They belong to another shard now, which counts them from its own first sight.
-        self._ledger.forget([key for key in rows if self._registry.is_strange(key.target)])
+        self._ledger.leave([key for key in rows if self._registry.is_strange(key.target)])
         if self._shard.total > 1:
             self._unsettled = {(key.target.account, key.target.kind) for key in rows if key.target.kind == "rate_limit"}
         accounts = self._build_accounts(self.settings, {})
@@ -118,6 +133,7 @@ class Daemon:
         self._declare(accounts)
         self._warn(exposed(self.settings))
         self._telemetry.shard.labels(str(self._shard.index), str(self._shard.total)).set(1)
+        self._telemetry.shard_held.labels(str(self._shard.index)).set_function(self._storage.holds)
         self._note_loaded()
         self._show_budgets()
         self._schedule.start()
@@ -131,7 +147,7 @@ class Daemon:
         )
         self._begin(watch_lag(self._telemetry.loop_lag.observe, self._clocks.monotonic), "loop lag")
         prefix = self.settings.web.route_prefix
-        app = create_app(self._view(), self._renderer, self.reload, route_prefix=prefix)
+        app = create_app(self._view(), self._renderer, self.reload, self._storage.holds, route_prefix=prefix)
         self.server.leave_room(_calls_at_once(accounts))
         await self.server.start(app, prefix)
         self._log.info("serving", url=self.server.url + prefix.rstrip("/") + "/metrics")
@@ -143,20 +159,36 @@ class Daemon:
         """
         runtime.share()
         self._grown = runtime.settle
-        ended = asyncio.Event()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, ended.set)
+            loop.add_signal_handler(number, self._ending.set)
         loop.add_signal_handler(signal.SIGHUP, self._reload_soon)
         await self.start()
         started()
         try:
-            await ended.wait()
+            await self._ending.wait()
         finally:
             self._log.info("stopping")
             with suppress(TimeoutError):
                 async with asyncio.timeout(STOP_SECONDS):
                     await self.stop()
+        if self._is_lost:
+            # What this process remembers is older than what the other has counted: it can only begin anew.
+            raise LeaseLostError(f"another exporter has taken this one's shard in {self._storage.location}")
+
+    async def _open_ledger(self) -> None:
+        """Open the ledger; a lease that another process left behind is waited for, so that names are known."""
+        ends = self._clocks.monotonic() + self.settings.state.lease * LEASES_AWAITED
+        while not await asyncio.to_thread(
+            self._ledger.open, may_wait=self._clocks.monotonic() < ends and not self._ending.is_set()
+        ):
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._ending.wait(), HELD_SECONDS)
+
+    def _shard_lost(self) -> None:
+        """End the process, from any thread."""
+        self._is_lost = True
+        self._end_soon()
 
     async def stop(self) -> None:
         """Stop polling and serving, and commit what was counted."""
@@ -269,7 +301,7 @@ class Daemon:
             # Whose a rate limit is shows when its shield zone is known; until then nobody polled it here.
             self._unsettled -= settled
             rows = [key for key in dict(self._ledger.remembered()) if (key.target.account, key.target.kind) in settled]
-            self._ledger.forget([key for key in rows if not self._registry.holds(key.target)])
+            self._ledger.leave([key for key in rows if not self._registry.holds(key.target)])
         self._scripts_listed |= {account for account, kind in change.settled if kind == "script"}
         self._show_budgets()
 
@@ -337,7 +369,7 @@ class Daemon:
 
     def _ledger_view(self) -> LedgerView:
         return LedgerView(
-            durable=self.settings.state.path is not None,
+            durable=self.settings.state.is_durable,
             saves=self._telemetry.ledger_saves,
             set_aside=self._telemetry.set_aside_at,
         )

@@ -157,6 +157,12 @@ class Telemetry:
             ("shard", "shards"),
             registry=registry,
         )
+        self.shard_held = Gauge(
+            "edge_exporter_shard_held",
+            "Whether it is certain that no other exporter counts this shard; counters are served only then.",
+            ("shard",),
+            registry=registry,
+        )
         self.series = Gauge(
             "edge_exporter_series",
             "Series of targets that are exposed, the exporter's own not counted.",

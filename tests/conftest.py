@@ -6,11 +6,20 @@ from collections.abc import Iterator
 import pytest
 import structlog
 
+from tests.postgres import Postgres, postgres_running
+
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """Two workers more than there are cores: at any time some tests wait for a scrape or for a process."""
     return len(os.sched_getaffinity(0)) + 2
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """A real PostgreSQL, started for the first test that asks for it."""
+    with postgres_running() as server:
+        yield server
 
 
 @pytest.fixture(autouse=True)

@@ -75,6 +75,8 @@ PARTS: Final[Mapping[str, Part]] = {
     "openssl": Part(_debian("openssl")),
     "podman": Part(_CONTAINERS),
     "podman-compose": Part("pip install podman-compose", needs=("podman",)),
+    "pgbouncer": Part(_debian("pgbouncer")),
+    "postgres": Part(_debian("postgresql")),
     "prometheus": Part(_debian("prometheus")),
     "prometheus-alertmanager": Part(_debian("prometheus-alertmanager"), others=("alertmanager",)),
     "promtool": Part(_debian("prometheus")),
@@ -97,7 +99,9 @@ def find(name: str) -> str:
     part = PARTS[name]
     for needed in part.needs:
         find(needed)
-    places = (Path(sys.executable).parent, REPOSITORY / "node_modules" / ".bin", NEWER_PARTS / name, os.environ["PATH"])
+    debian = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    modules = REPOSITORY / "node_modules" / ".bin"
+    places = (Path(sys.executable).parent, modules, NEWER_PARTS / name, *debian, os.environ["PATH"])
     path = os.pathsep.join(map(str, places))
     found = next(filter(None, (shutil.which(program, path=path) for program in (name, *part.others))), None)
     return found or end_without(name, part.install)

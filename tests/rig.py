@@ -14,7 +14,9 @@ from exporter import wiring
 from exporter.clients import account_client, account_entry, database_client
 from exporter.clock import Clocks
 from exporter.collectors.catalogue import families
+from exporter.counters.file_storage import FileStorage
 from exporter.counters.ledger import Entry, Ledger
+from exporter.counters.storage import MemoryStorage
 from exporter.explain.explainer import Absence, Explainer, Sources, Wanted
 from exporter.exposition.exposition import Exposition, Format
 from exporter.exposition.renderer import Renderer
@@ -202,7 +204,8 @@ async def rig(
     # Waits cost nothing here; the deadline of an attempt is real, for what stalls really stalls.
     clocks = Clocks(made.clock.now, clock, at_once)
     telemetry = Telemetry(CollectorRegistry(), "test")
-    ledger = Ledger(state, telemetry, clocks=Clocks(made.clock.now), linger=0)
+    storage = MemoryStorage() if state is None else FileStorage(state, made.clock.now, telemetry.set_aside)
+    ledger = Ledger(storage, telemetry, clocks=Clocks(made.clock.now), linger=0)
     ledger.open()
     registry = Registry(shard or Shard())
 

@@ -15,7 +15,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from structlog.testing import capture_logs
 
 from exporter import runtime
-from exporter.counters.ledger import StateLockedError
+from exporter.counters.storage import StateLockedError
 from exporter.daemon import Daemon
 from exporter.metric import Family
 from exporter.polling.scheduler import CAPACITY_SECONDS

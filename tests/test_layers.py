@@ -8,7 +8,7 @@ from tests.rooms import LAYERS, MODULES, Module, layer_of, unit_of
 # How a YAML file is read and its faults are reported: the web configuration file is read in the same way.
 FILE_READING = tuple(f"exporter.settings.{name}" for name in ("faults", "messages", "section", "yaml_file"))
 # Everyone else receives values.
-MAY_READ_SETTINGS = {"daemon", "wiring", "clients", "cli", "commands"}
+MAY_READ_SETTINGS = {"daemon", "wiring", "clients", "state_storage", "cli", "commands"}
 # A dry run shows the very request that the client would send.
 MAY_NAME_HTTPX = {"exporter.commands.call.rehearsal"}
 MUTABLE = {"list", "dict", "set", "defaultdict", "deque", "Counter", "bytearray", "OrderedDict"}

@@ -11,9 +11,11 @@ from urllib.parse import quote
 from exporter.backfill.charts import SeriesKey
 from exporter.clock import Clocks
 from exporter.collectors.collector import Polled
-from exporter.counters.ledger import Entry, Ledger, StateLockedError
+from exporter.counters.file_storage import FileStorage
+from exporter.counters.ledger import Entry, Ledger
 from exporter.counters.series import DaySeries
-from exporter.counters.state_file import BUSY_SECONDS, Stored, columns, unpack
+from exporter.counters.state_file import BUSY_SECONDS
+from exporter.counters.storage import LeaseHeldError, StateLockedError, Storage, StorageError, Stored, columns, unpack
 from exporter.metric import Family
 from exporter.targets.target import PollKey, Target
 
@@ -70,29 +72,30 @@ class NoBaselines:
 
 
 class RecordedBaselines:
-    """A daemon runs: its state file is read beside it, and nothing is written.
+    """A daemon runs: its rows are read beside it, and nothing is written.
 
     Args:
-        path: the state file.
+        read: returns a target's row, and None where there is none; it raises StorageError where it cannot tell.
+        close: ends the reading.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._database = sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=ro", uri=True, timeout=BUSY_SECONDS)
+    def __init__(self, read: Callable[[PollKey], Stored | None], close: Callable[[], None]) -> None:
+        self._read = read
+        self._close = close
 
     async def of(self, collector: str, target: Target, _poll: Poll) -> Beginning | None:
         """See `Baselines.of`."""
-        key = target.polled_by(collector)
         try:
-            row = self._database.execute(_ROW, columns(key)).fetchone()
-        except sqlite3.Error as error:
-            raise BaselineError(f"the state file cannot be read: {error}") from error
+            row = self._read(target.polled_by(collector))
+        except StorageError as error:
+            raise BaselineError(f"the state cannot be read: {error}") from error
         if row is None:
             raise BaselineError("the running exporter has not counted it yet; run this again once it has")
-        return _beginning(Stored(*row))
+        return _beginning(row)
 
     def close(self) -> None:
         """See `Baselines.close`."""
-        self._database.close()
+        self._close()
 
 
 _ROW = "SELECT name, success, data FROM row WHERE collector = ? AND account = ? AND kind = ? AND id = ?"
@@ -102,17 +105,19 @@ class OwnBaselines:
     """No daemon runs: what was not seen yet is seen now, by the daemon's own rules, and it will continue from there.
 
     Args:
-        path: the state file, which is made where there is none.
+        storage: keeps the rows.
         clocks: the clocks.
 
     Raises:
-        StateLockedError: a daemon runs.
+        StateLockedError: a daemon runs on the state file.
+        LeaseHeldError: a daemon runs on the state database.
     """
 
-    def __init__(self, path: Path, clocks: Clocks) -> None:
+    def __init__(self, storage: Storage, clocks: Clocks) -> None:
         self._clocks = clocks
-        self._ledger = Ledger(path, _Deaf(), clocks=clocks)
-        self._ledger.open()
+        self._ledger = Ledger(storage, _Deaf(), clocks=clocks)
+        if not self._ledger.open(may_wait=True):
+            raise LeaseHeldError("another exporter holds the shard")
 
     async def of(self, collector: str, target: Target, poll: Poll) -> Beginning | None:
         """See `Baselines.of`."""
@@ -136,7 +141,7 @@ class OwnBaselines:
         await committed
         stored = self._ledger.remembered().get(key)
         if stored is None:
-            raise BaselineError("the state file cannot be written, and without it the live counters would not continue")
+            raise BaselineError("the state cannot be written, and without it the live counters would not continue")
         return stored
 
     def close(self) -> None:
@@ -144,7 +149,7 @@ class OwnBaselines:
         self._ledger.close()
 
 
-def open_baselines(path: Path | None, clocks: Clocks) -> Baselines:
+def open_file_baselines(path: Path | None, clocks: Clocks) -> Baselines:
     """What there is for a state file: none, a daemon's, or one that is ours for the time being.
 
     Raises:
@@ -153,12 +158,42 @@ def open_baselines(path: Path | None, clocks: Clocks) -> Baselines:
     if path is None:
         return NoBaselines()
     try:
-        return OwnBaselines(path, clocks)
+        return OwnBaselines(FileStorage(path, clocks.wall, lambda _at: None), clocks)
     except StateLockedError:
         try:
-            return RecordedBaselines(path)
+            return _recorded_in_file(path)
         except sqlite3.Error as error:
             raise BaselineError(f"{path} cannot be read: {error}") from error
+
+
+def _recorded_in_file(path: Path) -> RecordedBaselines:
+    database = sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=ro", uri=True, timeout=BUSY_SECONDS)
+
+    def read(key: PollKey) -> Stored | None:
+        try:
+            row = database.execute(_ROW, columns(key)).fetchone()
+        except sqlite3.Error as error:
+            raise StorageError(str(error)) from error
+        return None if row is None else Stored(*row)
+
+    return RecordedBaselines(read, database.close)
+
+
+def open_shared_baselines(storage: Storage, recorded: RecordedBaselines, clocks: Clocks) -> Baselines:
+    """What there is for a state database: a daemon's rows, or a shard that is ours for the time being.
+
+    Args:
+        storage: the shard's storage.
+        recorded: reads the rows of a daemon that holds the shard.
+        clocks: the clocks.
+    """
+    try:
+        own = OwnBaselines(storage, clocks)
+    except LeaseHeldError:
+        storage.close()
+        return recorded
+    recorded.close()
+    return own
 
 
 def _beginning(stored: Stored) -> Beginning:

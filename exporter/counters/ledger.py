@@ -1,28 +1,24 @@
-"""The durable counters: counted on a thread of their own, kept in the state file, published after the commit."""
+"""The durable counters: counted on a thread of their own, kept in a storage, published after the commit."""
 
-import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import Protocol
 
 from exporter.clock import SYSTEM, Clocks
 from exporter.counters.series import advance_family, served_in_any_shape
-from exporter.counters.state_file import (
-    BUSY_SECONDS,
+from exporter.counters.storage import (
     Families,
-    StateFile,
-    StateLock,
+    LeaseHeldError,
+    Opened,
     StateLockedError,
+    Storage,
+    StorageError,
     Stored,
-    is_damage,
-    is_passing,
     pack,
-    put_aside,
-    spoils_connection,
+    report,
     unpack,
 )
 from exporter.log import logger
@@ -31,13 +27,14 @@ from exporter.platform.http.platform_time import PlatformTime
 from exporter.runtime import YieldToOthers
 from exporter.targets.target import PollKey
 
-__all__ = ["Entry", "Ledger", "LedgerObserver", "StateLockedError"]
-
 LINGER_SECONDS = 0.2
 RETRY_SECONDS = 5.0
+# How long the end of the process waits for the last commit.
+CLOSE_SECONDS = 3.0
 HIGHEST_BATCH = 5000
 # Rows of this name are of an account, and hold the platform's time that was believed last in place of a success.
 PLATFORM_TIME = "platform_time"
+_NOT_USABLE = "state not usable, counters stand still until it is"
 
 
 class LedgerObserver(Protocol):
@@ -85,7 +82,7 @@ class Ledger:
     fails the last committed values stand, and what is missing follows with the first commit that goes well.
 
     Args:
-        path: the state file; None keeps everything in memory, and counters start anew with the process.
+        storage: keeps the rows.
         observer: hears how it fares.
         clocks: the clocks.
         linger: how long a group commit waits for company, in seconds.
@@ -97,14 +94,14 @@ class Ledger:
 
     def __init__(
         self,
-        path: Path | None,
+        storage: Storage,
         observer: LedgerObserver,
         *,
         clocks: Clocks = SYSTEM,
         linger: float = LINGER_SECONDS,
         retry: float = RETRY_SECONDS,
     ) -> None:
-        self._path = path
+        self._storage = storage
         self._observer = observer
         self._clocks = clocks
         self._linger = linger
@@ -114,6 +111,7 @@ class Ledger:
         self._guard = threading.Condition()
         self._waiting: list[tuple[Entry, Publish]] = []
         self._to_delete: set[PollKey] = set()
+        self._left: set[PollKey] = set()
         # What is on disk, and what is counted but not yet there. A row is held packed: thousands of zones are many.
         self._rows: dict[PollKey, Stored] = {}
         self._unsaved: dict[PollKey, Stored | None] = {}
@@ -122,27 +120,32 @@ class Ledger:
         self._failing = False
         self.fault = ""
         self._next_try = 0.0
-        self._loaded = False
-        self._damage: sqlite3.Error | None = None
-        self._lock: StateLock | None = None
-        self._file: StateFile | None = None
         self._thread: threading.Thread | None = None
 
-    def open(self) -> None:
+    def open(self, *, may_wait: bool = False) -> bool:
         """Read what was remembered, and start counting.
+
+        Args:
+            may_wait: whether to give up for now where another exporter holds the lease. Otherwise counters are a gap
+                until it ends.
+
+        Returns:
+            Whether it counts. False: this is to be called again.
 
         Raises:
             StateLockedError: another process has the state file.
         """
-        if self._path is not None:
-            try:
-                self._lock = StateLock(self._path)
-            except OSError as error:
-                self._failed("state file not usable, counters stand still until it is", error)
-            else:
-                self._open_file(self._path)
+        try:
+            self._prepare()
+        except StateLockedError:
+            raise
+        except StorageError as error:
+            if may_wait and isinstance(error, LeaseHeldError):
+                return False
+            self._failed(_NOT_USABLE, error)
         self._thread = threading.Thread(target=self._run, name="ledger", daemon=True)
         self._thread.start()
+        return True
 
     def is_alive(self) -> bool:
         """Whether polls that are handed over will be published."""
@@ -158,10 +161,8 @@ class Ledger:
             self._stopping = True
             self._guard.notify_all()
         if self._thread is not None:
-            self._thread.join(timeout=BUSY_SECONDS + 1)
-        # A thread that still waits for the disk keeps the lock until the process ends.
-        if self._lock is not None and not self.is_alive():
-            self._lock.release()
+            # A thread that still waits for the disk keeps the storage until the process ends.
+            self._thread.join(timeout=CLOSE_SECONDS)
 
     def remembered(self) -> Mapping[PollKey, Stored]:
         """Name and last success of each target; before the first poll, as an earlier run left them.
@@ -171,7 +172,7 @@ class Ledger:
         return self._rows
 
     def platform_time(self, account: str) -> PlatformTime:
-        """What is believed of the time on an account's platform; the state file keeps it."""
+        """What is believed of the time on an account's platform; the storage keeps it."""
         return self._platform_times.setdefault(account, PlatformTime(self._clocks))
 
     def record(self, entry: Entry, publish: Publish) -> None:
@@ -188,12 +189,18 @@ class Ledger:
                 self._guard.notify_all()
 
     def forget(self, keys: Iterable[PollKey]) -> None:
-        """Delete rows: their targets belong to another shard now, or their retention is over.
+        """Delete rows: their retention is over.
 
         A target that is polled at the same time has come back, and its row stays.
         """
         with self._guard:
             self._to_delete.update(keys)
+            self._guard.notify_all()
+
+    def leave(self, keys: Iterable[PollKey]) -> None:
+        """Leave targets to other shards: a shared storage keeps their rows for those, and another deletes them."""
+        with self._guard:
+            (self._left if self._storage.is_shared else self._to_delete).update(keys)
             self._guard.notify_all()
 
     def _run(self) -> None:
@@ -202,17 +209,23 @@ class Ledger:
             with self._guard:
                 # What could not be saved is tried again even where nothing more comes.
                 patience = max(0.0, self._next_try - self._clocks.monotonic()) if self._unsaved else None
-                self._guard.wait_for(lambda: self._waiting or self._to_delete or self._stopping, timeout=patience)
+                self._guard.wait_for(self._has_work, timeout=patience)
                 # Company for the commit: one write for all the polls that end about now.
                 self._guard.wait_for(
                     lambda: self._stopping or len(self._waiting) >= HIGHEST_BATCH, timeout=self._linger
                 )
                 waiting, self._waiting = self._waiting, []
                 to_delete, self._to_delete = self._to_delete, set()
+                left, self._left = self._left, set()
                 stopping = self._stopping
+            for key in left.difference(entry.key for entry, _ in waiting):
+                self._rows.pop(key, None)
+                self._unsaved.pop(key, None)
             self._turn(waiting, to_delete, last=stopping)
-        if self._file is not None and self._file.close() and self._lock is not None:
-            self._lock.note_journal(has_journal=False)
+        self._storage.close()
+
+    def _has_work(self) -> bool:
+        return bool(self._waiting or self._to_delete or self._left or self._stopping)
 
     def _turn(self, waiting: list[tuple[Entry, Publish]], to_delete: set[PollKey], *, last: bool) -> None:
         # Polls are published in their time; a write that fails is not tried again for each of them.
@@ -229,86 +242,32 @@ class Ledger:
             self._yield_to_others()
 
     def _is_usable(self) -> bool:
-        """Whether there is something to write to; opens the state file, or makes it anew, where that is needed."""
-        if self._path is None:
-            return True
+        """Whether there is something to write to; opens the storage where that is needed."""
         try:
-            is_taken = self._hold_lock(self._path)
-        except (OSError, StateLockedError) as error:
-            self._failed("state file not usable, counters stand still until it is", error)
+            self._prepare()
+        except StorageError as error:
+            self._failed(_NOT_USABLE, error)
             return False
-        if self._file is not None and (is_taken or self._file.is_lost()):
-            # Without the lock another exporter may have come and gone: what it wrote is read again.
-            what = "file or journal" if self._file.is_lost() else "lock"
-            self._say(self._log.error, "state file was lost, it is written anew", lost=what)
-            self._file.close()
-            self._file = None
-        if self._file is None:
-            self._open_file(self._path)
-        return self._file is not None
+        return True
 
-    def _hold_lock(self, path: Path) -> bool:
-        """Hold the lock; returns whether it had to be taken for that."""
-        if self._lock is not None and not self._lock.holds():
-            self._lock.release()
-            self._lock = None
-        if self._lock is None:
-            self._lock = StateLock(path)
-            return True
-        return False
+    def _prepare(self) -> None:
+        opened = self._storage.prepare()
+        if opened is None:
+            return
+        found = self._without_times(opened)
+        if opened.are_newer:
+            # What was counted before they could be read began from nothing, or was passed by another exporter; the
+            # days count it again.
+            self._unsaved = {key: row for key, row in self._unsaved.items() if key not in found}
+            self._rows = found
+        else:
+            # Where another exporter had it meanwhile, there may be targets in it that are new to this one.
+            self._unsaved = {**self._rows, **self._unsaved}
+            self._rows = {**found, **self._rows}
 
-    def _open_file(self, path: Path) -> None:
-        try:
-            try:
-                if self._damage is not None:
-                    raise self._damage
-                self._file = self._read_file(path)
-            except (sqlite3.Error, ValueError) as error:
-                if is_passing(error):
-                    raise
-                self._put_aside(path, error)
-                self._file = self._read_file(path)
-        except (sqlite3.Error, ValueError, OSError) as error:
-            # Read-only, locked by a backup, or no space: serve on, and try again later.
-            self._failed("state file not usable, counters stand still until it is", error)
-
-    def _put_aside(self, path: Path, error: Exception) -> None:
-        now = self._clocks.wall()
-        aside = put_aside(path, now)
-        self._damage = None
-        self._observer.set_aside(now)
-        self._say(self._log.error, "state file put aside", aside=str(aside), error=str(error))
-
-    def _read_file(self, path: Path) -> StateFile:
-        file = StateFile(path)
-        try:
-            if self._loaded:
-                # A file that was lost under a running process is made anew from what that process knows. Where another
-                # exporter had it meanwhile, there may be targets in it that are new to this one.
-                found = self._rows_of(file)
-                self._unsaved = {**self._rows, **self._unsaved}
-                self._rows = {**found, **self._rows}
-            else:
-                self._rows = self._rows_of(file)
-                self._check_journal(file)
-                # What was counted before the file could be read began from nothing; the days tell it again.
-                self._unsaved = {key: row for key, row in self._unsaved.items() if key not in self._rows}
-                self._loaded = True
-        except BaseException:
-            file.close()
-            raise
-        return file
-
-    def _check_journal(self, file: StateFile) -> None:
-        """Report a journal that was removed after a kill: the file alone is older than what was served."""
-        is_missed = self._lock is not None and self._lock.has_journal and not file.is_new
-        if is_missed and file.journal_pages <= 0:
-            self._observer.set_aside(self._clocks.wall())
-            self._say(self._log.error, "state file has lost its journal, counters go on from before it")
-
-    def _rows_of(self, file: StateFile) -> dict[PollKey, Stored]:
+    def _without_times(self, opened: Opened) -> dict[PollKey, Stored]:
         """The rows of all targets; what was believed of the platforms' time goes where it belongs."""
-        rows = dict(file.rows())
+        rows = dict(opened.rows)
         for key in [key for key in rows if key.collector == PLATFORM_TIME]:
             self.platform_time(key.target.account).restore(rows.pop(key).success)
         return rows
@@ -330,9 +289,7 @@ class Ledger:
         self._observer.commit_failed()
 
     def _say(self, write: Callable[..., object], event: str, **facts: str) -> None:
-        # The disk that is full may hold the log too, and whoever read it may be gone: no counter stops for that.
-        with suppress(OSError, ValueError):
-            write(event, path=str(self._path), **facts)
+        report(write, event, path=self._storage.location, **facts)
 
     def _committed(self, key: PollKey) -> Families:
         stored = self._rows.get(key)
@@ -363,15 +320,9 @@ class Ledger:
 
     def _save(self) -> bool:
         try:
-            if self._file is not None:
-                self._file.commit({**self._unsaved, **self._believed_times()})
-                if self._lock is not None:
-                    self._lock.note_journal(has_journal=True)
-        except sqlite3.Error as error:
+            self._storage.commit({**self._unsaved, **self._believed_times()})
+        except StorageError as error:
             self._failed("state not saved, counters stand still until it is", error)
-            if self._file is not None and spoils_connection(error):
-                self._file.close()
-                self._file, self._damage = None, error if is_damage(error) else None
             return False
         for key, stored in self._unsaved.items():
             if stored is None:

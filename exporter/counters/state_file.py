@@ -9,12 +9,11 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from sys import intern
-from typing import NamedTuple, TextIO
+from typing import TextIO
 
 import msgpack
 
-from exporter.counters.series import Series, from_plain, to_plain
-from exporter.metric import LabelValues
+from exporter.counters.storage import StateLockedError, Stored, columns, whole_text
 from exporter.targets.target import PollKey
 
 SCHEMA_VERSION = 1
@@ -26,57 +25,6 @@ LARGEST_JOURNAL = 16 * 1024 * 1024
 _JOURNAL = ("-wal", "-shm")
 
 Column = str | float | bytes
-
-
-def columns(key: PollKey) -> tuple[str, str, str, str]:
-    """The columns that identify a row: collector, account, kind and id."""
-    return key.collector, key.target.account, key.target.kind, key.target.id
-
-
-class StateLockedError(Exception):
-    """Another process has the state file."""
-
-
-class Stored(NamedTuple):
-    """A packed row: what is remembered of one target of one collector.
-
-    Attributes:
-        name: the target's name.
-        success: unix seconds of its last successful poll.
-        data: its series, packed.
-    """
-
-    name: str
-    success: float
-    data: bytes
-
-
-# family → values of the labels beyond the target's own → the series' state
-Families = dict[str, dict[LabelValues, Series]]
-
-
-def pack(families: Families) -> bytes:
-    """Series as they are stored."""
-    plain = {
-        family: [[labels, to_plain(state)] for labels, state in states.items()] for family, states in families.items()
-    }
-    packed: bytes = msgpack.packb(plain)
-    return packed
-
-
-def unpack(packed: bytes) -> Families:
-    """The series that were stored.
-
-    Raises:
-        ValueError: they are not as this version writes them.
-    """
-    try:
-        return {
-            str(family): {tuple(map(str, labels)): from_plain(plain) for labels, plain in states}
-            for family, states in msgpack.unpackb(packed).items()
-        }
-    except (TypeError, AttributeError, KeyError, msgpack.UnpackException) as error:
-        raise ValueError("a row of the state file is not as this version writes it") from error
 
 
 class StateFile:
@@ -181,11 +129,11 @@ class StateFile:
         written: list[list[Column]] = []
         deleted: list[list[Column]] = []
         for key, row in rows.items():
-            texts = map(_text, columns(key))
+            texts = map(whole_text, columns(key))
             if row is None:
                 deleted.append([*texts])
             else:
-                values: list[Column] = [*texts, _text(row.name), row.success, row.data]
+                values: list[Column] = [*texts, whole_text(row.name), row.success, row.data]
                 written.append([*values, _checksum(values)])
         self._database.execute("BEGIN IMMEDIATE")
         try:
@@ -260,11 +208,6 @@ def _size(path: Path) -> int:
 
 def _checksum(values: list[Column]) -> int:
     return zlib.crc32(msgpack.packb(values))
-
-
-def _text(text: str) -> str:
-    # Half a character, from an odd environment or file, fits into no file.
-    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _identity(status: os.stat_result) -> tuple[int, int]:

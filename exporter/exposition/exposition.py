@@ -40,14 +40,18 @@ class Filter:
         names: family names, or names of samples of the program's own families.
         collectors: names of collectors.
         targets: keys such as `dns_zone/102`.
+        counters: whether the counters of targets are wanted.
     """
 
     names: frozenset[str] = frozenset()
     collectors: frozenset[str] = frozenset()
     targets: frozenset[str] = frozenset()
+    counters: bool = True
 
     def wants_family(self, info: FamilyInfo) -> bool:
         """Whether a family is wanted, by its name in either format: OpenMetrics calls a counter by its stem."""
+        if info.kind is Kind.COUNTER and not self.counters:
+            return False
         stem = info.name.removesuffix("_total") if info.kind is Kind.COUNTER else info.name
         return not self.names or info.name in self.names or stem in self.names
 

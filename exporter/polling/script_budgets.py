@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from exporter.counters.ledger import Entry, Ledger
-from exporter.counters.state_file import Stored
+from exporter.counters.storage import Stored
 from exporter.log import logger
 from exporter.targets.target import PollKey, Target
 from exporter.telemetry import Telemetry

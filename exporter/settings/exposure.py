@@ -21,6 +21,7 @@ def exposed(settings: Settings) -> Iterator[tuple[KeyPath, str]]:
         place = ("databases", number)
         yield from _of_file((*place, "auth_token_file"), database.auth_token_file)
         yield from _of_url((*place, "url"), database.url, "token")
+    yield from _of_file(("state", "url_file"), settings.state.url_file)
 
 
 def warnings(settings: Settings) -> Iterator[tuple[KeyPath, str]]:

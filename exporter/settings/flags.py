@@ -1,9 +1,9 @@
 """Every single value that can be set outside the file: its path, its flag and its environment variable."""
 
 from collections.abc import Iterator
-from typing import get_origin
+from typing import get_args, get_origin
 
-from pydantic import BaseModel
+from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 
 from exporter.settings.faults import KeyPath
@@ -34,7 +34,7 @@ def _scalar_leaves(model: type[BaseModel], path: KeyPath) -> Iterator[tuple[KeyP
         kind = field.annotation
         if isinstance(kind, type) and issubclass(kind, Section):
             yield from _scalar_leaves(kind, (*path, key))
-        elif get_origin(kind) is not tuple:
+        elif get_origin(kind) is not tuple and SecretStr not in get_args(kind):
             yield (*path, key), field
 
 

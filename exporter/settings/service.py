@@ -3,18 +3,21 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, PlainValidator, create_model, model_validator
-from pydantic_core import InitErrorDetails
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from exporter.collectors.catalogue import CATALOGUE
 from exporter.settings.endpoint import EndpointSettings
+from exporter.settings.secrets import Secret, SecretFile, SecretFileError, parse_secret, read_secret
 from exporter.settings.section import Section, at, expected, refused
 from exporter.settings.types import (
     FilePath,
     Interval,
+    LeaseLength,
     Listen,
     ListenAddress,
     Metavar,
@@ -22,8 +25,10 @@ from exporter.settings.types import (
     PatternField,
     Retention,
     RoutePrefix,
+    Text,
     format_duration,
     parse_duration,
+    parse_path,
 )
 
 _MOST_SHARDS = 1024
@@ -153,12 +158,66 @@ class WebSettings(Section):
 
 
 class StateSettings(Section):
-    """The file that counters survive a restart in."""
+    """What counters survive a restart in: a file, or a database that several exporters share."""
 
     path: Annotated[FilePath, Field(description="The state file; null: counters start anew with the process.")] = Path(
         "edge-exporter-state.db"
     )
+    url: Annotated[
+        Secret, Field(description="A PostgreSQL database's address, with its password; used instead of the file.")
+    ] = None
+    url_file: Annotated[SecretFile, Field(description="The file that holds the database's address.")] = None
+    installation: Annotated[
+        Text, Field(description="The name of the exporters that share their counters in the database.")
+    ] = "default"
+    lease: Annotated[
+        LeaseLength, Field(description="How long a shard in the database stays with an exporter that is not heard of.")
+    ] = 15.0
     retention: Annotated[Retention, Field(description="How long a removed target's counters are kept.")] = 2_592_000.0
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether the state is in a database."""
+        return self.url is not None or self.url_file is not None
+
+    @property
+    def is_durable(self) -> bool:
+        """Whether counters survive the process."""
+        return self.is_shared or self.path is not None
+
+    def address(self) -> str:
+        """The database's address as it is now, with its password.
+
+        Raises:
+            SecretFileError: Its file cannot be used.
+        """
+        secret = read_secret(self.url_file) if self.url_file is not None else self.url
+        return secret.get_secret_value() if secret is not None else ""
+
+    @classmethod
+    def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
+        """One address, of a PostgreSQL."""
+        given = [key for key in ("url", "url_file") if raw.get(key) is not None]
+        if len(given) > 1:
+            yield at(("url_file",), refused("stands beside url; expected one of the two"))
+        elif given and (problem := _database_problem(raw[given[0]], is_file=given[0] == "url_file")):
+            yield at((given[0],), refused(problem))
+
+
+def _database_problem(value: object, *, is_file: bool) -> str:
+    """What is wrong with a state database's address, which is not shown; empty where nothing is."""
+    try:
+        secret = read_secret(parse_path(value)) if is_file else parse_secret(value)
+    except (SecretFileError, PydanticCustomError):
+        # The value's own type reports it.
+        return ""
+    address = secret.get_secret_value() if secret is not None else ""
+    if not re.match(r"postgres(?:ql)?://[^\s]", address) or re.search(r"\s", address):
+        what = f"{value} holds no" if is_file else "is no"
+        return f"{what} address of a PostgreSQL; expected one such as postgresql://user:password@host/database"
+    if find_spec("psycopg") is None:
+        return "needs a part that is not installed: pip install 'edge-exporter[postgres]'"
+    return ""
 
 
 def _parse_index(value: object) -> int | Literal["auto"]:

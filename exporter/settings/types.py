@@ -201,6 +201,7 @@ def parse_route_prefix(value: object) -> str:
 Text = Annotated[str, BeforeValidator(parse_text), Metavar("TEXT")]
 Identifier = Annotated[int, Field(ge=1, le=LARGEST_ID)]
 Interval = Annotated[float, BeforeValidator(_duration(1.0)), Metavar("DURATION")]
+LeaseLength = Annotated[float, BeforeValidator(_duration(5.0, 86_400.0)), Metavar("DURATION")]
 OptionalInterval = Annotated[float | None, BeforeValidator(_optional(_duration(1.0))), Metavar("DURATION")]
 Timeout = Annotated[float, BeforeValidator(_duration(0.1, 600.0)), Metavar("DURATION")]
 Retention = Annotated[float, BeforeValidator(_duration(1.0, 100 * _YEAR)), Metavar("DURATION")]

@@ -171,17 +171,25 @@ async def _refusal(_request: Request, error: Exception) -> Response:
     return PlainTextResponse(f"{error.detail}\n", error.status_code, error.headers)
 
 
-def create_app(view: View, renderer: Renderer, reload: Reload, *, route_prefix: str = "/") -> ASGIApp:
+def create_app(
+    view: View,
+    renderer: Renderer,
+    reload: Reload,
+    may_count: Callable[[], bool] = lambda: True,
+    *,
+    route_prefix: str = "/",
+) -> ASGIApp:
     """The endpoints as one application.
 
     Args:
         view: what is shown.
         renderer: what is scraped.
         reload: reads the configuration anew.
+        may_count: whether no other exporter counts the same targets; counters are served only while that is certain.
         route_prefix: what every path begins with.
     """
     endpoints = _Endpoints(view, reload)
-    metrics = MetricsEndpoint(renderer, lambda: view.known().collectors, view.is_target)
+    metrics = MetricsEndpoint(renderer, lambda: view.known().collectors, view.is_target, may_count)
     routes: list[BaseRoute] = [
         Route("/metrics", metrics, methods=["GET"]),
         Route("/-/healthy", endpoints.healthy),

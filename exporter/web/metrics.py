@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers
@@ -27,14 +28,20 @@ class MetricsEndpoint:
         renderer: holds the current generation.
         collectors: names that `collect[]` may hold.
         is_target: whether a `target` is a known one.
+        may_count: whether counters may be served at this moment.
     """
 
     def __init__(
-        self, renderer: Renderer, collectors: Callable[[], Iterable[str]], is_target: Callable[[str], bool]
+        self,
+        renderer: Renderer,
+        collectors: Callable[[], Iterable[str]],
+        is_target: Callable[[str], bool],
+        may_count: Callable[[], bool] = lambda: True,
     ) -> None:
         self._renderer = renderer
         self._collectors = collectors
         self._is_target = is_target
+        self._may_count = may_count
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a scrape."""
@@ -46,13 +53,22 @@ class MetricsEndpoint:
             await SecurityHeaders(wanted)(scope, receive, send)
             return
         pieces: Iterable[bytes]
-        if wanted == Filter():
+        # Asked in each request: the process may have been suspended since the last one, and another count now.
+        if wanted == Filter() and self._may_count():
             ready = self._renderer.current.bodies[form]
             pieces, size = (ready.packed, ready.packed_size) if gzip else (ready.pieces, ready.size)
         else:
-            selected = await self._renderer.select(wanted, form, gzip=gzip)
+            selected = await self._select(wanted, form, gzip=gzip)
             pieces, size = (selected,), len(selected)
         await _send(send, form, pieces, size, gzip=gzip, is_head=scope["method"] == "HEAD")
+
+    async def _select(self, wanted: Filter, form: Format, *, gzip: bool) -> bytes:
+        may_count = self._may_count()
+        selected = await self._renderer.select(replace(wanted, counters=may_count), form, gzip=gzip)
+        if may_count and not self._may_count():
+            # Another may count since this was begun.
+            return await self._renderer.select(replace(wanted, counters=False), form, gzip=gzip)
+        return selected
 
     def _wanted(self, query_string: bytes) -> Filter | PlainTextResponse:
         """What a query string asks for, or why it is refused."""

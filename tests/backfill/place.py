@@ -11,7 +11,7 @@ from pathlib import Path
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from exporter import wiring
-from exporter.backfill.baselines import open_baselines
+from exporter.backfill.baselines import open_file_baselines
 from exporter.backfill.job import FAMILIES, Backfill, Report, Selected
 from exporter.backfill.output import Spool
 from exporter.backfill.samples import STEPS
@@ -19,6 +19,7 @@ from exporter.clients import account_client
 from exporter.clock import Clocks
 from exporter.collectors import discovery, dns_statistics, shield_rate_limits
 from exporter.collectors.collector import Context
+from exporter.counters.file_storage import FileStorage
 from exporter.counters.ledger import Entry, Ledger
 from exporter.metric import Family
 from exporter.platform.http.client import Client
@@ -110,7 +111,7 @@ class Place:
         progressed: Callable[[Report], None] = lambda _report: None,
     ) -> Report:
         """Write history."""
-        baselines = open_baselines(self.state if state else None, self._clocks())
+        baselines = open_file_baselines(self.state if state else None, self._clocks())
         try:
             async with self.parts() as (registry, client):
                 work = Backfill(
@@ -140,7 +141,8 @@ class Place:
     @contextmanager
     def ledger(self) -> Iterator[Ledger]:
         """The ledger of a daemon."""
-        ledger = Ledger(self.state, Heard(), clocks=Clocks(self.world.clock.now), linger=0)
+        clocks = Clocks(self.world.clock.now)
+        ledger = Ledger(FileStorage(self.state, clocks.wall, lambda _at: None), Heard(), clocks=clocks, linger=0)
         ledger.open()
         try:
             yield ledger

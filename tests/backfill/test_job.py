@@ -14,6 +14,7 @@ from exporter.backfill.job import Report
 from exporter.backfill.samples import Span
 from exporter.cli import command
 from exporter.commands.backfill.work import _lines
+from exporter.counters.state_database import Claim, StateDatabase
 from exporter.counters.state_file import StateLock
 from exporter.sandbox import keys
 from exporter.sandbox.app import create_app
@@ -23,6 +24,7 @@ from exporter.sandbox.server import SandboxServer
 from exporter.sandbox.world import World
 from tests.backfill.place import parsed
 from tests.commands.terminal import type_in
+from tests.postgres import Postgres
 
 
 class Platform:
@@ -220,8 +222,27 @@ def test_beside_a_daemon_its_state_is_only_read(config: Path) -> None:
     finally:
         lock.release()
     assert result.exit_code == 0
-    assert result.stderr == "A daemon runs on the state file: it is read, and not written.\n"
+    assert result.stderr == "A daemon runs: its state is read, and not written.\n"
     assert (config.parent / "state.db").read_bytes() == before
+
+
+def test_a_database_beside_a_daemon_is_only_read_and_is_written_where_none_runs(
+    config: Path, postgres: Postgres
+) -> None:
+    url = postgres.new_database()
+    config.write_text(config.read_text().partition("state:")[0] + f"state: {{url: '{url}'}}\n")
+    assert backfill(config).exit_code == 0
+    history = (config.parent / "history.om").read_text()
+    (config.parent / "history.om").unlink()
+    database = StateDatabase(lambda: url, 600.0)
+    before = database.all_rows("default")
+    assert before
+    database.claim(Claim("default", 0, 1, "daemon"))
+    result = backfill(config)
+    assert (result.exit_code, result.stderr) == (0, "A daemon runs: its state is read, and not written.\n")
+    assert database.all_rows("default") == before
+    database.close()
+    assert (config.parent / "history.om").read_text() == history
 
 
 def test_without_a_state_file_it_says_what_is_missing(config: Path) -> None:

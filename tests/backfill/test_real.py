@@ -15,7 +15,7 @@ import pytest
 
 from exporter.backfill.samples import STEPS
 from exporter.counters.series import DaySeries
-from exporter.counters.state_file import Families, unpack
+from exporter.counters.storage import Families, unpack
 from exporter.daemon import Daemon
 from exporter.sandbox import keys
 from exporter.settings.model import Settings

@@ -1,6 +1,7 @@
 """A ledger in a test's hands: polls go in one at a time, and what is served comes out."""
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
@@ -8,7 +9,10 @@ from pathlib import Path
 from typing import Self
 
 from exporter.clock import Clocks
+from exporter.counters.file_storage import FileStorage
 from exporter.counters.ledger import Entry, Ledger, Publish
+from exporter.counters.state_file import StateFile
+from exporter.counters.storage import MemoryStorage, Storage
 from exporter.metric import Count, DayBuckets, Family, FamilyInfo, Kind, LabelValues, Source
 from exporter.targets.target import PollKey
 from tests.counters.series import DAY_0, FIRST_SIGHT
@@ -83,16 +87,35 @@ class Book:
 
     def __init__(
         self,
-        path: Path | None,
+        place: Path | Storage | None,
         *,
         linger: float = 0.0,
         retry: float = 0.0,
         clock: Callable[[], float] = lambda: WALL,
         monotonic: Callable[[], float] = lambda: 0.0,
+        attempts: int = 0,
     ) -> None:
         self.heard = Heard()
-        self.ledger = Ledger(path, self.heard, clocks=Clocks(clock, monotonic), linger=linger, retry=retry)
-        self.ledger.open()
+        self.storage = self._storage(place, clock)
+        self.ledger = Ledger(self.storage, self.heard, clocks=Clocks(clock, monotonic), linger=linger, retry=retry)
+        while not self.ledger.open(may_wait=attempts > 0):
+            attempts -= 1
+            if not attempts:
+                self.storage.close()
+                raise AssertionError("another ledger held the lease")
+            time.sleep(0.05)
+
+    def _storage(self, place: Path | Storage | None, clock: Callable[[], float]) -> Storage:
+        if isinstance(place, Path):
+            return FileStorage(place, clock, self.heard.set_aside)
+        return MemoryStorage() if place is None else place
+
+    @property
+    def file(self) -> StateFile:
+        """The state file that is open."""
+        assert isinstance(self.storage, FileStorage)
+        assert self.storage._file is not None
+        return self.storage._file
 
     def __enter__(self) -> Self:
         return self

@@ -1,5 +1,7 @@
 """A process that counts until it is killed: `python -m tests.counters.killed STATE TRUTH`.
 
+STATE is the folder of a state file, or the address of a state database.
+
 TRUTH is a file that holds how many queries the platform has served, mapped into memory, so that it outlives the
 process. What is served goes to standard output, a line each.
 """
@@ -8,22 +10,32 @@ import mmap
 import struct
 import sys
 import threading
+import time
 from pathlib import Path
 
 from exporter.counters.ledger import Ledger, Publish
 from exporter.metric import Family
 from tests.counters.book import Heard, poll_of, today
+from tests.counters.places import DatabasePlace, FilePlace, Place
 
 ZONES = ("101", "102", "103")
+# The next life waits for its end.
+SHORT_LEASE = 1.5
 NUMBER = struct.Struct("=q")
 
 
-def main(state: Path, truth: Path) -> None:
+def place_of(state: str) -> FilePlace | DatabasePlace:
+    """The place that an argument names."""
+    return DatabasePlace(state, SHORT_LEASE) if "://" in state else FilePlace(Path(state))
+
+
+def main(place: Place, truth: Path) -> None:
     """Poll three zones as fast as the ledger publishes."""
     with truth.open("r+b") as file:
         numbers = mmap.mmap(file.fileno(), NUMBER.size)
-    ledger = Ledger(state, Heard(), linger=0.001)
-    ledger.open()
+    ledger = Ledger(place.storage(time.time, lambda _at: None), Heard(), linger=0.001)
+    while not ledger.open(may_wait=True):
+        time.sleep(0.05)
     room = threading.Semaphore(12)
 
     def note(zone: str) -> Publish:
@@ -44,4 +56,4 @@ def main(state: Path, truth: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    main(place_of(sys.argv[1]), Path(sys.argv[2]))

@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from exporter.counters import state_file
-from exporter.counters.ledger import StateLockedError
 from exporter.counters.state_file import StateLock
+from exporter.counters.storage import StateLockedError, Stored
 from tests.counters.book import Book, key_of
 
 ASIDE = "state.db.corrupt-20260206T120000Z"
@@ -104,11 +103,10 @@ def test_a_file_that_is_damaged_under_a_running_process_is_put_aside_and_counter
         for zone in range(50):
             book.poll(1, str(zone))
         assert [book.poll(count) for count in (40, 45)] == [0, 5]
-        assert book.ledger._file is not None
-        book.ledger._file._pragma("wal_checkpoint(TRUNCATE)")
+        book.file._pragma("wal_checkpoint(TRUNCATE)")
         damage(path)
         # What SQLite holds in memory hides the damage from it.
-        book.ledger._file._pragma("shrink_memory")
+        book.file._pragma("shrink_memory")
         served = [book.poll(45 + count) for count in range(1, 20)]
         assert served == sorted(value or 0 for value in served)
         assert book.poll(70) == 30
@@ -121,8 +119,7 @@ def test_a_file_that_is_damaged_under_a_running_process_is_put_aside_and_counter
 def test_damage_that_a_commit_meets_is_put_aside(path: Path) -> None:
     with Book(path) as book:
         assert [book.poll(count) for count in (40, 45)] == [0, 5]
-        assert book.ledger._file is not None
-        book.ledger._file._database.execute("DROP TABLE row")
+        book.file._database.execute("DROP TABLE row")
         assert book.poll(50) == 5
         assert book.poll(51) == 11
         assert asides(path) == [ASIDE]
@@ -139,7 +136,7 @@ def test_a_folder_that_lets_nothing_be_put_aside_leaves_the_file_where_it_is(
 
     path.write_text("a note\n" * 1000)
     with monkeypatch.context() as patched, Book(None) as _:
-        patched.setattr("exporter.counters.ledger.put_aside", refuse)
+        patched.setattr("exporter.counters.file_storage.put_aside", refuse)
         with Book(path) as book:
             assert [book.poll(count) for count in (40, 45)] == [None, None]
             assert book.heard.is_up() is False
@@ -394,7 +391,7 @@ def test_a_folder_that_cannot_be_used_serves_no_counter_until_it_can(tmp_path: P
         folder.unlink()
         assert book.poll(50) == 10
     assert [line["event"] for line in logs] == [
-        "state file not usable, counters stand still until it is",
+        "state not usable, counters stand still until it is",
         "state saved again",
     ]
 
@@ -410,7 +407,7 @@ def test_a_state_file_that_is_a_folder_serves_no_counter(path: Path) -> None:
 def test_a_value_that_no_row_can_hold_stops_no_thread(path: Path) -> None:
     with Book(path) as book:
         assert book.poll(40) == 0
-        book.ledger._unsaved[key_of("103")] = state_file.Stored("x", float("nan"), b"")
+        book.ledger._unsaved[key_of("103")] = Stored("x", float("nan"), b"")
         assert book.poll(45) == 0
         assert book.ledger.is_alive()
         assert asides(path) == []

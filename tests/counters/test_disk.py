@@ -104,13 +104,12 @@ def test_where_sqlite_finds_no_room_counters_stand(path: Path) -> None:
     """The same as a full disk, where none can be mounted."""
     with Book(path) as book:
         assert book.poll(40) == 0
-        assert book.ledger._file is not None
-        book.ledger._file._pragma("max_page_count=1")
+        book.file._pragma("max_page_count=1")
         zones = [str(zone) for zone in range(200)]
         assert {book.poll(7, zone) for zone in zones} <= {0, None}
         assert book.poll(7, "200") is None
         assert book.heard.is_up() is False
-        book.ledger._file._pragma("max_page_count=1000000")
+        book.file._pragma("max_page_count=1000000")
         assert book.poll(9, "200") == 2
         assert book.poll(41) == 1
 
@@ -156,8 +155,7 @@ def test_a_read_only_file_serves_what_was_committed_until_it_can_be_written(path
 def test_a_connection_that_becomes_read_only_is_made_anew(path: Path) -> None:
     with Book(path) as book:
         assert [book.poll(count) for count in (40, 45)] == [0, 5]
-        assert book.ledger._file is not None
-        book.ledger._file._pragma("query_only=1")
+        book.file._pragma("query_only=1")
         assert book.poll(50) == 5
         assert book.poll(60) == 20
 

@@ -2,26 +2,32 @@
 
 import os
 import random
-import shutil
 import subprocess
 import sys
 import threading
+import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from exporter.counters.state_file import StateFile, unpack
+from exporter.counters.storage import unpack
 from tests.counters.book import Book, key_of
-from tests.counters.killed import NUMBER, ZONES
+from tests.counters.killed import NUMBER, ZONES, place_of
+from tests.counters.places import DatabasePlace, FilePlace
+from tests.postgres import Postgres
+from tests.waiting import PATIENCE
 
 KILLS = 25
+# Each life waits for the end of the last one's lease.
+KILLS_ON_A_DATABASE = 8
 ROOT = Path(__file__).parents[2]
 
 
 class Life:
     """A process that counts, and what it served."""
 
-    def __init__(self, state: Path, truth: Path) -> None:
+    def __init__(self, state: str, truth: Path) -> None:
         self.served: dict[str, list[int]] = {zone: [] for zone in ZONES}
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.counters.killed", state, truth], stdout=subprocess.PIPE, cwd=ROOT, text=True
@@ -29,7 +35,7 @@ class Life:
         self._began = threading.Event()
         self._reader = threading.Thread(target=self._read)
         self._reader.start()
-        assert self._began.wait(30), "the process served nothing"
+        assert self._began.wait(PATIENCE), "the process served nothing"
 
     def _read(self) -> None:
         assert self._process.stdout is not None
@@ -50,73 +56,62 @@ class Life:
         self._process.stdout.close()
 
 
-# The platform's truth, the lives, and what was on disk after each.
-Lives = tuple[Path, list[Life], list[dict[str, float]]]
+@dataclass
+class Lives:
+    """The platform's truth, the lives, and what was stored after each."""
+
+    place: FilePlace | DatabasePlace
+    truth: Path
+    lived: list[Life]
+    stored: list[dict[str, float]]
 
 
-@pytest.fixture(scope="module")
-def lives(tmp_path_factory: pytest.TempPathFactory) -> Lives:
-    """Lives that were killed one after the other, and what was on disk after each."""
+@pytest.fixture(scope="module", params=["file", "database"])
+def lives(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Lives:
+    """Lives that were killed one after the other."""
     folder = tmp_path_factory.mktemp("lives")
-    state, truth = folder / "state.db", folder / "truth"
+    state, kills = str(folder), KILLS
+    if request.param == "database":
+        postgres: Postgres = request.getfixturevalue("postgres")
+        state, kills = postgres.new_database(), KILLS_ON_A_DATABASE
+    truth = folder / "truth"
     truth.write_bytes(NUMBER.pack(1000))
     chance = random.Random(4)  # noqa: S311 - repeatable
-    lived: list[Life] = []
-    disks: list[dict[str, float]] = []
-    for _ in range(KILLS):
+    result = Lives(place_of(state), truth, [], [])
+    for _ in range(kills):
         life = Life(state, truth)
         life._reader.join(timeout=chance.uniform(0, 0.12))
         life.kill()
-        lived.append(life)
-        disks.append(on_disk(state, folder))
-    return truth, lived, disks
-
-
-def on_disk(state: Path, folder: Path) -> dict[str, float]:
-    """What a copy of the files holds, so that the next life finds them as the kill left them."""
-    copy = folder / "copy.db"
-    for suffix in ("", "-wal"):
-        piece = state.with_name(state.name + suffix)
-        if piece.exists():
-            shutil.copy(piece, copy.with_name(copy.name + suffix))
-    file = StateFile(copy)
-    rows = {key.target.id: unpack(row.data)["edge_dns_queries_total"][()].value for key, row in file.rows()}
-    file.close()
-    for suffix in ("", "-wal", "-shm"):
-        copy.with_name(copy.name + suffix).unlink(missing_ok=True)
-    return rows
+        result.lived.append(life)
+        rows = result.place.rows()
+        result.stored.append(
+            {key.target.id: unpack(row.data)["edge_dns_queries_total"][()].value for key, row in rows.items()}
+        )
+    return result
 
 
 def test_each_life_served_something_before_it_was_killed(lives: Lives) -> None:
-    _, lived, _ = lives
-    assert len(lived) == KILLS
-    assert all(life.served[zone] for life in lived for zone in ZONES)
+    assert all(life.served[zone] for life in lives.lived for zone in ZONES)
 
 
 def test_no_counter_ever_falls(lives: Lives) -> None:
-    _, lived, _ = lives
     for zone in ZONES:
-        served = [value for life in lived for value in life.served[zone]]
+        served = [value for life in lives.lived for value in life.served[zone]]
         assert served == sorted(served)
 
 
-def test_what_was_served_is_on_disk(lives: Lives) -> None:
-    _, lived, disks = lives
-    for life, disk in zip(lived, disks, strict=True):
+def test_what_was_served_is_stored(lives: Lives) -> None:
+    for life, stored in zip(lives.lived, lives.stored, strict=True):
         for zone in ZONES:
-            assert disk.get(zone, 0) >= max(life.served[zone], default=0)
+            assert stored.get(zone, 0) >= max(life.served[zone], default=0)
 
 
 def test_after_the_last_kill_the_counters_equal_what_the_platform_served(lives: Lives) -> None:
-    """The first poll saw 1,001 queries, which are history; all others count once."""
-    truth, _, _ = lives
-    (count,) = NUMBER.unpack(truth.read_bytes())
-    with Book(truth.with_name("state.db")) as book:
-        assert [book.poll(count + 5, zone) for zone in ZONES] == [count + 5 - 1001] * 3
-
-
-def test_the_lock_of_a_killed_process_is_free(lives: Lives) -> None:
-    truth, _, _ = lives
-    with Book(truth.with_name("state.db")) as book:
+    """The first poll saw 1,001 queries, which are history; all others count once. No killed process is in the way."""
+    (count,) = NUMBER.unpack(lives.truth.read_bytes())
+    with Book(lives.place.storage(time.time, lambda _at: None), attempts=1000) as book:
         assert key_of(ZONES[0]) in book.ledger.remembered()
-        assert truth.with_name("state.db.lock").read_text().splitlines()[0] == str(os.getpid())
+        assert [book.poll(count + 5, zone) for zone in ZONES] == [count + 5 - 1001] * 3
+        if isinstance(lives.place, FilePlace):
+            lock = lives.place.path.with_name("state.db.lock")
+            assert lock.read_text().splitlines()[0] == str(os.getpid())

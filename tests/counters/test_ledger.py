@@ -1,13 +1,15 @@
 import shutil
 import threading
+import time
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from structlog.testing import capture_logs
 
-from exporter.counters.ledger import Ledger, StateLockedError
-from exporter.counters.state_file import Stored
+from exporter.counters.file_storage import FileStorage
+from exporter.counters.ledger import Ledger
+from exporter.counters.storage import StateLockedError, Stored
 from exporter.metric import DayBuckets, Family, FamilyInfo, Kind, MonthToDate, Sample
 from tests.counters.book import QUERIES, WALL, Book, Heard, Sources, key_of, poll_of, today
 from tests.counters.series import DAY_0, FIRST_SIGHT
@@ -141,8 +143,13 @@ def test_closing_commits_what_waits(path: Path) -> None:
         assert book.poll(43) == 3
 
 
+def ledger_on(path: Path) -> Ledger:
+    """A ledger that is not open yet."""
+    return Ledger(FileStorage(path, time.time, lambda _at: None), Heard(), linger=0)
+
+
 def test_it_is_alive_from_open_to_close(path: Path) -> None:
-    ledger = Ledger(path, Heard(), linger=0)
+    ledger = ledger_on(path)
     assert not ledger.is_alive()
     ledger.open()
     assert ledger.is_alive()
@@ -151,7 +158,7 @@ def test_it_is_alive_from_open_to_close(path: Path) -> None:
 
 
 def test_a_second_ledger_on_the_file_is_refused_until_the_first_has_ended(path: Path) -> None:
-    second = Ledger(path, Heard(), linger=0)
+    second = ledger_on(path)
     with Book(path), pytest.raises(StateLockedError, match="another exporter"):
         second.open()
     assert not second.is_alive()

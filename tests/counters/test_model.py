@@ -11,7 +11,6 @@ import asyncio
 import os
 import random
 import shutil
-import sqlite3
 import tempfile
 import threading
 from collections import Counter
@@ -54,12 +53,15 @@ from exporter.sandbox.keys import API_KEY
 from exporter.targets.registry import Registry
 from exporter.targets.sharding import Shard
 from tests.counters.book import Heard
+from tests.counters.places import DatabasePlace, FilePlace, Place
 from tests.counters.reference import Dated, Month, believed_time
 from tests.counters.scene import BREACHES, Poll, Scene, Watched
 from tests.platform.clients import FakeClock
 from tests.platform.clients import Heard as HeardCalls
+from tests.postgres import Postgres
 
 EXAMPLES = int(os.environ.get("MODEL_EXAMPLES", "40"))
+EXAMPLES_ON_A_DATABASE = max(1, EXAMPLES // 4)
 STEPS = 60
 BEGIN = datetime(2026, 2, 26, 9, 30, tzinfo=UTC).timestamp()
 DAY = 86_400
@@ -99,7 +101,7 @@ class Platform(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.folder = Path(tempfile.mkdtemp(prefix="ledger-model-"))
-        self.lives = 0
+        self.place = self._make_place()
         self.runner = asyncio.Runner()
         self.monkeypatch = pytest.MonkeyPatch()
         self.monkeypatch.setattr(state_file, "BUSY_SECONDS", 0.0)
@@ -141,11 +143,14 @@ class Platform(RuleBasedStateMachine):
     def _wall(self) -> float:
         return self.monotonic.now + self.behind
 
+    def _make_place(self) -> Place:
+        return FilePlace(self.folder)
+
     def _open(self) -> Ledger:
         self.heard = Heard()
-        path = self.folder / f"{self.lives}" / "state.db"
+        storage = self.place.storage(self._wall, self.heard.set_aside)
         # What could not be saved is tried again when the test's clock says so.
-        ledger = Ledger(path, self.heard, clocks=Clocks(self._wall, self.monotonic), linger=0, retry=1.0)
+        ledger = Ledger(storage, self.heard, clocks=Clocks(self._wall, self.monotonic), linger=0, retry=1.0)
         ledger.open()
         # It goes on from what was believed at the last commit.
         self.answers.append(Dated(None, self._wall(), self.monotonic.now, self.kept))
@@ -324,15 +329,12 @@ class Platform(RuleBasedStateMachine):
             scene.world.dns.set_bucket_hours(scene.zone, scene.hours)
 
     @rule(names=st.sets(NAMES, min_size=1))
-    def poll_while_the_file_is_locked(self, names: set[str]) -> None:
+    def poll_while_the_state_is_locked(self, names: set[str]) -> None:
         """What cannot be saved is not served, and follows with the next commit."""
         STEPS_RUN["locked polls"] += 1
-        with self._locked():
+        with self.place.locked():
             for name in sorted(names):
                 self._poll(self.watched[name], is_saved=False)
-
-    def _locked(self) -> "_Lock":
-        return _Lock(self.folder / f"{self.lives}" / "state.db")
 
     @rule(then=THEN)
     def restart(self, then: Then) -> None:
@@ -347,32 +349,24 @@ class Platform(RuleBasedStateMachine):
 
     @rule(names=st.sets(NAMES), then=THEN)
     def kill(self, names: set[str], then: Then) -> None:
-        """What was not saved is lost with the process; the files are those that it leaves at that moment."""
+        """What was not saved is lost with the process; the state is what it leaves at that moment."""
         STEPS_RUN["kills"] += 1
-        with self._locked():
+        with self.place.locked():
             for name in sorted(names):
                 self._poll(self.watched[name], is_saved=False)
-            before = self.folder / f"{self.lives}"
-            after = self.folder / f"{self.lives + 1}"
-            after.mkdir()
-            for suffix in ("", "-wal"):
-                piece = before / f"state.db{suffix}"
-                if piece.exists():
-                    shutil.copy(piece, after / piece.name)
-        # It cannot be killed for real within this process; nobody looks at its files again.
+            self.place.copy_to_next_life()
+        # It cannot be killed for real within this process; no one looks at its state again.
         self.ledger.close()
-        shutil.rmtree(before)
         for watched in self.watched.values():
             watched.pending = []
-        self.lives += 1
         self.ledger = self._open()
         self._go_on(then)
 
     @rule(piece=st.sampled_from(["", "-wal", "-shm", ".lock"]), name=NAMES, then=THEN)
     def lose_a_piece(self, piece: str, name: str, then: Then) -> None:
-        """Someone deletes the state file or what stands beside it; the next commit writes all of it anew."""
+        """Someone deletes a piece of the state file, or cuts the connections; the next commit goes well."""
         STEPS_RUN["losses"] += 1
-        (self.folder / f"{self.lives}" / f"state.db{piece}").unlink(missing_ok=True)
+        self.place.lose(piece)
         self._poll(self.watched[name], is_saved=True)
         self._go_on(then)
 
@@ -474,26 +468,29 @@ class Redated(httpx.AsyncBaseTransport):
         await self._inner.aclose()
 
 
-class _Lock:
-    """Another process's lock on the state file."""
+def on_database(server: Postgres) -> type[Platform]:
+    """The same with a state database."""
 
-    def __init__(self, path: Path) -> None:
-        self._database = sqlite3.connect(path, isolation_level=None)
+    class OnDatabase(Platform):
+        def _make_place(self) -> Place:
+            return DatabasePlace(server.new_database())
 
-    def __enter__(self) -> None:
-        self._database.execute("BEGIN IMMEDIATE")
-
-    def __exit__(self, *_: object) -> None:
-        self._database.execute("ROLLBACK")
-        self._database.close()
+    return OnDatabase
 
 
-def test_counters_are_exact_whatever_happens(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("kind", ["file", "database"])
+def test_counters_are_exact_whatever_happens(
+    kind: str, request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]
+) -> None:
+    STEPS_RUN.clear()
+    POLLS.clear()
+    machine = Platform if kind == "file" else on_database(request.getfixturevalue("postgres"))
+    examples = EXAMPLES if kind == "file" else EXAMPLES_ON_A_DATABASE
     with capture_logs():
         run_state_machine_as_test(
-            Platform,
+            machine,
             settings=settings(
-                max_examples=EXAMPLES,
+                max_examples=examples,
                 stateful_step_count=STEPS,
                 deadline=None,
                 database=None,
@@ -504,4 +501,4 @@ def test_counters_are_exact_whatever_happens(capsys: pytest.CaptureFixture[str])
         )
     with capsys.disabled():
         print(f"\n{sum(STEPS_RUN.values())} steps {dict(STEPS_RUN)}, good polls {dict(POLLS)}")  # noqa: T201 - what ran
-    assert sum(POLLS.values()) > 20 * EXAMPLES
+    assert sum(POLLS.values()) > 20 * examples

@@ -14,14 +14,11 @@ from exporter.counters.series import DaySeries
 from exporter.counters.state_file import (
     StateFile,
     StateLock,
-    StateLockedError,
-    Stored,
     is_damage,
     is_passing,
-    pack,
     put_aside,
-    unpack,
 )
+from exporter.counters.storage import Families, StateLockedError, Stored, pack, unpack
 from exporter.targets.target import PollKey
 
 NOW = 1_770_379_200.0  # 2026-02-06T12:00:00Z
@@ -110,7 +107,7 @@ def test_half_a_character_in_a_text_stops_no_commit(path: Path) -> None:
 
 
 def test_series_come_back_as_they_were_packed() -> None:
-    families: state_file.Families = {
+    families: Families = {
         "edge_dns_routed_queries_total": {("normal",): DaySeries(NOW, 739_653, highs={739_653: 7.0}, closed=0.5)},
         "edge_script_requests_total": {(): MonthSeries(NOW, 24_314, NOW, 1.0, 3.5, 2.0)},
     }
@@ -120,7 +117,7 @@ def test_series_come_back_as_they_were_packed() -> None:
 def test_a_packed_zone_is_small() -> None:
     """31 days of three series: what 50,000 zones cost is 50,000 times this."""
     days = {739_653 + day: 100_000.0 + day for day in range(31)}
-    families: state_file.Families = {
+    families: Families = {
         "edge_dns_queries_total": {(): DaySeries(NOW, 739_653, highs=days)},
         "edge_dns_routed_queries_total": {
             (routing,): DaySeries(NOW, 739_653, highs=days) for routing in ("normal", "smart")

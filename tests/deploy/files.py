@@ -70,7 +70,9 @@ def settings_from(environ: Mapping[str, str], folder: Path, *, config: str = "",
 
 def _secret(folder: Path, name: str) -> Path:
     path = folder / name.strip("/").replace("/", "-")
-    path.write_text("made-up-key\n", encoding="utf-8")
+    is_address = name.startswith("/etc/edge-exporter/state/")
+    made_up = "postgresql://edge:made-up@db.example.net/edge" if is_address else "made-up-key"
+    path.write_text(f"{made_up}\n", encoding="utf-8")
     return path
 
 

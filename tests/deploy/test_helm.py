@@ -33,6 +33,7 @@ CHART = DEPLOY / "helm" / "edge-exporter"
 EXAMPLES = sorted((CHART / "ci").glob("*-values.yaml"))
 BY_EXAMPLE = pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name.removesuffix("-values.yaml"))
 SHARDED = CHART / "ci" / "sharded-values.yaml"
+DATABASE = CHART / "ci" / "database-values.yaml"
 ACCOUNT = ("--set", "baseUrl=https://api.example.net", "--set", "apiKey.existingSecret=edge-key")
 
 Helm = Callable[..., str]
@@ -334,3 +335,26 @@ def test_a_change_of_the_rules_that_cannot_be_made_is_refused(
         f"prometheusRule.{value}",
     )
     assert reason in refused
+
+
+@pytest.mark.real
+def test_counters_in_a_database_need_no_volume(helm: Helm, tmp_path: Path) -> None:
+    objects = _objects(helm, "--namespace", "monitoring", "--values", str(DATABASE))
+    workload, exporter = of_kind(objects, "StatefulSet"), _exporter(objects)
+    given = environment(exporter)
+    assert "volumeClaimTemplates" not in workload["spec"]
+    assert given["EDGE_EXPORTER_STATE__URL_FILE"] == "/etc/edge-exporter/state/address"
+    volumes = {volume["name"]: volume for volume in workload["spec"]["template"]["spec"]["volumes"]}
+    assert volumes["state-url"]["secret"]["secretName"] == "edge-state"
+    assert volumes["state"] == {"name": "state", "emptyDir": {}}
+    settings = settings_from(given, tmp_path, config=_config_map(objects), host_name="edge-edge-exporter-1")
+    assert (settings.state.is_shared, settings.state.installation) == (True, "monitoring/edge-edge-exporter")
+    egress = of_kind(objects, "NetworkPolicy")["spec"]["egress"]
+    assert {"ports": [{"port": 6432, "protocol": "TCP"}]} in egress
+
+
+@pytest.mark.real
+def test_without_a_database_no_port_is_open_for_one(helm: Helm) -> None:
+    objects = _objects(helm, *ACCOUNT, "--set", "networkPolicy.enabled=true")
+    ports = [port["port"] for rule in of_kind(objects, "NetworkPolicy")["spec"]["egress"] for port in rule["ports"]]
+    assert sorted(ports) == [53, 53, 443]

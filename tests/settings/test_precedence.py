@@ -111,7 +111,7 @@ VALUES = {
 @pytest.mark.parametrize("flag", flags(), ids=lambda flag: str(flag.name))
 def test_every_flag_and_its_variable_set_the_same(flag: Flag, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    write(tmp_path, "from-the-file", "a-file")
+    write(tmp_path, "postgresql://of-the-file/edge", "a-file")
     value = "false" if flag.default == "true" else VALUES[flag.metavar]
     environ = {name: text for name, text in ENOUGH.items() if flag.name != "--api-key-file" or "KEY" not in name}
     by_flag = load(None, {flag.name: value}, environ, host_name="pod-0")

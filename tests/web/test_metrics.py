@@ -5,7 +5,7 @@ import gzip
 import logging
 import subprocess
 import zlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,7 +55,7 @@ class Site:
 
 
 @asynccontextmanager
-async def site(zones: int = 3, parts: int = 2) -> AsyncIterator[Site]:
+async def site(zones: int = 3, parts: int = 2, may_count: Callable[[], bool] = lambda: True) -> AsyncIterator[Site]:
     """An endpoint with some zones."""
     telemetry = Telemetry(CollectorRegistry(), "test")
     store = Store(StatusBoard(lambda: 1_770_000_000.0), lambda: 1000.0)
@@ -76,7 +76,10 @@ async def site(zones: int = 3, parts: int = 2) -> AsyncIterator[Site]:
         )
     await renderer.render()
     endpoint = MetricsEndpoint(
-        renderer, lambda: ("dns_statistics", "scripts"), lambda key: key in {"dns_zone/1", "dns_zone/2", "dns_zone/3"}
+        renderer,
+        lambda: ("dns_statistics", "scripts"),
+        lambda key: key in {"dns_zone/1", "dns_zone/2", "dns_zone/3"},
+        may_count,
     )
     other = Route("/other", lambda _: PlainTextResponse("here"))
     try:
@@ -113,6 +116,32 @@ async def test_creations_are_told_in_openmetrics_alone() -> None:
             False,
             True,
         ]
+
+
+@pytest.mark.parametrize("form", list(Format))
+@pytest.mark.parametrize("encoding", ["", "gzip"])
+@pytest.mark.parametrize("query", ["", "?name[]=edge_dns_queries_total", "?target=dns_zone/1"])
+async def test_counters_are_left_out_while_another_exporter_may_count(form: Format, encoding: str, query: str) -> None:
+    may_count = True
+    async with site(may_count=lambda: may_count) as small, small.client() as client:
+        headers = {"Accept": form.value, "Accept-Encoding": encoding}
+        before = (await client.get(f"/metrics{query}", headers=headers)).text
+        may_count = False
+        meanwhile = (await client.get(f"/metrics{query}", headers=headers)).text
+        may_count = True
+        after = (await client.get(f"/metrics{query}", headers=headers)).text
+    assert "edge_dns_queries_total{" in before
+    assert "edge_dns_queries" not in meanwhile
+    assert ("edge_dns_window_queries{" in meanwhile) == ("edge_dns_window_queries{" in before)
+    assert after == before
+
+
+async def test_counters_are_left_out_where_the_shard_is_lost_while_a_part_is_rendered() -> None:
+    answers = iter([True, False])
+    async with site(may_count=lambda: next(answers)) as small, small.client() as client:
+        text = (await client.get("/metrics?target=dns_zone/1")).text
+    assert "edge_dns_queries_total{" not in text
+    assert "edge_dns_window_queries{" in text
 
 
 async def test_gzip_is_the_same_bytes_packed() -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import click
 
 from exporter import wiring
-from exporter.backfill.baselines import BaselineError, NoBaselines, RecordedBaselines, open_baselines
+from exporter.backfill.baselines import BaselineError, NoBaselines, RecordedBaselines
 from exporter.backfill.job import FAMILIES, Backfill, Failure, Report, Selected, SpanError
 from exporter.backfill.output import Spool, SpoolError, parts_of
 from exporter.backfill.samples import STEPS, Span
@@ -31,6 +31,7 @@ from exporter.platform.http.observer import Deaf
 from exporter.settings.faults import ConfigurationError, suggestion
 from exporter.settings.flags import flags
 from exporter.settings.model import Settings
+from exporter.state_storage import baselines as baselines_of
 from exporter.targets.registry import Registry
 from exporter.targets.sharding import Shard
 from exporter.terminal import escape
@@ -134,13 +135,14 @@ class Job:
 
 
 async def _run(settings: Settings, job: Job, progressed: Progressed) -> tuple[Report, int]:
-    registry = Registry(Shard(settings.shard.resolve(socket.gethostname()), settings.shard.total))
+    shard = Shard(settings.shard.resolve(socket.gethostname()), settings.shard.total)
+    registry = Registry(shard)
     registry.configure(wiring.selections(settings))
     clients = {account.name: account_client(account, Deaf(), settings.shard.total) for account in settings.accounts}
-    baselines = open_baselines(settings.state.path, SYSTEM)
+    baselines = baselines_of(settings.state, shard)
     try:
         if isinstance(baselines, RecordedBaselines):
-            echo("A daemon runs on the state file: it is read, and not written.", err=True)
+            echo("A daemon runs: its state is read, and not written.", err=True)
         elif isinstance(baselines, NoBaselines):
             echo("There is no state file: the history ends with yesterday, and no counter continues it.", err=True)
         work = Backfill(

@@ -53,16 +53,18 @@ def check(config: Path | None, given: Mapping[str, Any], *, offline: bool, is_js
     with _progress() as progressed:
         verdicts = _tried(settings, progressed)
     warnings = _warnings(settings, verdicts, file)
-    count = report.faults(verdicts)
+    faults = list(_state_faults(settings, file))
+    count = report.faults(verdicts) + len(faults)
     if is_json:
-        click.echo(as_json((), verdicts, warnings))
+        click.echo(as_json(faults, verdicts, warnings))
         raise SystemExit(FAULT if count else 0)
     told = [_counted(report.polls(verdicts), "poll"), _counted(count, "fault")]
     if warnings:
         told.append(_counted(len(warnings), "warning"))
     table = render(report.rows(verdicts), terminal_width())
     # In one piece: a reader that takes the first line alone (`| head -1`) does not change the exit code.
-    lines = [escape(line) for line in (*report.loads(verdicts), *(f"warning: {one}" for one in warnings))]
+    ends = [*(f"warning: {one}" for one in warnings), *(f"fault: {one_line(str(fault))}" for fault in faults)]
+    lines = [escape(line) for line in (*report.loads(verdicts), *ends)]
     click.echo("\n".join([table, "", *lines, f"{', '.join(told)}."]))
     if count:
         raise SystemExit(FAULT)
@@ -83,6 +85,17 @@ def _warnings(settings: Settings, verdicts: Sequence[AccountResult], file: Marke
         for path, message in exposure.warnings(settings)
     ]
     return [one_line(str(warning)) for warning in (*shown, *idle(settings, verdicts, file))]
+
+
+def _state_faults(settings: Settings, file: MarkedFile) -> Iterator[Fault]:
+    """Why the state database cannot be used."""
+    if not settings.state.is_shared:
+        return
+    with loading():
+        from exporter.state_storage import problem_of  # noqa: PLC0415 - for a database alone
+    if problem := problem_of(settings.state):
+        path = ("state", "url" if settings.state.url_file is None else "url_file")
+        yield Fault(file.source, file.line(path), written(path), problem)
 
 
 def _print_offline(settings: Settings, file: MarkedFile, *, is_json: bool) -> None:

@@ -8,14 +8,10 @@ import click
 from exporter.commands.loading import loading
 from exporter.commands.options import AccountCommand, SettingsCommand, config_option
 from exporter.commands.output.form import form_option
-from exporter.commands.output.help import Context
+from exporter.commands.output.help import Group
 
 
-class _Group(click.Group):
-    context_class = Context
-
-
-@click.group("config", cls=_Group)
+@click.group("config", cls=Group)
 def command() -> None:
     """Write a configuration file, or show the settings that are in force.
 

@@ -12,6 +12,7 @@ from exporter.causes import Cause
 from exporter.commands.explain.client import Access, NoAnswerError, ask
 from exporter.commands.explain.report import details, summary
 from exporter.commands.output.complaint import MISUSE, complain
+from exporter.commands.output.help import Command
 from exporter.commands.output.printing import echo
 from exporter.commands.output.table import terminal_width
 
@@ -19,7 +20,7 @@ _FAMILY = "edge_"
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
-@click.command("explain")
+@click.command("explain", cls=Command)
 @click.argument("things", nargs=-1, metavar="[FAMILY|TARGET]...")
 @click.option("--collector", multiple=True, help="Only families of this collector.")
 @click.option("--account", multiple=True, help="Only targets of this account.")

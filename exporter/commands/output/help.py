@@ -74,6 +74,12 @@ class Context(click.Context):
         return Formatter(width=max(min(shutil.get_terminal_size().columns, _WIDEST) - 2, _NARROWEST))
 
 
+class Group(click.Group):
+    """A group of commands whose help fits the terminal."""
+
+    context_class = Context
+
+
 class Command(click.Command):
     """A command whose help text fits the terminal."""
 

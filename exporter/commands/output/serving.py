@@ -7,7 +7,7 @@ from typing import Any
 from exporter import runtime
 from exporter.commands.output.complaint import complain
 from exporter.commands.output.deadline import ends_in_time
-from exporter.counters.ledger import StateLockedError
+from exporter.counters.storage import LeaseLostError, StateLockedError
 from exporter.platform.errors import PlatformError
 from exporter.settings.faults import ConfigurationError
 
@@ -26,5 +26,5 @@ def serve(coroutine: Coroutine[Any, Any, None]) -> None:
     try:
         with ends_in_time():
             asyncio.run(coroutine)
-    except (ConfigurationError, StateLockedError, ListenError, PlatformError) as error:
+    except (ConfigurationError, StateLockedError, LeaseLostError, ListenError, PlatformError) as error:
         complain(str(error))

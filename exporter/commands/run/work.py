@@ -39,12 +39,12 @@ def run(config: Path | None, given: Mapping[str, Any]) -> None:
 
 async def _run(daemon: Daemon, config: Path | None) -> None:
     def started() -> None:
-        settings, state = daemon.settings, daemon.settings.state.path
+        settings = daemon.settings
         logger().info(
             "started",
             version=__version__,
             config=None if config is None else str(config.absolute()),
-            state=None if state is None else str(state.absolute()),
+            state=daemon.state_location,
             accounts=len(settings.accounts),
             databases=len(settings.databases),
         )

@@ -57,7 +57,7 @@ def _notices_of_the_whole(status: StatusView) -> Iterator[str]:
     for account, name in status.unmatched_budgets:
         yield f"monthly_budget_dollars of {foreign(account)} names {foreign(name)}, and no script has that name or id."
     if status.ledger is not None and not status.ledger.saves:
-        yield "The counters cannot be written to disk: they do not move until they can, and catch up then."
+        yield "The counters cannot be saved: they do not move, or are not served, until they can, and catch up then."
     if status.ledger is not None and status.ledger.set_aside is not None:
         found = when(status.ledger.set_aside, status.now)
         yield f"The state file could not be used as it was found {found}: counters may have started anew."

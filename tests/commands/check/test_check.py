@@ -12,6 +12,7 @@ from tests.commands.conftest import Configure, Nobody
 from tests.commands.platform import Platform, running
 from tests.commands.shell import PROGRAM, clean, invoke, process
 from tests.commands.terminal import type_in
+from tests.postgres import PASSWORD, Postgres
 
 ACCOUNT = """\
 accounts:
@@ -67,6 +68,21 @@ def test_a_good_key_gives_a_table_of_what_is_well(platform: Platform, configure:
         46 polls, 0 faults.
         """)  # noqa: E501 - the table as it is printed
     assert (ended.err, ended.code) == ("", 0)
+
+
+def test_a_state_database_is_tried_and_not_changed(
+    platform: Platform, configure: Configure, postgres: Postgres
+) -> None:
+    url = postgres.new_database()
+    path = configure(ACCOUNT + FIXED + f"state: {{url: '{url}'}}\n", url=platform.url, key=keys.API_KEY)
+    well = invoke("check", "--config", path)
+    path.write_text(path.read_text().replace(PASSWORD, f"{PASSWORD}x"))
+    refused = invoke("check", "--config", path)
+    assert "fault:" not in well.out
+    line = path.read_text().splitlines().index(next(each for each in path.read_text().splitlines() if "state:" in each))
+    assert f"fault: {path}:{line + 1}: state.url: " in refused.out
+    assert "password authentication failed" in refused.out
+    assert (refused.code, PASSWORD in refused.out + refused.err) == (1, False)
 
 
 def test_a_wrong_key_is_one_clear_line(configure: Configure) -> None:

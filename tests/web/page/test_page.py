@@ -114,7 +114,7 @@ async def test_what_a_person_must_know_is_said() -> None:
         text = (await rendered(on)).text
     assert "Not ready: no authenticated answer has come." in text
     assert "The last reload was refused; the configuration of before is in force.config.yml:3: no such key" in text
-    assert "The counters cannot be written to disk" in text
+    assert "The counters cannot be saved" in text
     assert "The state file could not be used as it was found 60 s ago: counters may have started anew." in text
     assert "main asks for 20 requests/s and requests_per_second allows 10: its intervals are stretched." in text
 

@@ -42,6 +42,11 @@ app.kubernetes.io/part-of: edge-exporter
 {{- .Values.apiKey.existingSecret | default (ternary (include "edge-exporter.fullname" .) "" (not (empty .Values.apiKey.value))) -}}
 {{- end -}}
 
+{{/* Whether each pod has a volume for its counters. */}}
+{{- define "edge-exporter.volume" -}}
+{{- if and .Values.persistence.enabled (not .Values.state.existingSecret) -}}true{{- end -}}
+{{- end -}}
+
 {{- define "edge-exporter.podSecurity" -}}
 runAsNonRoot: true
 runAsUser: 65532

@@ -1,0 +1,56 @@
+"""Copies the counters' state between the places that two arguments name."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+from pydantic import ValidationError
+
+from exporter.commands.output.complaint import MISUSE, complain
+from exporter.commands.output.printing import echo
+from exporter.counters.copying import CopyError, WholeFile, copy_state
+from exporter.counters.storage import Storage
+from exporter.settings.service import StateSettings
+from exporter.state_storage import database_storage
+from exporter.targets.sharding import Shard
+
+
+def copy_between(source: str, target: str, installation: str) -> None:
+    """Copy a state to an empty one, and report how many rows it has.
+
+    Args:
+        source: what is copied: a file's name, an address without a password, or @FILE.
+        target: where it is copied to, in the same form.
+        installation: the name of the exporters in a database.
+    """
+    origin = _storage("FROM", source, installation, may_be_made=False)
+    goal = _storage("TO", target, installation, may_be_made=True)
+    try:
+        count = copy_state(origin, goal)
+    except CopyError as error:
+        complain(str(error))
+    echo(f"{count} rows copied from {origin().location} to {goal().location}")
+
+
+def _storage(name: str, text: str, installation: str, *, may_be_made: bool) -> Callable[[], Storage]:
+    """What makes the storage that an argument names."""
+    if not text.startswith("@") and "://" not in text:
+        return partial(WholeFile, Path(text), may_be_made=may_be_made)
+    if not text.startswith("@") and _holds_password(text):
+        message = "holds a password, which other users can see; write the address to a file, and name that as @FILE"
+        complain(f"{name}: {message}", MISUSE)
+    given = {"url_file": text[1:]} if text.startswith("@") else {"url": text}
+    try:
+        state = StateSettings.model_validate({**given, "installation": installation})
+    except ValidationError as error:
+        complain(f"{name}: {error.errors()[0]['msg']}", MISUSE)
+    return partial(database_storage, state, Shard())
+
+
+def _holds_password(address: str) -> bool:
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return True
+    return parts.password is not None or "password" in parse_qs(parts.query)

@@ -1,0 +1,109 @@
+"""Copies the counters' state from one storage to another, exactly."""
+
+import sqlite3
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from exporter.counters.state_file import StateFile, StateLock
+from exporter.counters.storage import Opened, Storage, StorageError, Stored
+from exporter.targets.target import PollKey
+
+
+class CopyError(Exception):
+    """The state cannot be copied; the message says why, and holds no secret."""
+
+
+class WholeFile:
+    """A state file that is read or made as a whole; a damaged one stays where it is.
+
+    Args:
+        path: the state file.
+        may_be_made: whether it is made where there is none.
+    """
+
+    is_shared = False
+
+    def __init__(self, path: Path, *, may_be_made: bool) -> None:
+        self.location = str(path)
+        self._path = path
+        self._may_be_made = may_be_made
+        self._lock: StateLock | None = None
+        self._file: StateFile | None = None
+
+    def prepare(self) -> Opened:
+        """See `Storage.prepare`."""
+        if not self._may_be_made and not self._path.exists():
+            raise StorageError("there is no such file")
+        try:
+            self._lock = StateLock(self._path)
+            self._file = StateFile(self._path)
+            return Opened(dict(self._file.rows()), are_newer=True)
+        except (sqlite3.Error, ValueError, OSError) as error:
+            raise StorageError(str(error)) from error
+
+    def commit(self, rows: Mapping[PollKey, Stored | None]) -> None:
+        """See `Storage.commit`."""
+        try:
+            if self._file is not None:
+                self._file.commit(rows)
+        except sqlite3.Error as error:
+            raise StorageError(str(error)) from error
+
+    def holds(self) -> bool:
+        """See `Storage.holds`."""
+        return self._lock is not None
+
+    def close(self) -> None:
+        """See `Storage.close`."""
+        if self._file is not None:
+            self._file.close()
+        if self._lock is not None:
+            self._lock.release()
+
+
+def copy_state(source: Callable[[], Storage], target: Callable[[], Storage]) -> int:
+    """Copy every row to a storage that holds none, and compare what is then in it.
+
+    Args:
+        source: makes the storage that is copied, and that is left as it was.
+        target: makes the storage that is written.
+
+    Returns:
+        How many rows were copied.
+
+    Raises:
+        CopyError: an exporter runs on one of the two, the target holds rows, or one of them cannot be used.
+    """
+    origin = source()
+    try:
+        rows = _rows(origin)
+        _write(target(), rows)
+        written = target()
+        try:
+            if _rows(written) != rows:
+                raise CopyError(f"{written.location}: what was written differs from {origin.location}; do not use it")
+        finally:
+            written.close()
+    finally:
+        origin.close()
+    return len(rows)
+
+
+def _write(storage: Storage, rows: Mapping[PollKey, Stored]) -> None:
+    try:
+        if found := len(_rows(storage)):
+            raise CopyError(f"{storage.location}: holds {found} rows already; expected an empty state")
+        try:
+            storage.commit(rows)
+        except StorageError as error:
+            raise CopyError(f"{storage.location}: {error}") from None
+    finally:
+        storage.close()
+
+
+def _rows(storage: Storage) -> dict[PollKey, Stored]:
+    try:
+        opened = storage.prepare()
+    except StorageError as error:
+        raise CopyError(f"{storage.location}: {error}") from None
+    return opened.rows if opened is not None else {}

@@ -1,0 +1,134 @@
+"""The ledger's storage in a SQLite file that belongs to one process."""
+
+import sqlite3
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from exporter.counters.state_file import (
+    StateFile,
+    StateLock,
+    is_damage,
+    is_passing,
+    put_aside,
+    spoils_connection,
+)
+from exporter.counters.storage import Opened, StorageError, Stored, report
+from exporter.log import logger
+from exporter.targets.target import PollKey
+
+
+class FileStorage:
+    """Keeps rows in a state file, which is made where there is none.
+
+    A file that is damaged is put aside and made anew. One that was deleted or replaced under the running process is
+    written anew from what the process knows.
+
+    Args:
+        path: the state file.
+        clock: unix seconds.
+        set_aside: called with unix seconds when state was lost: a file was put aside, or had lost its journal.
+    """
+
+    is_shared = False
+
+    def __init__(self, path: Path, clock: Callable[[], float], set_aside: Callable[[float], None]) -> None:
+        self.location = str(path.absolute())
+        self._path = path
+        self._clock = clock
+        self._set_aside = set_aside
+        self._log = logger()
+        self._is_read = False
+        self._damage: sqlite3.Error | None = None
+        self._lock: StateLock | None = None
+        self._file: StateFile | None = None
+
+    def prepare(self) -> Opened | None:
+        """See `Storage.prepare`."""
+        try:
+            is_taken = self._hold_lock()
+            if self._file is not None and (is_taken or self._file.is_lost()):
+                # Without the lock another exporter may have come and gone: what it wrote is read again.
+                what = "file or journal" if self._file.is_lost() else "lock"
+                self._say(self._log.error, "state file was lost, it is written anew", lost=what)
+                self._file.close()
+                self._file = None
+            return self._open() if self._file is None else None
+        except (sqlite3.Error, ValueError, OSError) as error:
+            # Read-only, locked by a backup, or no space: a later attempt may succeed.
+            raise StorageError(str(error)) from error
+
+    def commit(self, rows: Mapping[PollKey, Stored | None]) -> None:
+        """See `Storage.commit`."""
+        if self._file is None or self._lock is None:
+            raise StorageError("the state file is not open")
+        try:
+            self._file.commit(rows)
+        except sqlite3.Error as error:
+            if spoils_connection(error):
+                self._file.close()
+                self._file, self._damage = None, error if is_damage(error) else None
+            raise StorageError(str(error)) from error
+        self._lock.note_journal(has_journal=True)
+
+    def holds(self) -> bool:
+        """See `Storage.holds`; the lock keeps others out for as long as the process lives."""
+        return True
+
+    def close(self) -> None:
+        """See `Storage.close`."""
+        if self._file is not None and self._file.close() and self._lock is not None:
+            self._lock.note_journal(has_journal=False)
+        if self._lock is not None:
+            self._lock.release()
+
+    def _hold_lock(self) -> bool:
+        """Hold the lock; returns whether it had to be taken for that."""
+        if self._lock is not None and not self._lock.holds():
+            self._lock.release()
+            self._lock = None
+        if self._lock is None:
+            self._lock = StateLock(self._path)
+            return True
+        return False
+
+    def _open(self) -> Opened:
+        try:
+            if self._damage is not None:
+                raise self._damage
+            return self._read()
+        except (sqlite3.Error, ValueError) as error:
+            if is_passing(error):
+                raise
+            self._put_aside(error)
+            return self._read()
+
+    def _put_aside(self, error: Exception) -> None:
+        now = self._clock()
+        aside = put_aside(self._path, now)
+        self._damage = None
+        self._set_aside(now)
+        self._say(self._log.error, "state file put aside", aside=str(aside), error=str(error))
+
+    def _read(self) -> Opened:
+        file = StateFile(self._path)
+        try:
+            rows = dict(file.rows())
+        except BaseException:
+            file.close()
+            raise
+        if not self._is_read:
+            self._check_journal(file)
+        # What is found later in a file that was lost is older than what this process knows.
+        opened = Opened(rows, are_newer=not self._is_read)
+        self._file, self._is_read = file, True
+        return opened
+
+    def _check_journal(self, file: StateFile) -> None:
+        """Report a journal that was removed after a kill: the file alone is older than what was served."""
+        is_missed = self._lock is not None and self._lock.has_journal and not file.is_new
+        if is_missed and file.journal_pages <= 0:
+            self._set_aside(self._clock())
+            self._say(self._log.error, "state file has lost its journal, counters go on from before it")
+
+    def _say(self, write: Callable[..., object], event: str, **facts: str) -> None:
+        report(write, event, path=self.location, **facts)

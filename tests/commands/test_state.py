@@ -1,0 +1,130 @@
+"""`state copy`: between a file and a database, exactly."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from exporter.counters.state_file import StateFile, StateLock
+from exporter.counters.storage import Stored
+from exporter.targets.target import PollKey
+from tests.counters.book import WALL, Book, key_of
+from tests.counters.places import DatabasePlace
+from tests.postgres import PASSWORD, Postgres
+
+ROWS = {
+    **{key_of(str(number)): Stored(f"zone-{number}.é", WALL + number / 7, bytes(range(256))) for number in range(300)},
+    PollKey.of("platform_time", "main", "account", ""): Stored("", WALL + 0.1, b""),
+}
+
+
+def write(path: Path) -> None:
+    """Make a state file."""
+    file = StateFile(path)
+    file.commit(ROWS)
+    file.close()
+
+
+def read(path: Path) -> dict[PollKey, Stored]:
+    """What a state file holds."""
+    file = StateFile(path)
+    rows = dict(file.rows())
+    file.close()
+    return rows
+
+
+def copy(*arguments: object) -> Result:
+    """Run `state copy`."""
+    from exporter.commands.state.command import command  # noqa: PLC0415 - as the command line does
+
+    return CliRunner().invoke(command, ["copy", *map(str, arguments)])
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "state.db"
+    write(path)
+    return path
+
+
+@pytest.fixture
+def address(postgres: Postgres, tmp_path: Path) -> str:
+    """A file that holds the address of a new database, as an argument names it."""
+    path = tmp_path / "url"
+    path.write_text(postgres.new_database() + "\n")
+    return f"@{path}"
+
+
+def test_a_state_goes_to_a_database_and_back_exactly(file: Path, address: str, tmp_path: Path) -> None:
+    there = copy(file, address)
+    assert (there.exit_code, there.output.split(" copied")[0]) == (0, "301 rows")
+    back = copy(address, tmp_path / "back.db")
+    assert back.exit_code == 0
+    assert read(tmp_path / "back.db") == read(file) == ROWS
+    assert PASSWORD not in there.output + back.output
+
+
+def test_counters_go_on_from_a_copy(address: str, tmp_path: Path) -> None:
+    with Book(tmp_path / "state.db") as book:
+        assert [book.poll(count) for count in (40, 45)] == [0, 5]
+    assert copy(tmp_path / "state.db", address).exit_code == 0
+    place = DatabasePlace(Path(address[1:]).read_text().strip())
+    # As `state.installation` is by default.
+    place.execute("UPDATE edge_exporter_row SET installation = 'life-0'")
+    with Book(place.storage()) as book:
+        assert book.poll(52) == 12
+
+
+def test_an_installation_of_another_name_is_another_state(file: Path, address: str, tmp_path: Path) -> None:
+    assert copy(file, address, "--installation", "blue").exit_code == 0
+    assert copy(address, tmp_path / "back.db").output.startswith("0 rows copied")
+
+
+def test_a_state_that_holds_rows_is_not_written_over(file: Path, address: str) -> None:
+    copy(file, address)
+    for arguments in ((file, address), (address, file)):
+        again = copy(*arguments)
+        assert (again.exit_code, "holds 301 rows already; expected an empty state" in again.output) == (1, True)
+
+
+def test_a_file_that_an_exporter_uses_is_not_copied(file: Path, address: str) -> None:
+    lock = StateLock(file)
+    refused = copy(file, address)
+    lock.release()
+    assert (refused.exit_code, "another exporter" in refused.output) == (1, True)
+
+
+def test_a_database_that_an_exporter_uses_is_not_copied(file: Path, address: str, tmp_path: Path) -> None:
+    copy(file, address)
+    place = DatabasePlace(Path(address[1:]).read_text().strip())
+    place.execute(
+        "INSERT INTO edge_exporter_lease VALUES ('default', 3, 4, 1, 'pod-3/1', clock_timestamp() + interval '1 h')"
+    )
+    refused = copy(address, tmp_path / "back.db")
+    assert (refused.exit_code, "pod-3/1 holds shard 3 of 4" in refused.output) == (1, True)
+
+
+def test_a_file_that_is_not_there_or_damaged_is_left_as_it_is(address: str, tmp_path: Path) -> None:
+    absent = copy(tmp_path / "absent.db", address)
+    assert (absent.exit_code, absent.output) == (1, f"{tmp_path}/absent.db: there is no such file\n")
+    assert not (tmp_path / "absent.db").exists()
+    damaged = tmp_path / "damaged.db"
+    damaged.write_text("a note\n" * 1000)
+    assert copy(damaged, address).exit_code == 1
+    assert damaged.read_text() == "a note\n" * 1000
+
+
+@pytest.mark.parametrize("argument", ["postgresql://edge:PASSWORD@db/edge", "postgresql://db/edge?password=PASSWORD"])
+def test_a_password_among_the_arguments_is_refused_without_repeating_it(file: Path, argument: str) -> None:
+    refused = copy(file, argument.replace("PASSWORD", PASSWORD))
+    assert refused.exit_code == 2
+    assert "TO: holds a password" in refused.output
+    assert PASSWORD not in refused.output
+
+
+def test_a_wrong_argument_is_named(file: Path, tmp_path: Path) -> None:
+    (tmp_path / "other").write_text(PASSWORD)
+    refused = copy(file, f"@{tmp_path}/other")
+    assert (refused.exit_code, f"TO: {tmp_path}/other holds no address of a PostgreSQL" in refused.output) == (2, True)
+    assert PASSWORD not in refused.output
+    assert copy(file, f"@{tmp_path}/absent").exit_code == 2

@@ -1,0 +1,167 @@
+"""Where a ledger keeps its rows in a test: a state file, or a state database, with what can befall each."""
+
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Protocol
+
+import psycopg
+
+from exporter.counters.database_storage import DatabaseStorage
+from exporter.counters.file_storage import FileStorage
+from exporter.counters.state_database import Claim, StateDatabase
+from exporter.counters.state_file import StateFile
+from exporter.counters.storage import Storage, StorageError, Stored
+from exporter.targets.target import PollKey
+
+LEASE = 15.0
+
+
+class Place(Protocol):
+    """A place that a ledger's rows are kept in."""
+
+    def storage(self, clock: Callable[[], float], set_aside: Callable[[float], None]) -> Storage:
+        """A storage of the present life."""
+        ...
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Let nothing be written for the length of the block."""
+        ...
+
+    def copy_to_next_life(self) -> None:
+        """Begin a life with what is stored at this moment, while the former one is locked."""
+        ...
+
+    def lose(self, piece: str) -> None:
+        """Break something that the ledger must mend by itself."""
+        ...
+
+    def rows(self) -> dict[PollKey, Stored]:
+        """What is stored, read while the ledger may be at work."""
+        ...
+
+
+class FilePlace:
+    """A state file; each life has a folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._life = 0
+
+    @property
+    def path(self) -> Path:
+        """The state file."""
+        return self._folder / f"{self._life}" / "state.db"
+
+    def storage(self, clock: Callable[[], float], set_aside: Callable[[float], None]) -> FileStorage:
+        """See `Place.storage`."""
+        return FileStorage(self.path, clock, set_aside)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """See `Place.locked`: another process has a transaction open."""
+        database = sqlite3.connect(self.path, isolation_level=None)
+        database.execute("BEGIN IMMEDIATE")
+        yield
+        database.execute("ROLLBACK")
+        database.close()
+
+    def copy_to_next_life(self) -> None:
+        """See `Place.copy_to_next_life`."""
+        before = self.path
+        self._life += 1
+        _copy(before, self.path)
+
+    def lose(self, piece: str) -> None:
+        """See `Place.lose`: someone deletes the file, or what stands beside it."""
+        self.path.with_name(self.path.name + piece).unlink(missing_ok=True)
+
+    def rows(self) -> dict[PollKey, Stored]:
+        """See `Place.rows`: read from a copy, so that the next life finds the files as the last one left them."""
+        copy = self._folder / "copy" / "state.db"
+        _copy(self.path, copy)
+        file = StateFile(copy)
+        rows = dict(file.rows())
+        file.close()
+        shutil.rmtree(copy.parent)
+        return rows
+
+
+def _copy(source: Path, target: Path) -> None:
+    target.parent.mkdir()
+    for suffix in ("", "-wal"):
+        with suppress(FileNotFoundError):
+            shutil.copy(source.with_name(source.name + suffix), target.with_name(target.name + suffix))
+
+
+class DatabasePlace:
+    """A state database; each life is an installation of its own.
+
+    Args:
+        url: the database.
+        lease: a lease's length in seconds.
+    """
+
+    def __init__(self, url: str, lease: float = LEASE) -> None:
+        self._url = url
+        self._lease = lease
+        self._life = 0
+        self._holders = 0
+
+    @property
+    def installation(self) -> str:
+        """The present life's."""
+        return f"life-{self._life}"
+
+    def storage(
+        self, _clock: Callable[[], float] | None = None, _set_aside: Callable[[float], None] | None = None
+    ) -> DatabaseStorage:
+        """See `Place.storage`."""
+        self._holders += 1
+        claim = Claim(self.installation, 0, 1, f"test/{self._holders}")
+        return DatabaseStorage(lambda: self._url, claim, lost=lambda: None, lease=self._lease)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """See `Place.locked`: the table is away."""
+        self.execute("ALTER TABLE edge_exporter_row RENAME TO away")
+        yield
+        self.execute("ALTER TABLE away RENAME TO edge_exporter_row")
+
+    def copy_to_next_life(self) -> None:
+        """See `Place.copy_to_next_life`."""
+        self.execute(
+            f"INSERT INTO away SELECT 'life-{self._life + 1}', collector, account, kind, id, shard, shards, name, "  # noqa: S608 - a number
+            f"success, data FROM away WHERE installation = 'life-{self._life}'"
+        )
+        self._life += 1
+
+    def lose(self, _piece: str) -> None:
+        """See `Place.lose`: every connection is cut."""
+        self.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+
+    def rows(self) -> dict[PollKey, Stored]:
+        """See `Place.rows`."""
+        database = self.connect()
+        try:
+            return database.all_rows(self.installation)
+        except StorageError:
+            return {}
+        finally:
+            database.close()
+
+    def connect(self) -> StateDatabase:
+        """A connection of the test's own."""
+        return StateDatabase(lambda: self._url, self._lease)
+
+    def execute(self, statement: str, *values: object) -> list[tuple[object, ...]]:
+        """Run a statement beside the exporter; returns the rows that it answers."""
+        with psycopg.connect(self._url, autocommit=True) as connection:
+            cursor = connection.execute(statement.encode(), values)
+            return cursor.fetchall() if cursor.description else []

@@ -1,0 +1,138 @@
+"""A real PostgreSQL of the tests' own, and databases in it."""
+
+import itertools
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psycopg
+
+from tests.ports import free_port
+from tests.real_parts import find
+from tests.waiting import PATIENCE, wait_until
+
+USER = "edge"
+PASSWORD = "s3cret-of-the-ledger"
+# It refuses to run as root.
+_UNPRIVILEGED = "nobody"
+
+
+@dataclass
+class Postgres:
+    """A server that runs.
+
+    Attributes:
+        folder: what belongs to it.
+        port: its port on the loopback.
+    """
+
+    folder: Path
+    port: int
+    _numbers: Iterator[int] = field(default_factory=itertools.count)
+    _process: "subprocess.Popen[bytes] | None" = None
+
+    def url(self, database: str, port: int | None = None) -> str:
+        """The address of a database, with the password."""
+        return f"postgresql://{USER}:{PASSWORD}@127.0.0.1:{port or self.port}/{database}"
+
+    def new_database(self) -> str:
+        """The address of a new, empty database."""
+        name = f"state_{next(self._numbers)}"
+        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name}".encode())
+        return self.url(name)
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        with (self.folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [find("postgres"), "-D", self.folder / "data", "-p", str(self.port), "-k", self.folder],
+                stdout=log,
+                stderr=log,
+                user=_user(),
+            )
+        wait_until(lambda: self.has_ended() or _answers(self.url("postgres")), "PostgreSQL")
+        assert not self.has_ended(), (self.folder / "log").read_text()
+
+    def stop(self) -> None:
+        """End it as a crash would: it recovers from its journal when it starts again."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGQUIT)
+        self._process.wait(PATIENCE)
+
+    def has_ended(self) -> bool:
+        """Whether it does not run."""
+        return self._process is None or self._process.poll() is not None
+
+    @contextmanager
+    def pooled(self, database: str) -> Iterator[str]:
+        """The address of a database behind a PgBouncer that gives each transaction another connection."""
+        port = free_port()
+        users = self.folder / "users"
+        users.write_text(f'"{USER}" "{PASSWORD}"\n')
+        config = self.folder / "pgbouncer.ini"
+        config.write_text(
+            f"[databases]\n{database} = host=127.0.0.1 port={self.port}\n[pgbouncer]\npool_mode = transaction\n"
+            f"listen_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\nauth_type = plain\n"
+            f"auth_file = {users}\nserver_round_robin = 1\ndefault_pool_size = 3\n"
+        )
+        with (self.folder / "log").open("ab") as log:
+            process = subprocess.Popen([find("pgbouncer"), config], stdout=log, stderr=log, user=_user())
+        url = self.url(database, port)
+        try:
+            wait_until(lambda: _answers(url), "PgBouncer")
+            yield url
+        finally:
+            process.terminate()
+            process.wait(PATIENCE)
+
+
+def _answers(url: str) -> bool:
+    try:
+        psycopg.connect(url, connect_timeout=2).close()
+    except psycopg.OperationalError:
+        return False
+    return True
+
+
+def _user() -> str | None:
+    return _UNPRIVILEGED if os.geteuid() == 0 else None
+
+
+@contextmanager
+def postgres_running() -> Iterator[Postgres]:
+    """A server on a port of its own, which ends with the block."""
+    initdb = Path(find("postgres")).with_name("initdb")
+    folder = Path(tempfile.mkdtemp(prefix="edge-postgres-"))
+    try:
+        password = folder / "password"
+        password.write_text(PASSWORD)
+        if _user() is not None:
+            entry = pwd.getpwnam(_UNPRIVILEGED)
+            for path in (folder, password):
+                os.chown(path, entry.pw_uid, entry.pw_gid)
+        options = ("--no-sync", "--auth=scram-sha-256", f"--username={USER}", f"--pwfile={password}", "--encoding=UTF8")
+        subprocess.run(
+            [initdb, *options, "--locale=C", "-D", folder / "data"],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            user=_user(),
+            cwd=folder,
+        )
+        with (folder / "data" / "postgresql.conf").open("a") as settings:
+            settings.write("listen_addresses = '127.0.0.1'\nmax_connections = 50\nshared_buffers = '32MB'\n")
+        server = Postgres(folder, free_port())
+        server.start()
+        try:
+            yield server
+        finally:
+            server.stop()
+    finally:
+        shutil.rmtree(folder)
