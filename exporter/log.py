@@ -1,9 +1,13 @@
 """Structured logs: for people on a terminal, JSON elsewhere."""
 
+import contextlib
 import io
 import logging
+import os
+import select
 import sys
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping
 from typing import Literal, TextIO
 
 import structlog
@@ -17,6 +21,11 @@ _LEVELS: dict[str, int] = {
     "warning": logging.WARNING,
     "error": logging.ERROR,
 }
+
+# A write of so much does not wait where poll says that a pipe can be written to (PIPE_BUF).
+_PIECE = 4096
+# For so long a reader that is behind is waited for, once; then lines are lost until it reads again.
+_PATIENCE_MS = 100
 
 # The traces that structlog puts below a line.
 _OF_SEVERAL_LINES = frozenset({"stack", "exception"})
@@ -42,13 +51,21 @@ def configure(level: Level, form: Literal["auto", "console", "json"] = "auto", s
         if console
         else [structlog.processors.format_exc_info, _what_it_is_first, structlog.processors.JSONRenderer()]
     )
+
+    def lost(lines: int) -> str:
+        line: structlog.typing.ProcessorReturnValue = {"event": "log lines were lost: nobody read", "lines": lines}
+        for step in (*shared, *render):
+            line = step(None, "warning", line)  # type: ignore[arg-type]  # a dictionary until the last step
+        return str(line)
+
+    target = _NeverWaiting.on(out, lost)
     structlog.configure(
         processors=[*shared, *render],
         wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[level]),
-        logger_factory=structlog.PrintLoggerFactory(file=out),
+        logger_factory=structlog.WriteLoggerFactory(file=target),
         cache_logger_on_first_use=False,
     )
-    handler = logging.StreamHandler(out)
+    handler = logging.StreamHandler(target)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=shared, processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *render]
@@ -58,6 +75,54 @@ def configure(level: Level, form: Literal["auto", "console", "json"] = "auto", s
     root.handlers[:] = [handler]
     # The libraries' own chatter is never about a target, and at debug level some of it would show headers.
     root.setLevel(max(_LEVELS[level], logging.WARNING))
+
+
+class _NeverWaiting(io.TextIOBase):
+    """Whole lines to a descriptor, without ever waiting long for whoever reads it.
+
+    A full pipe or a terminal that was stopped would otherwise stop the event loop, and with it polls and scrapes.
+    """
+
+    def __init__(self, fd: int, encoding: str, lost: Callable[[int], str]) -> None:
+        self._fd = fd
+        self._encoding = encoding
+        self._render_lost = lost
+        self._lost = 0
+        self._torn = False
+        self._lock = threading.Lock()
+        self._poll = select.poll()
+        self._poll.register(fd, select.POLLOUT)
+
+    @classmethod
+    def on(cls, out: TextIO, lost: Callable[[int], str]) -> TextIO:
+        try:
+            fd = out.fileno()
+        except (OSError, ValueError, AttributeError):  # a stream in memory
+            return out
+        return cls(fd, getattr(out, "encoding", None) or "utf-8", lost)  # type: ignore[return-value]  # what is used of it
+
+    def write(self, text: str) -> int:
+        with self._lock, contextlib.suppress(OSError):  # a reader that is gone, or a full disk, is no fault of a poll
+            if self._lost and self._writable():
+                lost, self._lost = self._lost, 0
+                self._write(f"{self._render_lost(lost)}\n", lost)
+            self._write(text, 1)
+        return len(text)
+
+    def _write(self, text: str, lines: int) -> None:
+        data = text.encode(self._encoding, "backslashreplace")
+        if self._torn:
+            data = b"\n" + data
+        while data:
+            if not self._writable():
+                self._lost += lines
+                return
+            written = os.write(self._fd, data[:_PIECE])
+            data = data[written:]
+            self._torn = bool(data)
+
+    def _writable(self) -> bool:
+        return bool(self._poll.poll(0 if self._lost else _PATIENCE_MS))
 
 
 def _what_it_is_first(_logger: object, _method: str, line: structlog.typing.EventDict) -> Mapping[str, object]:

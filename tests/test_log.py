@@ -3,6 +3,7 @@
 import io
 import json
 import logging
+import os
 import re
 
 from exporter.log import configure, logger
@@ -77,3 +78,22 @@ def test_text_that_a_terminal_shows_is_left_alone() -> None:
     configure("info", "console", out)
     logger().info("target fails", name="bücher.example 日本 🚀")
     assert "bücher.example 日本 🚀" in out.getvalue()
+
+
+def test_a_log_that_nobody_reads_stops_nothing_and_says_later_how_much_is_missing() -> None:
+    read, write = os.pipe()
+    with os.fdopen(read, "rb") as reader, os.fdopen(write, "w") as stream:
+        configure("info", "json", stream)
+        for number in range(3000):
+            logger().info("a line", number=number, text="x" * 100)
+        os.set_blocking(read, False)
+        first = reader.read()
+        logger().info("read again")
+        lines = (first + reader.read()).decode().split("\n")
+    whole = [json.loads(line) for line in lines if line.endswith("}")]
+    kept = sum(line["event"] == "a line" for line in whole)
+    assert [line["number"] for line in whole[:kept]] == list(range(kept))
+    assert [(line["event"], line.get("lines")) for line in whole[kept:]] == [
+        ("log lines were lost: nobody read", 3000 - kept),
+        ("read again", None),
+    ]

@@ -28,7 +28,8 @@ _BESIDE = {"edge_script_monthly_budget_dollars": "scripts"}
 _NOTES = {
     "dns_statistics": (
         "Counters go by UTC days: of a day after the first sight everything counts, of an earlier one what it "
-        "rose since it was first seen. A day that falls is a correction, and its counter stands."
+        "rose since it was first seen. A day that falls is a correction, and its counter stands. The oldest day of "
+        "a chart counts no rise where the window may begin within it: before the first sight, or 27 days back."
     ),
     "scripts": (
         "Counters of a month to date count each rise. A fall to below half in a new month is a reset at once. A "
