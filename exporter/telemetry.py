@@ -288,7 +288,7 @@ class Telemetry:
                 self.corrections.labels(info.name)
 
     def corrected(self, family: str, times: int) -> None:
-        """See `exporter.ledger.LedgerObserver`."""
+        """See `exporter.counters.ledger.LedgerObserver`."""
         self.corrections.labels(family).inc(times)
 
     def show_absent(self, counts: Mapping[tuple[str, Cause], int]) -> None:
@@ -298,23 +298,23 @@ class Telemetry:
             self.absent.labels(collector, cause).set(number)
 
     def committed(self) -> None:
-        """See `exporter.ledger.LedgerObserver`."""
+        """See `exporter.counters.ledger.LedgerObserver`."""
         self.ledger_saves = True
         self.ledger_up.set(1)
 
     def commit_failed(self) -> None:
-        """See `exporter.ledger.LedgerObserver`."""
+        """See `exporter.counters.ledger.LedgerObserver`."""
         self.ledger_saves = False
         self.ledger_up.set(0)
 
     def set_aside(self, at: float) -> None:
-        """See `exporter.ledger.LedgerObserver`."""
+        """See `exporter.counters.ledger.LedgerObserver`."""
         self.set_aside_at = at
         self.ledger_set_aside.set(at)
 
 
 class AccountObserver:
-    """Counts the calls of one account (see `exporter.platform.observer.Observer`).
+    """Counts the calls of one account (see `exporter.platform.http.observer.Observer`).
 
     Args:
         telemetry: where they are counted.
@@ -348,7 +348,7 @@ class AccountObserver:
         return self._clock() - self.authenticated <= interval * UP_SLACK + patience
 
     def attempted(self, operation: str, code: str, seconds: float, reason: str | None) -> None:
-        """See `exporter.platform.observer.Observer`."""
+        """See `exporter.platform.http.observer.Observer`."""
         self._telemetry.requests.labels(self._account, operation, code).inc()
         self._telemetry.durations.labels(self._account, operation).observe(seconds)
         if reason is not None:
@@ -360,13 +360,13 @@ class AccountObserver:
             self.authenticated = self._clock()
 
     def retried(self, operation: str) -> None:
-        """See `exporter.platform.observer.Observer`."""
+        """See `exporter.platform.http.observer.Observer`."""
         self._telemetry.retries.labels(self._account, operation).inc()
 
     def unexpected(self, operation: str, field: str) -> None:
-        """See `exporter.platform.observer.Observer`."""
+        """See `exporter.platform.http.observer.Observer`."""
         self._telemetry.unexpected.labels(self._account, operation, field).inc()
 
     def throttled(self, seconds: float) -> None:
-        """See `exporter.platform.observer.Observer`."""
+        """See `exporter.platform.http.observer.Observer`."""
         self._telemetry.throttled.labels(self._account).inc(seconds)

@@ -21,7 +21,7 @@ from exporter.targets.target import DATABASE_PREFIX, Target
 
 
 def named(settings: Settings) -> dict[str, AccountSettings | DatabaseSettings]:
-    """The accounts and databases, by the name that `exporter.intervals.account_of` gives for their targets."""
+    """The accounts and databases, by the name that `exporter.targets.target.account_of` gives for their targets."""
     return {
         **{account.name: account for account in settings.accounts},
         **{DATABASE_PREFIX + database.name: database for database in settings.databases},

@@ -211,7 +211,7 @@ def _beginning(stored: Stored) -> Beginning:
 
 
 class _Deaf:
-    """Hears of the ledger's doings (see `exporter.ledger.LedgerObserver`), which matter to a daemon alone."""
+    """Hears of the ledger's doings (see `exporter.counters.ledger.LedgerObserver`), which matter to a daemon alone."""
 
     def corrected(self, _family: str, _times: int) -> None:
         """A day fell; the counter stands."""

@@ -29,11 +29,11 @@ class KnownNames:
     names: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     def name_of(self, key: TargetKey) -> str:
-        """See `exporter.collector.Names`."""
+        """See `exporter.targets.target.Names`."""
         return self.names.get((key.kind, key.id), "")
 
     def learn(self, target: Target, name: str) -> Target:
-        """See `exporter.collector.Names`."""
+        """See `exporter.targets.target.Names`."""
         return replace(target, name=target.name or name)
 
 

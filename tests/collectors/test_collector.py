@@ -34,11 +34,11 @@ class Names:
         self.told: list[str] = []
 
     def name_of(self, key: TargetKey) -> str:
-        """See `exporter.collector.Names`."""
+        """See `exporter.targets.target.Names`."""
         return self.known.get(key.id, "")
 
     def learn(self, target: Target, name: str) -> Target:
-        """See `exporter.collector.Names`."""
+        """See `exporter.targets.target.Names`."""
         self.told.append(name)
         return replace(target, name=self.known.get(target.id, name))
 

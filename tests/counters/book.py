@@ -38,23 +38,23 @@ class Heard:
         return self._up
 
     def corrected(self, family: str, times: int) -> None:
-        """See `exporter.ledger.LedgerObserver`."""
+        """See `exporter.counters.ledger.LedgerObserver`."""
         self.corrections[family] += times
 
     def committed(self) -> None:
-        """See `exporter.ledger.LedgerObserver`."""
+        """See `exporter.counters.ledger.LedgerObserver`."""
         self.commits += 1
         self._up = True
         self.saved.set()
 
     def commit_failed(self) -> None:
-        """See `exporter.ledger.LedgerObserver`."""
+        """See `exporter.counters.ledger.LedgerObserver`."""
         self.failures += 1
         self._up = False
         self.saved.clear()
 
     def set_aside(self, at: float) -> None:
-        """See `exporter.ledger.LedgerObserver`."""
+        """See `exporter.counters.ledger.LedgerObserver`."""
         self.asides.append(at)
 
 

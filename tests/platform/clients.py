@@ -27,19 +27,19 @@ class Heard:
     waited: list[float] = field(default_factory=list)
 
     def attempted(self, operation: str, code: str, _seconds: float, reason: str | None) -> None:
-        """See `exporter.platform.observer.Observer`."""
+        """See `exporter.platform.http.observer.Observer`."""
         self.attempts.append((operation, code, reason))
 
     def retried(self, operation: str) -> None:
-        """See `exporter.platform.observer.Observer`."""
+        """See `exporter.platform.http.observer.Observer`."""
         self.retries.append(operation)
 
     def unexpected(self, operation: str, field: str) -> None:
-        """See `exporter.platform.observer.Observer`."""
+        """See `exporter.platform.http.observer.Observer`."""
         self.unknown.append((operation, field))
 
     def throttled(self, seconds: float) -> None:
-        """See `exporter.platform.observer.Observer`."""
+        """See `exporter.platform.http.observer.Observer`."""
         self.waited.append(seconds)
 
 

@@ -16,7 +16,7 @@ from exporter.settings.model import Settings
 
 @dataclass(slots=True)
 class _Stopwatch:
-    """Hears of each attempt (see `exporter.platform.observer.Observer`), and takes the time."""
+    """Hears of each attempt (see `exporter.platform.http.observer.Observer`), and takes the time."""
 
     answers: int = 0
     seconds: float = 0.0

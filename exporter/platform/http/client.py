@@ -61,7 +61,7 @@ class Client:
     Args:
         base_url: the management API, or a database's endpoint.
         credential: how calls are authenticated.
-        transport: see `exporter.platform.transport.build_transport`.
+        transport: see `exporter.platform.http.transport.build_transport`.
         rate_limiter: limits the calls of the account.
         retry: when a read is tried again.
         timeout: the deadline of a whole attempt, in seconds; a retry's is shorter where its call is of no use after a
