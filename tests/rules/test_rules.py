@@ -61,7 +61,8 @@ def test_every_name_exists_with_the_labels_that_are_asked_of_it(rule: Rule) -> N
         if part.name in recorded:
             continue
         family = families[family_of(part.name)]
-        assert part.labels <= family.labels | SCRAPE_LABELS, part.name
+        of_buckets = {"le"} if family.histogram else set()
+        assert part.labels <= family.labels | SCRAPE_LABELS | of_buckets, part.name
 
 
 @BY_RULE

@@ -235,9 +235,9 @@ _COST = Row(
         ),
         Panel(
             title="Shards present",
-            shows="How many different shards answer, by the number that there should be.",
+            shows="How many different shards answer, by the number that there should be, and how many are surely held.",
             act="Fewer than its name says: the targets of the missing shard are not polled. Start that pod again.",
-            queries=(queries.SHARDS_PRESENT,),
+            queries=(queries.SHARDS_PRESENT, queries.SHARDS_HELD),
             view=Numbers(),
             width=4,
             steps=NEUTRAL,

@@ -153,6 +153,8 @@ DROPPED_BY_FAMILY = Query(
 )
 
 SHARDS = Query(highest(series("edge_exporter_shard_info", INSTANCE), "instance", "shard", "shards"), TELEMETRY)
+# Where the state is in a file this process holds its shard for as long as it runs.
+SHARDS_HELD = Query(count(f"{series('edge_exporter_shard_held')} == 1"), TELEMETRY, "held")
 SHARDS_PRESENT = Query(
     count(count(series("edge_exporter_shard_info"), "shards", "shard"), "shards"), TELEMETRY, "of {{shards}}"
 )
