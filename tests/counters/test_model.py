@@ -60,8 +60,8 @@ from tests.platform.clients import FakeClock
 from tests.platform.clients import Heard as HeardCalls
 from tests.postgres import Postgres
 
-# The suite runs the same examples each time; MODEL_EXAMPLES runs as many, and new ones.
-EXAMPLES = int(os.environ.get("MODEL_EXAMPLES", "32"))
+# The suite runs the same few examples each time; MODEL_EXAMPLES runs as many, and new ones.
+EXAMPLES = int(os.environ.get("MODEL_EXAMPLES", "12"))
 EXAMPLES_ON_A_DATABASE = max(1, EXAMPLES // 4)
 STEPS = 60
 BEGIN = datetime(2026, 2, 26, 9, 30, tzinfo=UTC).timestamp()
@@ -240,8 +240,7 @@ class Platform(RuleBasedStateMachine):
         self.scene.set_hours(hours)
         self._go_on(then)
 
-    # Not to the second of a day: a failed poll's answer, of which the reference does not know, may come on either side.
-    @rule(hours=st.integers(1, 60).filter(lambda hours: hours != 24), then=THEN)
+    @rule(hours=st.integers(1, 60), then=THEN)
     def turn_the_clock_back(self, hours: int, then: Then) -> None:
         """The platform's clock goes back, over midnights and the ends of months too."""
         STEPS_RUN["clock back"] += 1
