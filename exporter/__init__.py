@@ -5,5 +5,5 @@ from importlib.metadata import PackageNotFoundError, version
 try:
     __version__ = version("edge-exporter")
 except PackageNotFoundError:
-    # A source tree that was never installed.
+    # A source tree that is not installed.
     __version__ = "0+unknown"

@@ -1,4 +1,4 @@
-"""The operations on what protects a shield zone: bots, access lists and the API guardian."""
+"""The operations on the protection of a shield zone: bots, access lists and the API guardian."""
 
 from typing import Final
 

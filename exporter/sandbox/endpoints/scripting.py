@@ -39,7 +39,7 @@ async def _list(world: World, request: Request) -> Response:
     page = query_number(request, "page", 1)
     size = page_size(request, _LARGEST_PAGE)
     if page < 1:
-        # The platform fails on a page that it does not count.
+        # The platform answers 500 for page 0.
         return empty(500)
     if size > _LARGEST_PAGE:
         return script_error(400, "paging.invalid", "perPage", "perPage must be up to 1000.")

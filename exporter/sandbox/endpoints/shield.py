@@ -1,4 +1,4 @@
-"""The operations on shield zones as wholes, and on their rate limits."""
+"""The operations on shield zones and on their rate limits."""
 
 from typing import Final
 
