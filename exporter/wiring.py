@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from exporter.causes import Cause
 from exporter.collectors import discovery
-from exporter.collectors.catalogue import with_configured
 from exporter.collectors.collector import Collector
 from exporter.collectors.database import Query
+from exporter.collectors.endpoints.build import with_configured
 from exporter.collectors.endpoints.endpoint import Endpoint, EndpointMetric, TargetList
 from exporter.collectors.endpoints.listing import EndpointListCollector
 from exporter.explain.scope import Scope

@@ -21,7 +21,7 @@ from exporter.commands.output import interruptible
 from exporter.commands.output.complaint import FAULT, MISUSE, complain
 from exporter.commands.output.printing import echo
 from exporter.platform.errors import PlatformError
-from exporter.settings.flag import account_flags
+from exporter.settings.flag import ACCOUNT_FLAGS
 from exporter.settings.loading import SettingsError, load
 
 
@@ -50,7 +50,7 @@ def call(
     """
     try:
         task = prepare(operation, arguments, Sources())
-        settings = load(config, flag_values(given, account_flags()), os.environ)
+        settings = load(config, flag_values(given, ACCOUNT_FLAGS), os.environ)
         line = choose(settings, choice, is_sql=task.is_sql)
     except (operations.UnknownOperationError, ArgumentsError, SettingsError, ChoiceError) as error:
         complain(str(error), MISUSE)
@@ -86,9 +86,9 @@ async def _rehearse(task: Task, line: Line) -> Mapping[str, Any]:
     try:
         await task.carry_out(Rehearsal(line.base_url))
     except RehearsedError as rehearsed:
-        request, body = rehearsed.request, rehearsed.body
-    headers = dict([*((name.decode(), value.decode()) for name, value in request.headers.raw), line.header()])
-    return {"method": request.method, "url": str(request.url), "headers": headers, "body": masked(body)}
+        message, body = rehearsed.message, rehearsed.body
+    headers = dict([*message.headers.items(), line.header()])
+    return {"method": message.method, "url": message.url, "headers": headers, "body": masked(body)}
 
 
 def _ask(task: Task, line: Line) -> None:
