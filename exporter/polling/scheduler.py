@@ -115,6 +115,8 @@ class Schedule:
         self._deferred: set[PollKey] = set()
         # Collector and account → the longest stretch of the interval since it last was far shorter.
         self._stretched: dict[tuple[str, str], float] = {}
+        # Collector and account → the turn of the next poll that is enqueued.
+        self._turns: dict[tuple[str, str], float] = {}
         self._first_discovery = FirstDiscovery(self._discovered_accounts, () if left is None else left.discovered)
         self.intervals = Intervals(self.plans, self._accounts, registry.shard)
         self._backoff = Backoff(self.intervals)
@@ -305,10 +307,21 @@ class Schedule:
         following = self._next_slot(plan, target, interval, now)
         due.put(target, following, next(self._sequence))
         missed = int((now - at) // interval)
-        if not self._pools[account_of(target)].offer(Run(plan.collector, target, following)):
+        account = account_of(target)
+        begin_by = min(following, self._turn(plan.collector.name, account, now))
+        if not self._pools[account].offer(Run(plan.collector, target, following, begin_by)):
             missed += 1
         if missed:
             self._telemetry.missed.labels(plan.collector.name).inc(missed)
+
+    def _turn(self, collector: str, account: str, now: float) -> float:
+        """When a poll would begin if the collectors of an account shared its capacity evenly.
+
+        So the few targets of one collector do not wait for the thousands of another one in the first round of polls.
+        """
+        turn = max(now, self._turns.get((collector, account), now))
+        self._turns[collector, account] = turn + self.intervals.seconds_a_turn(account)
+        return turn
 
     def _next_slot(self, plan: Plan, target: Target, interval: float, now: float) -> float:
         """The first of the target's own slots that is at least half an interval away."""

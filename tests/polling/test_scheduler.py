@@ -16,6 +16,7 @@ from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.keys import API_KEY
 from exporter.sandbox.world import World
 from exporter.targets.target import PollKey, Target
+from tests.polling.platform import Platform, running
 from tests.rig import START, Rig, rig
 from tests.waiting import END_SECONDS, until
 
@@ -33,6 +34,17 @@ async def test_the_first_round_polls_everything_at_once() -> None:
         polled = {key.collector for key, status in rigged.store.board.statuses() if status.polled}
         assert polled >= {"dns_statistics", "dns_record_scans", "scripts", "shield_zones", "shield_rate_limits"}
         assert set(rigged.samples("edge_dns_queries_total").values()) == {0.0}
+
+
+async def test_in_the_first_round_few_targets_do_not_wait_behind_the_many_of_another_collector() -> None:
+    zones = Platform(zones=range(1, 501))
+    with running(zones) as platform:
+        async with rig(account={"shield_zones": {"ids": [1, 2, 3]}}, url=platform.url):
+            polled = [path for _, path in platform.seen if path.startswith(("/dnszone/", "/shield/shield-zone/"))]
+    before = polled[: polled.index("/shield/shield-zone/3/bot-detection")]
+    assert len(polled) > 1000
+    # Evenly shared, a few polls of each of two DNS collectors come before: workers begin not quite in the order.
+    assert sum(path.startswith("/dnszone/") for path in before) < 100
 
 
 async def test_a_target_is_polled_once_an_interval_at_its_own_moment() -> None:
