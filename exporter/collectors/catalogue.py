@@ -35,9 +35,14 @@ CATALOGUE: tuple[Collector, ...] = (
     search.COLLECTOR,
     discovery.COLLECTOR,
     database.COLLECTOR,
-    # Without queries of its own; the daemon puts the configured ones in its place.
+    # Without queries of its own; see `with_queries`.
     database.QueryCollector(()),
 )
+
+
+def with_queries(queries: Iterable[database.Query]) -> tuple[Collector, ...]:
+    """The catalogue with the users' queries in it."""
+    return (*CATALOGUE[:-1], database.QueryCollector(queries))
 
 
 def families(collectors: Iterable[Collector] = CATALOGUE) -> Iterator[FamilyInfo]:

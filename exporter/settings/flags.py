@@ -11,8 +11,8 @@ from pydantic_core import PydanticUndefined
 
 from exporter.settings.faults import KeyPath
 from exporter.settings.flag import ACCOUNT_FLAGS, PREFIX, Flag, dashed
+from exporter.settings.model import Settings
 from exporter.settings.section import Section
-from exporter.settings.sections import Sections
 from exporter.settings.types import Metavar, format_duration
 
 _METAVARS: dict[object, str] = {bool: "true|false", int: "INTEGER", float: "NUMBER", str: "TEXT", Path: "FILE"}
@@ -21,9 +21,9 @@ _DATABASE_VARIABLES = {"url": "PLATFORM_DATABASE_URL", "auth_token": "PLATFORM_D
 
 def flags() -> tuple[Flag, ...]:
     """Every flag, in the model's order. Secrets have none: a process's flags can be seen by others."""
-    defaults = Sections.model_construct()
+    defaults = Settings.model_construct()
     others = (
-        flag_of(field, path, *names_of(path), _default(defaults, path)) for path, field in _scalar_leaves(Sections, ())
+        flag_of(field, path, *names_of(path), _default(defaults, path)) for path, field in _scalar_leaves(Settings, ())
     )
     return (*ACCOUNT_FLAGS, *others)
 
@@ -52,7 +52,7 @@ def _default(defaults: BaseModel, path: KeyPath) -> object:
 
 def list_variables() -> dict[str, KeyPath]:
     """What the variables of lists would be called, for those who try; lists are set in the file alone."""
-    return {names_of(path)[1]: path for path in _lists(Sections, ())}
+    return {names_of(path)[1]: path for path in _lists(Settings, ())}
 
 
 def _lists(model: type[BaseModel], path: KeyPath) -> Iterator[KeyPath]:

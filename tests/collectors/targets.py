@@ -1,9 +1,9 @@
 """A target for every collector of the catalogue."""
 
+from exporter.collectors.catalogue import with_queries
 from exporter.collectors.collector import Collector
 from exporter.collectors.database import Query
 from exporter.collectors.discovery import RATE_LIMITS, SEARCH, SHIELD_ZONES
-from exporter.collectors.endpoints.build import with_configured
 from exporter.targets.target import Target
 
 QUERY = Query("orders", "orders_open", "Orders not yet shipped.", "SELECT 1", "value", ("region",), 60.0, 1000)
@@ -25,4 +25,4 @@ TARGETS = {
 
 def collectors() -> tuple[Collector, ...]:
     """The catalogue with a query in it."""
-    return with_configured([QUERY])
+    return with_queries([QUERY])

@@ -6,9 +6,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from exporter.collectors.catalogue import CATALOGUE
 from exporter.collectors.collector import ACCOUNT, Collector, Context, Label, TargetCollector
-from exporter.collectors.database import Query, QueryCollector
 from exporter.collectors.endpoints.endpoint import Endpoint
 from exporter.collectors.endpoints.kinds import ACCOUNT_KIND, KIND_LABELS, own_labels
 from exporter.collectors.endpoints.listing import EndpointListCollector
@@ -19,11 +17,6 @@ from exporter.platform.api.document import Document
 from exporter.platform.errors import WrongShape
 from exporter.platform.operation import Answer, Operation, Request
 from exporter.targets.target import Target
-
-
-def with_configured(queries: Iterable[Query] = (), endpoints: Sequence[Endpoint] = ()) -> tuple[Collector, ...]:
-    """The catalogue with the users' queries and endpoints in it."""
-    return (*CATALOGUE[:-1], QueryCollector(queries), *collectors(endpoints))
 
 
 def collectors(endpoints: Sequence[Endpoint]) -> tuple[Collector, ...]:
