@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
@@ -189,6 +190,9 @@ class Schedule:
     async def stop(self) -> None:
         """Stop ticking, and stop the polls that are under way."""
         if self._scheduler.running:
+            self._scheduler.remove_all_jobs()
+            # A tick that was submitted begins before it is cancelled.
+            await asyncio.sleep(0)
             self._scheduler.shutdown(wait=False)
         for pool in self._pools.values():
             self._unfinished |= await pool.stop()
@@ -199,7 +203,9 @@ class Schedule:
 
     async def _tick_on_loop(self, name: str) -> None:
         """Tick. APScheduler runs a job that is no coroutine on a thread, and nothing here is made for that."""
-        await in_slices(self._ticking(name), self._clocks.monotonic)
+        # It cancels the ticks under way when it is shut down, and would log a traceback for each.
+        with suppress(asyncio.CancelledError):
+            await in_slices(self._ticking(name), self._clocks.monotonic)
 
     def tick(self, name: str) -> None:
         """Enqueue the targets of a collector that are due."""
