@@ -25,7 +25,8 @@ _INTERVAL = gauge("edge_database_query_interval_seconds", DATABASE)
 _SLOWEST = top(gauge("edge_database_query_duration_seconds", DATABASE, at=AT_END))
 
 # A user's own query named N is the gauge edge_database_N: its name is put into a label before the maximum drops it.
-_OWN_NAMES = '__name__=~"edge_database_.+", __name__!~"edge_database_(up|query_(duration_seconds|rows|interval_seconds))"'
+_NOT_OWN = "edge_database_(up|query_(duration_seconds|rows|interval_seconds))"
+_OWN_NAMES = f'__name__=~"edge_database_.+", __name__!~"{_NOT_OWN}"'
 _OWN = (
     "max without (instance, pod) (label_replace("
     f'{{{_OWN_NAMES}, {JOB}, {DATABASE}}}, "measured", "$1", "__name__", "edge_database_(.+)"))'
