@@ -17,7 +17,10 @@ from tests.waiting import wait_until
 
 # An alert that waits for 5 minutes waits for 5 seconds. An absence of the exporter is an alert after minutes, as it is
 # shipped, and so is `keep_firing_for`.
-IN_SECONDS = (("interval: 1m\n", "interval: 1s\n"), ("for: 5m\n", "for: 5s\n"))
+IN_SECONDS = (
+    ("interval: 1m\n", "interval: 1s\n"),
+    ("for: 5m\n        keep_firing_for: 45m", "for: 5s\n        keep_firing_for: 45m"),
+)
 # Longer than any of the alerts here waits.
 SETTLED_SECONDS = 10
 CONFIG = """
