@@ -233,7 +233,7 @@ class Client:
             async with asyncio.timeout(deadline):
                 came = await self._transport.handle_async_request(request)
                 try:
-                    content = await read_body(came, operation.items, self._turns)
+                    content = await read_body(came, operation.items, self._turns, self.credential.sent)
                 finally:
                     await came.aclose()
         except (TimeoutError, NotJson, *CAUGHT) as error:
