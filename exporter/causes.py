@@ -94,7 +94,7 @@ MEANINGS: Mapping[Cause, Meaning] = {
     ),
     Cause.DISCOVERY_INCOMPLETE: Meaning(
         "discovery has not ended with a complete list yet",
-        "Wait for the next discovery; if it fails, mend what the evidence names. Configured ids need no list.",
+        "Wait for the next discovery; if it fails, correct what the evidence names. Configured ids need no list.",
     ),
     Cause.LEDGER: Meaning(
         "the counter is served after the ledger has saved it, and it has not yet",
@@ -107,10 +107,10 @@ MEANINGS: Mapping[Cause, Meaning] = {
     ),
     Cause.STALE: Meaning(
         "polls have failed for so long that the last values were withdrawn",
-        "Mend what the evidence names; series come back with the first good poll.",
+        "Correct what the evidence names; series come back with the first good poll.",
     ),
     Cause.FAILING: Meaning(
-        "polls of the target fail", "Mend what the evidence names; the exporter tries again by itself."
+        "polls of the target fail", "Correct what the evidence names; the exporter tries again by itself."
     ),
     Cause.NOT_AVAILABLE: Meaning(
         "the platform says that the zone's plan does not include it, or that it was never set up",
