@@ -1,6 +1,6 @@
 """Which counters of configured endpoints have a history, and how its days are asked for."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -34,22 +34,17 @@ def history_of(endpoint: Endpoint, collector: TargetCollector[Any]) -> History |
 
 def limits_of(endpoint: Endpoint) -> Iterator[str]:
     """What of an endpoint's counters has no history, or only a part of it, and why: a sentence each."""
-    charted = [metric.name for metric in endpoint.metrics if metric.days]
-    monthly = [metric.name for metric in endpoint.metrics if metric.month]
+    charted = ", ".join(metric.name for metric in endpoint.metrics if metric.days)
+    monthly = ", ".join(metric.name for metric in endpoint.metrics if metric.month)
     if charted and _names_one_day(endpoint.path):
-        yield _sentence(
-            charted, "have no history: the path names one day, and no span such as {days_ago:30} to {today}"
-        )
+        yield f"no history of {charted}: the path names one day, and no span such as {{days_ago:30}} to {{today}}"
     elif charted and not endpoint.path.days_ago:
-        yield _sentence(
-            charted, "have the days that the answer shows by itself: the path takes no dates such as {days_ago:30}"
+        yield (
+            f"of {charted} only the days that the answer shows by itself: "
+            "the path takes no dates such as {days_ago:30}"
         )
     if monthly:
-        yield _sentence(monthly, "have no history: a value of the month to date shows no past days")
-
-
-def _sentence(names: Iterable[str], says: str) -> str:
-    return f"{', '.join(names)} {says}."
+        yield f"no history of {monthly}: a value of the month to date shows no past days"
 
 
 def _newest(path: Path) -> int:

@@ -155,8 +155,8 @@ async def test_a_path_without_dates_gives_the_days_that_it_shows_by_itself(tmp_p
     # Of ten days the oldest may be clipped.
     assert ended.total("edge_things_total", thing_id="7") == sum(count("7", ago(days)) for days in range(9))
     assert (
-        "things: edge_things_total have the days that the answer shows by itself: the path takes no dates such as "
-        "{days_ago:30}." in ended.said
+        "things: of edge_things_total only the days that the answer shows by itself: the path takes no dates such as "
+        "{days_ago:30}" in ended.said
     )
 
 
@@ -170,7 +170,7 @@ async def test_a_path_without_dates_gives_the_days_that_it_shows_by_itself(tmp_p
 async def test_what_has_no_history_is_named_with_the_reason(tmp_path: Path, path: str, source: str, says: str) -> None:
     async with serving() as served:
         ended = await backfill(served, tmp_path, endpoint(path, f"{source}: Chart"))
-    assert f"things: edge_things_total have no history: {says}." in ended.said
+    assert f"things: no history of edge_things_total: {says}\n" in ended.said
     assert (ended.raw, ended.code) == ({}, 0)
 
 
