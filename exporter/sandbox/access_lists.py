@@ -52,7 +52,7 @@ class AccessLists:
         """Add a list without entries and return its id."""
         new_id = max([*self._lists, 0]) + 1 if list_id is None else list_id
         if new_id in self._lists:
-            raise ValueError(f"{new_id} is there already")
+            raise ValueError(f"{new_id} already exists")
         added = AccessList(new_id, shield_zone_id, name, is_enabled=True, modified=self._clock.now())
         self._lists[new_id] = added
         return new_id

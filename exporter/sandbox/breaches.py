@@ -94,7 +94,7 @@ class RateLimits:
         """Add a rate limit and return its id; a quiet one has only the breaches that `add_breaches` gives it."""
         new_id = max([*self._limits, 0]) + 1 if limit_id is None else limit_id
         if new_id in self._limits:
-            raise ValueError(f"{new_id} is there already")
+            raise ValueError(f"{new_id} already exists")
         self._limits[new_id] = RateLimit(new_id, name, shield_zone_id, quiet=quiet)
         return new_id
 

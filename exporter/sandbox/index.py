@@ -24,24 +24,24 @@ class _Entry:
 
 
 _ENTRIES: Final = (
-    _Entry("See ids, names, keys, and every event that can be made to happen", "/sandbox/world"),
+    _Entry("Show ids, names, keys, and all events", "/sandbox/world"),
     _Entry("Make something happen", "/sandbox/world", """-d '{"event": "scan_failed", "zone_id": 101}'"""),
     _Entry(
-        "Script a fault of some kind for the requests of a path, path_regex or method",
+        "Script a fault for the requests of a path, path_regex or method",
         "/sandbox/faults",
         """-d '{"kind": "status", "status": 503, "path_regex": "/dnszone/.*", "times": 20}'""",
     ),
-    _Entry("The faults that are scripted, and how often each has struck", "/sandbox/faults"),
+    _Entry("List the scripted faults, and how often each was used", "/sandbox/faults"),
     _Entry("Remove one of them", "/sandbox/faults/1", "-X DELETE"),
     _Entry("Remove all of them", "/sandbox/faults", "-X DELETE"),
-    _Entry("What time it is there", "/sandbox/clock"),
+    _Entry("Show the world's time", "/sandbox/clock"),
     _Entry(
-        "Turn the clock by so many seconds, or let it run faster",
+        "Advance the clock by a number of seconds, or change its speed",
         "/sandbox/clock",
         """-d '{"advance": 86400, "speed": 60}'""",
     ),
     _Entry(
-        "New tokens for the databases; regenerate ends the old ones",
+        "Create tokens for the databases; regenerate invalidates the old ones",
         "/sandbox/tokens",
         """-d '{"action": "generate"}'""",
     ),
@@ -60,7 +60,7 @@ async def _on_index(request: Request) -> Response:
 
 def written(url: str) -> str:
     """Write the index of a sandbox at an address."""
-    parts = ["A local platform; what it answers and does is turned here.\n"]
+    parts = ["A local platform. These commands control it.\n"]
     for entry in _ENTRIES:
         words = f"{entry.words} " if entry.words else ""
         parts.append(f"{entry.does}:\n  curl {words}{url}{entry.path}\n")
