@@ -61,9 +61,9 @@ class AccessLists:
         """Remove a list."""
         del self._lists[list_id]
 
-    def add_entry(self, list_id: int, entry: str) -> None:
+    def add_entry(self, access_list_id: int, entry: str) -> None:
         """Add an entry to a list."""
-        found = self._lists[list_id]
+        found = self._lists[access_list_id]
         found.added.append(entry)
         found.modified = self._clock.now()
 
