@@ -118,7 +118,7 @@ CALM = Incident(lambda _, __, ___, calm, ____: calm)
 INCIDENTS: dict[str, Incident] = {
     "a burst on one rate limit (api of shield zone 4, eu)": Incident(
         _burst,
-        frozenset({("Burst on a rate limit", "shield zone 4 · rate limit api")}),
+        frozenset({("Burst on a rate limit", "shield zone shop-eu · rate limit api")}),
         (
             _alert(
                 *("EdgeRateLimitBlocking", "warning", "shield"),
