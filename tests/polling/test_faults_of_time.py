@@ -37,7 +37,7 @@ databases:
   - name: orders
     url: {url}
     auth_token: any
-    budget: {{requests_per_second: 2, max_in_flight: 8}}
+    budget: {{requests_per_second: 4, max_in_flight: 8}}
     queries:
 {queries}
 web: {{listen: "127.0.0.1:0"}}
@@ -132,6 +132,6 @@ def test_a_queries_duration_is_not_the_wait_for_the_budget(platform: Platform, t
         wait_until(lambda: len(it.samples("edge_database_query_duration_seconds", "query")) == len(names))
         durations = it.samples("edge_database_query_duration_seconds", "query")
         throttled = it.samples("edge_api_throttled_seconds_total", "account")["database:orders"]
-    # Each waits at least half a second for its turn, the last ones several.
+    # Each waits for its turn, the last ones for seconds.
     assert throttled > 10
     assert max(durations.values()) < 1
