@@ -122,7 +122,14 @@ INCIDENTS: dict[str, Incident] = {
         (
             _alert(
                 *("EdgeRateLimitBlocking", "warning", "shield"),
-                **{**_EU, "shield_zone_id": "4", "rate_limit_id": "58", "rate_limit": "api", "action": "blocked"},
+                **{
+                    **_EU,
+                    "shield_zone_id": "4",
+                    "rate_limit_id": "58",
+                    "rate_limit": "api",
+                    "action": "blocked",
+                    "pull_zone": "shop-eu",
+                },
             ),
         ),
     ),

@@ -29,7 +29,7 @@ RULES = Row(
             " last.",
             queries=(queries.WAF_RULES,),
             view=Lines(),
-            width=7,
+            width=6,
             least=0,
         ),
         Panel(
@@ -59,16 +59,16 @@ RULES = Row(
                 ),
                 sort="Conditions",
             ),
-            width=9,
+            width=11,
             none="The configuration names no waf_custom_rules.",
         ),
         Panel(
-            title="Rules read",
+            title="Read",
             shows="How many custom WAF rules of the configuration could be read.",
             act="Fewer than the configuration names: a rule was removed, or the key may not read it.",
             queries=(queries.RULES_WATCHED,),
             view=Numbers(trend=True),
-            width=3,
+            width=2,
             steps=NEUTRAL,
         ),
         Panel(
