@@ -38,7 +38,7 @@ def test_promtool_accepts_the_configuration_and_every_rule(promtool: str) -> Non
 
 
 @pytest.mark.real
-@pytest.mark.parametrize("case", sorted(CASES.glob("*.test.yml")), ids=lambda path: path.name.removesuffix(".test.yml"))
+@for_each("case", sorted(CASES.glob("*.test.yml")), name=lambda path: path.name)
 def test_every_case_comes_out_as_expected(promtool: str, case: Path, tmp_path: Path) -> None:
     name = case.name.removesuffix(".test.yml")
     alerts = {alert.name for alert in ALERTS} if name == "healthy" else {name}
