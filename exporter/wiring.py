@@ -58,13 +58,18 @@ def plans(settings: Settings) -> list[Plan]:
 
 def collectors(settings: Settings) -> tuple[Collector, ...]:
     """Every collector, those of the configured queries and endpoints too, whether it is run or not."""
-    own = settings.collector_settings()
-    catalogue = with_queries(queries(settings.databases, own["database"].interval))
+    catalogue = with_queries(queries(settings.databases, settings.collector_settings()["database"].interval))
     if not settings.endpoints:
         return catalogue
     from exporter.collectors.endpoints import build  # noqa: PLC0415 - imports asyncio, which `check --offline` does without
 
-    return (*catalogue, *build.collectors([_endpoint(one, own[one.name].interval) for one in settings.endpoints]))
+    return (*catalogue, *build.collectors(endpoints(settings)))
+
+
+def endpoints(settings: Settings) -> list[Endpoint]:
+    """The configured endpoints, with the intervals that the settings give them."""
+    own = settings.collector_settings()
+    return [_endpoint(one, own[one.name].interval) for one in settings.endpoints]
 
 
 def _interval(collector: Collector, own: Mapping[str, CollectorSettings]) -> float:
