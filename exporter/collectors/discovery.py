@@ -1,13 +1,12 @@
 """Which resources an account has, by search and the shield-zone list."""
 
-import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from exporter.causes import Cause, Lack
-from exporter.collectors.collector import ACCOUNT, Context, Outcome, Polled, describe
+from exporter.collectors.collector import ACCOUNT, Context, Defaults, Outcome, Polled, describe
 from exporter.collectors.measure import measure
 from exporter.cooperative import unhurried
 from exporter.metric import FamilyInfo, Metric
@@ -50,14 +49,13 @@ _NOT_SEARCHED = Lack(Cause.NOT_CONFIGURED, "neither dns_zones.discover nor scrip
 
 
 @dataclass(frozen=True, slots=True)
-class DiscoveryCollector:
+class DiscoveryCollector(Defaults):
     """Lists an account's resources; what it finds decides what the other collectors poll.
 
     What its target watches for says which lists are wanted: `SEARCH`, `SHIELD_ZONES`, `RATE_LIMITS`.
     """
 
     name: str = "discovery"
-    section: str = "discovery"
     discovers: bool = True
     polls: str = "account"
     interval: float = 600
@@ -67,15 +65,6 @@ class DiscoveryCollector:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "families", describe((ACCOUNT,), (RESOURCES,)))
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """See `Collector.kinds`."""
-        return (self.polls,)
-
-    def families_of(self, _kind: str, _target_id: str) -> tuple[FamilyInfo, ...]:
-        """See `Collector.families_of`."""
-        return self.families
 
     def wants(self, target: Target) -> bool:
         """See `Collector.wants`."""
@@ -213,7 +202,9 @@ async def _rate_limits(context: Context, zones: ResourceList, faults: list[Platf
         if not await ask(first, zone):
             return None
         break
-    async with asyncio.TaskGroup() as asking:
+    from asyncio import TaskGroup  # noqa: PLC0415 - the settings read the catalogue, and a help text the settings
+
+    async with TaskGroup() as asking:
         for _ in range(min(AT_ONCE, len(zones.resources) - 1)):
             asking.create_task(go_on())
     resources = (resource for _, listed in sorted(found.items()) for resource in listed)
