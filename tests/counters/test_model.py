@@ -353,7 +353,7 @@ class Platform(RuleBasedStateMachine):
     def restart(self, then: Then) -> None:
         """What is pending is saved on the way out."""
         STEPS_RUN["restarts"] += 1
-        self.life.ledger.close()
+        self.life.close()
         self.kept = self.life.ledger.platform_time("main").believed
         for watched in self.watched.values():
             watched.commit()
@@ -369,7 +369,7 @@ class Platform(RuleBasedStateMachine):
                 self._poll(self.watched[name], is_saved=False)
             self.place.copy_to_next_life()
         # It cannot be killed for real within this process; no one looks at its state again.
-        self.life.ledger.close()
+        self.life.close()
         for watched in self.watched.values():
             watched.pending = []
         self._live_on()
@@ -450,7 +450,7 @@ class Platform(RuleBasedStateMachine):
     def teardown(self) -> None:
         """Close everything."""
         if hasattr(self, "client"):
-            self.life.ledger.close()
+            self.life.close()
             self.runner.run(self.client.aclose())
             self.scene.world.close()
         self.runner.close()
