@@ -45,10 +45,10 @@ SETTINGS = OPTIONS | {"asyncio", "pydantic_settings", "yaml"}
         ("config init --help", OPTIONS),
         ("run --help", OPTIONS | {"asyncio"}),
         ("run --help-all", OPTIONS | {"asyncio"}),
-        ("call dns_statistics id=1 --dry-run --config FILE", SETTINGS | {"httpx", "rich"}),
+        ("call dns_statistics id=1 --dry-run --config FILE", SETTINGS | {"rich"}),
         ("check --offline --config FILE", SETTINGS),
         ("config show --config FILE", SETTINGS),
-        ("check --config FILE", SETTINGS | {"aiohttp", "httpx", "rich", "isal", "structlog"}),
+        ("check --config FILE", SETTINGS | {"aiohttp", "rich", "isal", "structlog"}),
     ],
 )
 def test_a_command_imports_what_it_needs(words: str, allowed: set[str], tmp_path: Path) -> None:

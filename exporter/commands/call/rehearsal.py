@@ -3,9 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NoReturn, TypeVar
 
-import httpx
-
-from exporter.platform.http.request import http_request
+from exporter.platform.http.request import Message, http_request
 from exporter.platform.operation import Request
 
 T = TypeVar("T")
@@ -14,7 +12,7 @@ T = TypeVar("T")
 class RehearsedError(Exception):
     """The request that would have been sent, at the place where it would have been."""
 
-    def __init__(self, request: httpx.Request, body: Mapping[str, Any] | None) -> None:
+    def __init__(self, request: Message, body: Mapping[str, Any] | None) -> None:
         super().__init__()
         self.request = request
         self.body = body

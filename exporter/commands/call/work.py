@@ -5,6 +5,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import click
 
@@ -87,8 +88,10 @@ async def _rehearse(task: Task, line: Line) -> Mapping[str, Any]:
         await task.carry_out(Rehearsal(line.base_url))
     except RehearsedError as rehearsed:
         request, body = rehearsed.request, rehearsed.body
-    headers = dict([*((name.decode(), value.decode()) for name, value in request.headers.raw), line.header()])
-    return {"method": request.method, "url": str(request.url), "headers": headers, "body": masked(body)}
+    headers = dict([("Host", urlsplit(request.url).netloc), *request.headers.items(), line.header()])
+    if request.body is not None:
+        headers["Content-Length"] = str(len(request.body))
+    return {"method": request.method, "url": request.url, "headers": headers, "body": masked(body)}
 
 
 def _ask(task: Task, line: Line) -> None:

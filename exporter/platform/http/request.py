@@ -1,11 +1,9 @@
 """Makes the HTTP request of an operation."""
 
 import json
-from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TypeVar
-from urllib.parse import quote
-
-import httpx
+from urllib.parse import quote, urlencode
 
 from exporter.platform.operation import Request, Scalar
 
@@ -15,15 +13,28 @@ T = TypeVar("T")
 ACCEPT = "application/json, */*;q=0.5"
 
 
-def http_request(
-    base_url: str, request: Request[T], timeouts: Mapping[str, float | None] | None = None
-) -> httpx.Request:
+@dataclass(frozen=True, slots=True)
+class Message:
+    """An HTTP request.
+
+    Attributes:
+        path: the path of the URL below the base address.
+        body: what is sent; None for a request without one.
+    """
+
+    method: str
+    url: str
+    path: str
+    headers: dict[str, str] = field(repr=False)
+    body: bytes | None = field(default=None, repr=False)
+
+
+def http_request(base_url: str, request: Request[T]) -> Message:
     """The HTTP request of an operation, without its credential.
 
     Args:
         base_url: the management API, or a database's endpoint.
         request: what is asked.
-        timeouts: the transport's time-outs in seconds.
 
     Raises:
         KeyError: a parameter of the path is missing.
@@ -35,15 +46,14 @@ def http_request(
     filled = operation.path
     if path or "{" in filled:
         filled = filled.format_map({name: quote(_text(value), safe="") for name, value in (path or {}).items()})
-    return httpx.Request(
-        operation.method,
-        base_url.rstrip("/") + filled,
-        params={name: _text(value) for name, value in query.items()} if query else None,
-        headers={"Accept": ACCEPT, "Accept-Encoding": "gzip", "User-Agent": "edge-exporter"}
-        | ({"Content-Type": "application/json"} if body is not None else {}),
-        content=json.dumps(body, separators=(",", ":")).encode() if body is not None else None,
-        extensions={"timeout": timeouts} if timeouts is not None else {},
-    )
+    url = base_url.rstrip("/") + filled
+    if query:
+        url += "?" + urlencode({name: _text(value) for name, value in query.items()}, safe=":/?")
+    headers = {"Accept": ACCEPT, "Accept-Encoding": "gzip", "User-Agent": "edge-exporter"}
+    if body is None:
+        return Message(operation.method, url, filled, headers)
+    headers["Content-Type"] = "application/json"
+    return Message(operation.method, url, filled, headers, json.dumps(body, separators=(",", ":")).encode())
 
 
 def _text(value: Scalar) -> str:
