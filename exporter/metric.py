@@ -70,6 +70,7 @@ class Metric(Generic[T_contra]):
             of label values to sources, or None.
         labels: names of the labels beyond those of the collector's target.
         unit: the base unit with which the name ends, for OpenMetrics.
+        source: what it is read from in the answer, where the help need not name it.
     """
 
     name: str
@@ -78,6 +79,7 @@ class Metric(Generic[T_contra]):
     counted: "Callable[[T_contra], Source | Mapping[str, Source] | None] | None" = None
     labels: tuple[str, ...] = ()
     unit: str = ""
+    source: str = ""
 
     @property
     def kind(self) -> Kind:
@@ -92,6 +94,7 @@ class FamilyInfo:
     Attributes:
         name: as exposed; a counter's ends `_total`.
         labels: all label names, the target's own first.
+        source: what it is read from in the answer; empty where the help says it.
     """
 
     name: str
@@ -99,6 +102,7 @@ class FamilyInfo:
     kind: Kind
     unit: str = ""
     labels: tuple[str, ...] = ()
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)

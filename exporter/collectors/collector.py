@@ -158,7 +158,8 @@ def describe(labels: Sequence[Label[Any]], metrics: Iterable[Metric[Any]]) -> tu
     """The families of a collector: its target's labels before each metric's own."""
     names = tuple(label.name for label in labels)
     return tuple(
-        FamilyInfo(metric.name, metric.help, metric.kind, metric.unit, names + metric.labels) for metric in metrics
+        FamilyInfo(metric.name, metric.help, metric.kind, metric.unit, names + metric.labels, metric.source)
+        for metric in metrics
     )
 
 

@@ -89,10 +89,6 @@ class Intervals:
         capacity, polls = self._accounts[account].capacity, self._polls.get(account, {})
         return capacity.demand({collector: 1.0}) / capacity.spare(polls)
 
-    def seconds_a_turn(self, account: str) -> float:
-        """Seconds between two polls of a collector where an account's collectors share its capacity evenly."""
-        return len(self._polls.get(account, {})) / self._accounts[account].capacity.requests_per_second()
-
     def slowest(self, collector: str) -> float:
         """The effective interval of a collector, in the account that stretches it most."""
         stretches = (self.stretch(account, collector) for account, polls in self._polls.items() if collector in polls)

@@ -116,8 +116,8 @@ class Schedule:
         self._deferred: set[PollKey] = set()
         # Collector and account → the longest stretch of the interval since it last was far shorter.
         self._stretched: dict[tuple[str, str], float] = {}
-        # Collector and account → the turn of the next poll that is enqueued.
-        self._turns: dict[tuple[str, str], float] = {}
+        # Account → collector → the turn of its next poll.
+        self._turns: dict[str, dict[str, float]] = {name: {} for name in self._accounts}
         self._first_discovery = FirstDiscovery(self._discovered_accounts, () if left is None else left.discovered)
         self.intervals = Intervals(self.plans, self._accounts, registry.shard)
         self._backoff = Backoff(self.intervals)
@@ -321,12 +321,14 @@ class Schedule:
             self._telemetry.missed.labels(plan.collector.name).inc(missed)
 
     def _turn(self, collector: str, account: str, now: float) -> float:
-        """When a poll would begin if the collectors of an account shared its capacity evenly.
+        """When a poll begins if the collectors of an account that have polls waiting share its capacity evenly.
 
         So the few targets of one collector do not wait for the thousands of another one in the first round of polls.
         """
-        turn = max(now, self._turns.get((collector, account), now))
-        self._turns[collector, account] = turn + self.intervals.seconds_a_turn(account)
+        turns = self._turns[account]
+        turn = max(now, turns.get(collector, now))
+        sharing = 1 + sum(other > now for name, other in turns.items() if name != collector)
+        turns[collector] = turn + sharing / self._accounts[account].capacity.requests_per_second()
         return turn
 
     def _next_slot(self, plan: Plan, target: Target, interval: float, now: float) -> float:

@@ -47,7 +47,7 @@ class AsgiTransport:
     async def send(self, message: Message, connect_seconds: float) -> AsgiReply:
         """Ask the application, with no connection to wait for."""
         del connect_seconds
-        request = httpx.Request(message.method, message.url, headers=message.headers, content=message.body)
+        request = httpx.Request(message.method, message.url, headers=message.headers, content=message.content)
         return AsgiReply(await self._transport.handle_async_request(request))
 
     async def close(self) -> None:

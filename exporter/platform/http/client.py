@@ -25,7 +25,7 @@ from exporter.platform.http.credential import Credential
 from exporter.platform.http.observer import Observer
 from exporter.platform.http.rate_limiter import Paused, RateLimiter
 from exporter.platform.http.recognition import Recognition, UnchangedError
-from exporter.platform.http.request import Message, http_request
+from exporter.platform.http.request import Message, message_of
 from exporter.platform.http.retry import Retry, http_date, retry_after_seconds
 from exporter.platform.http.transport import CAUGHT, Reply, Transport, translate
 from exporter.platform.operation import Answer, Operation, Request
@@ -125,7 +125,7 @@ class Client:
         Raises:
             KeyError: a parameter of the path is missing.
         """
-        return http_request(self._base, request)
+        return message_of(self._base, request)
 
     async def carry_out(self, request: Request[T], bound: "BoundClient") -> Answer[Any]:
         """Carry out a request, retrying a read as long as its answer is of use.
@@ -178,7 +178,7 @@ class Client:
     async def _attempt(
         self, operation: Operation[T], message: Message, bound: "BoundClient", ends: float | None
     ) -> Answer[Any]:
-        resource = message.path
+        resource = message.url.partition("?")[0]
         try:
             permit = await self.rate_limiter.acquire(resource, bound.until)
         except Paused as paused:

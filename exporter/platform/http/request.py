@@ -1,4 +1,4 @@
-"""Makes the HTTP request of an operation."""
+"""Makes the HTTP request of an operation, as data: a dry run imports no HTTP client."""
 
 import json
 from dataclasses import dataclass, field
@@ -18,18 +18,19 @@ class Message:
     """An HTTP request.
 
     Attributes:
-        path: the path of the URL below the base address.
-        body: what is sent; None for a request without one.
+        url: with its query.
+        headers: without those of the connection; the credential's is added when it is sent.
+        content: the JSON body; None where there is none.
     """
 
     method: str
     url: str
-    path: str
+    # Secrets may be in these: they are not for logs.
     headers: dict[str, str] = field(repr=False)
-    body: bytes | None = field(default=None, repr=False)
+    content: bytes | None = field(default=None, repr=False)
 
 
-def http_request(base_url: str, request: Request[T]) -> Message:
+def message_of(base_url: str, request: Request[T]) -> Message:
     """The HTTP request of an operation, without its credential.
 
     Args:
@@ -43,17 +44,18 @@ def http_request(base_url: str, request: Request[T]) -> Message:
     # Whatever is no GET takes a JSON object.
     if body is None and operation.method != "GET":
         body = {}
-    filled = operation.path
-    if path or "{" in filled:
-        filled = filled.format_map({name: quote(_text(value), safe="") for name, value in (path or {}).items()})
-    url = base_url.rstrip("/") + filled
+    url = operation.path
+    if path or "{" in url:
+        url = url.format_map({name: quote(_text(value), safe="") for name, value in (path or {}).items()})
     if query:
         url += "?" + urlencode({name: _text(value) for name, value in query.items()}, safe=":/?")
-    headers = {"Accept": ACCEPT, "Accept-Encoding": "gzip", "User-Agent": "edge-exporter"}
-    if body is None:
-        return Message(operation.method, url, filled, headers)
-    headers["Content-Type"] = "application/json"
-    return Message(operation.method, url, filled, headers, json.dumps(body, separators=(",", ":")).encode())
+    return Message(
+        operation.method,
+        base_url.rstrip("/") + url,
+        {"Accept": ACCEPT, "Accept-Encoding": "gzip", "User-Agent": "edge-exporter"}
+        | ({"Content-Type": "application/json"} if body is not None else {}),
+        json.dumps(body, separators=(",", ":")).encode() if body is not None else None,
+    )
 
 
 def _text(value: Scalar) -> str:

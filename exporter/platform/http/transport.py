@@ -112,7 +112,7 @@ class AiohttpTransport:
             message.method,
             URL(message.url, encoded=is_quoted),
             headers=message.headers,
-            data=message.body,
+            data=message.content,
             allow_redirects=False,
             timeout=aiohttp.ClientTimeout(sock_connect=connect_seconds),
             proxy=self._proxy,
