@@ -170,12 +170,31 @@ class LedgerView:
 
 
 @dataclass(frozen=True, slots=True)
+class ShardView:
+    """Which exporter holds a shard, where shards change hands.
+
+    Attributes:
+        shard: its number.
+        holder: the exporter's host, process id and a random text; empty where no exporter holds it.
+        epoch: how often it has been claimed; 0 where no exporter holds it.
+        own: whether this exporter holds it.
+    """
+
+    shard: int
+    holder: str
+    epoch: int
+    own: bool
+
+
+@dataclass(frozen=True, slots=True)
 class StatusView:
     """The exporter as a whole.
 
     Attributes:
         started: unix seconds, like all that follow without another unit.
-        shard: which of the shards this is, from 0.
+        shard: which of the shards this is, from 0; the first one where it holds several.
+        held: the shards that this exporter polls.
+        leases: who holds which shard; empty where shards do not change hands.
         waits_for: what readiness waits for; empty where it is ready.
         ailment: what has stalled; empty where it is healthy.
         series: how many series of targets are exposed.
@@ -195,6 +214,8 @@ class StatusView:
     ailment: str
     shard: int
     shards: int
+    held: tuple[int, ...]
+    leases: tuple[ShardView, ...]
     series: int
     config_loaded: float
     config_faults: tuple[str, ...]

@@ -5,7 +5,15 @@ from collections.abc import Iterator, Sequence
 from exporter.web.page.links import asking, to_targets
 from exporter.web.page.markup import NOTHING, Column, foreign, plain, table, text, when
 from exporter.web.page.wording import ago, ahead, count, interval, lapse, moment, plural, rate
-from exporter.web.status_models import AccountView, CollectorView, FailureView, State, StatusView, credential_of
+from exporter.web.status_models import (
+    AccountView,
+    CollectorView,
+    FailureView,
+    ShardView,
+    State,
+    StatusView,
+    credential_of,
+)
 from exporter.web.target_query import Query
 
 _BAR = 96
@@ -93,7 +101,9 @@ def _facts(status: StatusView) -> Iterator[tuple[str, str]]:
     if status.ledger is not None:
         kept = "kept in the state file" if status.ledger.durable else "not persisted"
         yield "Counters", kept if status.ledger.saves else "the last write failed"
-    if status.shards > 1:
+    if status.leases:
+        yield "Shards", f"{', '.join(map(str, status.held)) or 'none'} of {status.shards}"
+    elif status.shards > 1:
         yield "Shard", f"{status.shard + 1} of {status.shards}"
 
 
@@ -107,6 +117,34 @@ def summary(status: StatusView) -> str:
         + (f'<ul class="notices">{notices}</ul>' if notices else "")
         + f'<dl class="facts">{facts}</dl></section>'
     )
+
+
+def shards(seen: Sequence[ShardView]) -> str:
+    """Which exporter holds which shards; empty where shards do not change hands."""
+    if not seen:
+        return ""
+    held: dict[str, list[ShardView]] = {}
+    for shard in seen:
+        held.setdefault(shard.holder, []).append(shard)
+    rows = (
+        (
+            _holder(holder, is_own=any(shard.own for shard in own)),
+            ", ".join(str(shard.shard) for shard in own),
+            count(len(own)),
+        )
+        for holder, own in sorted(held.items())
+    )
+    columns = (Column("Exporter"), Column("Shards"), Column("Number", "number"))
+    return _section("shards", "Shards", table("Shards and their exporters", columns, rows))
+
+
+def _holder(holder: str, *, is_own: bool) -> str:
+    if not holder:
+        return '<span class="state failing">no exporter</span>'
+    host, _, rest = holder.partition("/")
+    process = rest.partition("/")[0]
+    name = f'<span title="{text(holder)}">{foreign(host)}, process {foreign(process)}</span>'
+    return f"{name} (this one)" if is_own else name
 
 
 def _state(account: AccountView) -> str:

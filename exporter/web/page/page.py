@@ -51,7 +51,7 @@ async def render_page(
     shows_account = len(known.accounts) > 1
     failures = overview.failures(status.failures, status.now, shows_account=shows_account)
     yield f'<div class="pair"><div>{overview.accounts(status.accounts)}'
-    yield f"{failures}</div>{overview.collectors(status.collectors)}</div>"
+    yield f"{failures}</div>{overview.collectors(status.collectors)}</div>{overview.shards(status.leases)}"
     yield '<section id="targets" aria-labelledby="targets-title"><h2 id="targets-title">Targets</h2>'
     yield targets.form(query, known)
     seconds = LONG_REFRESH_SECONDS if len(found.targets) > LONG_PAGE else REFRESH_SECONDS
