@@ -3,7 +3,7 @@
 import asyncio
 import signal
 import socket
-from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -82,6 +82,8 @@ class Daemon:
         self._call_soon: Callable[..., object]
         self._end_soon: Callable[[], object]
         self._is_lost = False
+        # The shards that are polled, with the epochs of their leases, where they change hands.
+        self._epochs: Mapping[int, int] = {}
         self._database = self._database_storage() if settings.state.is_shared else None
         self._storage = self._database or file_storage(settings.state, self._telemetry.set_aside)
         self._ledger = Ledger(self._storage, self._telemetry, clocks=self._clocks)
@@ -147,7 +149,7 @@ class Daemon:
         self._telemetry.declare_shards(
             range(self._share.total) if self._share.may_change else self._share.held, self._is_held
         )
-        self._show_shards(self._share.held)
+        self._telemetry.show_shards(self._share.total, dict.fromkeys(self._share.held))
         self._note_loaded()
         self._show_budgets()
         self._schedule.start()
@@ -234,30 +236,35 @@ class Daemon:
 
     async def _hold(self, holding: Holding) -> None:
         async with self._reloading:
+            before, self._epochs = self._epochs, holding.epochs
+            kept = {shard for shard, epoch in holding.epochs.items() if before.get(shard) == epoch}
+            # What was served of the others is removed first: another exporter may have counted them since.
+            if kept != self._registry.share.held:
+                await self._poll_shards(kept)
+                await self._renderer.render()
+            if self._database is not None:
+                self._database.rendered(holding.epochs)
             self._registry.remember({key.target: row.name for key, row in holding.rows.items() if _names(key, row)})
             self._budgets.remember(holding.rows)
-            share = Share(holding.shards, self._share.total, may_change=True)
-            change = await in_slices(self._registry.holding(share), self._clocks.monotonic)
-            self._targets_changed(change)
+            change = await self._poll_shards(holding.epochs)
             self._share_budgets()
             self._telemetry.declare_ups(self._ups())
-            self._show_shards(holding.shards)
+            self._telemetry.show_shards(self._share.total, holding.epochs)
             zones = {target.account for target in change.added if target.kind == "shield_zone"}
             # Which rate limits a new shield zone has is not known before the next discovery.
             await self._schedule.targets_changed(zones)
-            await self._renderer.render()
-            if self._database is not None:
-                self._database.rendered(holding.departures)
+
+    async def _poll_shards(self, shards: Iterable[int]) -> Change:
+        share = Share(frozenset(shards), self._share.total, may_change=True)
+        change = await in_slices(self._registry.holding(share), self._clocks.monotonic)
+        self._targets_changed(change)
+        return change
 
     def _share_budgets(self) -> None:
         """Use the part of the accounts' budgets that belongs to the shards that are held."""
         share = self._registry.share
         if share.may_change:
             self._schedule.resize(max(1, len(share.held)) / share.total)
-
-    def _show_shards(self, shards: Collection[int]) -> None:
-        epochs = {} if self._database is None else self._database.leases.held.epochs
-        self._telemetry.show_shards(shards, self._share.total, epochs)
 
     def _is_held(self, shard: int) -> bool:
         return shard in self._database.counted() if self._database is not None else self._storage.holds()

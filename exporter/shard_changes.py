@@ -12,13 +12,12 @@ class Holding(NamedTuple):
     """The shards that the ledger counts from now on, and no others.
 
     Attributes:
-        shards: their numbers.
-        departures: how many shards had been lost or handed over when that was so.
-        rows: what was read of the shards that are new.
+        epochs: the shards, with the epochs of their leases. Where the epoch is new, another exporter may have had the
+            shard meanwhile.
+        rows: what was read of the shards whose epochs are new.
     """
 
-    shards: frozenset[int]
-    departures: int
+    epochs: Mapping[int, int]
     rows: Mapping[PollKey, Stored]
 
 
@@ -58,9 +57,9 @@ class ShardChanges:
         """See `LeaseObserver`."""
         self._renewed()
 
-    def held(self, shards: frozenset[int], departures: int, rows: Mapping[PollKey, Stored]) -> None:
+    def held(self, epochs: Mapping[int, int], rows: Mapping[PollKey, Stored]) -> None:
         """See `StorageObserver`."""
-        self._held(Holding(shards, departures, rows))
+        self._held(Holding(epochs, rows))
 
     def refused(self, rows: int) -> None:
         """See `StorageObserver`."""

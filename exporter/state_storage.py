@@ -76,7 +76,7 @@ class Unobserved:
     def renewed(self) -> None:
         """No-op."""
 
-    def held(self, _shards: frozenset[int], _departures: int, _rows: Mapping[PollKey, Stored]) -> None:
+    def held(self, _epochs: Mapping[int, int], _rows: Mapping[PollKey, Stored]) -> None:
         """No-op."""
 
     def refused(self, _rows: int) -> None:

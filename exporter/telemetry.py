@@ -307,20 +307,19 @@ class Telemetry:
             self.shard_takeovers.labels(str(shard))
             self.shard_losses.labels(str(shard))
 
-    def show_shards(self, held: Iterable[int], total: int, epochs: Mapping[int, int]) -> None:
+    def show_shards(self, total: int, held: Mapping[int, int | None]) -> None:
         """Expose which shards this process polls.
 
         Args:
-            held: their numbers.
             total: how many there are.
-            epochs: shard → how often its lease has been claimed, where it has one.
+            held: shard → how often its lease has been claimed; None where that is not known.
         """
         self.shard.clear()
         self.shard_epoch.clear()
-        for shard in held:
+        for shard, epoch in held.items():
             self.shard.labels(str(shard), str(total)).set(1)
-        for shard, epoch in epochs.items():
-            self.shard_epoch.labels(str(shard)).set(epoch)
+            if epoch is not None:
+                self.shard_epoch.labels(str(shard)).set(epoch)
 
     def forget(self, label: str, value: str) -> None:
         """Take away every series of an account, or of a collector, that is polled no more.

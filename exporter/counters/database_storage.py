@@ -15,13 +15,13 @@ LEASE_SECONDS = 15.0
 class StorageObserver(LeaseObserver, Protocol):
     """Is called when shards come and go, on any thread."""
 
-    def held(self, shards: frozenset[int], departures: int, rows: Mapping[PollKey, Stored]) -> None:
+    def held(self, epochs: Mapping[int, int], rows: Mapping[PollKey, Stored]) -> None:
         """The ledger counts these shards from now on, and no others.
 
         Args:
-            shards: all that are held.
-            departures: how many shards had been lost or handed over when that was so.
-            rows: what was read of the shards that are new.
+            epochs: the shards, with the epochs of their leases. Where the epoch is new, another exporter may have had
+                the shard meanwhile.
+            rows: what was read of the shards whose epochs are new.
         """
 
     def refused(self, rows: int) -> None:
@@ -71,8 +71,8 @@ class DatabaseStorage:
         self._is_prepared = False
         # The shards whose rows the ledger has, with their epochs: nothing else is written.
         self._read: Mapping[int, int] = {}
-        # How many departures are left out of what is rendered.
-        self._rendered = 0
+        # The shards, with their epochs, whose counters may be in what is rendered.
+        self._rendered: Mapping[int, int] = {}
 
     @property
     def location(self) -> str:
@@ -81,7 +81,7 @@ class DatabaseStorage:
 
     def is_behind(self) -> bool:
         """Whether shards have come or gone since `prepare` was called."""
-        return self.leases.held.epochs != self._read
+        return self.leases.held != self._read
 
     def prepare(self) -> Opened | None:
         """See `Storage.prepare`.
@@ -95,7 +95,7 @@ class DatabaseStorage:
                 self._database.prepare()
                 self._is_prepared = True
             self.leases.take(self._database)
-        epochs, departures = self.leases.held
+        epochs = self.leases.held
         if epochs == self._read:
             return None
         new = {shard for shard, epoch in epochs.items() if self._read.get(shard) != epoch}
@@ -103,7 +103,9 @@ class DatabaseStorage:
         # Rows are read in a later transaction than the claim's: who held the lease before can write nothing after it.
         rows = self._rows(new) if new else {}
         self._read = epochs
-        self._observer.held(frozenset(epochs), departures, rows)
+        if self._only is not None:
+            self._rendered = epochs
+        self._observer.held(epochs, rows)
         return Opened(rows, are_newer=True, is_left=lambda key: self._shard_of(key) in gone)
 
     def _rows(self, shards: Collection[int]) -> dict[PollKey, Stored]:
@@ -140,19 +142,22 @@ class DatabaseStorage:
 
     def holds(self) -> bool:
         """See `Storage.holds`."""
-        return self.leases.held.departures == self._rendered and self.leases.are_certain()
+        return len(self.counted()) == len(self._rendered) > 0
 
     def counted(self) -> Mapping[int, int]:
-        """The shards of which it is certain at this moment that no other exporter counts them, with their epochs."""
-        return self.leases.held.epochs if self.leases.are_certain() else {}
+        """The rendered shards that certainly no other exporter has counted since, with their epochs."""
+        if not self.leases.are_certain():
+            return {}
+        held = self.leases.held
+        return {shard: epoch for shard, epoch in self._rendered.items() if held.get(shard) == epoch}
 
     def counts(self, key: PollKey) -> bool:
         """Whether it is certain at this moment that no other exporter counts a row; asked on any thread."""
         return self._shard_of(key) in self.counted()
 
-    def rendered(self, departures: int) -> None:
-        """Note that nothing is rendered any more of the shards that had gone after so many departures."""
-        self._rendered = departures
+    def rendered(self, epochs: Mapping[int, int]) -> None:
+        """Note that what is rendered holds counters of these shards alone, counted in these epochs."""
+        self._rendered = epochs
 
     def close(self) -> None:
         """See `Storage.close`."""

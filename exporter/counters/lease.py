@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Mapping
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from exporter.counters.lease_table import Holding, LeaseTable, Renewal
 from exporter.counters.state_database import Group, StateDatabase
@@ -34,18 +34,6 @@ class LeaseObserver(Protocol):
 
     def renewed(self) -> None:
         """The database has answered; shards may have come or gone."""
-
-
-class Held(NamedTuple):
-    """The shards that are held.
-
-    Attributes:
-        epochs: shard → epoch of its lease.
-        departures: how many shards have been lost or handed over so far.
-    """
-
-    epochs: Mapping[int, int]
-    departures: int
 
 
 class Leases:
@@ -89,21 +77,22 @@ class Leases:
         self._log = logger()
         self._guard = threading.Lock()
         # Replaced whole, so that any thread may read it.
-        self._held = Held({}, 0)
+        self._held: Mapping[int, int] = {}
+        self._has_lost = False
         self._until = 0.0
         self._is_failing = False
         self._ending = threading.Event()
         self._thread: threading.Thread | None = None
 
     @property
-    def held(self) -> Held:
-        """The shards that this process may write for, as far as it knows."""
+    def held(self) -> Mapping[int, int]:
+        """The shards that this process may write for, as far as it knows, and the epochs of their leases."""
         return self._held
 
     def are_certain(self) -> bool:
         """Whether it is certain at this moment that no other exporter has any of the shards that are held."""
         with self._guard:
-            return bool(self._held.epochs) and self._clock() < self._until
+            return bool(self._held) and self._clock() < self._until
 
     def take(self, database: StateDatabase) -> None:
         """Claim the one shard, and begin to renew it.
@@ -113,9 +102,9 @@ class Leases:
             LeaseLostError: it was held, and another exporter has claimed it since.
             StorageError: the database cannot be used.
         """
-        if self._held.epochs:
+        if self._held:
             return
-        if self._only is None or self._held.departures:
+        if self._only is None or self._has_lost:
             raise LeaseLostError(_LOST)
         asked = self._clock()
         self._add({self._only: LeaseTable(database, self.group).claim(self._only)}, asked)
@@ -139,7 +128,7 @@ class Leases:
         self._ending.set()
         if self._thread is not None:
             self._thread.join(timeout=_LAST_ROUND_SECONDS)
-        held = self._held.epochs
+        held = self._held
         for shard, epoch in held.items():
             self._drop(shard, epoch)
         if not held and self._only is not None:
@@ -151,19 +140,18 @@ class Leases:
 
     def _add(self, claimed: Mapping[int, int], asked: float) -> None:
         with self._guard:
-            if not self._held.epochs:
+            if not self._held:
                 self._until = asked + self._seconds * _RELIABLE
-            self._held = self._held._replace(epochs={**self._held.epochs, **claimed})
+            self._held = {**self._held, **claimed}
         for shard in claimed:
             self._observer.claimed(shard)
 
     def _drop(self, shard: int, epoch: int) -> bool:
         with self._guard:
-            epochs, departures = self._held
-            is_held = epochs.get(shard) == epoch
+            is_held = self._held.get(shard) == epoch
             if is_held:
-                left = {other: own for other, own in epochs.items() if other != shard}
-                self._held = Held(left, departures + 1)
+                self._held = {other: own for other, own in self._held.items() if other != shard}
+                self._has_lost = True
         return is_held
 
     def _run(self) -> None:
@@ -191,7 +179,7 @@ class Leases:
 
     def _round(self, table: LeaseTable) -> None:
         """Renew, and claim or hand over what is missing or too much."""
-        held, asked = self._held.epochs, self._clock()
+        held, asked = self._held, self._clock()
         renewal = table.renew(held, is_member=self._only is None)
         if self._ending.is_set():
             return
@@ -204,7 +192,7 @@ class Leases:
             self._balance(table, fair_share(renewal, self.group))
 
     def _balance(self, table: LeaseTable, share: int) -> None:
-        held, asked = self._held.epochs, self._clock()
+        held, asked = self._held, self._clock()
         if len(held) < share:
             claimed = table.claim_free(share - len(held), held)
             if claimed and not self._ending.is_set():
