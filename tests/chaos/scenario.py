@@ -134,7 +134,7 @@ class Scenario:
                 "discovery": {"interval": "60s"},
             },
             **(
-                {"state": {"path": "state.db"}}
+                {"state": {"path": str(self._folder / "alone.db")}}
                 if is_single
                 else {
                     "state": {"url_file": "url", "lease": f"{LEASE:g}s"},
