@@ -25,7 +25,7 @@ demo: $(BIN)/edge-exporter ## the exporter on a local platform, nothing to confi
 
 .PHONY: test
 test: $(VENV)/.test ## the tests
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder --max-worker-restart 2
 
 .PHONY: check
 check: $(VENV)/.test ## lint, types, and that what is generated is up to date

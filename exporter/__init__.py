@@ -1,9 +1,16 @@
 """A Prometheus exporter for an edge platform's management API and database endpoint."""
 
-from importlib.metadata import PackageNotFoundError, version
 
-try:
-    __version__ = version("edge-exporter")
-except PackageNotFoundError:
-    # A source tree that was never installed.
-    __version__ = "0+unknown"
+def __getattr__(name: str) -> str:
+    """`__version__`, looked up when it is first asked for: a help text does not wait for `importlib.metadata`."""
+    if name != "__version__":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - see above
+
+    try:
+        found = version("edge-exporter")
+    except PackageNotFoundError:
+        # A source tree that was never installed.
+        found = "0+unknown"
+    globals()[name] = found
+    return found

@@ -6,7 +6,6 @@ from importlib import import_module
 import click
 from click.shell_completion import CompletionItem
 
-from exporter import __version__
 from exporter.commands.loading import loading
 from exporter.commands.output.help import Context
 from exporter.settings.faults import suggestion
@@ -100,9 +99,24 @@ class LazyGroup(click.Group):
             ctx.exit(INTERRUPTED)
 
 
+def _print_version(context: click.Context, _parameter: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's
+    if value and not context.resilient_parsing:
+        from exporter import __version__  # noqa: PLC0415 - looked up where it is asked for
+
+        click.echo(f"edge-exporter, version {__version__}")
+        context.exit()
+
+
 @click.group(
     "edge-exporter", cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
 )
-@click.version_option(__version__, prog_name="edge-exporter")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Show the version and exit.",
+)
 def command() -> None:
     """Serves an edge platform's statistics to Prometheus."""

@@ -499,6 +499,8 @@ class Daemon:
                 self._refuse(map(str, error.faults))
             except OSError as error:
                 self._refuse([f"{error.filename or 'a file'}: {error.strerror or error}"])
+            # A scrape after this answer must see what it says.
+            await self._renderer.render()
             return self._config_faults
 
     def _refuse(self, faults: Iterable[str]) -> None:

@@ -52,6 +52,11 @@ def is_count(value: float) -> bool:
     return 0 <= value <= LARGEST_COUNT
 
 
+def as_count(value: float | None) -> float | None:
+    """The number where it can be a count, else None."""
+    return value if value is not None and is_count(value) else None
+
+
 @dataclass(frozen=True, slots=True)
 class Metric(Generic[T_contra]):
     """One metric of a collector: where its values stand in a payload, and how they are named.

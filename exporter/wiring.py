@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from exporter.causes import Cause
 from exporter.collectors import discovery
-from exporter.collectors.catalogue import with_configured
+from exporter.collectors.catalogue import with_queries
 from exporter.collectors.collector import Collector
 from exporter.collectors.database import Query
 from exporter.collectors.endpoints.endpoint import Endpoint, EndpointMetric, TargetList
@@ -59,8 +59,12 @@ def plans(settings: Settings) -> list[Plan]:
 def collectors(settings: Settings) -> tuple[Collector, ...]:
     """Every collector, those of the configured queries and endpoints too, whether it is run or not."""
     own = settings.collector_settings()
-    asked = queries(settings.databases, own["database"].interval)
-    return with_configured(asked, [_endpoint(one, own[one.name].interval) for one in settings.endpoints])
+    catalogue = with_queries(queries(settings.databases, own["database"].interval))
+    if not settings.endpoints:
+        return catalogue
+    from exporter.collectors.endpoints import build  # noqa: PLC0415 - imports asyncio, which `check --offline` does without
+
+    return (*catalogue, *build.collectors([_endpoint(one, own[one.name].interval) for one in settings.endpoints]))
 
 
 def _interval(collector: Collector, own: Mapping[str, CollectorSettings]) -> float:

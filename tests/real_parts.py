@@ -63,6 +63,7 @@ PARTS: Final[Mapping[str, Part]] = {
     "amtool": Part(_debian("prometheus-alertmanager")),
     "bash": Part(_debian("bash")),
     "buildah": Part(_CONTAINERS),
+    "cc": Part(_debian("gcc", "libc6-dev")),
     "chattr": Part(_debian("e2fsprogs")),
     "chromium": Part(_debian("chromium")),
     "curl": Part(_debian("curl")),

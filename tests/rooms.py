@@ -18,7 +18,7 @@ PACKAGE = Path(exporter.__file__).parent
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"terminal"}),
     frozenset({"assets", "clock", "cooperative", "event_loop", "log", "metric", "patterns", "regular_file", "runtime"}),
-    frozenset({"platform"}),
+    frozenset({"platform", "http_server"}),
     frozenset({"targets", "sandbox", "causes"}),
     frozenset({"collectors", "counters", "telemetry"}),
     frozenset({"settings", "exposition", "backfill"}),

@@ -208,6 +208,24 @@ async def test_a_reload_takes_over_what_changed_and_loses_no_counter(place: Plac
         assert "edge_exporter_config_last_reload_successful 1.0" in text
 
 
+async def test_a_scrape_right_after_a_reload_shows_its_result(place: Place) -> None:
+    async with place.daemon() as (_, client):
+
+        async def loaded() -> float:
+            text = (await client.get("/metrics", params={"name[]": "edge_exporter_config_last_reload_successful"})).text
+            whole = (await client.get("/metrics")).text
+            assert text.splitlines()[-1] in whole.splitlines()
+            return float(text.split()[-1])
+
+        right = place.config.read_text()
+        place.config.write_text("accounts: 1")
+        assert (await client.post("/-/reload")).status_code == 400
+        assert await loaded() == 0.0
+        place.config.write_text(right)
+        assert (await client.post("/-/reload")).status_code == 200
+        assert await loaded() == 1.0
+
+
 async def test_a_reload_by_signal_leaves_nothing_behind_and_says_what_broke_it(place: Place) -> None:
     async with place.daemon() as (daemon, _):
         always = ["absence counting", "budgets", "cleaning", "loop lag", "renderer"]

@@ -1,6 +1,6 @@
 """The catalogue: every collector, in the order in which its families are exposed."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from exporter.collectors import (
     container_tags,
@@ -18,8 +18,6 @@ from exporter.collectors import (
     shield_zones,
 )
 from exporter.collectors.collector import Collector
-from exporter.collectors.endpoints.build import collectors as collectors_of
-from exporter.collectors.endpoints.endpoint import Endpoint
 from exporter.metric import FamilyInfo
 
 CATALOGUE: tuple[Collector, ...] = (
@@ -37,16 +35,14 @@ CATALOGUE: tuple[Collector, ...] = (
     search.COLLECTOR,
     discovery.COLLECTOR,
     database.COLLECTOR,
-    # Without queries of its own; the daemon puts the configured ones in its place.
+    # Without queries of its own; see `with_queries`.
     database.QueryCollector(()),
 )
 
 
-def with_configured(
-    queries: Iterable[database.Query] = (), endpoints: Sequence[Endpoint] = ()
-) -> tuple[Collector, ...]:
-    """The catalogue with the users' queries and endpoints in it."""
-    return (*CATALOGUE[:-1], database.QueryCollector(queries), *collectors_of(endpoints))
+def with_queries(queries: Iterable[database.Query]) -> tuple[Collector, ...]:
+    """The catalogue with the users' queries in it."""
+    return (*CATALOGUE[:-1], database.QueryCollector(queries))
 
 
 def families(collectors: Iterable[Collector] = CATALOGUE) -> Iterator[FamilyInfo]:

@@ -92,6 +92,14 @@ ROWS = FamilyInfo(
     "",
     ("database", "query"),
 )
+INTERVAL = FamilyInfo(
+    "edge_database_query_interval_seconds",
+    "Seconds between two runs of a configured query, as configured.",
+    Kind.GAUGE,
+    "seconds",
+    ("database", "query"),
+)
+_OF_EACH_QUERY = (DURATION, ROWS, INTERVAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +152,7 @@ class QueryCollector:
         self._queries = {query.target().id: query for query in queries}
         # What the databases have said about their queries' SQL, which they are asked once.
         self._reading: set[tuple[str, str]] = set()
-        self.families = (DURATION, ROWS, *(query.info for query in self._queries.values()))
+        self.families = (*_OF_EACH_QUERY, *(query.info for query in self._queries.values()))
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -154,7 +162,7 @@ class QueryCollector:
     def families_of(self, _kind: str, target_id: str) -> tuple[FamilyInfo, ...]:
         """See `Collector.families_of`."""
         query = self._queries.get(target_id)
-        return (DURATION, ROWS) if query is None else (DURATION, ROWS, query.info)
+        return _OF_EACH_QUERY if query is None else (*_OF_EACH_QUERY, query.info)
 
     def wants(self, target: Target) -> bool:
         """See `Collector.wants`."""
@@ -178,6 +186,7 @@ class QueryCollector:
         families = (
             Family(DURATION, (Sample(labels, answer.seconds),)),
             Family(ROWS, (Sample(labels, float(len(rows.rows))),)),
+            Family(INTERVAL, (Sample(labels, query.interval),)),
             *([family] if family.samples else []),
         )
         return Polled((Outcome(target, families, lack=_lack(query, rows)),), answer.date)

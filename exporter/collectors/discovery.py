@@ -1,6 +1,5 @@
 """Which resources an account has, by search and the shield-zone list."""
 
-import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Iterable
 from dataclasses import dataclass, field
@@ -213,7 +212,9 @@ async def _rate_limits(context: Context, zones: ResourceList, faults: list[Platf
         if not await ask(first, zone):
             return None
         break
-    async with asyncio.TaskGroup() as asking:
+    from asyncio import TaskGroup  # noqa: PLC0415 - the settings read the catalogue, and a help text the settings
+
+    async with TaskGroup() as asking:
         for _ in range(min(AT_ONCE, len(zones.resources) - 1)):
             asking.create_task(go_on())
     resources = (resource for _, listed in sorted(found.items()) for resource in listed)

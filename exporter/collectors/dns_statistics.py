@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from exporter.collectors.collector import ACCOUNT, Context, Label, TargetCollector
 from exporter.collectors.day_chart import Days, buckets, days_of, newest, newest_start
-from exporter.metric import Metric
+from exporter.metric import Metric, as_count
 from exporter.platform.api import dns
 from exporter.platform.api.rr_types import record_type
 from exporter.platform.operation import Answer
@@ -16,7 +16,7 @@ from exporter.targets.target import Target
 class ZoneTraffic:
     """A zone's statistics with the charts added up to UTC days; None for a chart that tells nothing."""
 
-    total: int | None
+    total: float | None
     queries: Days | None
     routed: Mapping[str, Days | None]
     by_type: Mapping[str, float] | None
@@ -35,9 +35,10 @@ def _by_type(chart: Mapping[str, float | None] | None) -> dict[str, float] | Non
         return None
     sums: dict[str, float] = {}
     for key, value in chart.items():
-        if value is not None:
+        count = as_count(value)
+        if count is not None:
             mnemonic = record_type(key)
-            sums[mnemonic] = sums.get(mnemonic, 0) + value
+            sums[mnemonic] = sums.get(mnemonic, 0) + count
     # The platform need not keep an order; the exposition does.
     return dict(sorted(sums.items()))
 
@@ -48,7 +49,7 @@ async def _fetch(context: Context, target: Target) -> Answer[ZoneTraffic]:
     charts = (zone.queries_served_chart, zone.normal_queries_served_chart, zone.smart_queries_served_chart)
     queries, normal, smart = (days_of(chart) for chart in charts)
     traffic = ZoneTraffic(
-        total=zone.total_queries_served,
+        total=as_count(zone.total_queries_served),
         queries=queries,
         routed={"normal": normal, "smart": smart},
         by_type=_by_type(zone.queries_by_type_chart),

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from exporter.collectors.collector import ACCOUNT, Context, Label, TargetCollector
-from exporter.metric import DayBuckets, Metric
+from exporter.metric import DayBuckets, Metric, as_count
 from exporter.platform.api import shield
 from exporter.platform.api.charts import calendar_day
 from exporter.platform.api.shield_models import BreachCounts
@@ -45,11 +45,11 @@ class Breaches:
         plain = (UNCLASSIFIED,) if self.days is not None and self.days[UNCLASSIFIED] else ()
         return plain if self.is_plain else (*ACTIONS, *plain)
 
-    def window(self) -> dict[str, int | None] | None:
+    def window(self) -> dict[str, float | None] | None:
         """Breaches over the window by action."""
         if self.overview is None:
             return None
-        return {action: count(self.overview) for action, count in ACTIONS.items()}
+        return {action: as_count(count(self.overview)) for action, count in ACTIONS.items()}
 
     def day(self) -> dict[str, float | None] | None:
         """Today's breaches by action, in the shape that today has: 0 where the map does not name the day."""
@@ -79,7 +79,8 @@ def _by_action(chart: Mapping[str, BreachCounts | float | None]) -> Mapping[str,
             if not isinstance(counts, BreachCounts)
             else {action: count(counts) for action, count in ACTIONS.items()}
         )
-        for action, value in found.items():
+        for action, told in found.items():
+            value = as_count(told)
             if value is not None:
                 days[action][day] = days[action].get(day, 0) + value
     return days
@@ -119,7 +120,7 @@ COLLECTOR: TargetCollector[Breaches] = TargetCollector(
         Metric(
             "edge_shield_rate_limit_window_breaches_overall",
             "Breaches of the rate limit in the platform's rolling 28 days (overview.totalBreaches), polled.",
-            value=lambda limit: limit.overview.total_breaches if limit.overview is not None else None,
+            value=lambda limit: as_count(limit.overview.total_breaches) if limit.overview is not None else None,
         ),
         Metric(
             "edge_shield_rate_limit_window_breaches",

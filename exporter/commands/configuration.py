@@ -1,6 +1,5 @@
 """Reads the whole configuration, with every file that it names, and tells all of its faults together."""
 
-import ssl
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -71,6 +70,8 @@ def _untrustworthy(settings: Settings, file: MarkedFile) -> Iterator[Fault]:
     for number, account in enumerate(settings.accounts):
         if account.ca_file is None:
             continue
+        with loading():
+            import ssl  # noqa: PLC0415 - for an account with authorities of its own
         try:
             ssl.create_default_context(cafile=account.ca_file)
         except ssl.SSLError:

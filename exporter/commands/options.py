@@ -8,7 +8,7 @@ import click
 
 from exporter.commands.loading import loading
 from exporter.commands.output.help import Command
-from exporter.settings.flag import Flag, account_flags
+from exporter.settings.flag import ACCOUNT_FLAGS, Flag
 
 C = TypeVar("C", bound=Callable[..., Any])
 
@@ -38,7 +38,7 @@ class AccountCommand(Command):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - click's
         super().__init__(*args, **kwargs)
-        self._account: list[click.Parameter] = [_option(flag) for flag in account_flags()]
+        self._account: list[click.Parameter] = [_option(flag) for flag in ACCOUNT_FLAGS]
 
     def own_params(self, ctx: click.Context) -> list[click.Parameter]:
         """The command's own parameters, without the settings' flags."""

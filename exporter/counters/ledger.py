@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Protocol
 
 from exporter.clock import SYSTEM, Clocks
-from exporter.counters.series import advance_family, served_in_any_shape
+from exporter.counters.series import advance_family, served_labels
 from exporter.counters.storage import (
     Families,
     LeaseHeldError,
@@ -356,11 +356,9 @@ def _counters(families: Families, counts: tuple[Count, ...]) -> tuple[Family, ..
     counters = []
     for count in counts:
         states = families.get(count.info.name, {})
-        order = dict.fromkeys((*(labels for labels, _ in count.sources), *served_in_any_shape(states)))
         samples = tuple(
             Sample(count.labels + labels, states[labels].value, states[labels].created)
-            for labels in order
-            if labels in states
+            for labels in served_labels(states, count.sources)
         )
         if samples:
             counters.append(Family(count.info, samples))

@@ -242,10 +242,21 @@ def advance_family(
     return corrections
 
 
-def served_in_any_shape(states: Mapping[LabelValues, Series]) -> Iterable[LabelValues]:
-    """The series that are served though a poll does not show them: their sum holds only if all of them are served."""
-    has_shapes = any(isinstance(series, DaySeries) and series.is_whole for series in states.values())
-    return tuple(states) if has_shapes else ()
+def served_labels(
+    states: Mapping[LabelValues, Series], sources: Sequence[tuple[LabelValues, Source]]
+) -> tuple[LabelValues, ...]:
+    """The label values of the series to serve after a poll, in order.
+
+    These are the ones that the poll shows. In a family that has both shapes all series are served, because only the
+    sum of all of them is right.
+
+    Args:
+        states: the family's series; what a poll shows for the first time is missing where it could not be saved.
+        sources: what the poll shows.
+    """
+    has_shapes = any(map(_is_whole, states.values())) or any(_is_whole(source) for _, source in sources)
+    shown = dict.fromkeys((*(labels for labels, _ in sources), *(states if has_shapes else ())))
+    return tuple(labels for labels in shown if labels in states)
 
 
 def _polls(
@@ -266,8 +277,8 @@ def _polls(
     )
 
 
-def _is_whole(source: Source) -> bool:
-    return isinstance(source, DayBuckets) and source.is_whole
+def _is_whole(counted: Source | Series) -> bool:
+    return isinstance(counted, DayBuckets | DaySeries) and counted.is_whole
 
 
 def to_plain(series: Series) -> list[object]:

@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
@@ -115,6 +116,8 @@ class Schedule:
         self._deferred: set[PollKey] = set()
         # Collector and account → the longest stretch of the interval since it last was far shorter.
         self._stretched: dict[tuple[str, str], float] = {}
+        # Account → collector → the turn of its next poll.
+        self._turns: dict[str, dict[str, float]] = {name: {} for name in self._accounts}
         self._first_discovery = FirstDiscovery(self._discovered_accounts, () if left is None else left.discovered)
         self.intervals = Intervals(self.plans, self._accounts, registry.share)
         self._backoff = Backoff(self.intervals)
@@ -213,6 +216,9 @@ class Schedule:
     async def stop(self) -> None:
         """Stop ticking, and stop the polls that are under way."""
         if self._scheduler.running:
+            self._scheduler.remove_all_jobs()
+            # A tick that was submitted begins before it is cancelled.
+            await asyncio.sleep(0)
             self._scheduler.shutdown(wait=False)
         for pool in self._pools.values():
             self._unfinished |= await pool.stop()
@@ -223,7 +229,9 @@ class Schedule:
 
     async def _tick_on_loop(self, name: str) -> None:
         """Tick. APScheduler runs a job that is no coroutine on a thread, and nothing here is made for that."""
-        await in_slices(self._ticking(name), self._clocks.monotonic)
+        # It cancels the ticks under way when it is shut down, and would log a traceback for each.
+        with suppress(asyncio.CancelledError):
+            await in_slices(self._ticking(name), self._clocks.monotonic)
 
     def tick(self, name: str) -> None:
         """Enqueue the targets of a collector that are due."""
@@ -331,10 +339,23 @@ class Schedule:
         following = self._next_slot(plan, target, interval, now)
         due.put(target, following, next(self._sequence))
         missed = int((now - at) // interval)
-        if not self._pools[account_of(target)].offer(Run(plan.collector, target, following)):
+        account = account_of(target)
+        begin_by = min(following, self._turn(plan.collector.name, account, now))
+        if not self._pools[account].offer(Run(plan.collector, target, following, begin_by)):
             missed += 1
         if missed:
             self._telemetry.missed.labels(plan.collector.name).inc(missed)
+
+    def _turn(self, collector: str, account: str, now: float) -> float:
+        """When a poll begins if the collectors of an account that have polls waiting share its capacity evenly.
+
+        So the few targets of one collector do not wait for the thousands of another one in the first round of polls.
+        """
+        turns = self._turns[account]
+        turn = max(now, turns.get(collector, now))
+        sharing = 1 + sum(other > now for name, other in turns.items() if name != collector)
+        turns[collector] = turn + sharing / self._accounts[account].capacity.requests_per_second()
+        return turn
 
     def _next_slot(self, plan: Plan, target: Target, interval: float, now: float) -> float:
         """The first of the target's own slots that is at least half an interval away."""

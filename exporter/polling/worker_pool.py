@@ -11,15 +11,17 @@ from exporter.targets.target import PollKey, Target
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A poll that is due.
+    """A poll that is due. Times are on the monotonic clock.
 
     Attributes:
-        until: when the next poll of the same target is due, on the monotonic clock.
+        until: when the next poll of the same target is due.
+        begin_by: when it begins at the latest if its account keeps up; polls begin in this order.
     """
 
     collector: Collector
     target: Target
     until: float
+    begin_by: float
 
     @property
     def key(self) -> PollKey:
@@ -27,16 +29,17 @@ class Run:
         return self.target.polled_by(self.collector.name)
 
     def __lt__(self, other: "Run") -> bool:
-        """Whether this poll is to begin before another one: its target's next poll is due earlier."""
-        return self.until < other.until
+        """Whether this poll begins before another one."""
+        return self.begin_by < other.begin_by
 
 
 @dataclass(slots=True, eq=False)
 class WorkerPool:
     """The queue and the workers of one account. Accounts share nothing, so a slow one delays only itself.
 
-    The poll whose target is due again soonest begins first. In the order of their arrival, the first polls of thousands
-    of new targets would delay targets with short intervals until their series are stale.
+    Polls begin in the order of `Run.begin_by`. In the order of their arrival, the first polls of thousands of new
+    targets would delay those of the few targets of another collector, and targets with short intervals until their
+    series are stale.
 
     Attributes:
         starts: shared by the pools of a process, so that workers begin polls one after another.

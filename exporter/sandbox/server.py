@@ -1,25 +1,31 @@
 """The sandbox's HTTP server, which runs inside the loop that starts it."""
 
-import asyncio
-import contextlib
-import socket
-from collections.abc import Iterator
+import ssl
 from pathlib import Path
 
-import uvicorn
 from starlette.applications import Starlette
 
+from exporter.http_server.connections import Connections
+from exporter.http_server.server import LoopServer, bind
+from exporter.runtime import file_limit
 
-class _QuietServer(uvicorn.Server):
-    """A server that leaves the process's signals alone."""
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
+MOST_CONNECTIONS = 512
+LEAST_CONNECTIONS = 16
+# The exporter may run in the same process, and needs files of its own.
+SHARE_OF_FILES = 4
 
 
 class SandboxServer:
-    """Serves the sandbox on a port of its own, until it is stopped."""
+    """Serves the sandbox on a port of its own, until it is stopped.
+
+    Args:
+        app: the application of `create_app`.
+        host: the address to listen on.
+        port: 0 for a free one.
+        tls_certificate: with its key, makes the server speak https.
+        tls_key: the certificate's private key.
+        connections: how many connections may be open; by default what the limit of open files allows.
+    """
 
     def __init__(
         self,
@@ -29,76 +35,50 @@ class SandboxServer:
         *,
         tls_certificate: Path | None = None,
         tls_key: Path | None = None,
+        connections: int | None = None,
     ) -> None:
-        """Prepare to serve; port 0 takes a free one, and a certificate with its key makes it https."""
         self._app = app
         self._host = host
         self._wanted_port = port
-        self._tls = (tls_certificate, tls_key)
-        self._server: _QuietServer | None = None
-        self._task: asyncio.Task[None] | None = None
+        self._certificate = tls_certificate
+        self._key = tls_key
+        self._connections = connections
+        self._server: LoopServer | None = None
         self.port = port
 
     @property
     def url(self) -> str:
-        """Where the sandbox is found."""
-        scheme = "http" if self._tls[0] is None else "https"
+        """The sandbox's URL."""
+        scheme = "http" if self._certificate is None else "https"
         host = f"[{self._host}]" if ":" in self._host else self._host
         return f"{scheme}://{host}:{self.port}"
 
     async def start(self) -> None:
-        """Bind the port and serve; once this returns, requests are answered."""
-        certificate, key = self._tls
-        config = uvicorn.Config(
-            self._app,
-            date_header=False,
-            server_header=False,
-            access_log=False,
-            proxy_headers=False,
-            log_config=None,
-            log_level="warning",
-            ws="none",
-            lifespan="on",
-            timeout_keep_alive=75,
-            timeout_graceful_shutdown=1,
-            ssl_certfile=certificate,
-            ssl_keyfile=key,
-        )
-        family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
-        # asyncio switches Nagle's algorithm off for sockets that say that they are TCP, and for no others; with it on,
-        # the body waits for the acknowledgement of the head, 40 ms later.
-        bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            bound.bind((self._host, self._wanted_port))
-        except OSError:
-            bound.close()
-            raise
+        """Bind the port and serve; requests are answered when this returns.
+
+        Raises:
+            OSError: the address cannot be used.
+        """
+        allowed = max(LEAST_CONNECTIONS, min(MOST_CONNECTIONS, file_limit() // SHARE_OF_FILES))
+        connections = Connections(allowed if self._connections is None else self._connections)
+        bound = bind(self._host, self._wanted_port)
         self.port = bound.getsockname()[1]
-        server = _QuietServer(config)
+        tls = None
+        if self._certificate is not None:
+            context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+            context.load_cert_chain(self._certificate, self._key)
+
+            async def tls() -> ssl.SSLContext:
+                return context
+
+        # The application gives each answer the date of its own clock.
+        server = LoopServer(self._app, connections, tls, has_lifespan=True, has_date=False)
         self._server = server
-        self._app.state.connection = self._connection
-        self._task = asyncio.get_running_loop().create_task(server.serve(sockets=[bound]), name="sandbox")
-        while not server.started:
-            if self._task.done():
-                await self._task
-                raise RuntimeError("the sandbox's server ended before it had started")
-            await asyncio.sleep(0.002)
+        self._app.state.connection = server.connection
+        await server.start(bound)
 
     async def stop(self) -> None:
-        """Stop serving; what is unanswered is cut off."""
-        if self._server is None or self._task is None:
-            return
-        for connection in list(self._server.server_state.connections):
-            connection.transport.abort()
-        self._server.should_exit = True
-        await self._task
-        self._server = self._task = None
-
-    def _connection(self, client: tuple[str, int] | None) -> asyncio.Transport | None:
-        if self._server is None:
-            return None
-        for connection in self._server.server_state.connections:
-            if getattr(connection, "client", None) == client:
-                return connection.transport
-        return None
+        """Stop serving; answers under way are cut off."""
+        if self._server is not None:
+            server, self._server = self._server, None
+            await server.stop(answer_seconds=0.0)

@@ -9,6 +9,7 @@ from pydantic import Field, PlainSerializer, PlainValidator, SecretStr, Validati
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from exporter.regular_file import read_regular, unreadable
+from exporter.settings.flag import API_KEY_FILE, AUTH, BASE_URL
 from exporter.settings.secrets import Secret, SecretFile, read_secret
 from exporter.settings.section import Section, at, elsewhere, items, peek, refused
 from exporter.settings.types import (
@@ -154,13 +155,13 @@ class AccountSettings(Section):
     """One account on the platform."""
 
     name: Annotated[Text, Field(description="The account's name, which is a label of its metrics.")]
-    base_url: Annotated[BaseUrl, Field(description="The platform's address, such as https://api.example.net.")]
+    base_url: Annotated[BaseUrl, Field(description=BASE_URL.help)]
     api_key: Annotated[Secret, Field(description="The account's key.")] = None
-    api_key_file: Annotated[SecretFile, Field(description="The file that holds the account's key.")] = None
+    api_key_file: Annotated[SecretFile, Field(description=API_KEY_FILE.help)] = None
     auth: Annotated[
         Literal["access_key", "bearer"],
         Field(
-            description="How the key is sent: in the AccessKey header, or as a bearer token.",
+            description=AUTH.help,
             json_schema_extra={"secret": True},  # a key put here by mistake is not shown
         ),
     ] = "access_key"

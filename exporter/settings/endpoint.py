@@ -8,8 +8,8 @@ from pydantic import BeforeValidator, Field, PlainSerializer, PlainValidator
 from pydantic_core import InitErrorDetails
 
 from exporter.collectors.catalogue import CATALOGUE
-from exporter.collectors.endpoints.build import ACCOUNT_KIND, KIND_LABELS
 from exporter.collectors.endpoints.expression import Expression, ExpressionError, compile_expression
+from exporter.collectors.endpoints.kinds import ACCOUNT_KIND, KIND_LABELS
 from exporter.collectors.endpoints.listing import LONGEST_ID
 from exporter.collectors.endpoints.path import Path, PathError, parse_path
 from exporter.platform.api.catalogue import OPERATIONS

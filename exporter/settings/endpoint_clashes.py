@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pydantic_core import InitErrorDetails
 
 from exporter.collectors.catalogue import CATALOGUE
-from exporter.collectors.endpoints.build import KIND_LABELS
+from exporter.collectors.endpoints.kinds import KIND_LABELS
 from exporter.collectors.endpoints.listing import LIST_SUFFIX
 from exporter.metric import Kind
 from exporter.settings.account import distinct

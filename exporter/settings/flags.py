@@ -1,27 +1,31 @@
 """Every single value that can be set outside the file: its path, its flag and its environment variable."""
 
 from collections.abc import Iterator
-from typing import get_args, get_origin
+from pathlib import Path
+from types import NoneType
+from typing import Literal, get_args, get_origin
 
 from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
 
 from exporter.settings.faults import KeyPath
-from exporter.settings.flag import Flag, account_flags, flag_of, names_of
+from exporter.settings.flag import ACCOUNT_FLAGS, PREFIX, Flag, dashed
+from exporter.settings.model import Settings
 from exporter.settings.section import Section
-from exporter.settings.sections import Sections
+from exporter.settings.types import Metavar, format_duration
 
-FIRST_DATABASE: KeyPath = ("databases", 0)
+_METAVARS: dict[object, str] = {bool: "true|false", int: "INTEGER", float: "NUMBER", str: "TEXT", Path: "FILE"}
 _DATABASE_VARIABLES = {"url": "PLATFORM_DATABASE_URL", "auth_token": "PLATFORM_DATABASE_AUTH_TOKEN"}
 
 
 def flags() -> tuple[Flag, ...]:
     """Every flag, in the model's order. Secrets have none: a process's flags can be seen by others."""
-    defaults = Sections.model_construct()
+    defaults = Settings.model_construct()
     others = (
-        flag_of(field, path, *names_of(path), _default(defaults, path)) for path, field in _scalar_leaves(Sections, ())
+        flag_of(field, path, *names_of(path), _default(defaults, path)) for path, field in _scalar_leaves(Settings, ())
     )
-    return (*account_flags(), *others)
+    return (*ACCOUNT_FLAGS, *others)
 
 
 def database_variables() -> dict[str, str]:
@@ -48,7 +52,7 @@ def _default(defaults: BaseModel, path: KeyPath) -> object:
 
 def list_variables() -> dict[str, KeyPath]:
     """What the variables of lists would be called, for those who try; lists are set in the file alone."""
-    return {names_of(path)[1]: path for path in _lists(Sections, ())}
+    return {names_of(path)[1]: path for path in _lists(Settings, ())}
 
 
 def _lists(model: type[BaseModel], path: KeyPath) -> Iterator[KeyPath]:
@@ -58,3 +62,41 @@ def _lists(model: type[BaseModel], path: KeyPath) -> Iterator[KeyPath]:
             yield from _lists(kind, (*path, key))
         elif get_origin(kind) is tuple:
             yield (*path, key)
+
+
+def names_of(path: KeyPath) -> tuple[str, str]:
+    """The flag and the variable of a value outside the accounts."""
+    steps = [str(step) for step in path]
+    return "--" + ".".join(map(dashed, steps)), PREFIX + "__".join(steps).upper()
+
+
+def flag_of(field: FieldInfo, path: KeyPath, name: str, variable: str, default: object) -> Flag:
+    """The flag that sets a field; `default` is the value where nothing does."""
+    return Flag(
+        name=name,
+        path=path,
+        help=field.description or "",
+        metavar=_metavar(field),
+        default=_written(default),
+        variable=variable,
+        nullable=NoneType in get_args(field.annotation),
+    )
+
+
+def _metavar(field: FieldInfo) -> str:
+    said = next((extra.text for extra in field.metadata if isinstance(extra, Metavar)), None)
+    if said is not None:
+        return said
+    if get_origin(field.annotation) is Literal:
+        return "|".join(get_args(field.annotation))
+    return _METAVARS.get(field.annotation, "TEXT")
+
+
+def _written(value: object) -> str:
+    if value is None:
+        return "null"
+    if value is PydanticUndefined:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return format_duration(value) if isinstance(value, float) else str(value)

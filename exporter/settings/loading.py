@@ -8,8 +8,8 @@ from pydantic import ValidationError
 
 from exporter.settings.endpoint_files import EndpointFiles, with_endpoint_files
 from exporter.settings.faults import ConfigurationError, Fault, KeyPath
-from exporter.settings.flag import CONFIG_VARIABLE, FIRST_ACCOUNT, account_variables
-from exporter.settings.flags import FIRST_DATABASE, database_variables
+from exporter.settings.flag import CONFIG_VARIABLE, FIRST_ACCOUNT, FIRST_DATABASE, account_variables
+from exporter.settings.flags import database_variables
 from exporter.settings.flags import flags as every_flag
 from exporter.settings.messages import faults_of
 from exporter.settings.model import Settings

@@ -1,34 +1,55 @@
-"""The settings as a whole, merged from their sources."""
+"""The settings as a whole."""
 
-from collections.abc import Mapping
-from typing import Any, Self
+from collections.abc import Iterator, Mapping
+from functools import reduce
+from typing import Annotated, Self
 
-from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic import Field, model_validator
+from pydantic_core import InitErrorDetails
 
-from exporter.settings.sections import Sections
+from exporter.settings.account import AccountSettings, distinct
+from exporter.settings.database import DatabaseSettings, distinct_queries
+from exporter.settings.endpoint import EndpointSettings
+from exporter.settings.endpoint_clashes import endpoint_clashes
+from exporter.settings.section import Section, at, refused
+from exporter.settings.service import (
+    CollectorSettings,
+    CollectorsSettings,
+    LogSettings,
+    SeriesSettings,
+    ShardSettings,
+    StateSettings,
+    WebSettings,
+)
+from exporter.settings.types import Text
 
-# The argument of `Settings` that holds layers; no section has this name.
-_LAYERS = "layers"
+
+def _leases_without_database(raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
+    shard, state = (raw.get(name) for name in ("shard", "state"))
+    is_leased = isinstance(shard, Mapping) and shard.get("index") == "lease"
+    is_shared = isinstance(state, Mapping) and any(state.get(key) is not None for key in ("url", "url_file"))
+    if is_leased and not is_shared:
+        yield at(("shard", "index"), refused("lease needs a database that all exporters share: set state.url_file"))
 
 
-class Settings(BaseSettings, Sections):
-    """All that can be set; made by `load` from flags, environment and file, in this precedence."""
+class Settings(Section):
+    """All that can be set; made by `load` from flags, environment and file, in this precedence.
 
-    model_config = SettingsConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True)
+    Defaults are not validated, here and in the sections: that would build validators for a help text, too.
+    """
 
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the signature is the library's
-        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
-        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """The layers that `of_layers` passes, or the values themselves; the process's environment is not read here."""
-        given = init_settings.init_kwargs if isinstance(init_settings, InitSettingsSource) else {}
-        layers = given.get(_LAYERS)
-        return (init_settings,) if layers is None else tuple(InitSettingsSource(settings_cls, one) for one in layers)
+    accounts: tuple[AccountSettings, ...] = ()
+    databases: tuple[DatabaseSettings, ...] = ()
+    endpoints: tuple[EndpointSettings, ...] = ()
+    endpoint_files: Annotated[
+        tuple[Text, ...], Field(description="Files of further endpoints, each with a list under endpoints.")
+    ] = ()
+    collectors: CollectorsSettings = Field(default_factory=CollectorsSettings.model_construct)
+    series: SeriesSettings = Field(default_factory=SeriesSettings.model_construct)
+    web: WebSettings = Field(default_factory=WebSettings.model_construct)
+    state: StateSettings = Field(default_factory=StateSettings.model_construct)
+    shard: ShardSettings = Field(default_factory=ShardSettings.model_construct)
+    log: LogSettings = Field(default_factory=LogSettings.model_construct)
 
     @classmethod
     def of_layers(cls, *layers: Mapping[str, object]) -> Self:
@@ -37,5 +58,35 @@ class Settings(BaseSettings, Sections):
         Raises:
             pydantic.ValidationError: the merged values are refused.
         """
-        values: dict[str, Any] = {_LAYERS: [dict(layer) for layer in layers]}
-        return cls(**values)
+        return cls.model_validate(reduce(_over, layers))
+
+    @classmethod
+    def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
+        """Names differ."""
+        yield from distinct(raw, "accounts", "name")
+        yield from distinct(raw, "databases", "name")
+        yield from distinct_queries(raw)
+        yield from endpoint_clashes(raw)
+        yield from _leases_without_database(raw)
+
+    def collector_settings(self) -> dict[str, CollectorSettings]:
+        """The settings of every collector, of configured endpoints too, by a collector's `section`."""
+        return self.collectors.by_name(self.endpoints)
+
+    @model_validator(mode="after")
+    def _has_something_to_do(self) -> Self:
+        if not self.accounts and not self.databases:
+            raise refused(
+                "nothing to do: there is no account and no database; "
+                "EDGE_EXPORTER_BASE_URL and EDGE_EXPORTER_API_KEY suffice"
+            )
+        return self
+
+
+def _over(above: Mapping[str, object], below: Mapping[str, object]) -> dict[str, object]:
+    """One layer laid over another: mappings are merged, any other value of the upper one replaces that below."""
+    merged = dict(below)
+    for key, value in above.items():
+        under = below.get(key)
+        merged[key] = _over(value, under) if isinstance(value, Mapping) and isinstance(under, Mapping) else value
+    return merged

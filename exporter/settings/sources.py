@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from exporter.settings.faults import Fault, KeyPath, suggestion, written
-from exporter.settings.flag import CONFIG_VARIABLE, FIRST_ACCOUNT, PREFIX, Flag, account_variables
-from exporter.settings.flags import FIRST_DATABASE, database_variables, list_variables
+from exporter.settings.flag import CONFIG_VARIABLE, FIRST_ACCOUNT, FIRST_DATABASE, PREFIX, Flag, account_variables
+from exporter.settings.flags import database_variables, list_variables
 
 _NULL = "null"
 # What Kubernetes puts into every container for a Service called edge-exporter, or edge-exporter-something.

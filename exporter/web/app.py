@@ -17,10 +17,9 @@ from exporter.web.auth.headers import PAGE_POLICY, SecurityHeaders
 from exporter.web.explanation import Question, explain, parse_question
 from exporter.web.metrics import Fence, MetricsEndpoint, Straight
 from exporter.web.negotiation import accepts_gzip
-from exporter.web.page.assets import Asset, load_assets
-from exporter.web.page.explanation import render_explanation
+from exporter.web.page.assets import Asset
 from exporter.web.page.links import PAGE_ROWS, PAGE_SORT
-from exporter.web.page.page import render_page
+from exporter.web.page.page import Pages
 from exporter.web.status import View
 from exporter.web.target_query import Known, Query, QueryError, parse_query
 
@@ -43,7 +42,7 @@ class _Endpoints:
         self._view = view
         self._reload = reload
         self._turn = asyncio.Lock()
-        self._assets = load_assets()
+        self._pages = Pages(view.clocks.monotonic)
 
     async def healthy(self, _request: Request) -> Response:
         """`/-/healthy`: whether the loop, the scheduler, the ledger and the exposition turn."""
@@ -68,16 +67,7 @@ class _Endpoints:
         query = self._query(request, PAGE_ROWS, PAGE_SORT)
         async with self._turn:
             status, found, counts = await self._view.both(query)
-            pieces = render_page(
-                status,
-                found,
-                counts,
-                query,
-                self._view.known(),
-                assets=self._assets,
-                monotonic=self._view.clocks.monotonic,
-            )
-            body = await _joined(pieces)
+            body = await _joined(self._pages.status(status, found, counts, query, self._view.known()))
         return await _answer(request, body, _HTML, {"Content-Security-Policy": PAGE_POLICY})
 
     async def targets(self, request: Request) -> Response:
@@ -97,7 +87,7 @@ class _Endpoints:
         question = self._question(request)
         async with self._turn:
             found = await explain(self._view, question)
-            body = await _joined(render_explanation(found, question, assets=self._assets))
+            body = await _joined(self._pages.explanation(found, question))
         return await _answer(request, body, _HTML, {"Content-Security-Policy": PAGE_POLICY})
 
     async def index(self, request: Request) -> Response:
@@ -106,7 +96,7 @@ class _Endpoints:
 
     async def asset(self, request: Request) -> Response:
         """`/static/…`: the page's style sheet, script and icon, and nothing else."""
-        asset = self._assets.get(request.path_params["name"])
+        asset = self._pages.assets.get(request.path_params["name"])
         if asset is None:
             raise HTTPException(404)
         return _asset(request, asset)

@@ -1,54 +1,22 @@
 """Our own HTTP server: uvicorn inside the daemon's loop, behind access control."""
 
 import asyncio
-import contextlib
 import socket
-from collections.abc import Iterator
 from pathlib import Path
 
-import uvicorn
 from starlette.types import ASGIApp
 
 from exporter import runtime
+from exporter.http_server.connections import Connections
+from exporter.http_server.server import LoopServer, bind
 from exporter.log import logger
 from exporter.web.auth.access import AccessControl, WebConfig, load_web_config, slow_check
 from exporter.web.auth.tls import ServerTls, TlsFileError, prefers_curve_unset
-from exporter.web.connections import Acceptor, Connections
-from exporter.web.request_timeout import ImpatientProtocol
 
 MOST_CONNECTIONS = 512
 LEAST_CONNECTIONS = 16
 # Descriptors for the ledger, the logs, name lookups, files that are read, and connections that are being closed.
 RESERVED_FILES = 96
-KEEPALIVE_SECONDS = 75
-STEP = 0.005
-
-
-class _Server(uvicorn.Server):
-    """Accepts connections within a limit, and leaves the process's signals to the daemon."""
-
-    def __init__(self, config: uvicorn.Config, connections: Connections, tls: ServerTls | None) -> None:
-        super().__init__(config)
-        self._connections = connections
-        self._tls = tls
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Serve on bound sockets."""
-
-        def make_protocol() -> ImpatientProtocol:
-            return ImpatientProtocol(self.config, self.server_state, {}, self._connections)
-
-        tls = None if self._tls is None else self._tls.latest
-        acceptors = [Acceptor(bound, make_protocol, self._connections, tls) for bound in sockets or ()]
-        for acceptor in acceptors:
-            acceptor.start()
-        # What uvicorn's `shutdown` closes and waits for.
-        self.servers = acceptors  # type: ignore[assignment]
-        self.started = True
 
 
 class WebServer:
@@ -65,9 +33,8 @@ class WebServer:
         self._port = port
         self._config_file = config_file
         self._socket: socket.socket | None = None
-        self._server: _Server | None = None
+        self._server: LoopServer | None = None
         self._connections = Connections(LEAST_CONNECTIONS)
-        self._task: asyncio.Task[None] | None = None
         self._access: AccessControl | None = None
         self._tls: ServerTls | None = None
         self._config = WebConfig()
@@ -81,22 +48,7 @@ class WebServer:
         """
         if self._config_file is not None:
             self._config = load_web_config(self._config_file)
-        # Named as TCP, for asyncio turns Nagle's delay off on such sockets only.
-        if self._host:
-            family = socket.getaddrinfo(self._host, self._port, type=socket.SOCK_STREAM)[0][0]
-            bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        else:
-            family = socket.AF_INET6 if socket.has_dualstack_ipv6() else socket.AF_INET
-            bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-            if socket.has_dualstack_ipv6():
-                bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            bound.bind((self._host, self._port))
-        except OSError:
-            bound.close()
-            raise
-        self._socket = bound
+        self._socket = bind(self._host, self._port)
 
     @property
     def port(self) -> int:
@@ -129,28 +81,11 @@ class WebServer:
         settings = self._config.tls()
         if settings is not None:
             self._tls = ServerTls(settings, on_error=_tls_file_unusable)
-        config = uvicorn.Config(
-            self._access,
-            server_header=False,
-            access_log=False,
-            proxy_headers=False,
-            log_config=None,
-            # Below that, it logs a line for each request that is none: strangers could fill a disk.
-            log_level="error",
-            ws="none",
-            lifespan="off",
-            timeout_keep_alive=KEEPALIVE_SECONDS,
-            timeout_graceful_shutdown=1,
-        )
         _report(self._config)
-        self._server = _Server(config, self._connections, self._tls)
-        sockets = [self._socket] if self._socket is not None else None
-        self._task = asyncio.create_task(self._server.serve(sockets=sockets), name="web")
-        while not self._server.started:
-            if self._task.done():
-                await self._task
-                raise RuntimeError("the web server ended before it had started")
-            await asyncio.sleep(STEP)
+        self._server = LoopServer(self._access, self._connections, None if self._tls is None else self._tls.latest)
+        if self._socket is None:
+            self._socket = bind(self._host, self._port)
+        await self._server.start(self._socket)
 
     async def reload(self) -> None:
         """Take over the web configuration file as it stands now; the files that it names are followed anyway.
@@ -173,9 +108,8 @@ class WebServer:
 
     async def stop(self) -> None:
         """Stop serving; answers under way have a second to end."""
-        if self._server is not None and self._task is not None:
-            self._server.should_exit = True
-            await self._task
+        if self._server is not None:
+            await self._server.stop()
             if self._tls is not None:
                 self._tls.close()
         elif self._socket is not None:

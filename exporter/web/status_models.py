@@ -87,6 +87,10 @@ class CollectorView:
     next_run: float
     last_duration: float | None
 
+    def is_stretched(self) -> bool:
+        """Whether the effective interval is longer than the configured one, by more than rounding."""
+        return self.effective_interval > self.interval * 1.005
+
 
 @dataclass(frozen=True, slots=True)
 class AccountView:
@@ -115,6 +119,10 @@ class AccountView:
     max_in_flight: int
     targets: int
     failing: int
+
+    def binding(self) -> tuple[str, float]:
+        """Return the limit that binds, and the requests a second that it allows."""
+        return min(self.limits.items(), key=lambda item: item[1])
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,7 @@ class Proxy:
         self._tasks.add(task)
         self._writers.add(writer)
         try:
-            with suppress(OSError):
+            with suppress(OSError, asyncio.CancelledError):
                 onward, back = await asyncio.open_connection("127.0.0.1", self._target)
                 self._writers.add(back)
                 try:

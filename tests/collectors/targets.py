@@ -1,6 +1,6 @@
 """A target for every collector of the catalogue."""
 
-from exporter.collectors.catalogue import with_configured
+from exporter.collectors.catalogue import with_queries
 from exporter.collectors.collector import Collector
 from exporter.collectors.database import Query
 from exporter.collectors.discovery import RATE_LIMITS, SEARCH, SHIELD_ZONES
@@ -25,4 +25,4 @@ TARGETS = {
 
 def collectors() -> tuple[Collector, ...]:
     """The catalogue with a query in it."""
-    return with_configured([QUERY])
+    return with_queries([QUERY])

@@ -248,7 +248,7 @@ async def test_what_reads_by_the_databases_word_is_run_whatever_it_begins_with()
     polled = await asked(
         query("PRAGMA user_version", labels=(), value="user_version"), READS, table(["user_version"], [3])
     )
-    assert len(polled.outcomes[0].families) == 3
+    assert len(polled.outcomes[0].families) == 4
 
 
 NO_DESCRIBE: list[str | PlatformError] = [

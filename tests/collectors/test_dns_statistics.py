@@ -58,6 +58,21 @@ async def test_a_chart_of_which_nothing_can_be_read_is_as_good_as_none() -> None
     assert [line for line in exposition.splitlines() if not line.startswith("#") and "_total" not in line] == []
 
 
+async def test_a_number_that_is_no_count_is_left_out() -> None:
+    days = {"2026-02-07": 5, "2026-02-08": -5}
+    exposition = await traffic(total=-1, queries=days, normal=days, types={"1": -4, "28": 3})
+    assert [line.split("{")[0] + " " + line.split(" ")[-1] for line in exposition.splitlines() if line[0] != "#"] == [
+        "edge_dns_window_record_queries 3.0",
+        "edge_dns_window_routed_queries 5.0",
+        "edge_dns_day_queries 5.0",
+        "edge_dns_day_routed_queries 5.0",
+        "edge_dns_day_start_timestamp_seconds 1.7704224e+09",
+        "edge_dns_queries_total 0.0",
+        "edge_dns_routed_queries_total 0.0",
+        "edge_dns_routed_queries_total 0.0",
+    ]
+
+
 async def test_a_chart_that_is_null_at_first_sight_is_told_apart_from_an_empty_one() -> None:
     polled = await poll(COLLECTOR, ZONE, '{"QueriesServedChart": {}, "NormalQueriesServedChart": null}')
     queries, routed = polled.outcomes[0].counts

@@ -54,6 +54,14 @@ async def test_a_map_without_today_means_none_today() -> None:
     assert await today({}) == ["logged 0.0", "challenged 0.0", "blocked 0.0"]
 
 
+async def test_a_number_that_is_no_count_is_left_out() -> None:
+    assert await today({"08-02-2026": counts(4, -3, 2)}) == ["logged 4.0", "blocked 2.0"]
+    assert await today({"08-02-2026": -3, "07-02-2026": 4}) == []
+    polled = await poll(COLLECTOR, LIMIT, metrics(counts(4, -9, 2), {}))
+    assert samples(exposed(COLLECTOR, polled), "edge_shield_rate_limit_window_breaches_overall") == []
+    assert len(samples(exposed(COLLECTOR, polled), "edge_shield_rate_limit_window_breaches")) == 2
+
+
 async def test_what_is_null_of_today_is_no_sample() -> None:
     assert await today({"08-02-2026": counts(4, None, 2)}) == ["logged 4.0", "blocked 2.0"]
     assert await today({"08-02-2026": None, "07-02-2026": counts(1, 1, 1)}) == []

@@ -6,8 +6,8 @@ import os
 import signal
 import subprocess
 import sys
+import termios
 import threading
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ from typing import Any
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, wait_until
 
 ROOT = Path(__file__).parents[2]
 
@@ -70,11 +70,19 @@ class Exporter:
         """The process's id."""
         return self._process.pid
 
-    def read_no_more(self) -> None:
-        """Let its log wait in the pipe, which soon is full."""
-        assert self._process.stderr is not None
-        fcntl.fcntl(self._process.stderr, fcntl.F_SETPIPE_SZ, 4096)
+    def fill_log(self) -> None:
+        """Stop reading its log, and let it log until the pipe is full."""
+        stderr = self._process.stderr
+        assert stderr is not None
+        # One page, which is full for a writer as soon as anything waits in it.
+        fcntl.fcntl(stderr, fcntl.F_SETPIPE_SZ, 4096)
         self._reads = False
+
+        def is_full() -> bool:
+            self.send(signal.SIGHUP)
+            return any(fcntl.ioctl(stderr, termios.FIONREAD, bytes(4)))
+
+        wait_until(is_full, "a line that waits in the log's pipe")
 
     def send(self, number: signal.Signals) -> None:
         """Send it a signal."""
@@ -82,10 +90,7 @@ class Exporter:
 
     def waits_for(self, event: str) -> None:
         """Wait until it has logged an event."""
-        deadline = time.monotonic() + PATIENCE
-        while event not in self.events:
-            assert time.monotonic() < deadline, f"{event!r} was not logged"
-            time.sleep(0.05)
+        wait_until(lambda: event in self.events, f"{event!r} in the log")
 
     @property
     def events(self) -> list[str]:
@@ -94,7 +99,7 @@ class Exporter:
 
     def samples(self, family: str, label: str) -> dict[str, float]:
         """The values of a family, by one of its labels."""
-        with urllib.request.urlopen(f"{self.url}/metrics?name[]={family}") as answer:  # noqa: S310 - on the loopback
+        with urllib.request.urlopen(f"{self.url}/metrics?name[]={family}", timeout=PATIENCE) as answer:  # noqa: S310 - on the loopback
             text = answer.read().decode()
         return {
             sample.labels[label]: sample.value

@@ -14,6 +14,7 @@ WITHOUT_FIELD = {
     "edge_database_up",
     "edge_database_query_duration_seconds",
     "edge_database_query_rows",
+    "edge_database_query_interval_seconds",
 }
 
 

@@ -23,7 +23,9 @@ def fuzz(minutes: float, seed: int, paths: Sequence[str]) -> int:
     """Run rounds until the time is over; 0 minutes are for ever. Returns the exit code of the last round."""
     ends = time.monotonic() + minutes * 60 if minutes else float("inf")
     chance = random.Random(seed)  # noqa: S311 - repeatable
-    options = ("-m", "hypothesis", "-q", "--no-header", f"--hypothesis-profile={plugin.PROFILE}")
+    # Many examples take longer than a test of the suite may.
+    unbounded = ("--timeout=0", "-o", "faulthandler_timeout=0")
+    options = ("-m", "hypothesis", "-q", "--no-header", f"--hypothesis-profile={plugin.PROFILE}", *unbounded)
     rounds = code = 0
     while time.monotonic() < ends and not code:
         own = chance.randrange(2**32)

@@ -44,7 +44,7 @@ def test_a_query_with_too_many_rows_is_read_no_further(tmp_path: Path) -> None:
 def test_scrapes_go_on_while_many_rows_are_parsed(tmp_path: Path) -> None:
     with place(tmp_path, DATABASE.replace("MOST", "1000000").replace("1s}", "1h}"), rows=150_000) as there:
         scrapes = until(lambda: there.sample("edge_database_query_rows") == 150_000)
-        assert there.events()["sent"] == 1
+        assert there.events()["sent"] >= 1
         assert scrapes > SCRAPES
 
 

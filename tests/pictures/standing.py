@@ -86,6 +86,7 @@ REST: dict[str, Labelled] = {
     "edge_database_query_rows": lambda labels, _: {"orders_open": 3.0, "carts_stale": 1.0, "payments_failed": 2.0}[
         labels["query"]
     ],
+    "edge_database_query_interval_seconds": lambda *_: 60.0,
     "edge_database_orders_open": lambda labels, at: float(
         round({"eu": 64, "us": 41, "asia": 17}[labels["region"]] * (1 + 0.2 * noise(labels["region"], at)))
     ),

@@ -1,23 +1,27 @@
 """When targets are polled, and what becomes of their polls."""
 
 import asyncio
+import logging
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
 from structlog.testing import capture_logs
 
 from exporter.counters.ledger import Entry, Publish
 from exporter.platform.errors import RateLimited
 from exporter.polling.backoff import FIRST_WAIT
 from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, FIRST_TRIES
-from exporter.polling.scheduler import CAPACITY_SECONDS, LATEST_SLOT
+from exporter.polling.scheduler import CAPACITY_SECONDS, LATEST_SLOT, Schedule
 from exporter.polling.timetable import Timetable, phase
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.keys import API_KEY
 from exporter.sandbox.world import World
 from exporter.targets.target import PollKey, Target
+from tests.polling.platform import Platform, running
 from tests.rig import START, Rig, rig
-from tests.waiting import END_SECONDS, until
+from tests.waiting import END_SECONDS, PATIENCE, until
 
 DNS_ONLY = {"scripts": {"discover": False}, "shield_zones": {"discover": False}}
 SHIELD_ONLY = {"dns_zones": {"discover": False}, "scripts": {"discover": False}}
@@ -33,6 +37,17 @@ async def test_the_first_round_polls_everything_at_once() -> None:
         polled = {key.collector for key, status in rigged.store.board.statuses() if status.polled}
         assert polled >= {"dns_statistics", "dns_record_scans", "scripts", "shield_zones", "shield_rate_limits"}
         assert set(rigged.samples("edge_dns_queries_total").values()) == {0.0}
+
+
+async def test_in_the_first_round_few_targets_do_not_wait_behind_the_many_of_another_collector() -> None:
+    zones = Platform(zones=range(1, 501))
+    with running(zones) as platform:
+        async with rig(account={"shield_zones": {"ids": [1, 2, 3]}}, url=platform.url):
+            polled = [path for _, path in platform.seen if path.startswith(("/dnszone/", "/shield/shield-zone/"))]
+    before = polled[: polled.index("/shield/shield-zone/3/bot-detection")]
+    assert len(polled) > 1000
+    # Evenly shared, a few polls of each of two DNS collectors come before: workers begin not quite in the order.
+    assert sum(path.startswith("/dnszone/") for path in before) < 100
 
 
 async def test_a_target_is_polled_once_an_interval_at_its_own_moment() -> None:
@@ -455,3 +470,27 @@ async def test_stopping_does_not_wait_for_polls_that_stall() -> None:
         await asyncio.sleep(0)
         async with asyncio.timeout(END_SECONDS):
             await rigged.schedule.stop()
+
+
+async def test_stopping_in_the_middle_of_a_tick_logs_nothing(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    began = asyncio.Event()
+
+    def endless(_schedule: Schedule, _name: str) -> Iterator[None]:
+        began.set()
+        while True:
+            yield
+
+    async with rig() as rigged:
+        monkeypatch.setattr("exporter.polling.scheduler.SHORTEST_TICK", 0.01)
+        monkeypatch.setattr("exporter.polling.scheduler.LONGEST_TICK", 0.01)
+        monkeypatch.setattr(Schedule, "tick", lambda *_: None)
+        monkeypatch.setattr(Schedule, "_ticking", endless)
+        monkeypatch.setattr("exporter.cooperative.SLICE_SECONDS", 0.0)
+        rigged.schedule.start()
+        async with asyncio.timeout(PATIENCE):
+            await began.wait()
+        await rigged.schedule.stop()
+        await asyncio.sleep(0)
+    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR] == []

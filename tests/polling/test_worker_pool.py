@@ -15,9 +15,9 @@ class Named:
         self.name = name
 
 
-def run(number: int, name: str = "dns_statistics", until: float = 0.0) -> Run:
+def run(number: int, name: str = "dns_statistics", begin_by: float = 0.0) -> Run:
     """A poll of a zone."""
-    return Run(cast("Collector", Named(name)), Target("main", "dns_zone", str(number)), until)
+    return Run(cast("Collector", Named(name)), Target("main", "dns_zone", str(number)), 1000.0, begin_by)
 
 
 async def test_no_more_polls_are_under_way_than_there_are_workers() -> None:
@@ -59,7 +59,7 @@ async def test_a_target_is_queued_once_for_a_collector_and_apart_for_another() -
     await pool.stop()
 
 
-async def test_targets_with_short_intervals_do_not_wait_behind_the_first_polls_of_many_new_ones() -> None:
+async def test_what_is_to_begin_soon_does_not_wait_behind_many_polls_that_were_queued_before() -> None:
     polled: list[str] = []
 
     async def poll(due: Run) -> None:
@@ -67,9 +67,9 @@ async def test_targets_with_short_intervals_do_not_wait_behind_the_first_polls_o
 
     pool = WorkerPool(1, poll)
     for number in range(100, 1000):
-        pool.offer(run(number, "dns_record_scans", until=600.0 + number))
-    pool.offer(run(2, until=70.0))
-    pool.offer(run(1, until=60.0))
+        pool.offer(run(number, "dns_record_scans", begin_by=600.0 + number))
+    pool.offer(run(2, begin_by=70.0))
+    pool.offer(run(1, begin_by=60.0))
     pool.start()
     await pool.drained()
     await pool.stop()

@@ -1,8 +1,6 @@
 import re
 from dataclasses import dataclass
 
-import pytest
-
 from tests.dashboards.families import family_of
 from tests.for_each import for_each
 from tests.rules.rule_files import CASES, load_alerts, load_case, load_recordings, seconds, selected
@@ -39,7 +37,7 @@ def series(name: str) -> list[str]:
     return [one["series"] for test in load_case(name)["tests"] for one in test["input_series"]]
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "EdgeWatchdog"])
+@for_each("name", [name for name in NAMES if name != "EdgeWatchdog"], name=str)
 def test_a_case_shows_an_alert_quiet_then_firing_then_resolved(name: str) -> None:
     shown = [
         (before.at, during.at, after.at)

@@ -28,11 +28,9 @@ def test_promtool_accepts_the_configuration_and_every_rule(promtool: str) -> Non
 
 
 @pytest.mark.real
-@pytest.mark.parametrize("case", sorted(CASES.glob("*.test.yml")), ids=lambda path: path.name.removesuffix(".test.yml"))
+@for_each("case", sorted(CASES.glob("*.test.yml")), name=lambda path: path.name)
 def test_every_case_comes_out_as_expected(promtool: str, case: Path) -> None:
-    run = subprocess.run(
-        [promtool, "test", "rules", case.name], cwd=case.parent, capture_output=True, text=True, check=False
-    )
+    run = subprocess.run([promtool, "test", "rules", case.name], cwd=CASES, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout + run.stderr
 
 

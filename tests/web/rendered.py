@@ -3,9 +3,8 @@
 import re
 from html.parser import HTMLParser
 
-from exporter.web.page.assets import load_assets
 from exporter.web.page.links import asking
-from exporter.web.page.page import render_page
+from exporter.web.page.page import Pages
 from tests.web.stage import Stage
 
 HOSTILE = {
@@ -73,5 +72,5 @@ async def rendered(on: Stage, **asked: object) -> Page:
     view = on.view()
     query = asking(**asked)
     status, found, counts = await view.both(query)
-    pieces = render_page(status, found, counts, query, view.known(), assets=load_assets(), monotonic=on.clock)
+    pieces = Pages(on.clock).status(status, found, counts, query, view.known())
     return Page("".join([piece async for piece in pieces]).encode("utf-8", "replace").decode())

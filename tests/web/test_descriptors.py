@@ -173,7 +173,7 @@ async def test_accept_errors_are_logged_once_and_scrapes_come_through_when_there
         await asyncio.to_thread(exporter.waits_for, "connections cannot be accepted")
         resource.prlimit(exporter.pid, resource.RLIMIT_NOFILE, (1024, 1024))
         await scraped(exporter)
-        await asyncio.to_thread(exporter.waits_for, "it is over")
+        await asyncio.to_thread(exporter.waits_for, "the fault has ended")
     assert exporter.events.count("connections cannot be accepted") == 1
     assert not any("Traceback" in event for event in exporter.events)
 

@@ -89,13 +89,14 @@ _DATABASES = Row(
             title="Queries",
             shows="Queries of the configuration, the slowest first; at most 200.",
             act="A query that returns no row gives no series: see whether its SQL should count instead.",
-            queries=(queries.QUERY_DURATION, queries.QUERY_ROWS),
+            queries=(queries.QUERY_DURATION, queries.QUERY_ROWS, queries.QUERY_INTERVAL),
             view=Table(
                 columns=(
                     Column("Database", label="database"),
                     Column("Query", label="query"),
                     Column("Took", unit="s", steps=warn_then_red(1, 5)),
                     Column("Rows"),
+                    Column("Runs every", unit="s"),
                 ),
                 sort="Took",
             ),

@@ -21,10 +21,12 @@ from dashboards.generator.promql import (
 _UP = gauge("edge_database_up", DATABASE)
 _DURATION = gauge("edge_database_query_duration_seconds", DATABASE)
 _ROWS = gauge("edge_database_query_rows", DATABASE)
+_INTERVAL = gauge("edge_database_query_interval_seconds", DATABASE)
 _SLOWEST = top(gauge("edge_database_query_duration_seconds", DATABASE, at=AT_END))
 
 # A user's own query named N is the gauge edge_database_N: its name is put into a label before the maximum drops it.
-_OWN_NAMES = '__name__=~"edge_database_.+", __name__!~"edge_database_(up|query_duration_seconds|query_rows)"'
+_NOT_OWN = "edge_database_(up|query_(duration_seconds|rows|interval_seconds))"
+_OWN_NAMES = f'__name__=~"edge_database_.+", __name__!~"{_NOT_OWN}"'
 _OWN = (
     "max without (instance, pod) (label_replace("
     f'{{{_OWN_NAMES}, {JOB}, {DATABASE}}}, "measured", "$1", "__name__", "edge_database_(.+)"))'
@@ -45,6 +47,9 @@ OWN_NOW = Query(top(_OWN, 200), DATABASE_QUERIES)
 QUERY_DURATION = Query(highest(top(_DURATION, 200), "database", "query"), DATABASE_QUERIES)
 QUERY_ROWS = Query(
     highest(among(_ROWS, top(_DURATION, 200), "database", "query"), "database", "query"), DATABASE_QUERIES
+)
+QUERY_INTERVAL = Query(
+    highest(among(_INTERVAL, top(_DURATION, 200), "database", "query"), "database", "query"), DATABASE_QUERIES
 )
 
 _IMAGE = ("account", "registry_id", "image_namespace", "image")

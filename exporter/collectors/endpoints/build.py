@@ -6,9 +6,9 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from exporter.collectors import dns_statistics, scripts, shield_access_lists, shield_api_guardian, shield_rate_limits
 from exporter.collectors.collector import ACCOUNT, Collector, Context, Label, TargetCollector
 from exporter.collectors.endpoints.endpoint import Endpoint
+from exporter.collectors.endpoints.kinds import ACCOUNT_KIND, KIND_LABELS, own_labels
 from exporter.collectors.endpoints.listing import EndpointListCollector
 from exporter.collectors.endpoints.path import PathError
 from exporter.collectors.endpoints.reading import metric_of
@@ -18,30 +18,12 @@ from exporter.platform.errors import WrongShape
 from exporter.platform.operation import Answer, Operation, Request
 from exporter.targets.target import Target
 
-ACCOUNT_KIND = "account"
-# The kinds of target that are there without an endpoint, and the labels that their series have.
-KIND_LABELS: Mapping[str, tuple[Label[Any], ...]] = {
-    collector.polls: collector.labels
-    for collector in (
-        dns_statistics.COLLECTOR,
-        scripts.COLLECTOR,
-        shield_api_guardian.COLLECTOR,
-        shield_rate_limits.COLLECTOR,
-        shield_access_lists.COLLECTOR,
-    )
-}
-
 
 def collectors(endpoints: Sequence[Endpoint]) -> tuple[Collector, ...]:
     """The collectors of these endpoints: one for each, and one for each list of targets."""
     shared = SharedCalls(dict(Counter(endpoint.path.template for endpoint in endpoints)))
     labels = {endpoint.kind: own_labels(endpoint.label) for endpoint in endpoints if endpoint.label}
     return tuple(_made(endpoints, {**KIND_LABELS, **labels, ACCOUNT_KIND: (ACCOUNT,)}, shared))
-
-
-def own_labels(label: str) -> tuple[Label[Any], ...]:
-    """The labels of targets of an endpoint's own kind."""
-    return (ACCOUNT, Label(f"{label}_id", lambda target, _: target.id), Label(label, lambda target, _: target.name))
 
 
 def _made(

@@ -6,20 +6,24 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from exporter.commands.call import operations
 from exporter.commands.completing import complete_account, complete_database
 from exporter.commands.loading import loading
 from exporter.commands.options import AccountCommand, config_option
+from exporter.commands.output.complaint import MISUSE, complain
 from exporter.commands.output.form import form_option
 from exporter.commands.output.table import terminal_width
 
 
 def _complete_operation(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from exporter.commands.call import operations  # noqa: PLC0415 - the platform's models; not for the help
+
     found = (name for name in operations.names() if name.startswith(incomplete))
     return [CompletionItem(name, help=operations.help_of(name)) for name in found]
 
 
 def _complete_argument(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from exporter.commands.call import operations  # noqa: PLC0415 - see above
+
     name, words = context.params.get("operation") or "", context.params.get("arguments") or ()
     found = operations.completions(name, words, incomplete)
     return [CompletionItem(text, help=meaning or None) for text, meaning in found]
@@ -89,8 +93,18 @@ def command(
       5  there is no such thing
       6  the platform asked to be left alone (429)
     """  # noqa: D301 - click reads the \b
-    if helps:
-        click.echo(operations.explanation(operation) if operation in operations.names() else context.get_help())
+    if helps and operation is None:
+        click.echo(context.get_help())
+        return
+    with loading():
+        from exporter.commands.call import operations  # noqa: PLC0415 - see above
+    if helps and operation is not None:
+        formatter = context.make_formatter()
+        try:
+            operations.explain(operation, formatter)
+        except operations.UnknownOperationError as error:
+            complain(str(error), MISUSE)
+        click.echo(formatter.getvalue(), nl=False)
         return
     if lists:
         click.echo(operations.as_json() if form == "json" else operations.listing(terminal_width()))

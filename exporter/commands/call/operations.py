@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import click
+
 from exporter.commands.call.arguments import expectation
 from exporter.commands.output.table import lay_out, natural_width
 from exporter.platform.api import database, scripting
@@ -13,6 +15,10 @@ from exporter.settings.faults import suggestion
 
 SQL = "sql"
 SQL_HELP = "Executes SQL statements on a database, and gives their rows."
+_SQL_NOTES = (
+    "A statement is SQL, - (standard input) or @FILE. All of them go in one request, and each gives its columns and "
+    "rows, or its own error. What does not surely read asks before it is sent."
+)
 _COLUMNS = ("OPERATION", "REQUEST", "PARAMETERS", "DOES")
 
 # The update with an empty body is `script_update` without a name: for people it is no operation of its own.
@@ -114,26 +120,31 @@ def _plain(parameter: Parameter) -> dict[str, object]:
     return told | ({"values": parameter.allowed} if parameter.allowed is not None else {})
 
 
-def explanation(name: str) -> str:
-    """An operation's help: what it does, what it asks for, what its parameters take."""
-    if name == SQL:
-        return (
-            f"Usage: edge-exporter call sql [OPTIONS] STATEMENT...\n\n  {SQL_HELP}\n\n"
-            "  A statement is SQL, - (standard input) or @FILE. All of them go in one request, and each gives its\n"
-            "  columns and rows, or its own error. What does not surely read asks before it is sent.\n"
-        )
-    operation = _CALLABLE[name]
-    lines = [
-        f"Usage: edge-exporter call {name} [OPTIONS] {' '.join(_usage(one) for one in operation.parameters)}".rstrip(),
-        "",
-        f"  {_does(operation)}",
-        f"  {operation.method} {operation.path}",
-    ]
-    if operation.parameters:
-        lines.append("")
-        rows = [(f"  {parameter.name}", expectation(parameter), parameter.help) for parameter in operation.parameters]
-        lines.append(lay_out(("  PARAMETER", "TAKES", "MEANING"), rows, None))
-    return "\n".join([*lines, "", "  Options and exit codes: edge-exporter call --help", ""])
+def explain(name: str, formatter: click.HelpFormatter) -> None:
+    """Write an operation's help: what it does, what it asks for, what its parameters take.
+
+    Raises:
+        UnknownOperationError: there is none of this name.
+    """
+    is_sql = name == SQL
+    operation = database.PIPELINE if is_sql else find(name)
+    parameters = () if is_sql else operation.parameters
+    usage = "STATEMENT..." if is_sql else " ".join(_usage(one) for one in parameters)
+    formatter.write_usage(f"edge-exporter call {name}", f"[OPTIONS] {usage}".rstrip())
+    formatter.write_paragraph()
+    formatter.indent()
+    formatter.write_text(SQL_HELP if is_sql else _does(operation))
+    if is_sql:
+        formatter.write_paragraph()
+        formatter.write_text(_SQL_NOTES)
+    else:
+        formatter.write_text(f"\b\n{operation.method} {operation.path}")
+    formatter.dedent()
+    if parameters:
+        with formatter.section("Parameters"):
+            formatter.write_dl([(one.name, f"{one.help} It takes {expectation(one)}.") for one in parameters])
+    formatter.write_paragraph()
+    formatter.write_text("Options and exit codes: 'edge-exporter call --help'")
 
 
 def _usage(parameter: Parameter) -> str:

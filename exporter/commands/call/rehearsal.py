@@ -3,9 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NoReturn, TypeVar
 
-import httpx
-
-from exporter.platform.http.request import http_request
+from exporter.platform.http.request import Message, message_of
 from exporter.platform.operation import Request
 
 T = TypeVar("T")
@@ -14,9 +12,9 @@ T = TypeVar("T")
 class RehearsedError(Exception):
     """The request that would have been sent, at the place where it would have been."""
 
-    def __init__(self, request: httpx.Request, body: Mapping[str, Any] | None) -> None:
+    def __init__(self, message: Message, body: Mapping[str, Any] | None) -> None:
         super().__init__()
-        self.request = request
+        self.message = message
         self.body = body
 
 
@@ -32,7 +30,7 @@ class Rehearsal:
 
     async def call(self, request: Request[T]) -> NoReturn:
         """See `exporter.platform.operation.Caller`."""
-        raise RehearsedError(http_request(self._base_url, request), request.body)
+        raise RehearsedError(message_of(self._base_url, request), request.body)
 
     async def find(self, request: Request[T]) -> NoReturn:
         """See `exporter.platform.operation.Caller`."""

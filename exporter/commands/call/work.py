@@ -17,11 +17,11 @@ from exporter.commands.call.rehearsal import Rehearsal, RehearsedError
 from exporter.commands.call.request import Task, prepare
 from exporter.commands.loading import loading
 from exporter.commands.options import flag_values
-from exporter.commands.output import interruptible
 from exporter.commands.output.complaint import FAULT, MISUSE, complain
 from exporter.commands.output.printing import echo
+from exporter.cooperative import at_once
 from exporter.platform.errors import PlatformError
-from exporter.settings.flag import account_flags
+from exporter.settings.flag import ACCOUNT_FLAGS
 from exporter.settings.loading import SettingsError, load
 
 
@@ -50,7 +50,7 @@ def call(
     """
     try:
         task = prepare(operation, arguments, Sources())
-        settings = load(config, flag_values(given, account_flags()), os.environ)
+        settings = load(config, flag_values(given, ACCOUNT_FLAGS), os.environ)
         line = choose(settings, choice, is_sql=task.is_sql)
     except (operations.UnknownOperationError, ArgumentsError, SettingsError, ChoiceError) as error:
         complain(str(error), MISUSE)
@@ -58,7 +58,7 @@ def call(
         complain("nothing was sent", MISUSE)
     is_compact = compact or not sys.stdout.isatty()
     if dry_run:
-        click.echo(as_text(interruptible.run(_rehearse(task, line)), compact=is_compact))
+        click.echo(as_text(_rehearse(task, line), compact=is_compact))
         return
     if task.writes and not yes:
         _ask(task, line)
@@ -69,6 +69,7 @@ def _carry_out(task: Task, line: Line, *, compact: bool) -> None:
     with loading():
         # What contacts the platform is not loaded for a dry run.
         from exporter.commands.call.client import description, exit_code, send  # noqa: PLC0415
+        from exporter.commands.output import interruptible  # noqa: PLC0415
     try:
         secrets = (line.credential(), *task.secrets)
         result = interruptible.run(send(task, line))
@@ -81,19 +82,20 @@ def _carry_out(task: Task, line: Line, *, compact: bool) -> None:
         complain("\n".join(result.faults), FAULT)
 
 
-async def _rehearse(task: Task, line: Line) -> Mapping[str, Any]:
+def _rehearse(task: Task, line: Line) -> Mapping[str, Any]:
     """The request as it would be sent, without its secrets."""
     try:
-        await task.carry_out(Rehearsal(line.base_url))
+        # A rehearsal waits for nothing, and needs no event loop.
+        at_once(task.carry_out(Rehearsal(line.base_url)).__await__())
     except RehearsedError as rehearsed:
-        request, body = rehearsed.request, rehearsed.body
-    headers = dict([*((name.decode(), value.decode()) for name, value in request.headers.raw), line.header()])
-    return {"method": request.method, "url": str(request.url), "headers": headers, "body": masked(body)}
+        message, body = rehearsed.message, rehearsed.body
+    headers = dict([*message.headers.items(), line.header()])
+    return {"method": message.method, "url": message.url, "headers": headers, "body": masked(body)}
 
 
 def _ask(task: Task, line: Line) -> None:
     """Say what would be changed, and go on only if a person wants it."""
-    request = interruptible.run(_rehearse(task, line))
+    request = _rehearse(task, line)
     place = f"{request['method']} {request['url']}"
     what = f"{task.name} on {line.name} changes something on the platform: {task.does}\n  {place}"
     body = as_text(request["body"], compact=True)

@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from exporter.clock import SYSTEM
 from exporter.commands.check import report
 from exporter.commands.check.as_json import as_json
 from exporter.commands.check.report import COLUMNS, Row
@@ -72,7 +71,8 @@ def check(config: Path | None, given: Mapping[str, Any], *, offline: bool, is_js
 
 def _tried(settings: Settings, progressed: Callable[[str, int, int], None]) -> list[AccountResult]:
     with loading():
-        from exporter.commands.check.check_run import CheckRun  # noqa: PLC0415 - contacts the platform; not for --offline
+        from exporter.clock import SYSTEM  # noqa: PLC0415 - what contacts the platform; not for --offline
+        from exporter.commands.check.check_run import CheckRun  # noqa: PLC0415
         from exporter.commands.output import interruptible  # noqa: PLC0415
     return interruptible.run(CheckRun(settings, SYSTEM, progressed).run())
 

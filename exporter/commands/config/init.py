@@ -21,7 +21,7 @@ from exporter.platform.errors import PlatformError
 from exporter.platform.http.observer import Deaf
 from exporter.settings.account import AccountSettings
 from exporter.settings.faults import ConfigurationError
-from exporter.settings.flag import account_flags
+from exporter.settings.flag import ACCOUNT_FLAGS
 from exporter.settings.loading import load
 from exporter.targets.registry import Registry, Selection
 from exporter.targets.sharding import Shard
@@ -43,7 +43,7 @@ def init(config: Path | None, output: Path | None, given: Mapping[str, Any]) -> 
     if output is not None and output.exists():
         complain(f"{output} is there already: remove it, or name another --output", MISUSE)
     try:
-        settings = load(config, flag_values(given, account_flags()), os.environ)
+        settings = load(config, flag_values(given, ACCOUNT_FLAGS), os.environ)
     except ConfigurationError as error:
         complain(str(error))
     if not settings.accounts:

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 from exporter import clients, wiring
 from exporter.collectors.collector import Collector, Context, Outcome
-from exporter.collectors.endpoints.build import ACCOUNT_KIND
 from exporter.collectors.endpoints.expression import Expression, ExpressionError
+from exporter.collectors.endpoints.kinds import ACCOUNT_KIND
 from exporter.exposition.encoding import Format, header, render
 from exporter.metric import Count, Family, Sample
 from exporter.platform.api.document import Document

@@ -22,7 +22,7 @@ from exporter.settings.account import AccountSettings
 from exporter.settings.endpoint_files import read_endpoint_file
 from exporter.settings.endpoint_names import misnamed
 from exporter.settings.faults import Fault, written
-from exporter.settings.flag import account_flags
+from exporter.settings.flag import ACCOUNT_FLAGS
 from exporter.settings.loading import SettingsError, load_with_endpoints
 
 _MOST_BYTES = 16 * 1024 * 1024
@@ -39,7 +39,7 @@ def try_file(file: Path, config: Path | None, given: Mapping[str, Any], *, accou
         target: the id of the target; empty for the first that there is.
     """
     try:
-        settings = load_with_endpoints([file], config, flag_values(given, account_flags()), os.environ)
+        settings = load_with_endpoints([file], config, flag_values(given, ACCOUNT_FLAGS), os.environ)
         chosen = choose(settings, Choice(account=account, database=None), is_sql=False).settings
     except (SettingsError, ChoiceError) as error:
         complain(str(error), MISUSE)

@@ -11,11 +11,20 @@ _WIDEST = 110
 _NARROWEST = 30
 # Below this width a term and its meaning do not fit beside each other.
 _TWO_COLUMNS = 60
+# Below a long command, its arguments stand so far in.
+_HANGING = 8
 _ENTRY = re.compile(r" *[0-9]  ")
 
 
 class Formatter(click.HelpFormatter):
     """Writes a term above its meaning where the terminal is too narrow for both side by side."""
+
+    def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
+        """Write how a command is called; a word such as `DATE-TIME` is never broken."""
+        lead = f"{prefix or 'Usage: '}{prog} "
+        indent = " " * (len(lead) if len(lead) <= self.width / 2 else _HANGING)
+        lines = wrap(lead + args, max(self.width, _NARROWEST), initial_indent="", subsequent_indent=indent)
+        self.write("\n".join(lines) + "\n")
 
     def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
         """Write a list of terms and their meanings."""

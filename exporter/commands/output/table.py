@@ -1,18 +1,20 @@
 """Tables for people: as wide as they need to be where a program reads them, as wide as the terminal otherwise."""
 
-import io
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
+
+import click
 
 from exporter.terminal import escape
 
-# Wide enough for anything: lines are cut to what is in them.
-_UNLIMITED = 10_000
 _GAP = 2
 # A column that is broken into lines is no narrower: below, each row is a paragraph.
 _LEAST_FOLDED = 16
+
+Cells = Sequence[Sequence[str]]
 
 
 def terminal_width() -> int | None:
@@ -38,59 +40,101 @@ def lay_out(
         folded: columns that may be broken into lines where the width does not suffice; the others stay whole.
         colours: a cell's text → its colour; for terminals.
     """
-    from rich.console import Console  # noqa: PLC0415 - loaded where there is a table to make
-    from rich.padding import Padding  # noqa: PLC0415
-    from rich.table import Table  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
-
-    cells = [[escape(cell, keep="\n") for cell in row] for row in rows]
-    out = io.StringIO()
-    console = Console(
-        file=out,
-        width=width or _UNLIMITED,
-        force_terminal=bool(colours),
-        color_system="standard" if colours and os.environ.get("TERM") != "dumb" else None,
-        legacy_windows=False,
-    )
-    if width is not None and not _fits(columns, cells, width, folded):
-        for row in cells:
-            first, *others = (Text(cell, style=(colours or {}).get(cell, "")) for cell in row)
-            console.print(first, overflow="fold")
-            for text in others:
-                if text.plain:
-                    console.print(Padding(text, (0, 0, 0, _GAP)), overflow="fold")
-        return _stripped(out.getvalue())
-    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0))
-    for column in columns:
-        table.add_column(column, no_wrap=width is None or column not in folded, overflow="fold")
+    cells = _escaped(rows)
+    shown = colours if colours and os.environ.get("TERM") != "dumb" and not os.environ.get("NO_COLOR") else {}
+    widths = _widths([columns, *cells])
+    can_fold = [column in folded for column in columns]
+    if width is not None and not _fits(widths, can_fold, width):
+        return "\n".join(line for row in cells for line in _paragraph(row, width, shown))
+    if width is not None:
+        _narrow(widths, can_fold, width)
+    heading = "".join(_padded(column, size + _GAP) for column, size in zip(columns, widths, strict=True)).rstrip()
+    lines = [click.style(heading, bold=True) if shown else heading]
     for row in cells:
-        table.add_row(*(Text(cell, style=(colours or {}).get(cell, "")) for cell in row))
-    console.print(table)
-    return _stripped(out.getvalue())
-
-
-def _stripped(text: str) -> str:
-    return "\n".join(line.rstrip() for line in text.splitlines())
-
-
-def _fits(columns: Sequence[str], cells: Sequence[Sequence[str]], width: int, folded: Sequence[str]) -> bool:
-    """Whether each column that may be broken keeps a width that can be read."""
-    least = 0
-    for place, column in enumerate(columns):
-        widest = max((_cell_width(cell) for cell in (column, *(row[place] for row in cells))), default=0)
-        least += (min(widest, _LEAST_FOLDED) if column in folded else widest) + _GAP
-    return least - _GAP <= width
-
-
-def _cell_width(cell: str) -> int:
-    from rich.cells import cell_len  # noqa: PLC0415 - see lay_out
-
-    return max((cell_len(line) for line in cell.splitlines()), default=0)
+        folds = [list(_fold(cell, size)) for cell, size in zip(row, widths, strict=True)]
+        styles = [shown.get(cell) for cell in row]
+        for parts in zip_longest(*folds, fillvalue=""):
+            padded = (
+                _padded(part, size + _GAP, colour) for part, size, colour in zip(parts, widths, styles, strict=True)
+            )
+            lines.append("".join(padded).rstrip())
+    return "\n".join(lines)
 
 
 def natural_width(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> int:
     """How wide a table is that breaks nothing."""
-    from rich.cells import cell_len  # noqa: PLC0415
+    return _total(_widths([columns, *_escaped(rows)]))
 
-    table = [columns, *([escape(cell, keep="\n") for cell in row] for row in rows)]
-    return sum(max(cell_len(row[place]) for row in table) + _GAP for place in range(len(columns))) - _GAP
+
+def _escaped(rows: Iterable[Sequence[str]]) -> list[list[str]]:
+    return [[escape(cell, keep="\n") for cell in row] for row in rows]
+
+
+def _widths(cells: Cells) -> list[int]:
+    return [
+        max(_cell_width(line) for cell in column for line in cell.split("\n")) for column in zip(*cells, strict=True)
+    ]
+
+
+def _total(widths: Sequence[int]) -> int:
+    return sum(widths) + _GAP * (len(widths) - 1)
+
+
+def _fits(widths: Sequence[int], can_fold: Sequence[bool], width: int) -> bool:
+    """Whether each column that may be broken keeps a width that can be read."""
+    least = [min(size, _LEAST_FOLDED) if folds else size for size, folds in zip(widths, can_fold, strict=True)]
+    return _total(least) <= width
+
+
+def _narrow(widths: list[int], can_fold: Sequence[bool], width: int) -> None:
+    """Take from the widest of the columns that may be broken until the table fits."""
+    foldable = [place for place, folds in enumerate(can_fold) if folds]
+    while _total(widths) > width:
+        widths[max(foldable, key=widths.__getitem__)] -= 1
+
+
+def _paragraph(row: Sequence[str], width: int, colours: Mapping[str, str]) -> Iterator[str]:
+    for place, cell in enumerate(row):
+        indent = _GAP if place else 0
+        if cell or not place:
+            for line in _fold(cell, width - indent):
+                yield " " * indent + _padded(line, 0, colours.get(cell))
+
+
+def _fold(text: str, width: int) -> Iterator[str]:
+    """Break a text at blanks into lines of this width; a word that is wider is broken itself."""
+    for line in text.split("\n"):
+        if _cell_width(line) <= width:
+            yield line
+            continue
+        folded = ""
+        for word in line.split():
+            joined = f"{folded} {word}" if folded else word
+            if _cell_width(joined) <= width:
+                folded = joined
+                continue
+            if folded:
+                yield folded
+            *whole, folded = _chopped(word, width)
+            yield from whole
+        yield folded
+
+
+def _cell_width(text: str) -> int:
+    """How many columns of a terminal a text takes; some characters take two."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len  # noqa: PLC0415 - for names beyond ASCII alone
+
+    return cell_len(text)
+
+
+def _chopped(word: str, width: int) -> list[str]:
+    from rich.cells import chop_cells  # noqa: PLC0415 - for words that are wider than their column
+
+    return chop_cells(word, width)
+
+
+def _padded(text: str, width: int, colour: str | None = None) -> str:
+    styled = click.style(text, fg=colour) if colour and text else text
+    return styled + " " * (width - _cell_width(text))

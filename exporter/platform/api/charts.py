@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from itertools import pairwise
-from math import isfinite
 
-from exporter.platform.errors import OutOfRange, WrongShape
+from exporter.metric import as_count
+from exporter.platform.errors import WrongShape
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d($|[T ]\d\d:\d\d)", re.ASCII)
 _DAY_FIRST = re.compile(r"(\d\d)-(\d\d)-(\d{4})", re.ASCII)
@@ -47,10 +47,15 @@ def calendar_day(key: str) -> int | None:
     return None if moment is None else moment.date().toordinal()
 
 
+def is_readable(key: str, value: float | None) -> bool:
+    """Whether a bucket tells something: its key is a date, and its value is a count or null."""
+    return bucket_time(key) is not None and (value is None or as_count(value) is not None)
+
+
 def daily(chart: Mapping[str, float | None]) -> dict[int, float]:
     """Add a chart's buckets up to their UTC days: the ordinal of a day → its count.
 
-    Keys that are no dates and values that are null are left out.
+    Buckets whose key is no date or whose value is null or no count, such as a negative one, are left out.
 
     Raises:
         WrongShape: the buckets are longer than a day, so that no day's count can be told.
@@ -62,12 +67,11 @@ def daily(chart: Mapping[str, float | None]) -> dict[int, float]:
         if moment is None:
             continue
         moments.append(moment)
-        if value is not None:
+        count = as_count(value)
+        if count is not None:
             day = moment.toordinal()
-            days[day] = days.get(day, 0.0) + value
+            days[day] = days.get(day, 0.0) + count
     _check_width(moments)
-    if not all(map(isfinite, days.values())):
-        raise OutOfRange("the chart's buckets add up to more than a number can hold")
     return days
 
 

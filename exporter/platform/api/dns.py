@@ -6,7 +6,8 @@ from typing import ClassVar
 
 from pydantic import TypeAdapter
 
-from exporter.platform.api.charts import bucket_time
+from exporter.metric import as_count
+from exporter.platform.api.charts import is_readable
 from exporter.platform.long_json import Items
 from exporter.platform.operation import Answer, Caller, Operation, Parameter, Request, Scalar
 from exporter.platform.wire import Integer, Moment, Number, PascalWire
@@ -36,11 +37,16 @@ class DnsZoneStatistics(PascalWire):
     queries_by_type_chart: Chart = None
 
     def unexpected(self) -> Iterator[str]:
-        """A bucket whose key is no date is skipped, and counted."""
+        """A bucket that cannot be read, or a count that is negative, is left out and counted."""
         for field in ("queries_served_chart", "normal_queries_served_chart", "smart_queries_served_chart"):
-            for key in getattr(self, field) or ():
-                if bucket_time(key) is None:
+            for key, value in (getattr(self, field) or {}).items():
+                if not is_readable(key, value):
                     yield type(self).model_fields[field].alias or field
+        for value in (self.queries_by_type_chart or {}).values():
+            if value is not None and as_count(value) is None:
+                yield "QueriesByTypeChart"
+        if self.total_queries_served is not None and as_count(self.total_queries_served) is None:
+            yield "TotalQueriesServed"
 
 
 class ScanRecord(PascalWire):

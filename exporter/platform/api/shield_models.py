@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
+from exporter.metric import as_count
 from exporter.platform.api.charts import calendar_day
 from exporter.platform.wire import (
     CamelWire,
@@ -111,6 +112,13 @@ class BreachCounts(CamelWire):
     challenged_breaches: Integer = None
     blocked_breaches: Integer = None
 
+    def unexpected(self) -> Iterator[str]:
+        """A count that is negative is left out, and counted."""
+        for field in ("total_breaches", "logged_breaches", "challenged_breaches", "blocked_breaches"):
+            value = getattr(self, field)
+            if value is not None and as_count(value) is None:
+                yield type(self).model_fields[field].alias or field
+
 
 class RateLimitMetrics(CamelWire):
     """Breaches of one rate limit: a rolling 28-day overview, and the days that it is made of."""
@@ -120,10 +128,13 @@ class RateLimitMetrics(CamelWire):
     days: dict[str, BreachCounts | Number | None] | None = Field(None, alias="ratelimitOverviewPastTwentyEightDays")
 
     def unexpected(self) -> Iterator[str]:
-        """A day whose key is no date is skipped, and counted."""
-        for key in self.days or ():
-            if calendar_day(key) is None:
+        """A day whose key is no date, or a number that is no count, is left out and counted."""
+        for key, day in (self.days or {}).items():
+            is_strange = any(day.unexpected()) if isinstance(day, BreachCounts) else as_count(day) != day
+            if calendar_day(key) is None or is_strange:
                 yield "ratelimitOverviewPastTwentyEightDays"
+        for field in unexpected_in(self.overview):
+            yield "overview.totalBreaches" if field == "totalBreaches" else "overview"
 
 
 class AccessListConfiguration(CamelWire):

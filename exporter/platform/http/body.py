@@ -1,4 +1,4 @@
-"""Reading an answer's body, decoded as it comes and never beyond a limit: a small body may stand for a huge one."""
+"""Reads an answer's body: decodes it up to a limit, and masks the key that the call was made with."""
 
 import codecs
 import zlib
@@ -17,6 +17,9 @@ ERROR_BODY_LIMIT = 64 * 1024
 # A body beyond this is parsed step by step while it arrives; a shorter one at once, which takes a millisecond.
 LONG_BODY = 64 * 1024
 _PIECE = 64 * 1024
+# A shorter key may be a word of the answer itself.
+SHORTEST_MASKED = 12
+MASK = "***"
 _GZIP = zlib.MAX_WBITS + 16
 _GZIP_MAGIC = b"\x1f\x8b"
 
@@ -116,8 +119,10 @@ class Content:
 class _LongText:
     """A long body as it is parsed while it arrives."""
 
-    def __init__(self, items: Items | None, turns: Turns, status: int) -> None:
+    def __init__(self, items: Items | None, turns: Turns, status: int, secret: str) -> None:
         self.parsed = LongJson(items)
+        self._secret = secret
+        self._end = ""
         self._turns = turns
         self._status = status
         # Bytes that are not UTF-8 spoil one name and not the whole answer.
@@ -126,7 +131,7 @@ class _LongText:
 
     async def take(self, piece: bytes, *, last: bool = False) -> None:
         """Parse what came."""
-        text = self._decoder.decode(piece, last)
+        text = self._masked(self._decoder.decode(piece, last), last=last)
         self._begin = self._begin or text[:100].lstrip()
         self.parsed.feed(text)
         if last:
@@ -143,6 +148,15 @@ class _LongText:
             raise WrongShape(f"the body holds {error}", status=self._status) from None
         await self._turns.take()
 
+    def _masked(self, text: str, *, last: bool) -> str:
+        """The next text without the secret. What may be the beginning of one waits for the text after it."""
+        if not self._secret:
+            return text
+        text = (self._end + text).replace(self._secret, MASK)
+        end = len(text) if last else max(0, len(text) - len(self._secret) + 1)
+        self._end = text[end:]
+        return text[:end]
+
 
 async def _pieces(response: httpx.Response, body: Body) -> AsyncIterator[bytes]:
     """What arrives, decoded, until the limit is passed."""
@@ -153,13 +167,17 @@ async def _pieces(response: httpx.Response, body: Body) -> AsyncIterator[bytes]:
             yield piece
 
 
-async def read_body(response: httpx.Response, items: Items | None = None, turns: Turns | None = None) -> Content:
+async def read_body(
+    response: httpx.Response, items: Items | None = None, turns: Turns | None = None, secret: str = ""
+) -> Content:
     """Read the body of an answer, decoded; of an error's, what its limit leaves.
 
     Args:
         response: the answer.
         items: the array of a good answer that may be long.
         turns: where a long body waits for its turn on the event loop.
+        secret: the key of the call. Where the platform echoes it in a good answer it is masked, so that no name or
+            label holds it.
 
     Raises:
         BodyTooLarge: it is a success, and over the limit.
@@ -172,19 +190,24 @@ async def read_body(response: httpx.Response, items: Items | None = None, turns:
     announced = response.headers.get("content-length", "")
     if is_success and announced.isdecimal() and int(announced) > limit:
         raise BodyTooLarge(f"the body is over {limit} bytes", status=status)
+    secret = secret if is_success and len(secret) >= SHORTEST_MASKED else ""
     long: _LongText | None = None
     async for piece in _pieces(response, body):
         if long is not None:
             await long.take(piece)
         elif is_success and body.size > LONG_BODY:
-            long = _LongText(items, turns or Turns(), status)
+            long = _LongText(items, turns or Turns(), status, secret)
             await long.take(body.so_far())
         if long is not None and long.parsed.is_cut:
-            return Content(body.so_far(), long.parsed)
+            return Content(_without(body.so_far(), secret), long.parsed)
     if body.is_over and is_success:
         raise BodyTooLarge(f"the body is over {limit} bytes", status=status)
-    raw = body.whole()
+    raw = _without(body.whole(), secret)
     if long is None:
         return Content(raw)
     await long.take(b"", last=True)
     return Content(raw, long.parsed)
+
+
+def _without(raw: bytes, secret: str) -> bytes:
+    return raw.replace(secret.encode(), MASK.encode()) if secret else raw

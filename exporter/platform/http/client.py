@@ -27,7 +27,7 @@ from exporter.platform.http.credential import Credential
 from exporter.platform.http.observer import Observer
 from exporter.platform.http.rate_limiter import Paused, RateLimiter
 from exporter.platform.http.recognition import Recognition, UnchangedError
-from exporter.platform.http.request import http_request
+from exporter.platform.http.request import message_of
 from exporter.platform.http.retry import Retry, http_date, retry_after_seconds
 from exporter.platform.http.transport import CAUGHT, translate
 from exporter.platform.operation import Answer, Operation, Request
@@ -128,7 +128,14 @@ class Client:
         Raises:
             KeyError: a parameter of the path is missing.
         """
-        return http_request(self._base, request, self._timeouts)
+        message = message_of(self._base, request)
+        return httpx.Request(
+            message.method,
+            message.url,
+            headers=message.headers,
+            content=message.content,
+            extensions={"timeout": self._timeouts},
+        )
 
     async def carry_out(self, request: Request[T], bound: "BoundClient") -> Answer[Any]:
         """Carry out a request, retrying a read as long as its answer is of use.
@@ -233,7 +240,7 @@ class Client:
             async with asyncio.timeout(deadline):
                 came = await self._transport.handle_async_request(request)
                 try:
-                    content = await read_body(came, operation.items, self._turns)
+                    content = await read_body(came, operation.items, self._turns, self.credential.sent)
                 finally:
                     await came.aclose()
         except (TimeoutError, NotJson, *CAUGHT) as error:

@@ -54,10 +54,11 @@ class PlatformTime:
             self._believed = _Reading(believed, self._monotonic())
 
     def read(self, date: datetime | None) -> datetime | None:
-        """Take in the `Date` of a good answer, and return the time to go by.
+        """Take in the `Date` of an answer, and return the time to go by.
 
         Args:
-            date: the header, None where there is no readable one.
+            date: the header of an answer whose status is a success, whatever its body holds; None where there is no
+                readable one.
 
         Returns:
             The date where it is believed; else the last one believed, carried on. Before one is believed: the earlier

@@ -1,11 +1,10 @@
-"""Makes the HTTP request of an operation."""
+"""Makes the HTTP request of an operation, as data: what rehearses a call does not import an HTTP client."""
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TypeVar
-from urllib.parse import quote
-
-import httpx
+from urllib.parse import quote, urlencode
 
 from exporter.platform.operation import Request, Scalar
 
@@ -15,15 +14,29 @@ T = TypeVar("T")
 ACCEPT = "application/json, */*;q=0.5"
 
 
-def http_request(
-    base_url: str, request: Request[T], timeouts: Mapping[str, float | None] | None = None
-) -> httpx.Request:
+@dataclass(frozen=True, slots=True)
+class Message:
+    """An HTTP request.
+
+    Attributes:
+        url: with its query.
+        headers: without those of the credential and of the connection.
+        content: the JSON body; None where there is none.
+    """
+
+    method: str
+    url: str
+    headers: Mapping[str, str]
+    # A secret may be in it: it is not for logs.
+    content: bytes | None = field(default=None, repr=False)
+
+
+def message_of(base_url: str, request: Request[T]) -> Message:
     """The HTTP request of an operation, without its credential.
 
     Args:
         base_url: the management API, or a database's endpoint.
         request: what is asked.
-        timeouts: the transport's time-outs in seconds.
 
     Raises:
         KeyError: a parameter of the path is missing.
@@ -32,17 +45,17 @@ def http_request(
     # Whatever is no GET takes a JSON object.
     if body is None and operation.method != "GET":
         body = {}
-    filled = operation.path
-    if path or "{" in filled:
-        filled = filled.format_map({name: quote(_text(value), safe="") for name, value in (path or {}).items()})
-    return httpx.Request(
+    url = operation.path
+    if path or "{" in url:
+        url = url.format_map({name: quote(_text(value), safe="") for name, value in (path or {}).items()})
+    if query:
+        url += "?" + urlencode({name: _text(value) for name, value in query.items()})
+    return Message(
         operation.method,
-        base_url.rstrip("/") + filled,
-        params={name: _text(value) for name, value in query.items()} if query else None,
-        headers={"Accept": ACCEPT, "Accept-Encoding": "gzip", "User-Agent": "edge-exporter"}
+        base_url.rstrip("/") + url,
+        {"Accept": ACCEPT, "Accept-Encoding": "gzip", "User-Agent": "edge-exporter"}
         | ({"Content-Type": "application/json"} if body is not None else {}),
-        content=json.dumps(body, separators=(",", ":")).encode() if body is not None else None,
-        extensions={"timeout": timeouts} if timeouts is not None else {},
+        json.dumps(body, separators=(",", ":")).encode() if body is not None else None,
     )
 
 

@@ -25,12 +25,12 @@ class Asset:
 
     @property
     def link(self) -> str:
-        """Where it stands, seen from the page; another content is another link, so that caches never mislead."""
+        """The link to it from a page; it changes with the content, so that no cache serves an old one."""
         return f"static/{self.name}?v={self.version}"
 
 
 def load_assets() -> dict[str, Asset]:
-    """All of them by name."""
+    """Read all of them, by name."""
     folder = files("exporter.web.page") / "static"
     return {name: _asset(name, (folder / name).read_bytes()) for name in _TYPES}
 

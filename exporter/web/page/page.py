@@ -1,88 +1,152 @@
-"""The status page: the whole of its HTML, which works without its script."""
+"""The HTML pages, which work without their script, made from templates."""
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Sequence
 
-from exporter.web.page import overview, targets
-from exporter.web.page.assets import Asset
-from exporter.web.page.markup import text
-from exporter.web.page.wording import instant, moment
-from exporter.web.status_models import StatusView, TargetCounts, TargetsView
-from exporter.web.target_query import Known, Query
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
-# How often an open page looks again; a long one costs more and is left alone for longer.
+from exporter.cooperative import unhurried
+from exporter.web.explanation import Explanation, Question
+from exporter.web.page import wording
+from exporter.web.page.assets import load_assets
+from exporter.web.page.links import PAGE_ROWS, PAGE_SORT, asking, to_explanation, to_targets
+from exporter.web.page.sparkline import sparkline
+from exporter.web.page.verdict import verdict
+from exporter.web.status_models import FailureView, State, StatusView, TargetCounts, TargetsView, credential_of
+from exporter.web.target_query import LONGEST_SEARCH, MOST_ROWS, Known, Query
+
+# How often an open page is fetched again; a long one costs more and is fetched less often.
 REFRESH_SECONDS = 5
 LONG_REFRESH_SECONDS = 60
 LONG_PAGE = 250
+# Pieces of a template that are joined before the event loop may run.
+BUFFERED = 10
 
-_LINKS = (
-    ("metrics", "Metrics"),
-    ("explain", "Absent families"),
-    ("api/v1/", "API"),
-    ("-/healthy", "Health"),
-    ("-/ready", "Readiness"),
+_FILTERS = (
+    wording.ago,
+    wording.ahead,
+    wording.compact,
+    wording.count,
+    wording.foreign,
+    wording.instant,
+    wording.interval,
+    wording.lapse,
+    wording.moment,
+    wording.plain,
+    wording.plural,
+    wording.rate,
+    sparkline,
 )
+_GLOBALS = {
+    "MOST_FAILURES": 12,
+    "LONGEST_SEARCH": LONGEST_SEARCH,
+    "PAGE_ROWS": PAGE_ROWS,
+    "PAGE_SIZES": (PAGE_ROWS, 1000, MOST_ROWS),
+    "PAGE_SORT": PAGE_SORT,
+    "STATES": (State.OK, State.FAILING, State.STALE, State.PENDING),
+    "UNWELL": (State.FAILING, State.STALE),
+    # What the charts of days count.
+    "UNITS": {"dns_statistics": "queries", "shield_rate_limits": "breaches"},
+    # Columns that sort: the key, the title, whether the greatest comes first, and the class of the cells.
+    "HEADS": (
+        ("state", "State", False, ""),
+        ("name", "Name", False, ""),
+        ("target", "Target", False, ""),
+        ("collector", "Collector", False, ""),
+        ("account", "Account", False, ""),
+        ("age", "Last success", True, "number"),
+        ("duration", "Took", True, "number"),
+        ("chart", "30 days", True, "chart"),
+    ),
+    "asking": asking,
+    "credential_of": credential_of,
+    "to_explanation": to_explanation,
+    "to_targets": to_targets,
+}
 
 
-async def render_page(
-    status: StatusView,
-    found: TargetsView,
-    counts: TargetCounts,
-    query: Query,
-    known: Known,
-    *,
-    assets: Mapping[str, Asset],
-    monotonic: Callable[[], float],
-) -> AsyncIterator[str]:
-    """The page as HTML, piece by piece; every text that comes from the platform is escaped.
+class Pages:
+    """Renders the pages; jinja2 escapes every text that is not markup.
 
     Args:
-        status: the exporter as a whole.
-        found: the targets that are asked for.
-        counts: how these fare, in whatever state they are.
-        query: what is asked for.
-        known: what might be.
-        assets: the style sheet, the script and the icon.
         monotonic: a clock in seconds.
+
+    Attributes:
+        assets: the style sheet, the script and the icon by name.
     """
-    unwell = status.targets.failing + status.targets.stale
-    title = f"{unwell} failing · edge-exporter" if unwell else "edge-exporter"
-    yield document(title, status.now, assets, status.version)
-    yield overview.summary(status)
-    shows_account = len(known.accounts) > 1
-    failures = overview.failures(status.failures, status.now, shows_account=shows_account)
-    yield f'<div class="pair"><div>{overview.accounts(status.accounts)}'
-    yield f"{failures}</div>{overview.collectors(status.collectors)}</div>{overview.shards(status.leases)}"
-    yield '<section id="targets" aria-labelledby="targets-title"><h2 id="targets-title">Targets</h2>'
-    yield targets.form(query, known)
-    seconds = LONG_REFRESH_SECONDS if len(found.targets) > LONG_PAGE else REFRESH_SECONDS
-    yield f'<div id="answer" data-live data-refresh="{seconds}">{targets.states(query, counts)}'
-    async for piece in targets.table(query, found, status.now, monotonic, shows_account=shows_account):
-        yield piece
-    yield "</div></section></main></body></html>\n"
+
+    def __init__(self, monotonic: Callable[[], float]) -> None:
+        self._monotonic = monotonic
+        self.assets = load_assets()
+        environment = Environment(
+            loader=PackageLoader("exporter.web.page"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            auto_reload=False,
+        )
+        environment.filters |= {shown.__name__: shown for shown in _FILTERS}
+        environment.globals |= {**_GLOBALS, "assets": self.assets}
+        self._status = environment.get_template("status.html")
+        self._explanation = environment.get_template("explanation.html")
+
+    def status(
+        self, status: StatusView, found: TargetsView, counts: TargetCounts, query: Query, known: Known
+    ) -> AsyncIterator[str]:
+        """Render the status page, piece by piece.
+
+        Args:
+            status: the exporter as a whole.
+            found: the targets to show.
+            counts: the states of the targets, whatever states the query asks for.
+            query: the query that found them.
+            known: the collectors and accounts that can be asked for.
+        """
+        stream = self._status.stream(
+            now=status.now,
+            version=status.version,
+            status=status,
+            unwell=status.targets.failing + status.targets.stale,
+            verdict=verdict(status),
+            failures=_alike(status.failures),
+            shows_account=len(known.accounts) > 1,
+            found=found,
+            words=_words(found),
+            counts=counts,
+            query=query,
+            known=known,
+            refresh=LONG_REFRESH_SECONDS if len(found.targets) > LONG_PAGE else REFRESH_SECONDS,
+        )
+        stream.enable_buffering(BUFFERED)
+        return unhurried(stream, self._monotonic)
+
+    def explanation(self, found: Explanation, question: Question) -> AsyncIterator[str]:
+        """Render the page of absent families, piece by piece.
+
+        Args:
+            found: the absences.
+            question: what was asked for.
+        """
+        asked = ", ".join(sorted(question.wanted.targets | question.wanted.families))
+        stream = self._explanation.stream(now=found.now, version="", found=found, asked=asked)
+        stream.enable_buffering(BUFFERED)
+        return unhurried(stream, self._monotonic)
 
 
-def document(title: str, now: float, assets: Mapping[str, Asset], version: str = "", *, is_live: bool = True) -> str:
-    """The beginning of a page, up to its content.
+def _alike(failures: Sequence[FailureView]) -> list[list[FailureView]]:
+    """Group the failures of an account that differ only in their collector, in their order."""
+    alike: dict[tuple[str, str, str], list[FailureView]] = {}
+    for failure in failures:
+        alike.setdefault((failure.account, failure.reason, failure.message), []).append(failure)
+    return list(alike.values())
 
-    Args:
-        title: the document's title.
-        now: unix seconds at which the content holds.
-        assets: the style sheet, the script and the icon.
-        version: the exporter's version; empty where the page does not show it.
-        is_live: whether the page's script keeps it up to date.
-    """
-    icon = assets["icon.svg"].link
-    script = f'<script src="{assets["page.js"].link}" defer></script>' if is_live else ""
-    links = "".join(f'<a href="{target}">{name}</a>' for target, name in _LINKS)
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<meta name="color-scheme" content="light dark"><title>{title}</title>'
-        f'<link rel="stylesheet" href="{assets["page.css"].link}"><link rel="icon" href="{icon}" type="image/svg+xml">'
-        f"{script}</head><body>"
-        '<a class="skip" href="#targets">Skip to the targets</a>'
-        f'<header><h1><img src="{icon}" alt="" width="28" height="28">edge-exporter '
-        f'<span class="version">{text(version)}</span></h1><nav aria-label="Endpoints">{links}</nav>'
-        f'<p id="as-of" data-live>As of <time datetime="{instant(now)}">{moment(now)}</time></p>'
-        "</header><main>"
-    )
+
+def _words(found: TargetsView) -> str:
+    """Say which of the found targets the page shows."""
+    if not found.targets:
+        return "No target is like that." if found.total else "There is no target yet."
+    matched = wording.plural(found.matched, "target")
+    if len(found.targets) == found.matched:
+        return matched
+    first, last = found.offset + 1, found.offset + len(found.targets)
+    return f"{wording.count(first)} to {wording.count(last)} of {matched}"

@@ -1,6 +1,8 @@
-"""Figures in words: times, ages, counts."""
+"""Figures and foreign texts as the pages show them: times, ages, counts, names."""
 
 from datetime import UTC, datetime
+
+from markupsafe import Markup
 
 _MINUTE = 60.0
 _HOUR = 60 * _MINUTE
@@ -10,6 +12,15 @@ _UNITS = ((1.5 * _DAY, _DAY, "d"), (1.5 * _HOUR, _HOUR, "h"), (1.5 * _MINUTE, _M
 _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _BRIEF = 10
 _INSTANT = 0.5
+
+# These would break a line, end the input, or change the direction of the text after them.
+_UNSEEN = dict.fromkeys(
+    (*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF),
+    "\N{REPLACEMENT CHARACTER}",
+)
+_UNSEEN |= dict.fromkeys((0x09, 0x0A, 0x0D, 0x85, 0x2028, 0x2029), " ")
+_LONGEST = 300
+_ISOLATED, _ISOLATED_END = Markup("<bdi>"), Markup("</bdi>")
 
 
 def lapse(seconds: float) -> str:
@@ -76,3 +87,14 @@ def instant(seconds: float) -> str:
 def moment(seconds: float) -> str:
     """A moment for people, in UTC."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def plain(value: str) -> str:
+    """Shorten a foreign text, and replace its characters that are not for display."""
+    shown = value if len(value) <= _LONGEST else value[: _LONGEST - 1] + "…"
+    return shown.translate(_UNSEEN)
+
+
+def foreign(value: str) -> Markup:
+    """Mark a foreign text up so that its direction does not change what stands around it."""
+    return _ISOLATED + plain(value) + _ISOLATED_END

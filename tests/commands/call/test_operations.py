@@ -1,12 +1,13 @@
 """The operations as the command line lists, explains and completes them."""
 
+import re
 from textwrap import dedent
 
 import pytest
 
-from exporter.commands.call.operations import UnknownOperationError, completions, explanation, find, listing, names
+from exporter.commands.call.operations import UnknownOperationError, completions, find, listing, names
 from exporter.platform.api.catalogue import OPERATIONS
-from tests.commands.shell import invoke
+from tests.commands.shell import Ended, invoke
 
 
 def completed(name: str, *words: str, incomplete: str = "") -> list[str]:
@@ -49,27 +50,42 @@ def test_a_terminal_of_80_columns_gets_a_list_that_fits() -> None:
 
 
 def test_an_operation_explains_itself() -> None:
-    assert explanation("shield_bot_category_action") == dedent("""\
-        Usage: edge-exporter call shield_bot_category_action [OPTIONS] shieldZoneId=INTEGER category=INTEGER action=INTEGER
+    ended = invoke("call", "shield_bot_category_action", "--help", environ={"COLUMNS": "80"})
+    assert ended.out == dedent("""\
+        Usage: edge-exporter call shield_bot_category_action [OPTIONS]
+                shieldZoneId=INTEGER category=INTEGER action=INTEGER
 
           Sets what is done with a category of bots. (writes)
           PUT /shield/shield-zone/{shieldZoneId}/bot-categorization/categories/{category}
 
-          PARAMETER     TAKES                                                                                              MEANING
-          shieldZoneId  a whole number of 64 bits                                                                          Shield zone id.
-          category      one of none (0), seo (1), ai_scraper (2), ai_tool (3), tool (4), ads (5), preview (6), social (7)  Category of bots.
-          action        one of none (0), block (1), allow (2)                                                              What is done with it.
+        Parameters:
+          shieldZoneId  Shield zone id. It takes a whole number of 64 bits.
+          category      Category of bots. It takes one of none (0), seo (1),
+                        ai_scraper (2), ai_tool (3), tool (4), ads (5), preview (6),
+                        social (7).
+          action        What is done with it. It takes one of none (0), block (1),
+                        allow (2).
 
-          Options and exit codes: edge-exporter call --help
-        """)  # noqa: E501 - as it is printed
+        Options and exit codes: 'edge-exporter call --help'
+        """)
 
 
+@pytest.mark.parametrize("width", [40, 80])
 @pytest.mark.parametrize("name", names())
-def test_help_beside_an_operation_is_the_operation_s(name: str) -> None:
-    for words in ((name, "--help"), ("-h", name), (name, "id=1", "-h")):
-        ended = invoke("call", *words)
-        assert ended.out == explanation(name) + "\n"
-        assert (ended.err, ended.code) == ("", 0)
+def test_help_beside_an_operation_is_the_operation_s_and_fits(name: str, width: int) -> None:
+    shown = {invoke("call", *words, environ={"COLUMNS": str(width)}) for words in ((name, "-h"), ("-h", name, "id=1"))}
+    assert len(shown) == 1
+    ended = shown.pop()
+    assert ended.out.split()[:4] == ["Usage:", "edge-exporter", "call", name]
+    # A command and a path are for copying, and stay whole.
+    whole = re.compile(r"Usage: edge-exporter|  (GET|POST|PUT|PATCH) /")
+    assert [line for line in ended.out.splitlines() if len(line) > width and not whole.match(line)] == []
+    assert (ended.err, ended.code) == ("", 0)
+
+
+def test_help_beside_what_is_no_operation_names_the_nearest() -> None:
+    ended = invoke("call", "dns_statistic", "--help")
+    assert ended == Ended("", "there is no operation 'dns_statistic'; did you mean 'dns_statistics'?\n", 2)
 
 
 def test_help_of_call_names_every_exit_code() -> None:

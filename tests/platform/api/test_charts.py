@@ -100,9 +100,8 @@ def test_days_in_a_zone_whose_clocks_change_are_days() -> None:
     assert sum(daily(spring).values()) == 3.0
 
 
-def test_a_day_whose_buckets_overflow_is_refused() -> None:
-    with pytest.raises(WrongShape, match="more than a number can hold"):
-        daily({"2026-02-08T00:00": 1e308, "2026-02-08T01:00": 1e308})
+def test_a_bucket_that_is_no_count_is_left_out() -> None:
+    assert daily({"2026-02-08T00:00": 1e308, "2026-02-08T01:00": -1, "2026-02-08T02:00": 3}) == {day("2026-02-08"): 3.0}
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,19 @@ async def test_a_key_that_the_platform_echoes_is_in_no_error(answer: bytes) -> N
     assert [part for part in (KEY, KEY[:8], SECRET) if part in texts_of(caught.value)] == []
 
 
+@pytest.mark.parametrize("rows", [0, 200, 4000])
+async def test_a_key_that_the_platform_echoes_in_a_good_answer_is_masked(rows: int) -> None:
+    """Also in an answer that is so long that it is parsed while it arrives, wherever its pieces end."""
+    names = [f"{'x' * (number % 97)} {KEY}.example" for number in range(rows)]
+    answer = json_reply(json.dumps({"Domain": f"{KEY}.example", "Records": [{"Name": name} for name in names]}))
+    async with bare_server(saying(answer)) as server, client_of(server.url) as kit:
+        got = await dns.record_scan(kit.client, 102)
+    assert got.value is not None
+    assert got.value.domain == "***.example"
+    assert [record.name for record in got.value.records or ()] == [name.replace(KEY, "***") for name in names]
+    assert KEY.encode() not in got.raw
+
+
 async def test_a_token_that_a_database_echoes_in_an_sql_error_is_in_no_error() -> None:
     failed = {"type": "error", "error": {"message": f"near {KEY}: syntax error", "code": f"SQL_{KEY}"}}
     answer = json_reply(json.dumps({"baton": None, "base_url": None, "results": [failed, failed]}))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from exporter.http_server.connections import Acceptor, Connections
 from exporter.web.auth.tls import (
     ServerTls,
     TlsFileError,
@@ -17,7 +18,6 @@ from exporter.web.auth.tls import (
     prefers_curve_unset,
     server_context,
 )
-from exporter.web.connections import Acceptor, Connections
 from tests.web.certificates import Authority
 
 GREETING = b"hello"

@@ -10,9 +10,9 @@ from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 from uvicorn.server import ServerState
 
-from exporter.web.connections import Connections
-from exporter.web.request_timeout import LARGEST_HEAD, REQUEST_SECONDS, ImpatientProtocol
-from exporter.web.server import KEEPALIVE_SECONDS
+from exporter.http_server.connections import Connections
+from exporter.http_server.protocol import LARGEST_HEAD, REQUEST_SECONDS, ImpatientProtocol
+from exporter.http_server.server import KEEPALIVE_SECONDS
 from tests.waiting import until
 
 REQUEST = b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"

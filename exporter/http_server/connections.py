@@ -11,17 +11,17 @@ from functools import partial
 from exporter.log import logger
 
 BACKLOG = 1024
-# So many are accepted in one turn of the loop; the others wait in the system's queue.
+# Accepted in one turn of the loop, and one where the limit is reached; the others wait in the system's queue.
 BATCH = 128
-# At the limit it is fewer: a new connection must have the turns that a handshake takes before it is the oldest.
-CROWDED_BATCH = 32
+# Closed when the system has no file descriptor left.
+CLOSED_AT_ONCE = 32
 HANDSHAKE_SECONDS = 10.0
 TLS_CLOSING_SECONDS = 2.0
-# A client that takes none of its answer for so long is disconnected by the system.
+# The system disconnects a client that reads nothing of its answer for this time.
 UNTAKEN_SECONDS = 30.0
 RETRY_SECONDS = 0.5
 BUSY_SECONDS = 0.02
-# A fault that has not come for so long is over.
+# A fault that has not occurred for this time has ended.
 QUIET_SECONDS = 10.0
 _GONE = (errno.EAGAIN, errno.EINTR, errno.ECONNABORTED, errno.EPROTO)
 
@@ -48,7 +48,7 @@ class Connections:
         self._open[connection] = abort
 
     def waits(self, connection: object) -> None:
-        """Note that a connection waits for its client; one that waits already keeps its place."""
+        """Note that a connection waits for its client; one that already waits keeps its place in the order."""
         if connection in self._open:
             self._waiting.setdefault(connection)
 
@@ -79,14 +79,13 @@ class Connections:
 class Acceptor:
     """Accepts connections on a bound socket, within a limit.
 
-    asyncio's own server accepts without a limit, and when no file descriptor is left it logs a traceback for each
-    attempt.
+    asyncio's own server accepts without a limit. When no file descriptor is left, it logs a traceback for each attempt.
 
     Args:
         bound: the socket; it is closed by its owner.
         make_protocol: makes the protocol of a connection.
-        connections: what is open.
-        tls: gives the context of the next connection; None for connections without TLS.
+        connections: the open connections.
+        tls: returns the TLS context of the next connection; None for plain HTTP.
     """
 
     def __init__(
@@ -115,7 +114,7 @@ class Acceptor:
         self._resume()
 
     def close(self) -> None:
-        """Accept no more; connections that are still shaking hands are dropped."""
+        """Accept no more connections, and drop those whose handshake has not ended."""
         self._loop.remove_reader(self._socket)
         if self._resumption is not None:
             self._resumption.cancel()
@@ -125,7 +124,7 @@ class Acceptor:
         self._failing.stop()
 
     async def wait_closed(self) -> None:
-        """Wait until no connection is shaking hands."""
+        """Wait until all handshakes have ended."""
         await asyncio.gather(*self._handshakes, return_exceptions=True)
 
     def _resume(self) -> None:
@@ -137,12 +136,11 @@ class Acceptor:
         self._resumption = self._loop.call_later(seconds, self._resume)
 
     def _accept(self) -> None:
-        closed = 0
-        for _ in range(BATCH):
+        for accepted_before in range(BATCH):
             if not self._connections.has_room():
-                if closed == CROWDED_BATCH:
+                if accepted_before:
+                    # Whether another client waits shows in the next turn; only then is a connection closed for it.
                     return
-                closed += 1
                 self._crowding.goes_on(limit=self._connections.limit)
                 if not self._connections.close_oldest():
                     # All are being answered, which ends soon; new ones wait in the system's queue until then.
@@ -162,9 +160,9 @@ class Acceptor:
             handshake.add_done_callback(self._handshakes.discard)
 
     def _make_room(self, error: OSError) -> None:
-        """Let go of some connections when the system has no room for another, and try again soon."""
+        """Close some connections when the system has no room for another, and try again soon."""
         self._failing.goes_on(error=error.strerror or str(error))
-        for _ in range(CROWDED_BATCH):
+        for _ in range(CLOSED_AT_ONCE):
             self._connections.close_oldest()
         self._pause(RETRY_SECONDS)
 
@@ -183,21 +181,21 @@ class Acceptor:
                 ssl_shutdown_timeout=TLS_CLOSING_SECONDS if context is not None else None,
             )
         except OSError:
-            # The client hung up, took too long or does not speak TLS: nothing of ours is wrong.
+            # The client disconnected, took too long or does not use TLS: none of these is a fault of the server.
             self._connections.closed(protocol)
 
 
 def _hang_up(accepted: socket.socket) -> None:
-    """End a connection that has no protocol yet; asyncio, which reads its end, closes the socket."""
+    """End a connection that has no protocol yet; asyncio reads its end and closes the socket."""
     with suppress(OSError):
         accepted.shutdown(socket.SHUT_RDWR)
 
 
 class _Episode:
-    """Logs a fault once when it begins and once when it has ended, however often it comes between.
+    """Logs a fault once when it begins and once when it has ended, however often it occurs in between.
 
     Args:
-        fault: what is logged.
+        fault: the line to log.
     """
 
     def __init__(self, fault: str) -> None:
@@ -206,7 +204,7 @@ class _Episode:
         self._last = 0.0
 
     def goes_on(self, **facts: object) -> None:
-        """Note that the fault is there."""
+        """Note that the fault occurs."""
         loop = asyncio.get_running_loop()
         self._last = loop.time()
         if self._end is None:
@@ -224,4 +222,4 @@ class _Episode:
             self._end = loop.call_at(self._last + QUIET_SECONDS, self._look)
             return
         self._end = None
-        logger().info("it is over", fault=self._fault)
+        logger().info("the fault has ended", fault=self._fault)

@@ -1,14 +1,15 @@
-"""How long a client may take over its request: connections that say nothing, or say it drop by drop, are closed."""
+"""Reads requests within limits of time and size, and closes the connections that exceed them."""
 
 import asyncio
 from typing import Any
+from urllib.parse import urlsplit
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
-from exporter.web.connections import Connections
-from exporter.web.joined_writer import JoinedWriter
+from exporter.http_server.connections import Connections
+from exporter.http_server.joined_writer import JoinedWriter
 
 REQUEST_SECONDS = 10.0
 LARGEST_HEAD = 16 * 1024
@@ -16,14 +17,14 @@ MOST_PIPELINED = 16
 
 
 class RequestRefusedError(Exception):
-    """Raised to the parser, which then takes a request for invalid."""
+    """Makes the parser treat a request as invalid."""
 
 
 class ImpatientProtocol(HttpToolsProtocol):
-    """Closes a connection whose request is not whole in time; one that waits between requests is uvicorn's to close.
+    """Closes a connection whose request is not complete in time; uvicorn closes those that are idle between requests.
 
-    It also reports to `connections` whether it waits for its client. The parser is written in C: a scrape of 1,000
-    series takes 40 % less processor time than with h11.
+    Also reports to `connections` whether the connection waits for its client. The parser is written in C: a scrape of
+    1,000 series takes 40 % less processor time than with h11.
     """
 
     seconds: float = REQUEST_SECONDS
@@ -46,13 +47,13 @@ class ImpatientProtocol(HttpToolsProtocol):
         self._connections = connections
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """See `asyncio.Protocol`."""
+        """Count the connection, and start the time of its first request."""
         super().connection_made(transport)
         self._connections.opened(self, transport.abort)
         self._start_timer()
 
     def data_received(self, data: bytes) -> None:
-        """See `asyncio.Protocol`."""
+        """Parse what the client sent; refuse a head that is too large."""
         self._is_between_requests = False
         self._head += len(data)
         super().data_received(data)
@@ -67,7 +68,7 @@ class ImpatientProtocol(HttpToolsProtocol):
             self._start_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """See `asyncio.Protocol`."""
+        """End the answer that is under way, and forget the connection."""
         self._stop_timer()
         self._connections.closed(self)
         self.pipeline.clear()
@@ -77,41 +78,42 @@ class ImpatientProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def on_message_begin(self) -> None:
-        """See `httptools.HttpRequestParser`: a request begins."""
+        """Begin a request."""
         if len(self.pipeline) >= MOST_PIPELINED:
             raise RequestRefusedError
         self._is_between_requests = False
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
-        """See `httptools.HttpRequestParser`: the head of a request has ended."""
+        """Check the head of a request, and start to answer."""
         version, hosts = self.parser.get_http_version(), sum(name == b"host" for name, _ in self.headers)
         if version not in ("1.0", "1.1") or hosts > 1 or (version == "1.1" and not hosts):
             raise RequestRefusedError
         if not self.url.startswith(b"/"):
-            raise RequestRefusedError
+            self.url, host = _origin_form(self.url)
+            self.headers[:] = [(name, host if name == b"host" else value) for name, value in self.headers]
         is_next = self._answered is None or self._answered.response_complete
         super().on_headers_complete()
         self.cycle.transport = JoinedWriter(self.transport, self.cycle)
         if is_next:
             self._answered = self.cycle
         if self.parser.should_upgrade():
-            # The parser takes what follows for another protocol's, which nobody speaks here.
+            # The parser takes what follows for another protocol's, and no other one is served here.
             self.cycle.keep_alive = False
 
     def on_body(self, body: bytes) -> None:
-        """See `httptools.HttpRequestParser`: a part of a request's body came."""
+        """Take a part of a request's body, which is not counted as its head."""
         self._head -= len(body)
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """See `httptools.HttpRequestParser`: a request has ended."""
+        """End a request: until the next one begins, no time runs."""
         self._is_between_requests = True
         self._head = 0
         super().on_message_complete()
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what came, and close the connection; a request before it is answered first."""
+        """Refuse an invalid request and close the connection, after the answer to the request before it."""
         if self._answered is None or self._answered.response_complete:
             super().send_400_response(msg)
             return
@@ -127,12 +129,12 @@ class ImpatientProtocol(HttpToolsProtocol):
         self._report()
 
     def pause_writing(self) -> None:
-        """See `asyncio.Protocol`: the client takes its answer more slowly than it is made."""
+        """Stop writing: the client reads its answer more slowly than it is sent."""
         super().pause_writing()
         self._connections.waits(self)
 
     def resume_writing(self) -> None:
-        """See `asyncio.Protocol`."""
+        """Write again: the client has read."""
         super().resume_writing()
         self._report()
 
@@ -144,14 +146,29 @@ class ImpatientProtocol(HttpToolsProtocol):
             self._connections.waits(self)
 
     def _start_timer(self) -> None:
-        self._timer = self.loop.call_later(self.seconds, self._lose_patience)
+        self._timer = self.loop.call_later(self.seconds, self._abort)
 
     def _stop_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
-    def _lose_patience(self) -> None:
+    def _abort(self) -> None:
         self._timer = None
         if not self.transport.is_closing():
             self.transport.abort()
+
+
+def _origin_form(target: bytes) -> tuple[bytes, bytes]:
+    """Split a request target in absolute form (RFC 9112 section 3.2.2), as clients send it to a proxy.
+
+    Returns:
+        The path with the query, and the host, which replaces that of the `Host` header.
+    """
+    try:
+        scheme, host, path, query, _ = urlsplit(target)
+    except ValueError:
+        raise RequestRefusedError from None
+    if scheme not in (b"http", b"https") or not host or b"@" in host:
+        raise RequestRefusedError
+    return (path or b"/") + (b"?" + query if query else b""), host

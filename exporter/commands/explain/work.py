@@ -1,0 +1,69 @@
+"""Asks a running exporter what is absent, and prints its answer."""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from exporter.commands.explain.client import Access, NoAnswerError, ask
+from exporter.commands.explain.report import details, summary
+from exporter.commands.output.complaint import MISUSE, complain
+from exporter.commands.output.printing import echo
+from exporter.commands.output.table import terminal_width
+
+_FAMILY = "edge_"
+
+
+def explain(
+    access: Access, things: Sequence[str], filters: Mapping[str, Sequence[str]], *, limit: int, is_json: bool
+) -> None:
+    """Ask, and print a summary, or, where anything is asked for, each absence with its cause.
+
+    Args:
+        access: how the exporter is reached.
+        things: names of families and targets that are asked for.
+        filters: a field of an absence (collector, account, cause) → the values that are asked for.
+        limit: most absences that are listed.
+        is_json: print the answer as JSON for a program.
+    """
+    fields = [("family" if thing.startswith(_FAMILY) else "target", thing) for thing in things]
+    fields += [(field, value) for field, values in filters.items() for value in values]
+    try:
+        answer = ask(access, [*fields, ("limit", str(limit))])
+    except NoAnswerError as error:
+        complain(str(error))
+    if is_json:
+        echo(json.dumps(answer, indent=2))
+        return
+    width = terminal_width()
+    for unknown in answer["unknown_targets"]:
+        echo(f"Nothing is known of {unknown!r}: neither a target nor a name that discovery has found.")
+    if not fields:
+        echo(summary(answer, width))
+        if answer["absences"]:
+            echo("\nName a family, a target, --collector or --cause to see the evidence and what to do.")
+        return
+    if answer["absences"]:
+        echo(details(answer, width))
+    elif len(answer["unknown_targets"]) < len(things) or not things:
+        echo("Nothing is absent: every family that could be there has series.")
+    left = answer["matched"] - len(answer["absences"])
+    if left:
+        echo(f"\n… and {left:,} more absences: name a target, or raise --limit.")
+
+
+def address(url: str | None, config: Path | None) -> str:
+    """The address of the exporter: `--url`, or where a configuration file says that it listens."""
+    if url is None:
+        # Only what reads settings has to load them.
+        from exporter.commands.explain.address import AddressError, exporter_url  # noqa: PLC0415
+
+        try:
+            return exporter_url(config, os.environ)
+        except AddressError as error:
+            complain(f"{error}\nGive --url to name the exporter's address.")
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.netloc or "@" in parts.netloc:
+        complain(f"--url is {url!r}; expected an address such as http://127.0.0.1:9877", MISUSE)
+    return url.rstrip("/")

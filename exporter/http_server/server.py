@@ -1,0 +1,174 @@
+"""Serves an ASGI application in the running event loop."""
+
+import asyncio
+import contextlib
+import socket
+import ssl
+from collections.abc import Awaitable, Callable, Iterator
+
+import uvicorn
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from exporter.http_server.connections import Acceptor, Connections
+from exporter.http_server.protocol import ImpatientProtocol
+
+KEEPALIVE_SECONDS = 75
+# How long `stop` waits for answers under way, and then for applications whose clients it has disconnected.
+ANSWER_SECONDS = 1.0
+DISCONNECTED_SECONDS = 0.5
+STEP = 0.005
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """Bind a TCP socket.
+
+    Args:
+        host: the address; empty for every address of the machine.
+        port: 0 for a free one.
+
+    Raises:
+        OSError: the address cannot be used.
+    """
+    is_dual = not host and socket.has_dualstack_ipv6()
+    if host:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+    else:
+        family = socket.AF_INET6 if is_dual else socket.AF_INET
+    # asyncio switches Nagle's algorithm off for sockets that are named as TCP, and for no others. With it on, a body
+    # waits for the acknowledgement of its head, which takes 40 ms.
+    bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        if is_dual:
+            bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind((host, port))
+    except OSError:
+        bound.close()
+        raise
+    return bound
+
+
+class LoopServer(uvicorn.Server):
+    """A uvicorn server that accepts connections within a limit and leaves the process's signals alone.
+
+    Args:
+        app: the application.
+        connections: the open connections and their limit.
+        tls: returns the TLS context of the next connection; None for plain HTTP.
+        has_lifespan: whether the application handles the start and the end of the server.
+        has_date: whether the server adds a `Date` header.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        connections: Connections,
+        tls: Callable[[], Awaitable[ssl.SSLContext]] | None = None,
+        *,
+        has_lifespan: bool = False,
+        has_date: bool = True,
+    ) -> None:
+        config = uvicorn.Config(
+            self._serve_request,
+            interface="asgi3",
+            date_header=has_date,
+            server_header=False,
+            access_log=False,
+            proxy_headers=False,
+            log_config=None,
+            # At `warning`, uvicorn logs a line for each invalid request, so that any client could fill a disk.
+            log_level="error",
+            ws="none",
+            lifespan="on" if has_lifespan else "off",
+            timeout_keep_alive=KEEPALIVE_SECONDS,
+        )
+        super().__init__(config)
+        self._app = app
+        self._connections = connections
+        self._tls = tls
+        self._acceptors: list[Acceptor] = []
+        self._task: asyncio.Task[None] | None = None
+        self._answer_seconds = ANSWER_SECONDS
+
+    async def start(self, bound: socket.socket) -> None:
+        """Serve on a bound socket, which `stop` closes; requests are answered when this returns."""
+        self._task = asyncio.create_task(self.serve(sockets=[bound]), name="web")
+        while not self.started:
+            if self._task.done():
+                await self._task
+                raise RuntimeError("the web server ended before it had started")
+            await asyncio.sleep(STEP)
+
+    async def stop(self, answer_seconds: float = ANSWER_SECONDS) -> None:
+        """Stop serving.
+
+        Args:
+            answer_seconds: how long answers under way may take; then their connections are closed.
+        """
+        if self._task is not None:
+            self._answer_seconds = answer_seconds
+            self.should_exit = True
+            await self._task
+
+    def connection(self, client: tuple[str, int] | None) -> asyncio.Transport | None:
+        """Return the connection of a client's address; None if it has ended."""
+        found = (one for one in self.server_state.connections if getattr(one, "client", None) == client)
+        return next((one.transport for one in found), None)
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Override uvicorn's handling of signals: they belong to the process that starts this server."""
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Accept connections within the limit, in place of asyncio's own server."""
+        await self.lifespan.startup()
+
+        def make_protocol() -> ImpatientProtocol:
+            return ImpatientProtocol(self.config, self.server_state, self.lifespan.state, self._connections)
+
+        self._acceptors = [Acceptor(bound, make_protocol, self._connections, self._tls) for bound in sockets or ()]
+        for acceptor in self._acceptors:
+            acceptor.start()
+        self.started = True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End all connections, those of slow clients after a wait, so that no application is interrupted.
+
+        uvicorn cancels applications that still send, and logs a traceback for each of them.
+        """
+        for acceptor in self._acceptors:
+            acceptor.close()
+        for bound in sockets or ():
+            bound.close()
+        state = self.server_state
+        for connection in list(state.connections):
+            connection.shutdown()
+        await _until(lambda: not state.connections and not state.tasks, self._answer_seconds)
+        for connection in list(state.connections):
+            connection.transport.abort()
+        await _until(lambda: not state.connections and not state.tasks, DISCONNECTED_SECONDS)
+        for task in list(state.tasks):
+            task.cancel()
+        await asyncio.gather(*state.tasks, return_exceptions=True)
+        for acceptor in self._acceptors:
+            await acceptor.wait_closed()
+        await self.lifespan.shutdown()
+
+    async def _serve_request(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await self._app(scope, receive, send)
+        except asyncio.CancelledError:
+            # `shutdown` has disconnected the client. uvicorn would log the cancellation as a fault.
+            if not self.should_exit:
+                raise
+
+
+async def _until(is_so: Callable[[], bool], seconds: float) -> None:
+    """Wait until a condition holds, but no longer than a number of seconds."""
+    loop = asyncio.get_running_loop()
+    ends = loop.time() + seconds
+    while not is_so():
+        if loop.time() >= ends:
+            return
+        await asyncio.sleep(STEP)
