@@ -44,7 +44,7 @@ class Size:
     zones: int = 150
     scripts: int = 20
     shields: int = 6
-    interval: float = 5.0
+    interval: float = 10.0
     seed: int = 1
 
 
@@ -231,7 +231,7 @@ class Scenario:
             self._counts[name] += 1
             self._say(f"{number + 1}. {name}; {len(self._replicas)} replicas, {len(self._witness.falls)} falls")
             await kinds[name]()
-            await asyncio.sleep(self._chance.uniform(0.2, 1.0) * LEASE)
+            await asyncio.sleep(self._chance.uniform(0.1, 0.6) * LEASE)
             if (number + 1) % max(1, self._size.events // 4) == 0:
                 await self._day_ends()
 
