@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,11 @@ from typing import Any
 import httpx
 
 from tests.chaos.proxy import Proxy
+from tests.chaos.witness import Answer, Samples
 from tests.counters.process import Exporter
 
 # The counters of the platform's targets: those that must be exact.
 NOT_COMPARED = ("edge_api_", "edge_exporter_")
-
-Samples = dict[str, float]
 
 
 class Replica:
@@ -34,7 +34,8 @@ class Replica:
         self._settings = settings
         self._folder = folder
         self._process: Exporter | None = None
-        self._pending: asyncio.Task[tuple[Samples, Samples]] | None = None
+        self._pending: asyncio.Task[Answer] | None = None
+        self._resumed = 0.0
         folder.mkdir()
         if url:
             (folder / "url").write_text(url)
@@ -69,9 +70,10 @@ class Replica:
         assert self._process is not None
         os.kill(self._process.pid, signal.SIGCONT)
         self.is_suspended = False
+        self._resumed = time.monotonic()
 
-    async def scrape(self, client: httpx.AsyncClient, patience: float) -> tuple[Samples, Samples] | None:
-        """The counters of targets, and the program's own samples; None where no answer comes in time.
+    async def scrape(self, client: httpx.AsyncClient, patience: float) -> Answer | None:
+        """What it serves; None where no answer comes in time.
 
         A request that a suspended process does not answer stays open; its answer is returned when it comes.
         """
@@ -81,7 +83,7 @@ class Replica:
                 self._pending = None
             return None
         if self._pending is None:
-            self._pending = asyncio.create_task(_scraped(client, f"{self._process.url}/metrics"))
+            self._pending = asyncio.create_task(self._asked(client, f"{self._process.url}/metrics"))
         done, _ = await asyncio.wait([self._pending], timeout=patience)
         if not done:
             return None
@@ -91,10 +93,14 @@ class Replica:
         except httpx.HTTPError:
             return None
 
-
-async def _scraped(client: httpx.AsyncClient, url: str) -> tuple[Samples, Samples]:
-    text = (await client.get(url, timeout=None)).text
-    return await asyncio.to_thread(_parsed, text)
+    async def _asked(self, client: httpx.AsyncClient, url: str) -> Answer:
+        name, asked = self.name, time.monotonic()
+        text = (await client.get(url, timeout=None)).text
+        received = time.monotonic()
+        # What a suspended process had not answered, it answered after it went on.
+        earliest = self._resumed if asked < self._resumed <= received else asked
+        counters, own = await asyncio.to_thread(_parsed, text)
+        return Answer(name, earliest, received, counters, own)
 
 
 def _parsed(text: str) -> tuple[Samples, Samples]:

@@ -204,11 +204,9 @@ class Scenario:
             *answers, single = await asyncio.gather(
                 *(replica.scrape(client, PATIENCE) for replica in replicas), self._single.scrape(client, PATIENCE)
             )
-            self._witness.take(
-                (replica.name, *answer) for replica, answer in zip(replicas, answers, strict=True) if answer is not None
-            )
+            self._witness.take(answer for answer in answers if answer is not None)
             if single is not None:
-                self._expected = single[0]
+                self._expected = dict(single.counters)
 
     async def _settled(self, awaited: str) -> None:
         """Wait until the platform stands still, and all replicas together serve what the other exporter serves."""
