@@ -11,7 +11,7 @@ from tests.commands.shell import clean
 
 HEAVY = frozenset(
     {
-        "aiohttp", "apscheduler", "asyncio", "bcrypt", "httpx", "importlib.metadata", "isal", "jmespath", "msgpack",
+        "aiohttp", "apscheduler", "asyncio", "bcrypt", "importlib.metadata", "isal", "jmespath", "msgpack",
         "prometheus_client", "psycopg", "pydantic", "re2", "rich.console", "sqlite3", "ssl", "starlette", "structlog",
         "uvicorn", "yaml",
     }
@@ -29,7 +29,7 @@ accounts:
 """
 MODELS = {"pydantic", "importlib.metadata"}
 SETTINGS = MODELS | {"jmespath", "re2"}
-CALLS = SETTINGS | {"aiohttp", "asyncio", "httpx", "isal", "rich.console", "ssl", "structlog", "yaml"}
+CALLS = SETTINGS | {"aiohttp", "asyncio", "isal", "rich.console", "ssl", "structlog", "yaml"}
 
 
 @pytest.mark.parametrize(
