@@ -83,7 +83,7 @@ class Candidates:
         for selection in self._registry.selections(kind):
             target = Target(selection.account, kind, target_id)
             shard = self._registry.shard
-            # Whose a rate limit is follows from its shield zone, which its id does not tell.
+            # A rate limit belongs to the shard of its shield zone, which its id does not name.
             if shard.total > 1 and kind != "rate_limit" and not shard.owns(target.key):
                 yield self._other_shard(target, "")
             else:

@@ -94,7 +94,7 @@ class Registry:
         return self._shard
 
     def owns(self, key: TargetKey, parent: str = "") -> bool:
-        """Whether a resource is this shard's; `parent` is a rate limit's shield zone, where a listing tells it."""
+        """Whether a resource is this shard's; `parent` is a rate limit's shield zone, where a listing names it."""
         if key.kind == "rate_limit":
             # One that the configuration names goes by what stands there, which every shard knows.
             fixed = self._fixed.get((key.account, key.kind), {}).get(key.id)
@@ -104,7 +104,7 @@ class Registry:
     def is_strange(self, key: TargetKey) -> bool:
         """Whether a resource of an earlier run is another shard's now.
 
-        Of a discovered rate limit that cannot be told before its shield zone is known: see `Change.settled`.
+        Of a discovered rate limit that is not known before its shield zone is known: see `Change.settled`.
         """
         if key.kind == "rate_limit" and key.id not in self._fixed.get((key.account, key.kind), {}):
             return False
@@ -141,14 +141,14 @@ class Registry:
         return replace(change, settled=settled)
 
     def _apply_list(self, account: str, kind: str, resource_list: ResourceList) -> Generator[None, None, bool]:
-        """Take over a listing; returns whether it told anything new."""
+        """Take over a listing; returns whether anything in it was new."""
         listed = self._listed.setdefault((account, kind), {})
         self._complete[account, kind] = resource_list.complete
         changed = False
         named: set[str] = set()
         for resource in resource_list.resources:
             yield
-            # Of what is another shard's nothing is kept. A pull zone is nobody's: it lends its name.
+            # Nothing is kept of another shard's resources. A pull zone is no target: only its name is used.
             key = TargetKey.of(account, kind, resource.id)
             if kind != "cdn" and not self.owns(key, resource.parent):
                 continue
@@ -203,7 +203,7 @@ class Registry:
             if self.owns(target.key):
                 yield replace(target, name=self._name(target, target.name))
             elif target.kind == "account":
-                # What an account's lists tell of is every shard's business, the account itself is one shard's.
+                # Every shard needs an account's lists; the account itself belongs to one shard.
                 self._scouts[target.account] = replace(target, scouted=True)
         for resource_id, entry in self._listed.get(key, {}).items():
             if resource_id in fixed or selection.rejection(entry.resource.name) is not None:
@@ -237,7 +237,7 @@ class Registry:
         return key.id in self._targets.get((key.account, key.kind), {})
 
     def admits(self, target: Target) -> bool:
-        """Whether a target that a listing told of in passing is one of ours."""
+        """Whether another target in a listing is polled here."""
         if self.holds(target.key):
             return True
         selection = self._selections.get((target.account, target.kind))
