@@ -11,7 +11,7 @@ from tests.commands.shell import clean
 
 HEAVY = frozenset(
     {
-        "aiohttp", "apscheduler", "asyncio", "bcrypt", "httpx", "importlib.metadata", "isal", "jmespath", "msgpack",
+        "aiohttp", "apscheduler", "asyncio", "bcrypt", "importlib.metadata", "isal", "jmespath", "msgpack",
         "prometheus_client", "psycopg", "pydantic", "re2", "rich.console", "sqlite3", "ssl", "starlette", "structlog",
         "uvicorn", "yaml",
     }
@@ -31,7 +31,7 @@ MODELS = {"pydantic"}
 SETTINGS = MODELS | {"jmespath", "re2"}
 # Pydantic looks for plugins when it builds the first validator.
 READ = SETTINGS | {"importlib.metadata", "yaml"}
-CALLS = READ | {"aiohttp", "asyncio", "httpx", "isal", "rich.console", "ssl", "structlog"}
+CALLS = READ | {"aiohttp", "asyncio", "isal", "rich.console", "ssl", "structlog"}
 
 
 @pytest.mark.parametrize(
