@@ -95,7 +95,7 @@ class Registry:
         return self._share
 
     def owns(self, key: TargetKey, parent: str = "") -> bool:
-        """Whether a resource belongs to a shard that is held; `parent` is a rate limit's shield zone, where a listing names it."""
+        """Whether a resource's shard is held; `parent` is a rate limit's shield zone, where a listing names it."""
         return self._owner_of(key, parent) in self._share.held
 
     def _owner_of(self, key: TargetKey, parent: str) -> int:
