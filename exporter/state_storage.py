@@ -1,4 +1,4 @@
-"""Turns the settings of the state into its storage: memory, a file, or a shard's part of a database."""
+"""Creates the storage of the state from its settings: memory, a file, or a shard's part of a database."""
 
 import os
 import secrets
@@ -18,11 +18,11 @@ from exporter.targets.sharding import Shard
 def storage(
     state: StateSettings, shard: Shard, set_aside: Callable[[float], None], lost: Callable[[], None]
 ) -> Storage:
-    """Where the ledger keeps its rows.
+    """Create the storage of the ledger's rows.
 
     Args:
-        state: where the state is.
-        shard: whose rows they are.
+        state: the settings of the state.
+        shard: the shard that the rows belong to.
         set_aside: called with unix seconds when a state file had to be put aside.
         lost: called on any thread when another exporter has taken the shard in a state database.
     """
@@ -32,14 +32,14 @@ def storage(
 
 
 def database_storage(state: StateSettings, shard: Shard, lost: Callable[[], None] = lambda: None) -> Storage:
-    """The storage of a shard in a state database.
+    """Create the storage of a shard in a state database.
 
     Args:
-        state: where the database is.
-        shard: whose rows it keeps.
+        state: the settings of the database.
+        shard: the shard that the rows belong to.
         lost: called on any thread when another exporter has taken the shard.
     """
-    # It is an extra, so that it is imported where it is used; the settings have found that it is installed.
+    # Imported here because it is an extra; the settings have checked that it is installed.
     from exporter.counters.database_storage import DatabaseStorage  # noqa: PLC0415 - an extra
     from exporter.counters.state_database import Claim  # noqa: PLC0415 - an extra
 
@@ -49,7 +49,7 @@ def database_storage(state: StateSettings, shard: Shard, lost: Callable[[], None
 
 
 def problem_of(state: StateSettings) -> str:
-    """Why a state database cannot be used; empty where it can, and where the state is in no database."""
+    """Say why the state database cannot be used; empty if it can, or if the state is in no database."""
     if not state.is_shared:
         return ""
     from exporter.counters.state_database import StateDatabase  # noqa: PLC0415 - an extra
@@ -75,7 +75,7 @@ def _address(state: StateSettings) -> Callable[[], str]:
 
 
 def baselines(state: StateSettings, shard: Shard) -> Baselines:
-    """Where the live counters begin, for a backfill.
+    """Read the baselines of the live counters, for a backfill.
 
     Raises:
         BaselineError: the state file cannot be used.

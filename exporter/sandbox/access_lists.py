@@ -27,12 +27,12 @@ class AccessList:
 
     @property
     def configuration_id(self) -> int:
-        """The id of the list's configuration, which is not the list's own."""
+        """The id of the list's configuration, which differs from the list's id."""
         return _CONFIGURATIONS + self.list_id
 
 
 class AccessLists:
-    """The account's custom access lists, two a shield zone; the first of each grows daily, unless all is `healthy`."""
+    """The account's custom access lists, two for each shield zone; the first grows daily, except where `healthy`."""
 
     def __init__(self, noise: Noise, clock: WorldClock, shield_zones: int, *, healthy: bool = False) -> None:
         self._healthy = healthy

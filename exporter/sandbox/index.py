@@ -1,4 +1,4 @@
-"""The index of the control endpoints: what each is for, with a line to try it."""
+"""The index of the control endpoints, with a command to try each of them."""
 
 from dataclasses import dataclass
 from typing import Final

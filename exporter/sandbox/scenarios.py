@@ -1,4 +1,4 @@
-"""What can be made to happen in the world from outside: the events of the control endpoint."""
+"""The events of the control endpoint, which change the world."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -26,7 +26,7 @@ _RESOURCES: Final = {
 
 
 class EventError(Exception):
-    """An event that cannot happen, with the reasons."""
+    """An event is not valid; it holds the reasons."""
 
     def __init__(self, reasons: list[str]) -> None:
         super().__init__("; ".join(reasons))
@@ -52,17 +52,17 @@ class Events:
             for name, event in sorted(self._events.items())
         }
 
-    def happen(self, told: Mapping[str, Any]) -> object:
-        """Let an event happen, and return what it made (a new resource's id, or nothing).
+    def happen(self, given: Mapping[str, Any]) -> object:
+        """Trigger an event, and return its result: a new resource's id, or None.
 
         Raises:
-            EventError: There is no such event, or it was told wrongly.
+            EventError: there is no such event, or its parameters are wrong.
         """
-        name = told.get("event")
+        name = given.get("event")
         event = self._events.get(name) if isinstance(name, str) else None
         if event is None:
             raise EventError([f"event: must be one of {', '.join(sorted(self._events))}"])
-        parameters = {key: value for key, value in told.items() if key != "event"}
+        parameters = {key: value for key, value in given.items() if key != "event"}
         try:
             return validate_call(config=_CALL)(event)(**parameters)
         except ValidationError as error:
@@ -86,13 +86,13 @@ def _reason(fault: Mapping[str, Any], known: str) -> str:
 
 
 def _absent(resource: object, parameters: Mapping[str, Any]) -> str:
-    """What there is not: the parameter that named it says of which kind it is."""
+    """Name the missing resource; the parameter that holds its id says which kind it is."""
     named = (name for name in _RESOURCES if str(parameters.get(name)) == str(resource))
     return f"{_RESOURCES.get(next(named, ''), 'image')} {resource}"
 
 
 def _kind(annotation: Any) -> str:  # noqa: ANN401 - whatever stands in a signature
-    """What a parameter takes, in words for those who write JSON."""
+    """Describe the values of a parameter for people who write JSON."""
     if isinstance(annotation, UnionType):
         return " | ".join("None" if one is type(None) else _kind(one) for one in get_args(annotation))
     if annotation is date:
@@ -121,12 +121,12 @@ class _Dns:
         self._dns = world.dns
 
     def dns_queries(self, *, zone_id: int, queries: int, day: date | None = None) -> None:
-        """Add queries to today or another day; negative numbers take some away."""
+        """Add queries to today or another day; negative numbers remove some."""
         _bounded("queries", queries)
         self._dns.add_queries(zone_id, queries, day)
 
     def dns_volume(self, *, zone_id: int, queries_a_day: float) -> None:
-        """Set how many queries a zone gets on an average day, its past included."""
+        """Set the queries of a zone on an average day, its past included."""
         _bounded("queries_a_day", queries_a_day)
         self._dns.set_volume(zone_id, max(0.0, queries_a_day))
 
@@ -147,7 +147,7 @@ class _Dns:
         self._dns.set_key_format(zone_id, key_format)
 
     def dns_bucket_hours(self, *, zone_id: int, hours: int) -> None:
-        """Make a zone's buckets so many hours long."""
+        """Set the length of a zone's buckets in hours."""
         self._dns.set_bucket_hours(zone_id, hours)
 
     def zone_added(self, *, name: str, zone_id: int | None = None, queries_a_day: float | None = None) -> int:
@@ -169,7 +169,7 @@ class _Scans:
         self._scans = world.scans
 
     def scan_started(self, *, zone_id: int, fails: bool = False, seconds: float = 120.0) -> None:
-        """Start a scan that ends after so many seconds of the world."""
+        """Start a scan that ends after a number of seconds of the world."""
         _bounded("seconds", seconds)
         self._scans.start_scan(zone_id, fails=fails, seconds=max(0.0, seconds))
 
@@ -190,11 +190,11 @@ class _Scans:
         self._scans.set_scan(zone_id, ScanStatus.FAILED)
 
     def scan_forgotten(self, *, zone_id: int) -> None:
-        """Let a zone be one that was never scanned."""
+        """Remove a zone's scan, as if it was never scanned."""
         self._scans.set_scan(zone_id, None)
 
     def scan_released(self, *, zone_id: int) -> None:
-        """Let a zone's scans take their own course again."""
+        """End the hold of a zone's scan."""
         self._scans.release_scan(zone_id)
 
 
@@ -210,12 +210,12 @@ class _Scripts:
         requests: int | None = None,
         cpu_ms: float | None = None,
     ) -> None:
-        """Set a script's values of the month that runs."""
+        """Set a script's values of the current month."""
         _bounded("cost, requests and cpu_ms", cost, requests, cpu_ms)
         self._scripts.set_month(script_id, cost=cost, requests=requests, cpu_ms=cpu_ms)
 
     def script_growth(self, *, script_id: int, growth: float) -> None:
-        """Let a script's month grow so many times as fast."""
+        """Multiply the growth of a script's month."""
         _bounded("growth", growth)
         self._scripts.set_growth(script_id, max(0.0, growth))
 
@@ -255,7 +255,7 @@ class _Shield:
         limits.add_breaches(rate_limit_id, logged=logged, challenged=challenged, blocked=blocked, day=day)
 
     def rate_limit_added(self, *, name: str, shield_zone_id: int, rate_limit_id: int | None = None) -> int:
-        """Add a rate limit that is never breached but by breach_burst."""
+        """Add a rate limit whose only breaches are those of breach_burst."""
         return self._world.rate_limits.add_limit(name, shield_zone_id, rate_limit_id)
 
     def rate_limit_removed(self, *, rate_limit_id: int) -> None:
@@ -275,7 +275,7 @@ class _Shield:
         self._world.shield.rename_zone(shield_zone_id, name)
 
     def shield_zone_fields(self, *, shield_zone_id: int, fields: dict[str, Any]) -> None:
-        """Set fields of a shield zone to what the list shall show."""
+        """Override fields of a shield zone in the list."""
         self._world.shield.set_fields(shield_zone_id, fields)
 
     def api_guardian_configured(self, *, shield_zone_id: int, configured: bool = True) -> None:
@@ -308,5 +308,5 @@ class _Containers:
         self._registries.remove_tag(registry_id, namespace, name, tag)
 
     def registry_reachable(self, *, registry_id: str, reachable: bool = True) -> None:
-        """Let a registry answer the platform, or not."""
+        """Set whether a registry answers the platform."""
         self._registries.set_reachable(registry_id, reachable=reachable)

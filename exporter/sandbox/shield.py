@@ -1,4 +1,4 @@
-"""Shield zones: the configuration that the list shows."""
+"""Shield zones: their configurations, as the list shows them."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -25,7 +25,7 @@ _RULE_LIMITS: Final[dict[int | None, tuple[int | None, int | None]]] = {
 
 
 class ShieldZones:
-    """The account's shield zones, one a pull zone; where all is `healthy`, no learning mode comes to its end."""
+    """The account's shield zones, one for each pull zone; where `healthy`, no learning mode ends."""
 
     def __init__(self, noise: Noise, clock: WorldClock, count: int, *, healthy: bool = False) -> None:
         self._healthy = healthy
@@ -56,13 +56,13 @@ class ShieldZones:
         self.pull_zones.rename(self._pull_zone_id(zone_id), pull_zone_name)
 
     def set_fields(self, zone_id: int, fields: Mapping[str, Any]) -> None:
-        """Set fields of a shield zone to what the list shall show, nulls and odd values included."""
+        """Override fields of a shield zone in the list, also with null or invalid values."""
         if zone_id not in self.zones:
             raise KeyError(zone_id)
         self._overrides.setdefault(zone_id, {}).update(fields)
 
     def plan(self, zone_id: int) -> int | None:
-        """Return the plan of a shield zone: 0 Basic to 3 Enterprise, or None where it is not told."""
+        """Return the plan of a shield zone: 0 Basic to 3 Enterprise, or None where it is not sent."""
         overridden = self._overrides.get(zone_id, {})
         if "planType" in overridden:
             plan = overridden["planType"]

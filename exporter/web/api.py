@@ -1,6 +1,6 @@
-"""`/api/v1/`: what the status page shows, as JSON.
+"""`/api/v1/`: the content of the status page as JSON.
 
-Fields are only ever added. Times are unix seconds, stretches of time are seconds, and what is not known is null.
+Fields are added and never removed. Times are unix seconds, durations are seconds, and an unknown value is null.
 """
 
 import json
@@ -48,17 +48,17 @@ INDEX: Mapping[str, object] = {
 
 
 def encode(value: object) -> str:
-    """A value as JSON in ASCII, so that no text of others can make it unreadable."""
+    """Encode a value as JSON in ASCII, so that no foreign text can make it unreadable."""
     return json.dumps(value, separators=(",", ":"), allow_nan=False)
 
 
 async def status(view: View) -> AsyncIterator[str]:
-    """The answer of `/api/v1/status`."""
+    """Answer `/api/v1/status`."""
     yield encode(status_as_json(await view.status())) + "\n"
 
 
 async def targets(view: View, query: Query) -> AsyncIterator[str]:
-    """The answer of `/api/v1/targets`, piece by piece."""
+    """Answer `/api/v1/targets`, piece by piece."""
     found = await view.targets(query)
     head = {"total": found.total, "matched": found.matched, "offset": found.offset, "limit": found.limit}
     yield encode(head)[:-1] + ',"targets":['
@@ -70,7 +70,7 @@ async def targets(view: View, query: Query) -> AsyncIterator[str]:
 
 
 async def explain(view: View, question: Question) -> AsyncIterator[str]:
-    """The answer of `/api/v1/explain`."""
+    """Answer `/api/v1/explain`, piece by piece."""
     found = await explanation.explain(view, question)
     yield encode(explanation.as_json(found, question))[:-1] + ',"absences":['
     separator = ""
@@ -81,5 +81,5 @@ async def explain(view: View, question: Question) -> AsyncIterator[str]:
 
 
 async def index() -> AsyncIterator[str]:
-    """The answer of `/api/v1/`."""
+    """Answer `/api/v1/` with the endpoints and their parameters."""
     yield json.dumps(INDEX, indent=2) + "\n"

@@ -1,4 +1,4 @@
-"""`/metrics`: the current generation's ready bytes, or the part of it that a filter wants."""
+"""`/metrics`: the rendered bytes of the current generation, or the part of it that a filter selects."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
@@ -27,7 +27,7 @@ class MetricsEndpoint:
     Args:
         renderer: holds the current generation.
         collectors: names that `collect[]` may hold.
-        is_target: whether a `target` is a known one.
+        is_target: whether a target is polled here.
         may_count: whether counters may be served at this moment.
     """
 
@@ -53,7 +53,7 @@ class MetricsEndpoint:
             await SecurityHeaders(wanted)(scope, receive, send)
             return
         pieces: Iterable[bytes]
-        # Asked in each request: the process may have been suspended since the last one, and another count now.
+        # Checked in each request: this process may have been suspended, and another one may count now.
         if wanted == Filter() and self._may_count():
             ready = self._renderer.current.bodies[form]
             pieces, size = (ready.packed, ready.packed_size) if gzip else (ready.pieces, ready.size)
@@ -66,12 +66,12 @@ class MetricsEndpoint:
         may_count = self._may_count()
         selected = await self._renderer.select(replace(wanted, counters=may_count), form, gzip=gzip)
         if may_count and not self._may_count():
-            # Another may count since this was begun.
+            # Another process may have begun to count meanwhile.
             return await self._renderer.select(replace(wanted, counters=False), form, gzip=gzip)
         return selected
 
     def _wanted(self, query_string: bytes) -> Filter | PlainTextResponse:
-        """What a query string asks for, or why it is refused."""
+        """Read the filter of a query string; return the refusal where it is wrong."""
         if not query_string:
             return Filter()
         try:
@@ -94,12 +94,12 @@ class MetricsEndpoint:
 
 
 class Straight:
-    """ASGI middleware that takes scrapes past all that pages need: one should cost what sending its bytes costs.
+    """ASGI middleware that answers scrapes directly, without routing and the middleware of the pages.
 
     Args:
-        metrics: answers scrapes, with all headers that belong to an answer.
-        path: where they are asked for.
-        rest: answers everything else.
+        metrics: answers scrapes, with all headers of an answer.
+        path: the path of scrapes.
+        rest: answers all other requests.
     """
 
     def __init__(self, metrics: MetricsEndpoint, path: str, rest: ASGIApp) -> None:
@@ -129,7 +129,7 @@ async def _send(send: Send, form: Format, pieces: Iterable[bytes], size: int, *,
             await send({"type": "http.response.body", "body": last, "more_body": True})
         unyielded += len(last)
         last = piece
-        # A socket that takes everything at once would keep the loop from all others.
+        # A fast client would otherwise keep the loop from all other work.
         if unyielded >= STRETCH_BYTES:
             unyielded = 0
             await asyncio.sleep(0)
@@ -137,7 +137,7 @@ async def _send(send: Send, form: Format, pieces: Iterable[bytes], size: int, *,
 
 
 def _cut(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """The pieces, the very large ones cut: what a slow client has not taken stays in memory, piece by piece."""
+    """Yield the pieces, large ones cut: a slow client keeps one piece at a time in memory."""
     for piece in pieces:
         if len(piece) <= LARGEST_PIECE:
             yield piece
