@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from itertools import pairwise
 
-from exporter.metric import as_count
+from exporter.metric import LARGEST_COUNT
 from exporter.platform.errors import WrongShape
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d($|[T ]\d\d:\d\d)", re.ASCII)
@@ -49,7 +49,7 @@ def calendar_day(key: str) -> int | None:
 
 def is_readable(key: str, value: float | None) -> bool:
     """Return whether a bucket can be used: its key is a date, and its value is a count or null."""
-    return bucket_time(key) is not None and (value is None or as_count(value) is not None)
+    return bucket_time(key) is not None and (value is None or 0 <= value <= LARGEST_COUNT)
 
 
 def daily(chart: Mapping[str, float | None]) -> dict[int, float]:
@@ -67,10 +67,9 @@ def daily(chart: Mapping[str, float | None]) -> dict[int, float]:
         if moment is None:
             continue
         moments.append(moment)
-        count = as_count(value)
-        if count is not None:
+        if value is not None and 0 <= value <= LARGEST_COUNT:
             day = moment.toordinal()
-            days[day] = days.get(day, 0.0) + count
+            days[day] = days.get(day, 0.0) + value
     _check_width(moments)
     return days
 
