@@ -1,4 +1,4 @@
-"""The one place where objects are built and wired: start, reload, stop."""
+"""The daemon: builds and connects all parts, and starts, reloads and stops them."""
 
 import asyncio
 import signal
@@ -51,9 +51,9 @@ if TYPE_CHECKING:
 
 STOP_SECONDS = 4.5
 CLEANING_SECONDS = 3600.0
-# A script's name may come with its first poll, and a new one with any.
+# A script's name comes with its first poll, and can change with any poll.
 BUDGETS_SECONDS = 10.0
-# How often a lease that another process holds is asked for at the start, and for how many times its length.
+# The interval of attempts to take a held lease at the start, and their duration in lengths of a lease.
 HELD_SECONDS = 1.0
 LEASES_AWAITED = 1.3
 
@@ -62,8 +62,8 @@ class Daemon:
     """The exporter.
 
     Args:
-        settings: what it is told to do.
-        load: reads the settings anew, for a reload.
+        settings: the configuration.
+        load: reads the settings again, for a reload.
     """
 
     def __init__(self, settings: Settings, load: Callable[[], Settings]) -> None:
@@ -106,15 +106,15 @@ class Daemon:
 
     @property
     def state_location(self) -> str | None:
-        """Where the counters' state is kept, without a password; None where they start anew with the process."""
+        """The location of the counters' state, without a password; None where they start anew with the process."""
         return self._storage.location or None
 
     async def start(self) -> None:
-        """Build the parts, begin to poll and to serve.
+        """Build the parts, and begin to poll and to serve.
 
         Raises:
             StateLockedError: another process has the state file.
-            OSError: the address to listen on cannot be had, or a file that the settings name cannot be read.
+            OSError: the address cannot be used, or a file that the settings name cannot be read.
             WebConfigError: the web configuration file is wrong.
         """
         self.server = WebServer(
@@ -138,7 +138,7 @@ class Daemon:
         self._renderer = self._build_renderer()
         self._registry.configure(wiring.selections(self.settings))
         self._scope = wiring.scope(self.settings)
-        # They belong to another shard now, which counts them from its own first sight.
+        # They belong to another shard now, which counts them from its own first poll.
         self._ledger.leave([key for key in rows if self._registry.is_strange(key.target)])
         if self._share.total > 1:
             self._unsettled = {(key.target.account, key.target.kind) for key in rows if key.target.kind == "rate_limit"}
@@ -171,9 +171,9 @@ class Daemon:
         self._log.info("serving", url=self.server.url + prefix.rstrip("/") + "/metrics")
 
     async def run(self, started: Callable[[], None] = lambda: None) -> None:
-        """Start, and serve until SIGTERM or SIGINT; `started` is called in between.
+        """Start, call `started`, and serve until SIGTERM or SIGINT.
 
-        The process is this daemon's alone: its signals, and how its threads share the interpreter.
+        The daemon owns the process: it sets the handlers of signals and the tuning of threads.
         """
         runtime.share()
         self._grown = runtime.settle
@@ -191,11 +191,11 @@ class Daemon:
                 async with asyncio.timeout(STOP_SECONDS):
                     await self.stop()
         if self._is_lost:
-            # What this process remembers is older than what the other has counted: it can only begin anew.
+            # The state of this process is older than the counts of the other one, so that it has to start again.
             raise LeaseLostError(f"another exporter has taken this one's shard in {self._storage.location}")
 
     async def _open_ledger(self) -> None:
-        """Open the ledger; a lease that another process left behind is waited for, so that names are known."""
+        """Open the ledger; wait for a lease that another process left, so that names are known."""
         ends = self._clocks.monotonic() + self.settings.state.lease * LEASES_AWAITED
         while not await asyncio.to_thread(
             self._ledger.open, may_wait=self._clocks.monotonic() < ends and not self._ending.is_set()
@@ -270,7 +270,7 @@ class Daemon:
         return shard in self._database.counted() if self._database is not None else self._storage.holds()
 
     async def stop(self) -> None:
-        """Stop polling and serving, and commit what was counted."""
+        """Stop polling and serving, and commit the counters."""
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
@@ -283,7 +283,7 @@ class Daemon:
         self._renderer.close()
 
     def _begin(self, work: Coroutine[Any, Any, object], name: str) -> None:
-        """Let something run beside the rest, until it ends or the daemon stops."""
+        """Run a task in the background, until it ends or the daemon stops."""
         task: asyncio.Task[object] = asyncio.create_task(work, name=name)
         self._tasks.add(task)
         task.add_done_callback(self._ended)
@@ -292,7 +292,7 @@ class Daemon:
         self._tasks.discard(task)
         error = None if task.cancelled() else task.exception()
         if error is not None:
-            self._log.error("background work broke", work=task.get_name(), error=repr(error), exc_info=error)
+            self._log.error("background task failed", work=task.get_name(), error=repr(error), exc_info=error)
 
     def _remembered(self, collector: str, target: Target) -> float:
         row = self._ledger.remembered().get(target.polled_by(collector))
@@ -310,24 +310,25 @@ class Daemon:
         return Renderer(exposition, self._store, self._telemetry, self._clocks.monotonic, grown=self._grown)
 
     def _build_accounts(self, settings: Settings, former: Mapping[str, Account]) -> dict[str, Account]:
-        """A client for each account and database; those whose settings did not change are kept.
+        """Build a client for each account and database; those with unchanged settings are kept.
 
         Raises:
             OSError: a file of trusted certificates cannot be read.
         """
         known = wiring.named(self.settings)
         accounts: dict[str, Account] = {}
-        for name, told in wiring.named(settings).items():
-            if name in former and known.get(name) == told:
+        for name, configured in wiring.named(settings).items():
+            if name in former and known.get(name) == configured:
                 accounts[name] = former[name]
             else:
                 time_of_platform = self._ledger.platform_time(name)
-                client = client_of(told, self._observer(name), settings.shard.parts, time_of_platform, self._turns)
+                observer = self._observer(name)
+                client = client_of(configured, observer, settings.shard.parts, time_of_platform, self._turns)
                 accounts[name] = account_entry(client)
         return accounts
 
     def _declare(self, accounts: Mapping[str, Account]) -> None:
-        """Let the series of all accounts begin."""
+        """Start the series of all accounts."""
         plans = wiring.plans(self.settings)
         of_accounts = {
             operation.name
@@ -379,7 +380,7 @@ class Daemon:
             self._store.remove(target)
         settled = self._unsettled & change.settled
         if settled:
-            # Whose a rate limit is shows when its shield zone is known; until then nobody polled it here.
+            # The shard of a rate limit is known when its shield zone is; until then it is not polled here.
             self._unsettled -= settled
             rows = [key for key in dict(self._ledger.remembered()) if (key.target.account, key.target.kind) in settled]
             self._ledger.leave([key for key in rows if not self._registry.holds(key.target)])
@@ -394,7 +395,7 @@ class Daemon:
     def _show_budgets(self) -> None:
         scripts = list(self._registry.targets("script"))
         configured = {account.name: account.scripts.monthly_budget_dollars for account in self.settings.accounts}
-        # All scripts of an account are known by a complete listing, or where the configuration names each of them.
+        # All scripts of an account are known after a complete listing, or if the configuration names each of them.
         unnamed = {script.account for script in scripts if not script.name}
         known = {
             account.name
@@ -443,14 +444,14 @@ class Daemon:
         return {holding.shard: holding.holder for holding in holdings}
 
     def _accepted(self, account: str) -> float:
-        """When an account's credential was last accepted, as unix seconds; 0 where that never happened."""
+        """Return when an account's credential was last accepted, as unix seconds; 0 if never."""
         observer = self._observers.get(account)
         if observer is None or observer.authenticated is None:
             return 0.0
         return self._clocks.wall() - (self._clocks.monotonic() - observer.authenticated)
 
     def _is_authenticated(self) -> bool:
-        """Whether an authenticated answer has come: of an account where there are any, else of a database."""
+        """Return whether an account (or a database, if there are no accounts) has answered an authenticated call."""
         names = [account.name for account in self.settings.accounts] or list(self._observers)
         return any(name in self._observers and self._observers[name].authenticated is not None for name in names)
 
@@ -480,10 +481,10 @@ class Daemon:
         self._begin(self.reload(), "reload")
 
     async def reload(self) -> tuple[str, ...]:
-        """Read the settings anew and take them over whole, or leave all as it is.
+        """Read the settings again and apply all of them, or none.
 
         Returns:
-            The faults for which they were refused; none where they are in force.
+            The faults for which they were refused; none if they are in force.
         """
         async with self._reloading:
             self._renderer.be_eager()
@@ -491,7 +492,7 @@ class Daemon:
                 settings = await asyncio.to_thread(self._load)
                 shown = await asyncio.to_thread(lambda: list(exposed(settings)))
                 accounts = self._build_accounts(settings, self._schedule.accounts)
-                # Nothing is refused after this: a wrong file changes nothing, of the web's configuration neither.
+                # The last step that can be refused: a wrong file changes nothing, in the web configuration neither.
                 await self.server.reload()
                 await self._take_over(settings, accounts)
                 self._warn(shown)
@@ -499,7 +500,7 @@ class Daemon:
                 self._refuse(map(str, error.faults))
             except OSError as error:
                 self._refuse([f"{error.filename or 'a file'}: {error.strerror or error}"])
-            # A scrape after this answer must see what it says.
+            # A scrape after the answer to a reload must show its result.
             await self._renderer.render()
             return self._config_faults
 
@@ -517,7 +518,7 @@ class Daemon:
         await self._renderer.govern(series.max_per_family, series.serves, created=series.created)
         await self._renderer.declare(_all_families(settings))
         await former.stop()
-        # Nothing waits from here to the end of the change: a scrape or a page finds the old whole or the new one.
+        # No await from here to the end of the change: a scrape or a page sees either the old state or the new one.
         self.settings = settings
         configure(settings.log.level, settings.log.format)
         change = self._registry.configure(wiring.selections(settings))
@@ -548,10 +549,10 @@ class Daemon:
             self.forget_removed()
 
     def forget_removed(self) -> None:
-        """Forget counters of targets that nobody has polled for longer than their retention."""
+        """Delete the counters of targets that have not been polled for longer than their retention."""
         limit = self._clocks.wall() - self.settings.state.retention
         polled = self._schedule.polled()
-        # A budget's name is kept for as long as its script is.
+        # The name of a budget is kept as long as its script.
         polled |= {PollKey(key.target, BUDGET_ROWS) for key in polled if key.collector == "scripts"}
         old = [key for key, row in list(self._ledger.remembered().items()) if row.success < limit and key not in polled]
         self._ledger.forget(old)

@@ -1,4 +1,4 @@
-"""Turns the settings of the state into its storage: memory, a file, or the part of some shards in a database."""
+"""Creates the storage of the state from its settings: memory, a file, or the part of some shards in a database."""
 
 import os
 import secrets
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 def file_storage(state: StateSettings, set_aside: Callable[[float], None]) -> Storage:
-    """Where the ledger keeps its rows when no database is set: in a file, or in memory.
+    """Create the storage of the ledger's rows where no database is set: in a file, or in memory.
 
     Args:
-        state: where the state is.
+        state: the settings of the state.
         set_aside: called with unix seconds when a state file had to be put aside.
     """
     return MemoryStorage() if state.path is None else FileStorage(state.path, SYSTEM.wall, set_aside)
@@ -36,15 +36,15 @@ def database_storage(
     observer: "StorageObserver",
     shard_of: Callable[[PollKey], int | None],
 ) -> "DatabaseStorage":
-    """The storage of one shard, or of the shards that are held by leases, in a state database.
+    """Create the storage of one shard, or of the shards that are held by leases, in a state database.
 
     Args:
-        state: where the database is.
+        state: the settings of the database.
         share: the one shard, or which of them may be held.
         observer: called when shards come and go.
         shard_of: the shard that a row belongs to; None where that is not known.
     """
-    # It is an extra, so that it is imported where it is used; the settings have found that it is installed.
+    # Imported here because it is an extra; the settings have checked that it is installed.
     from exporter.counters.database_storage import DatabaseStorage  # noqa: PLC0415 - an extra
     from exporter.counters.state_database import Group  # noqa: PLC0415 - an extra
 
@@ -87,7 +87,7 @@ class Unobserved:
 
 
 def problem_of(state: StateSettings) -> str:
-    """Why a state database cannot be used; empty where it can, and where the state is in no database."""
+    """Say why the state database cannot be used; empty if it can, or if the state is in no database."""
     if not state.is_shared:
         return ""
     from exporter.counters.state_database import StateDatabase  # noqa: PLC0415 - an extra
@@ -113,7 +113,7 @@ def _address(state: StateSettings) -> Callable[[], str]:
 
 
 def baselines(state: StateSettings, share: Share) -> Baselines:
-    """Where the live counters begin, for a backfill.
+    """Read the baselines of the live counters, for a backfill.
 
     Args:
         state: where the state is.

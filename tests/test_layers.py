@@ -9,8 +9,6 @@ from tests.rooms import LAYERS, MODULES, Module, layer_of, unit_of
 FILE_READING = tuple(f"exporter.settings.{name}" for name in ("faults", "messages", "section", "yaml_file"))
 # Everyone else receives values.
 MAY_READ_SETTINGS = {"daemon", "wiring", "clients", "state_storage", "cli", "commands"}
-# A dry run shows the very request that the client would send.
-MAY_NAME_HTTPX = {"exporter.commands.call.rehearsal"}
 MUTABLE = {"list", "dict", "set", "defaultdict", "deque", "Counter", "bytearray", "OrderedDict"}
 MUTATORS = {
     "append", "appendleft", "add", "update", "pop", "popleft", "popitem", "setdefault", "clear", "extend", "insert",
@@ -50,9 +48,9 @@ def test_settings_are_read_where_objects_are_built() -> None:
 
 
 def test_the_http_client_is_the_platforms_own_affair() -> None:
-    libraries = {"httpx", "aiohttp", "httpx_aiohttp"}
+    libraries = {"httpx", "aiohttp", "yarl"}
     users = {module.name for module in MODULES if any(name.split(".")[0] in libraries for name in module.imports())}
-    assert sorted(name for name in users - MAY_NAME_HTTPX if not name.startswith("exporter.platform.")) == []
+    assert sorted(name for name in users if not name.startswith("exporter.platform.")) == []
 
 
 def test_nothing_of_the_tests_or_of_the_sandbox_is_used_by_what_runs_for_real() -> None:

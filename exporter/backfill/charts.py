@@ -1,15 +1,14 @@
 """What the platform's charts show of a target's past days, asked for in windows as the platform allows."""
 
-from collections.abc import Awaitable, Callable, Collection, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any
 
 from exporter.backfill.samples import day_of, midnight
-from exporter.collectors import dns_statistics
-from exporter.collectors.collector import Collector, Polled
-from exporter.metric import DayBuckets, LabelValues
+from exporter.collectors import dns_statistics, shield_rate_limits
+from exporter.collectors.collector import Polled, TargetCollector
+from exporter.metric import DayBuckets, FamilyInfo, Kind, LabelValues
 from exporter.platform.api import dns
 from exporter.platform.operation import Answer, Caller, Request
 
@@ -21,14 +20,45 @@ BREACH_DAYS = 28
 SeriesKey = tuple[str, LabelValues]
 # Family and label values beyond the target's own → day → count.
 Shown = dict[SeriesKey, dict[int, float]]
-# Restricts a caller to certain days.
-Within = Callable[[Caller], Caller]
-Poll = Callable[[Within], Awaitable[Polled]]
 
 
-def as_it_is(caller: Caller) -> Caller:
+def unchanged(caller: Caller) -> Caller:
     """Ask for the days that the platform shows by itself."""
     return caller
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """How a poll is to ask for certain days.
+
+    Attributes:
+        within: restricts the calls to these days.
+        now: the time that the poll takes for the present, from which a path reckons its dates; None for the real one.
+    """
+
+    within: Callable[[Caller], Caller] = unchanged
+    now: datetime | None = None
+
+
+Poll = Callable[[Asking], Awaitable[Polled]]
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """How the past days of a collector's counters are asked for.
+
+    Attributes:
+        collector: the collector, whose series the history continues backwards.
+        window_days: how many days one call shows; 0 where nothing but the days that it shows by itself can be had.
+        asking: the first and the last day of a window → how they are asked for.
+        zero_days: so many days, today among them, of which one that is left out is 0; a day that is left out of any
+            other answer is unknown.
+    """
+
+    collector: TargetCollector[Any]
+    window_days: int = 0
+    asking: Callable[[int, int], Asking] = lambda _first, _last: Asking()
+    zero_days: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +82,28 @@ class _Windowed:
         return await self.caller.find(request)
 
 
-async def days(collector: Collector, poll: Poll, wanted: Collection[int], now: datetime) -> Shown:
+# The collectors of the catalogue that have a history.
+BUILT_IN = (
+    History(
+        dns_statistics.COLLECTOR,
+        WINDOW_DAYS,
+        lambda first, last: Asking(within=lambda caller: _Windowed(caller, first, last)),
+    ),
+    History(shield_rate_limits.COLLECTOR, zero_days=BREACH_DAYS),
+)
+
+
+def families(histories: Iterable[History]) -> tuple[FamilyInfo, ...]:
+    """The counters that have a history."""
+    return tuple(info for one in histories for info in one.collector.families if info.kind is Kind.COUNTER)
+
+
+async def days(history: History, poll: Poll, wanted: Collection[int], now: datetime) -> Shown:
     """Read what is shown of the wanted days, and perhaps of others.
 
     Args:
-        collector: whose answers are read.
-        poll: polls the target, with a restriction of its calls to certain days.
+        history: whose answers are read, and how days are asked for.
+        poll: polls the target.
         wanted: the days, as ordinals.
         now: the time where an answer does not carry it.
 
@@ -66,25 +112,29 @@ async def days(collector: Collector, poll: Poll, wanted: Collection[int], now: d
     """
     if not wanted:
         return {}
-    if collector is not dns_statistics.COLLECTOR:
-        return _breaches(await poll(as_it_is), now)
+    if not history.window_days:
+        return _shown_by_itself(await poll(Asking()), history.zero_days, now)
     shown: Shown = {}
-    for first, last in _windows(min(wanted), max(wanted)):
-        for key, source in _buckets(await poll(partial(_Windowed, first=first, last=last))):
+    for first, last in _windows(min(wanted), max(wanted), history.window_days):
+        for key, source in _buckets(await poll(history.asking(first, last))):
             held = {day: count for day, count in source.days.items() if first <= day <= last}
             shown.setdefault(key, {}).update(held)
     return shown
 
 
-def _windows(first: int, last: int) -> Iterator[tuple[int, int]]:
-    for begin in range(first, last + 1, WINDOW_DAYS):
-        yield begin, min(begin + WINDOW_DAYS - 1, last)
+def _windows(first: int, last: int, length: int) -> Iterator[tuple[int, int]]:
+    for begin in range(first, last + 1, length):
+        yield begin, min(begin + length - 1, last)
 
 
-def _breaches(polled: Polled, now: datetime) -> Shown:
+def _shown_by_itself(polled: Polled, zero_days: int, now: datetime) -> Shown:
     today = day_of(polled.date or now)
-    window = dict.fromkeys(range(today - BREACH_DAYS + 1, today + 1), 0.0)
-    return {key: {**window, **source.days} for key, source in _buckets(polled) if source.charted}
+    zeros = dict.fromkeys(range(today - zero_days + 1, today + 1), 0.0)
+    charts = {key: source.days for key, source in _buckets(polled) if source.charted}
+    if zero_days:
+        return {key: {**zeros, **shown} for key, shown in charts.items()}
+    # The window may begin within its oldest day.
+    return {key: {day: shown[day] for day in sorted(shown)[1:]} for key, shown in charts.items()}
 
 
 def _buckets(polled: Polled) -> Iterator[tuple[SeriesKey, DayBuckets]]:

@@ -1,21 +1,20 @@
 """History of the day counters: what the platform shows of days that the live counters do not count."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
-from typing import Any
 
 from exporter.backfill import charts
 from exporter.backfill.baselines import BaselineError, Baselines, Beginning
 from exporter.backfill.output import Spool
 from exporter.backfill.samples import Point, Span, day_of, lines, points
 from exporter.clock import Clocks
-from exporter.collectors import discovery, dns_statistics, shield_rate_limits
-from exporter.collectors.collector import Collector, Polled, TargetCollector
+from exporter.collectors import discovery
+from exporter.collectors.collector import Collector, Polled
 from exporter.collectors.poll import Poller
-from exporter.metric import FamilyInfo, Kind, label_value
+from exporter.metric import label_value
 from exporter.platform.errors import CredentialError, NotAvailable, PlatformError, Unauthorized
 from exporter.platform.http.client import Client
 from exporter.targets.registry import Registry
@@ -28,13 +27,9 @@ FIRST_WAIT = 5.0
 LONGEST_WAIT = 300.0
 DEFAULT_DAYS = 30
 
-COLLECTORS: tuple[TargetCollector[Any], ...] = (dns_statistics.COLLECTOR, shield_rate_limits.COLLECTOR)
-FAMILIES: tuple[FamilyInfo, ...] = tuple(
-    info for collector in COLLECTORS for info in collector.families if info.kind is Kind.COUNTER
-)
-_INFOS: Mapping[str, FamilyInfo] = {info.name: info for info in FAMILIES}
+_AS_IT_IS = charts.Asking()
 
-Work = tuple[TargetCollector[Any], Target]
+Work = tuple[charts.History, Target]
 
 
 class SpanError(Exception):
@@ -101,6 +96,8 @@ class Backfill:
         labels: labels that every series gets.
         step: how far samples stand apart, in milliseconds: one of `samples.STEPS`.
         selected: which targets are wanted.
+        histories: the collectors that have a history.
+        lists: collectors that discover the targets of configured endpoints.
         clocks: the clocks.
         progressed: told after each target.
     """
@@ -114,6 +111,8 @@ class Backfill:
         labels: Mapping[str, str],
         step: int,
         selected: Selected,
+        histories: Sequence[charts.History] = charts.BUILT_IN,
+        lists: Sequence[Collector] = (),
         clocks: Clocks,
         progressed: Callable[[Report], None],
     ) -> None:
@@ -125,6 +124,9 @@ class Backfill:
         self._labels = labels
         self._step = step
         self._selected = selected
+        self._histories = histories
+        self._infos = {info.name: info for info in charts.families(histories)}
+        self._discoverers = (discovery.COLLECTOR, *lists)
         self._clocks = clocks
         self._poller = Poller(registry, clocks)
         self._progressed = progressed
@@ -156,8 +158,11 @@ class Backfill:
     async def _discover(self, account: str) -> None:
         """Learn which targets an account has, and what day it is there."""
         targets = [target for target in self._registry.targets("account") if target.account == account]
-        for target in filter(discovery.COLLECTOR.wants, targets):
-            polled = await self._polled(discovery.COLLECTOR, target)
+        wanted = [
+            (collector, target) for collector in self._discoverers for target in targets if collector.wants(target)
+        ]
+        for collector, target in wanted:
+            polled = await self._polled(collector, target)
             if polled is None:
                 continue
             if polled.found is not None:
@@ -169,7 +174,7 @@ class Backfill:
         probe = next((work for work in self._chosen() if work[1].account == account), None)
         if account not in self._today and probe is not None:
             # What is wrong with it will be told when its turn comes.
-            polled = await self._polled(*probe, quietly=True)
+            polled = await self._polled(probe[0].collector, probe[1], quietly=True)
             if polled is not None and polled.date is not None:
                 self._today[account] = day_of(polled.date)
 
@@ -210,10 +215,10 @@ class Backfill:
         return report
 
     def _chosen(self) -> Iterator[Work]:
-        for collector in COLLECTORS:
-            for target in self._registry.targets(collector.polls):
+        for history in self._histories:
+            for target in self._registry.targets(history.collector.polls):
                 if self._selected.wants(target):
-                    yield collector, target
+                    yield history, target
 
     def _unknown(self, chosen: Iterable[Work]) -> Iterator[Failure]:
         """Zones that were asked for and are not there."""
@@ -222,23 +227,24 @@ class Backfill:
             yield Failure("", f"dns_zone/{zone}", "", "no account that was asked has such a zone")
 
     async def _work(self, works: Iterator[Work], spool: Spool, report: Report) -> None:
-        for collector, target in works:
+        for history, target in works:
+            part = (target.account, history.collector.name)
             try:
-                if (target.account, collector.name) not in self._barred:
-                    await self._write(collector, target, spool, report)
+                if part not in self._barred:
+                    await self._write(history, target, spool, report)
             except (Unauthorized, CredentialError) as error:
-                self._barred[target.account, collector.name] = error
+                self._barred[part] = error
             except (PlatformError, BaselineError) as error:
                 self._fail(report.failures, target, str(error))
             report.done += 1
             self._progressed(report)
 
-    async def _write(self, collector: TargetCollector[Any], target: Target, spool: Spool, report: Report) -> None:
+    async def _write(self, history: charts.History, target: Target, spool: Spool, report: Report) -> None:
         try:
-            beginning, shown = await self._read(collector, target, report.span)
+            beginning, shown = await self._read(history, target, report.span)
         except NotAvailable:
             # The zone has not got this resource: that is an answer, and there is no history of it.
-            spool.add(_mark(collector, target), {}, 0)
+            spool.add(_mark(history, target), {}, 0)
             return
         span = report.span
         if beginning is None:
@@ -247,7 +253,7 @@ class Backfill:
         elif _is_live_before(beginning, span):
             report.live += 1
         named = target if beginning is None else replace(target, name=beginning.name)
-        own = tuple(label_value(label.value(named, None)) for label in collector.labels)
+        own = tuple(label_value(label.value(named, None)) for label in history.collector.labels)
         parts: dict[str, str] = {}
         samples = 0
         known = shown.keys() if beginning is None else beginning.series.keys()
@@ -255,19 +261,15 @@ class Backfill:
             series = None if beginning is None else beginning.series[family, labels]
             past: list[Point] = points(series, shown.get((family, labels), {}), span, self._step)
             samples += len(past)
-            parts[family] = parts.get(family, "") + "".join(lines(_INFOS[family], self._labels, own + labels, past))
-        spool.add(_mark(collector, target), parts, samples)
+            parts[family] = parts.get(family, "") + "".join(
+                lines(self._infos[family], self._labels, own + labels, past)
+            )
+        spool.add(_mark(history, target), parts, samples)
 
-    async def _read(
-        self, collector: TargetCollector[Any], target: Target, span: Span
-    ) -> tuple[Beginning | None, charts.Shown]:
+    async def _read(self, history: charts.History, target: Target, span: Span) -> tuple[Beginning | None, charts.Shown]:
         """Where the live counters begin, and what the platform shows of the days before that the ledger does not."""
-        account = target.account
-        beginning = await self._baselines.of(
-            collector.name,
-            target,
-            lambda: self._poll(collector, target),
-        )
+        account, collector = target.account, history.collector
+        beginning = await self._baselines.of(collector.name, target, lambda: self._poll(collector, target))
         if beginning is None:
             wanted = set(range(span.first, min(span.last, self._day_of(account) - 1) + 1))
         else:
@@ -278,16 +280,16 @@ class Backfill:
                 if series.uncounted(day) is None
             }
         poll = partial(self._poll, collector, target)
-        shown = await charts.days(collector, poll, wanted, self._clocks.utc())
+        shown = await charts.days(history, poll, wanted, self._clocks.utc())
         return beginning, {key: {day: held[day] for day in held if day in wanted} for key, held in shown.items()}
 
-    async def _poll(self, collector: Collector, target: Target, within: charts.Within = charts.as_it_is) -> Polled:
+    async def _poll(self, collector: Collector, target: Target, asking: charts.Asking = _AS_IT_IS) -> Polled:
         """Poll a target, and again after a while where that may help: an export is to be complete, and may take long.
 
         Args:
             collector: what is run.
             target: what is polled.
-            within: restricts the calls to certain days.
+            asking: how certain days are asked for.
 
         Raises:
             PlatformError: there is no usable answer.
@@ -297,7 +299,7 @@ class Backfill:
         while True:
             attempt += 1
             caller = self._clients[target.account].until(self._clocks.monotonic() + CALL_SECONDS)
-            polled = await self._poller.poll(collector, target, within(caller))
+            polled = await self._poller.poll(collector, target, asking.within(caller), now=asking.now)
             error = polled.error
             if error is None or polled.found is not None:
                 return polled
@@ -314,8 +316,8 @@ class Backfill:
         return self._today.get(account, day_of(self._clocks.utc()))
 
 
-def _mark(collector: TargetCollector[Any], target: Target) -> str:
-    return f"{collector.name}|{target.account}|{target.key.label}"
+def _mark(history: charts.History, target: Target) -> str:
+    return f"{history.collector.name}|{target.account}|{target.key.label}"
 
 
 def _is_live_before(beginning: Beginning, span: Span) -> bool:

@@ -158,12 +158,42 @@ def describe(labels: Sequence[Label[Any]], metrics: Iterable[Metric[Any]]) -> tu
     """The families of a collector: its target's labels before each metric's own."""
     names = tuple(label.name for label in labels)
     return tuple(
-        FamilyInfo(metric.name, metric.help, metric.kind, metric.unit, names + metric.labels) for metric in metrics
+        FamilyInfo(metric.name, metric.help, metric.kind, metric.unit, names + metric.labels, metric.source)
+        for metric in metrics
     )
 
 
+class Defaults:
+    """What a collector has unless it says otherwise: a section of its own, and families of the kind that it polls."""
+
+    __slots__ = ()
+
+    name: str
+    polls: str
+    families: tuple[FamilyInfo, ...]
+
+    @property
+    def section(self) -> str:
+        """See `Collector.section`."""
+        return self.name
+
+    @property
+    def discovers(self) -> bool:
+        """See `Collector.discovers`."""
+        return False
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """See `Collector.kinds`."""
+        return (self.polls,)
+
+    def families_of(self, _kind: str, _target_id: str) -> tuple[FamilyInfo, ...]:
+        """See `Collector.families_of`."""
+        return self.families
+
+
 @dataclass(frozen=True, slots=True)
-class TargetCollector(Generic[P]):
+class TargetCollector(Defaults, Generic[P]):
     """A collector whose call answers for the target that it polls.
 
     Attributes:
@@ -191,25 +221,6 @@ class TargetCollector(Generic[P]):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "families", describe(self.labels, self.metrics))
-
-    @property
-    def section(self) -> str:
-        """See `Collector.section`."""
-        return self.name
-
-    @property
-    def discovers(self) -> bool:
-        """See `Collector.discovers`."""
-        return False
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """See `Collector.kinds`."""
-        return (self.polls,)
-
-    def families_of(self, _kind: str, _target_id: str) -> tuple[FamilyInfo, ...]:
-        """See `Collector.families_of`."""
-        return self.families
 
     def wants(self, target: Target) -> bool:
         """See `Collector.wants`: its answers tell of no other target."""
@@ -246,7 +257,7 @@ class Listing(Generic[P, T]):
 
 
 @dataclass(frozen=True, slots=True)
-class ListCollector(Generic[P, T]):
+class ListCollector(Defaults, Generic[P, T]):
     """A collector whose one call answers for many targets: an account's list.
 
     Attributes:
@@ -271,16 +282,6 @@ class ListCollector(Generic[P, T]):
     def __post_init__(self) -> None:
         both = (*describe(self.labels, self.metrics), *describe(self.item_labels, self.item_metrics))
         object.__setattr__(self, "families", both)
-
-    @property
-    def section(self) -> str:
-        """See `Collector.section`."""
-        return self.name
-
-    @property
-    def discovers(self) -> bool:
-        """See `Collector.discovers`."""
-        return False
 
     @property
     def kinds(self) -> tuple[str, ...]:

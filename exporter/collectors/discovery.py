@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from exporter.causes import Cause, Lack
-from exporter.collectors.collector import ACCOUNT, Context, Outcome, Polled, describe
+from exporter.collectors.collector import ACCOUNT, Context, Defaults, Outcome, Polled, describe
 from exporter.collectors.measure import measure
 from exporter.cooperative import unhurried
 from exporter.metric import FamilyInfo, Metric
@@ -49,14 +49,13 @@ _NOT_SEARCHED = Lack(Cause.NOT_CONFIGURED, "neither dns_zones.discover nor scrip
 
 
 @dataclass(frozen=True, slots=True)
-class DiscoveryCollector:
+class DiscoveryCollector(Defaults):
     """Lists an account's resources; what it finds decides what the other collectors poll.
 
     What its target watches for says which lists are wanted: `SEARCH`, `SHIELD_ZONES`, `RATE_LIMITS`.
     """
 
     name: str = "discovery"
-    section: str = "discovery"
     discovers: bool = True
     polls: str = "account"
     interval: float = 600
@@ -66,15 +65,6 @@ class DiscoveryCollector:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "families", describe((ACCOUNT,), (RESOURCES,)))
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """See `Collector.kinds`."""
-        return (self.polls,)
-
-    def families_of(self, _kind: str, _target_id: str) -> tuple[FamilyInfo, ...]:
-        """See `Collector.families_of`."""
-        return self.families
 
     def wants(self, target: Target) -> bool:
         """See `Collector.wants`."""

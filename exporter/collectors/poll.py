@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from datetime import datetime
 
 from exporter.clock import Clocks
 from exporter.collectors.collector import Collector, Context, Outcome, Polled
@@ -51,6 +52,7 @@ class Poller:
         *,
         found: Callable[[Inventory], Awaitable[None]] | None = None,
         recognition: Recognition | None = None,
+        now: datetime | None = None,
     ) -> Polled:
         """Poll a target once. An error of the platform is part of the result.
 
@@ -61,8 +63,10 @@ class Poller:
             found: receives what a discovery has found before its end, which is then not part of the result; without
                 it, the result holds all.
             recognition: the caller's, where an answer that is the last one again need not be parsed.
+            now: the time that the poll takes for the present; None for the real one.
         """
-        context = Context(caller, self._registry, self._clocks.utc(), owns=self._registry.owns, found=found)
+        present = now or self._clocks.utc()
+        context = Context(caller, self._registry, present, owns=self._registry.owns, found=found)
         try:
             polled = await collector.poll(context, target)
         except PlatformError as error:

@@ -6,8 +6,10 @@ from typing import Protocol
 
 from exporter.causes import Cause
 from exporter.collectors import discovery
+from exporter.collectors.collector import Collector
+from exporter.collectors.endpoints.listing import EndpointListCollector
 from exporter.explain.scope import Scope
-from exporter.explain.words import failure_words
+from exporter.explain.words import cause_of_failure
 from exporter.exposition.status_board import Status
 from exporter.targets.registry import Registry, Selection
 from exporter.targets.target import PollKey, Target
@@ -44,12 +46,20 @@ class Candidates:
     Args:
         registry: which targets there are.
         board: whether discovery succeeds.
+        accepted: account → unix seconds of its last authenticated answer, 0 where there was none.
         holders: returns which exporter holds which shard, where that may change.
     """
 
-    def __init__(self, registry: Registry, board: Board, holders: Callable[[], Mapping[int, str]]) -> None:
+    def __init__(
+        self,
+        registry: Registry,
+        board: Board,
+        accepted: Callable[[str], float],
+        holders: Callable[[], Mapping[int, str]],
+    ) -> None:
         self._registry = registry
         self._board = board
+        self._accepted = accepted
         self._holders = holders
 
     def of_kind(self, scope: Scope, kind: str) -> Iterator[Candidate]:
@@ -122,8 +132,9 @@ class Candidates:
         if not selection.discover:
             where = f"account {account}" if account else "the configuration"
             return Candidate(target, Cause.NOT_CONFIGURED, f"{where} does not name{which or ' any'} under {setting}")
-        if discovery.COLLECTOR.section in scope.disabled:
-            words = f"collectors.discovery.enabled is false, and {setting} does not name{which or ' any'}"
+        lister = _lister(scope, kind)
+        if lister.section in scope.disabled:
+            words = f"collectors.{lister.section}.enabled is false, and {setting} does not name{which or ' any'}"
             return Candidate(target, Cause.COLLECTOR_DISABLED, words)
         whole = self._registry.is_listed_whole(account, kind)
         if whole:
@@ -131,23 +142,37 @@ class Candidates:
             if self._registry.share.total > 1:
                 words += f" that belongs to {self._own()}"
             return Candidate(target, Cause.NOT_DISCOVERED, words)
-        return Candidate(target, *self.undiscovered(account, was_listed=whole is not None))
+        return Candidate(target, *self.undiscovered(account, lister, was_listed=whole is not None))
 
-    def undiscovered(self, account: str, *, was_listed: bool = False) -> tuple[Cause, str]:
-        """Why discovery has not given a complete list of an account's resources.
+    def undiscovered(
+        self, account: str, lister: Collector = discovery.COLLECTOR, *, was_listed: bool = False
+    ) -> tuple[Cause, str]:
+        """Why there is no complete list of an account's resources.
 
         Args:
             account: the account's name.
+            lister: the collector that lists them.
             was_listed: whether it gave a list that is not complete.
         """
-        status = self._board.find(PollKey.of(discovery.COLLECTOR.name, account, "account", account))
+        is_discovery = lister is discovery.COLLECTOR
+        status = self._board.find(PollKey.of(lister.name, account, "account", account))
         if status is not None and status.failure is not None:
-            cause = status.failure.cause
+            cause, words = cause_of_failure(status, status.failure, self._accepted(account))
             is_key_s = cause in (Cause.KEY_REFUSED, Cause.KEY_FORBIDDEN)
-            return cause if is_key_s else Cause.DISCOVERY_INCOMPLETE, f"discovery fails: {failure_words(status)}"
+            what = "discovery" if is_discovery else f"the list {lister.name}"
+            return cause if is_key_s else Cause.DISCOVERY_INCOMPLETE, f"{what} fails: {words}"
         if status is None or not status.polled:
-            return Cause.DISCOVERY_INCOMPLETE, "the first discovery has not ended"
+            what = "the first discovery" if is_discovery else f"the first list of {lister.name}"
+            return Cause.DISCOVERY_INCOMPLETE, f"{what} has not ended"
         if was_listed:
             words = "the platform's list held fewer resources than it counts; the next discovery asks again"
+            if not is_discovery:
+                words = f"the list {lister.name} is not complete: an item came twice or without an id"
             return Cause.DISCOVERY_INCOMPLETE, words
         return Cause.NOT_DISCOVERED, "the platform has no such list: name the ids in the configuration"
+
+
+def _lister(scope: Scope, kind: str) -> Collector:
+    """The collector that lists the targets of a kind."""
+    own = (one for one in scope.collectors if isinstance(one, EndpointListCollector) and one.kind == kind)
+    return next(own, discovery.COLLECTOR)

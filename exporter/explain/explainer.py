@@ -29,7 +29,7 @@ from exporter.collectors.collector import Collector
 from exporter.explain.candidates import ANY, Board, Candidate, Candidates
 from exporter.explain.scope import Scope
 from exporter.explain.sources import source_fields
-from exporter.explain.words import failure_words, moment
+from exporter.explain.words import cause_of_failure, moment
 from exporter.exposition.status_board import Failure, Status
 from exporter.metric import FamilyInfo
 from exporter.targets.registry import Registry
@@ -133,7 +133,7 @@ class Explainer:
 
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
-        self._candidates = Candidates(sources.registry, sources.board, sources.holders)
+        self._candidates = Candidates(sources.registry, sources.board, sources.accepted, sources.holders)
 
     def families(self) -> frozenset[str]:
         """Every family that a collector can give, whether or not the collector is run."""
@@ -228,7 +228,7 @@ class Explainer:
                 yield info.name, self._of_value(status, info)
 
     def _of_value(self, status: Status, info: FamilyInfo) -> _Finding:
-        fields = source_fields(info.help)
+        fields = (info.source,) if info.source else source_fields(info.help)
         strange = [field for field in fields if field in status.gaps.lack.unexpected]
         if strange:
             words = f"{', '.join(strange)} cannot be read in the answer of {moment(status.success)}"
@@ -256,12 +256,9 @@ class Explainer:
         return cause, f"{words}; next poll {due}" if due else words
 
     def _of_failure(self, status: Status, failure: Failure, *, is_withdrawn: bool) -> _Finding:
-        words = failure_words(status)
-        if failure.cause is Cause.KEY_REFUSED and self._sources.accepted(account_of(status.target)) >= failure.since:
-            # Other calls were let through with the same key since this one was refused.
-            return Cause.KEY_FORBIDDEN, f"{words}; the key is accepted for other calls"
-        if failure.cause in _ROOTS:
-            return failure.cause, words
+        cause, words = cause_of_failure(status, failure, self._sources.accepted(account_of(status.target)))
+        if cause in _ROOTS:
+            return cause, words
         return Cause.STALE if is_withdrawn else Cause.FAILING, words
 
     def _of_waiting(self, collector: Collector, target: Target) -> _Finding:

@@ -2,7 +2,8 @@
 
 from datetime import UTC, datetime
 
-from exporter.exposition.status_board import Status
+from exporter.causes import Cause
+from exporter.exposition.status_board import Failure, Status
 
 
 def moment(seconds: float) -> str:
@@ -21,3 +22,18 @@ def failure_words(status: Status) -> str:
         parts.append(f"series withdrawn at {moment(failure.expired)}")
     parts.append(f"last success {moment(status.success)}" if status.success else "no success yet")
     return "; ".join(parts)
+
+
+def cause_of_failure(status: Status, failure: Failure, accepted: float) -> tuple[Cause, str]:
+    """The cause that a target's failure stands for, and its evidence.
+
+    Args:
+        status: the target's.
+        failure: the failure that it has.
+        accepted: unix seconds of the last answer of the account for which its key was accepted.
+    """
+    words = failure_words(status)
+    if failure.cause is Cause.KEY_REFUSED and accepted >= failure.since:
+        # Other calls were let through with the same key since this one was refused.
+        return Cause.KEY_FORBIDDEN, f"{words}; the key is accepted for other calls"
+    return failure.cause, words

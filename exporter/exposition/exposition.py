@@ -190,7 +190,8 @@ class Exposition:
                 "family cannot be rendered", family=family.info.name, target=key.target.label, error=str(error)
             )
             return False
-        if block.chunks.total - block.chunks.series(key) + count > self._cap:
+        more = block.chunks.total + count
+        if more > self._cap and more - block.chunks.series(key) > self._cap:
             block.drop(key)
             block.dropped[key] = count
             return True

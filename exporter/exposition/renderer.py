@@ -1,4 +1,4 @@
-"""Renders generations of the exposition from the store's changes, on its own thread, at most once a second."""
+"""Renders generations of the exposition from the store's changes, on its own thread, one to five seconds apart."""
 
 import asyncio
 import time
@@ -20,6 +20,9 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 SHORTEST_PAUSE = 1.0
+# The next generation waits so many times as long as the last one took: with 400,000 series, of which each second brings
+# new values for some in every segment, a generation a second would cost as much as the polls.
+PAUSE_FACTOR = 10.0
 # The program's own metrics change by themselves; they are rendered this often, whether or not a target changed.
 LONGEST_PAUSE = 5.0
 # So long after the start and after a reload they are rendered with each generation, because they change much.
@@ -63,6 +66,7 @@ class Renderer:
         self._yield_to_others = YieldToOthers(monotonic, sleep)
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="renderer")
         self._rendered = self._rendered_own = 0.0
+        self._pause = SHORTEST_PAUSE
         self._eager_until = monotonic() + EAGER_SECONDS
         self._rendering = 0.0
         self._is_behind = False
@@ -82,7 +86,7 @@ class Renderer:
         now = self._monotonic()
         pause = SHORTEST_PAUSE if now < self._eager_until else LONGEST_PAUSE
         is_own_due = now - self._rendered_own >= pause
-        if is_own_due or (self._is_behind and now - self._rendered >= SHORTEST_PAUSE):
+        if is_own_due or (self._is_behind and now - self._rendered >= self._pause):
             self._store.expire()
             await self.render(own=is_own_due)
 
@@ -105,6 +109,7 @@ class Renderer:
         self._is_behind = False
         self.current = await self._on_thread(self._exposition.build, self._yield_to_others, own=own)
         self._rendered = self._monotonic()
+        self._pause = min(LONGEST_PAUSE, max(SHORTEST_PAUSE, (self._rendered - began) * PAUSE_FACTOR))
         if own:
             self._rendered_own = self._rendered
         self._telemetry.render.set(self._rendering + self._rendered - began)

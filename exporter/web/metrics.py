@@ -1,4 +1,4 @@
-"""`/metrics`: the current generation's ready bytes, or the part of it that a filter wants."""
+"""`/metrics`: the rendered bytes of the current generation, or the part of it that a filter selects."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
@@ -45,7 +45,7 @@ class MetricsEndpoint:
     Args:
         renderer: holds the current generation.
         collectors: names that `collect[]` may hold.
-        is_target: whether a `target` is a known one.
+        is_target: whether a `target` is polled here.
         fence: decides which counters may be served; None: all.
     """
 
@@ -71,7 +71,7 @@ class MetricsEndpoint:
             await SecurityHeaders(wanted)(scope, receive, send)
             return
         pieces: Iterable[bytes]
-        # Asked in each request: the process may have been suspended since the last one, and another count now.
+        # Checked in each request: this process may have been suspended, and another one may count now.
         if wanted == Filter() and self._is_open():
             ready = self._renderer.current.bodies[form]
             pieces, size = (ready.packed, ready.packed_size) if gzip else (ready.pieces, ready.size)
@@ -94,7 +94,7 @@ class MetricsEndpoint:
         return self._fence is None or self._fence.holds()
 
     def _wanted(self, query_string: bytes) -> Filter | PlainTextResponse:
-        """What a query string asks for, or why it is refused."""
+        """Read the filter of a query string; return the refusal where it is wrong."""
         if not query_string:
             return Filter()
         try:
@@ -117,12 +117,12 @@ class MetricsEndpoint:
 
 
 class Straight:
-    """ASGI middleware that takes scrapes past all that pages need: one should cost what sending its bytes costs.
+    """ASGI middleware that answers scrapes directly, without routing and the middleware of the pages.
 
     Args:
-        metrics: answers scrapes, with all headers that belong to an answer.
-        path: where they are asked for.
-        rest: answers everything else.
+        metrics: answers scrapes, with all headers of an answer.
+        path: the path of scrapes.
+        rest: answers all other requests.
     """
 
     def __init__(self, metrics: MetricsEndpoint, path: str, rest: ASGIApp) -> None:
@@ -152,7 +152,7 @@ async def _send(send: Send, form: Format, pieces: Iterable[bytes], size: int, *,
             await send({"type": "http.response.body", "body": last, "more_body": True})
         unyielded += len(last)
         last = piece
-        # A socket that takes everything at once would keep the loop from all others.
+        # A fast client would otherwise keep the loop from all other work.
         if unyielded >= STRETCH_BYTES:
             unyielded = 0
             await asyncio.sleep(0)
@@ -160,7 +160,7 @@ async def _send(send: Send, form: Format, pieces: Iterable[bytes], size: int, *,
 
 
 def _cut(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """The pieces, the very large ones cut: what a slow client has not taken stays in memory, piece by piece."""
+    """Yield the pieces, large ones cut: a slow client keeps one piece at a time in memory."""
     for piece in pieces:
         if len(piece) <= LARGEST_PIECE:
             yield piece

@@ -12,7 +12,8 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from exporter import wiring
 from exporter.backfill.baselines import open_file_baselines
-from exporter.backfill.job import FAMILIES, Backfill, Report, Selected
+from exporter.backfill.charts import BUILT_IN, families
+from exporter.backfill.job import Backfill, Report, Selected
 from exporter.backfill.output import Spool
 from exporter.backfill.samples import STEPS
 from exporter.clients import account_client
@@ -127,7 +128,7 @@ class Place:
                 span = await work.survey(
                     None if first is None else first.toordinal(), None if last is None else last.toordinal()
                 )
-                spool = Spool(self.output, FAMILIES, {"days": str(span)})
+                spool = Spool(self.output, families(BUILT_IN), {"days": str(span)})
                 try:
                     report = await work.run(span, spool)
                 except BaseException:

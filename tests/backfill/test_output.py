@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from exporter.backfill.job import FAMILIES
+from exporter.backfill.charts import BUILT_IN, families
 from exporter.backfill.output import JOURNAL, Spool, SpoolError
 
+FAMILIES = families(BUILT_IN)
 FIRST, SECOND = FAMILIES[0].name, FAMILIES[1].name
 TERMS = {"days": "a to b"}
 

@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from exporter.backfill.job import FAMILIES
+from exporter.backfill.charts import BUILT_IN, families
 from exporter.backfill.samples import DAY_MS, SEAM_MS, STEPS, Point, Span, head, lines, midnight, points
 from exporter.counters.series import DaySeries, Series, advance_family
 from exporter.metric import DayBuckets, LabelValues
@@ -140,7 +140,7 @@ def test_without_a_live_counter_whole_days_are_written() -> None:
 
 
 def test_lines_are_openmetrics() -> None:
-    info = next(info for info in FAMILIES if info.name == "edge_dns_queries_total")
+    info = next(info for info in families(BUILT_IN) if info.name == "edge_dns_queries_total")
     assert list(lines(info, {"job": 'a"b'}, ("main", "7", "x\\y\nz"), [(1500, 2.5), (2000, 1e20)])) == [
         'edge_dns_queries_total{job="a\\"b",account="main",zone_id="7",domain="x\\\\y\\nz"} 2.5 1.500\n',
         'edge_dns_queries_total{job="a\\"b",account="main",zone_id="7",domain="x\\\\y\\nz"} 1e+20 2.000\n',

@@ -67,6 +67,11 @@ class Life:
                 function(*arguments)
         return polled
 
+    def close(self) -> None:
+        """End; on a busy machine the last commit may take longer than a process would wait for it."""
+        while self.ledger.is_alive():
+            self.ledger.close()
+
     def counters(self, key: PollKey) -> list[Family]:
         """The counters of a target that are served."""
         for changed, update in self._store.changes().items():

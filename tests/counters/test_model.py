@@ -22,7 +22,6 @@ from email.utils import format_datetime, parsedate_to_datetime
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -34,15 +33,18 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
+from starlette.types import ASGIApp
 from structlog.testing import capture_logs
 
 from exporter.clock import Clocks
 from exporter.collectors.collector import Polled
 from exporter.counters import state_file
 from exporter.platform.errors import NotFound
+from exporter.platform.http.body import is_good
 from exporter.platform.http.client import Client
 from exporter.platform.http.credential import Credential
 from exporter.platform.http.rate_limiter import RateLimiter
+from exporter.platform.http.request import Message
 from exporter.platform.http.retry import Retry
 from exporter.sandbox.app import create_app
 from exporter.sandbox.clock import WorldClock
@@ -54,6 +56,7 @@ from tests.counters.life import Life
 from tests.counters.places import DatabasePlace, FilePlace, Place
 from tests.counters.reference import Dated, Month, believed_time
 from tests.counters.scene import BREACHES, Poll, Scene, Watched
+from tests.platform.asgi import AsgiReply, AsgiTransport
 from tests.platform.clients import FakeClock
 from tests.platform.clients import Heard as HeardCalls
 from tests.postgres import Postgres
@@ -118,7 +121,7 @@ class Platform(RuleBasedStateMachine):
         self.scene = Scene(self.clock, seed, busy=busy)
         self.watched = self.scene.watched()
         self.life = self._begin_life()
-        self.transport = Redated(httpx.ASGITransport(create_app(self.scene.world, self.faults)), self._note_date)
+        self.transport = Redated(create_app(self.scene.world, self.faults), self._note_date)
         self.client = self.runner.run(self._connect())
 
     async def _connect(self) -> Client:
@@ -353,7 +356,7 @@ class Platform(RuleBasedStateMachine):
     def restart(self, then: Then) -> None:
         """What is pending is saved on the way out."""
         STEPS_RUN["restarts"] += 1
-        self.life.ledger.close()
+        self.life.close()
         self.kept = self.life.ledger.platform_time("main").believed
         for watched in self.watched.values():
             watched.commit()
@@ -369,7 +372,7 @@ class Platform(RuleBasedStateMachine):
                 self._poll(self.watched[name], is_saved=False)
             self.place.copy_to_next_life()
         # It cannot be killed for real within this process; no one looks at its state again.
-        self.life.ledger.close()
+        self.life.close()
         for watched in self.watched.values():
             watched.pending = []
         self._live_on()
@@ -450,7 +453,7 @@ class Platform(RuleBasedStateMachine):
     def teardown(self) -> None:
         """Close everything."""
         if hasattr(self, "client"):
-            self.life.ledger.close()
+            self.life.close()
             self.runner.run(self.client.aclose())
             self.scene.world.close()
         self.runner.close()
@@ -458,31 +461,27 @@ class Platform(RuleBasedStateMachine):
         shutil.rmtree(self.folder)
 
 
-class Redated(httpx.AsyncBaseTransport):
+class Redated(AsgiTransport):
     """Dates answers so many days ahead.
 
     Args:
-        inner: answers.
+        app: answers.
         note: called with the date of each answer whose status is a success.
     """
 
-    def __init__(self, inner: httpx.AsyncBaseTransport, note: Callable[[datetime], None]) -> None:
-        self._inner = inner
+    def __init__(self, app: ASGIApp, note: Callable[[datetime], None]) -> None:
+        super().__init__(app)
         self._note = note
         self.days = 0
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Answer a request."""
-        answer = await self._inner.handle_async_request(request)
-        date = parsedate_to_datetime(answer.headers["date"]) + timedelta(days=self.days)
-        answer.headers["date"] = format_datetime(date, usegmt=True)
-        if answer.is_success:
+    async def send(self, message: Message, connect_seconds: float) -> AsgiReply:
+        """Ask the application."""
+        reply = await super().send(message, connect_seconds)
+        date = parsedate_to_datetime(reply.headers["date"]) + timedelta(days=self.days)
+        reply.response.headers["date"] = format_datetime(date, usegmt=True)
+        if is_good(reply.status):
             self._note(date)
-        return answer
-
-    async def aclose(self) -> None:
-        """Close it."""
-        await self._inner.aclose()
+        return reply
 
 
 def on_database(server: Postgres) -> type[Platform]:

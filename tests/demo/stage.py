@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 
 from tests.commands.shell import process
-from tests.real_parts import Prometheus, prometheus_reading
+from tests.real_parts import Prometheus, Release, prometheus_reading
 from tests.waiting import PATIENCE, wait_until
 
 REPOSITORY = Path(__file__).parents[2]
@@ -82,7 +82,11 @@ def demo_running() -> Iterator[Demo]:
 
 @contextmanager
 def prometheus_beside(
-    demo: Served, folder: Path, rules: tuple[tuple[str, str], ...] = (), alertmanager: str = NOBODY
+    demo: Served,
+    folder: Path,
+    rules: tuple[tuple[str, str], ...] = (),
+    alertmanager: str = NOBODY,
+    release: Release = Release.INSTALLED,
 ) -> Iterator[Prometheus]:
     """A Prometheus with the shipped configuration and rules; only the addresses and the pace are the test's.
 
@@ -91,6 +95,7 @@ def prometheus_beside(
         folder: where its files are put.
         rules: what is put in the place of what, in the test's copy of the rules.
         alertmanager: where it sends its alerts.
+        release: which Prometheus it is.
     """
     shutil.copytree(SHIPPED / "prometheus", folder / "prometheus")
     config = folder / "prometheus" / "prometheus.yml"
@@ -107,7 +112,7 @@ def prometheus_beside(
     for path in (folder / "prometheus" / "rules").glob("*.yml"):
         for told, ours in rules:
             path.write_text(path.read_text().replace(told, ours))
-    with prometheus_reading(config, folder / "data") as running:
+    with prometheus_reading(config, folder / "data", release) as running:
         yield running
 
 

@@ -82,7 +82,9 @@ def alertmanager_running(folder: Path, webhook: str) -> Iterator[Served]:
         config,
         ("http://127.0.0.1:9095", webhook),
         ("group_wait: 30s", "group_wait: 1s"),
+        ("group_wait: 10s", "group_wait: 1s"),
         ("group_interval: 5m", "group_interval: 2s"),
+        ("group_interval: 1m", "group_interval: 2s"),
     )
     with alertmanager_reading(config, folder / "alertmanager") as url:
         served = Served(url)

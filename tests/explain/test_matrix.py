@@ -8,11 +8,21 @@ import pytest
 from exporter.causes import Cause
 from exporter.collectors.catalogue import CATALOGUE
 from exporter.wiring import scope
-from tests.explain.scripted import Scene, scenes
+from tests.explain.configured import configured_scenes
+from tests.explain.conftest import FAMILIES, MISSES
+from tests.explain.scripted import Scene
+from tests.explain.scripted import scenes as built_in_scenes
 from tests.rig import Rig, rig
 
 # (collector, target, family) → its cause.
 Causes = dict[tuple[str, str, str], Cause]
+
+
+def scenes(folder: Path) -> list[Scene]:
+    """Every scene."""
+    return [*built_in_scenes(folder), *configured_scenes(folder)]
+
+
 _NAMES = [scene.name for scene in scenes(Path("/nowhere"))]
 
 
@@ -58,9 +68,10 @@ async def test_the_named_cause_of_every_family_is_the_scripted_one(
         await scene.script(on)
         wanted = scripted(scene, on)
         found, evidence = named(scene, on)
-    record_property("families", len(wanted))
     misses = {key: (wanted.get(key), found.get(key)) for key in wanted.keys() | found.keys()}
     misses = {key: causes for key, causes in misses.items() if causes[0] != causes[1]}
+    record_property(FAMILIES, len(wanted))
+    record_property(MISSES, len(misses))
     assert misses == {}
     said = "\n".join(evidence)
     assert [words for words in scene.words if words not in said] == [], said

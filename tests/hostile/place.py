@@ -15,10 +15,9 @@ from urllib.request import urlopen
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.ports import free_port
+from tests.waiting import PATIENCE
 
 KEY = "0123456789abcdef-not-a-key"
-# Far beyond what any of it takes, for the machine may be busy.
-PATIENCE = 120.0
 
 
 def get(url: str) -> bytes:
@@ -35,6 +34,7 @@ def until(is_so: Callable[[], bool]) -> int:
     while not is_so():
         assert time.monotonic() < ends, "it never was"
         times += 1
+        time.sleep(0.01)
     return times
 
 
@@ -117,5 +117,4 @@ def _is_serving(exporter: str, daemon: "subprocess.Popen[bytes]") -> bool:
     try:
         return bool(get(f"{exporter}/-/healthy"))
     except (URLError, ConnectionError):
-        time.sleep(0.05)
         return False

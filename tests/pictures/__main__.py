@@ -1,5 +1,7 @@
 """Draws every dashboard with Grafana's own components, and the status page: `python -m tests.pictures FOLDER`.
 
+Each dashboard is drawn in an hour with the usual trouble (`dashboard-*.png`) and in a calm one (`calm-*.png`).
+
 With `--lot` it draws the Overview of a calm hour and of each incident in an order drawn by lot, named by letters; which
 is which stands in key.txt, to be read after the pictures.
 
@@ -31,6 +33,7 @@ from tests.dashboards.world import END, Scene
 from tests.pictures.incidents import CALM, INCIDENTS, scene, usual_trouble
 from tests.pictures.standing import MOMENT
 from tests.pictures.status_page import draw_status_page
+from tests.waiting import PATIENCE
 
 SOURCES = Path(__file__).parent / "grafana"
 # Screens of ordinary width; above Grafana's grid stand the title and what the page is about.
@@ -197,6 +200,7 @@ class Painter:
         """Draw a page whole, and its first two rows."""
         told, (first, height) = page_told(month, page, width)
         window = self._browser.new_page(viewport={"width": width, "height": height})
+        window.set_default_timeout(1000 * PATIENCE)
         window.on("pageerror", self._note)
         served(window, self._parts)
         # Ages are told from now, which is the moment of the picture.
@@ -209,14 +213,13 @@ class Painter:
         window.screenshot(path=self._folder / f"{name}-top.png", clip=clip)
         window.close()
 
-    def draw_all(self, scene: Scene) -> None:
-        """Draw every page at every width."""
+    def draw_all(self, scene: Scene, prefix: str) -> None:
+        """Draw every dashboard at every width."""
         with tempfile.TemporaryDirectory() as home, month_served(Path(home), scene) as month:
             for page in PAGES:
                 for width in WIDTHS:
-                    name = f"dashboard-{page.uid.removeprefix('edge-')}"
+                    name = f"{prefix}-{page.uid.removeprefix('edge-')}"
                     self.draw(month, page, width, name if width == WIDTHS[0] else f"{name}-{width}")
-        draw_status_page(self._browser, self._folder)
 
     def draw_by_lot(self) -> None:
         """Draw the Overview of each incident, under a letter; write down the key.
@@ -246,7 +249,9 @@ def main(folder: Path, *, lot: bool) -> None:
         if lot:
             painter.draw_by_lot()
         else:
-            painter.draw_all(usual_trouble())
+            painter.draw_all(usual_trouble(), "dashboard")
+            painter.draw_all(scene(), "calm")
+            draw_status_page(browser, folder)
         browser.close()
     if painter.broken:
         sys.exit(f"a page did not draw: {painter.broken[0]}")

@@ -1,6 +1,8 @@
 """The shipped rules as data."""
 
+import os
 import re
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -10,6 +12,7 @@ import yaml
 from promql_parser import MatrixSelector, VectorSelector
 
 from tests.dashboards.expressions import walk
+from tests.waiting import PATIENCE
 
 DEPLOY: Final = Path(__file__).parents[2] / "deploy"
 RULES: Final = DEPLOY / "prometheus" / "rules"
@@ -98,6 +101,39 @@ def load_case(name: str) -> dict[str, Any]:
     """A promtool file by the name of its alert."""
     case: dict[str, Any] = yaml.safe_load((CASES / f"{name}.test.yml").read_text())
     return case
+
+
+def run_case(promtool: str, case: dict[str, Any], alerts: set[str], folder: Path) -> None:
+    """Run a promtool case on the shipped recordings and some of the alerts: promtool evaluates every rule at each step.
+
+    Args:
+        promtool: the program.
+        case: the case, as `load_case` returns it.
+        alerts: the names of the alerts that it asks for.
+        folder: where the files for promtool are written.
+
+    Raises:
+        AssertionError: something is not as the case expects.
+    """
+    files = []
+    for shipped in case["rule_files"]:
+        rules = yaml.safe_load((CASES / shipped).read_text())
+        for group in rules["groups"]:
+            group["rules"] = [rule for rule in group["rules"] if "record" in rule or rule["alert"] in alerts]
+        files.append(Path(shipped).name)
+        (folder / files[-1]).write_text(yaml.safe_dump(rules))
+    file = folder / "case.test.yml"
+    file.write_text(yaml.safe_dump({**case, "rule_files": files}))
+    # It makes much garbage and keeps little.
+    run = subprocess.run(
+        [promtool, "test", "rules", file],
+        env={**os.environ, "GOGC": "800"},
+        timeout=PATIENCE,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
 
 
 def seconds(duration: str) -> float:

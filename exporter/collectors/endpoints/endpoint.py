@@ -61,6 +61,12 @@ class EndpointMetric:
         return tuple(self.info) or ((self.label,) if self.label else ())
 
     @property
+    def source(self) -> str:
+        """The expressions that it is read by, as they are written."""
+        own = self.value or self.days or self.month
+        return ", ".join(part.text for part in ([own] if own is not None else self.info.values()))
+
+    @property
     def unit(self) -> str:
         """The base unit with which the name ends, empty for none."""
         stem = self.name.removesuffix("_total")

@@ -31,6 +31,7 @@ def metric_of(declared: EndpointMetric) -> Metric[Document]:
         counted=(lambda document: _counted(declared, document.value)) if source else None,
         labels=declared.labels,
         unit=declared.unit,
+        source=declared.source,
     )
 
 
@@ -128,7 +129,7 @@ def _month(declared: EndpointMetric, found: object) -> MonthToDate | None:
     if value is None:
         return None
     if not is_count(value):
-        raise ExpressionError(f"{value:g}, expected a count from 0 up to what 64 bits hold")
+        raise OverflowError(f"{value:g}, expected a count from 0 up to what 64 bits hold")
     return MonthToDate(value)
 
 

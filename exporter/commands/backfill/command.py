@@ -74,7 +74,7 @@ def command(
     zones: tuple[str, ...],
     **given: Any,  # noqa: ANN401 - the flags' texts
 ) -> None:
-    """Write the history of DNS queries and of rate-limit breaches as OpenMetrics with timestamps.
+    """Write the history of DNS queries, rate-limit breaches and endpoints' charts as OpenMetrics with timestamps.
 
     `promtool tsdb create-blocks-from openmetrics FILE DIR` makes blocks of it. The series are those of the daemon's
     counters, each day's count spread evenly over the day, and end where the daemon's own counting began, as the state

@@ -17,11 +17,15 @@ import click
 
 from exporter import wiring
 from exporter.backfill.baselines import BaselineError, NoBaselines, RecordedBaselines
-from exporter.backfill.job import FAMILIES, Backfill, Failure, Report, Selected, SpanError
+from exporter.backfill.charts import BUILT_IN, History, families
+from exporter.backfill.endpoints import history_of, limits_of
+from exporter.backfill.job import Backfill, Failure, Report, Selected, SpanError
 from exporter.backfill.output import Spool, SpoolError, parts_of
 from exporter.backfill.samples import STEPS, Span
 from exporter.clients import account_client
 from exporter.clock import SYSTEM
+from exporter.collectors.collector import TargetCollector
+from exporter.collectors.endpoints.listing import EndpointListCollector
 from exporter.commands.configuration import read_configuration
 from exporter.commands.options import flag_values
 from exporter.commands.output import interruptible
@@ -39,7 +43,7 @@ INTERRUPTED = 130
 SAY_SECONDS = 10.0
 SHOWN_FAILURES = 20
 _LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*", re.ASCII)
-_TAKEN = {name for info in FAMILIES for name in info.labels}
+_TAKEN = {name for info in families(BUILT_IN) for name in info.labels}
 
 Progressed = Callable[[Report], None]
 
@@ -128,6 +132,9 @@ class Job:
             return f"--account: there is no account {unknown[0]!r} in the configuration"
         if self.first is not None and self.last is not None and self.first > self.last:
             return f"--from and --to: {Span(self.first, self.last)} holds no day"
+        taken = {label for info in families(_endpoint_histories(settings)) for label in info.labels}
+        if refused := sorted(taken & self.labels.keys()):
+            return f"--label: {refused[0]!r} is a label that the series of an endpoint have already"
         if self.output.exists() and not parts_of(self.output).exists():
             return f"{self.output} is there already: remove it, or name another --output"
         return None
@@ -144,6 +151,9 @@ async def _run(settings: Settings, job: Job, progressed: Progressed) -> tuple[Re
             echo("A daemon runs: its state is read, and not written.", err=True)
         elif isinstance(baselines, NoBaselines):
             echo("There is no state file: the history ends with yesterday, and no counter continues it.", err=True)
+        histories = [*BUILT_IN, *_endpoint_histories(settings)]
+        for limit in () if job.zones else _limits(settings):
+            echo(limit, err=True)
         work = Backfill(
             registry,
             clients,
@@ -151,13 +161,15 @@ async def _run(settings: Settings, job: Job, progressed: Progressed) -> tuple[Re
             labels=job.labels,
             step=STEPS[job.step],
             selected=job.selected,
+            histories=histories,
+            lists=[one for one in wiring.collectors(settings) if isinstance(one, EndpointListCollector)],
             clocks=SYSTEM,
             progressed=progressed,
         )
         span = await work.survey(job.first, job.last)
         was_begun = parts_of(job.output).exists()
         terms = {"days": str(span), "step": job.step, "labels": job.labels, "shard": settings.shard.total}
-        spool = Spool(job.output, FAMILIES, terms)
+        spool = Spool(job.output, families(histories), terms)
         try:
             report = await work.run(span, spool)
         except BaseException:
@@ -178,6 +190,20 @@ async def _run(settings: Settings, job: Job, progressed: Progressed) -> tuple[Re
         baselines.close()
         for client in clients.values():
             await client.aclose()
+
+
+def _endpoint_histories(settings: Settings) -> Iterator[History]:
+    """The histories of the configured endpoints that are polled."""
+    polled = {plan.collector.name: plan.collector for plan in wiring.plans(settings)}
+    for endpoint in wiring.endpoints(settings):
+        collector = polled.get(endpoint.name)
+        history = history_of(endpoint, collector) if isinstance(collector, TargetCollector) else None
+        if history is not None:
+            yield history
+
+
+def _limits(settings: Settings) -> Iterator[str]:
+    return (f"{one.name}: {limit}" for one in wiring.endpoints(settings) for limit in limits_of(one))
 
 
 def _sorted_out(report: Report) -> tuple[list[Failure], list[Failure]]:

@@ -139,6 +139,8 @@ def _result(one: TargetResult) -> str:
 
 def _detail(one: TargetResult) -> str:
     error = one.error
+    if isinstance(error, NotFound) and one.target.kind == "account":
+        return f"the account has not got what is asked: {error}"
     if isinstance(error, NotFound):
         return f"there is no such {_kind(one.target)}: {error}"
     if error is not None:

@@ -48,7 +48,7 @@ class _Listening:
 
     async def call(self, request: Request[T]) -> Answer[T]:
         """See `exporter.platform.operation.Caller`."""
-        self.asked = str(self.client.message(request).url)
+        self.asked = self.client.message(request).url
         answer = await self.caller.call(request)
         self.answer = answer
         return answer

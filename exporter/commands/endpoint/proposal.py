@@ -15,6 +15,9 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])\d*|[A-Z]?[a-z]+(?:\d+[a-z]*)?|\d+")
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _CODE = re.compile(r"[A-Z]{2,3}", re.ASCII)
 _ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d")
+_QUOTED_NUMBER = re.compile(r"-?\d{1,18}(?:\.\d{1,18})?", re.ASCII)
+# Fields that name an object of a list.
+_TITLES = frozenset({"name", "title", "region", "country", "code"})
 _IDS = re.compile(r"(?:^|[a-z_])(?:Id|ID|_id|Guid|GUID)$|^id$")
 # A word of the field → the unit's name and the factor that makes it of the field's value.
 _UNITS: Mapping[str, tuple[str, float]] = {
@@ -81,7 +84,7 @@ def propose(answer: object, name: str) -> Iterator[str]:
         renamed = f"{stem}window_{proposal.name.removeprefix(stem)}"
         yield (replace(proposal, name=renamed) if is_taken else proposal).line()
     if not found:
-        yield "      []  # the answer holds no number and no chart of days outside its lists"
+        yield "      []  # the answer holds neither a number nor a chart of days"
 
 
 def _proposals(value: object, path: tuple[str, ...], name: str) -> Iterator[Proposal]:
@@ -101,15 +104,47 @@ def _proposals(value: object, path: tuple[str, ...], name: str) -> Iterator[Prop
         case bool():
             yield Proposal(_join(name, _words(path), ""), "value", _path(path))
         case int() | float() if not _IDS.search(key):
-            unit, scale, words = _named(path)
-            is_month = any(word in ("monthly", "month") for word in _words(path))
-            suffix = "total" if is_month else ""
-            source = "month" if is_month else "value"
-            yield Proposal(_join(name, words, unit, suffix), source, _path(path), scale=scale, guess="name and unit")
-        case str() if _ISO.match(value):
-            yield Proposal(_join(name, _words(path), "timestamp_seconds"), "value", _path(path))
+            yield _of_number(path, name, _path(path))
+        case list() if value and isinstance(value[0], dict):
+            yield from _of_rows(value[0], path, name)
+        case str():
+            yield from _of_text(value, path, name)
         case _:
             return
+
+
+def _of_number(path: tuple[str, ...], name: str, expression: str) -> Proposal:
+    unit, scale, words = _named(path)
+    is_month = any(word in ("monthly", "month") for word in _words(path))
+    source, suffix = ("month", "total") if is_month else ("value", "")
+    return Proposal(_join(name, words, unit, suffix), source, expression, scale=scale, guess="name and unit")
+
+
+def _of_text(text: str, path: tuple[str, ...], name: str) -> Iterator[Proposal]:
+    if _QUOTED_NUMBER.fullmatch(text) and not _IDS.search(path[-1] if path else ""):
+        yield _of_number(path, name, f"to_number({_path(path)})")
+    elif _ISO.match(text):
+        yield Proposal(_join(name, _words(path), "timestamp_seconds"), "value", _path(path))
+
+
+def _of_rows(row: Mapping[str, object], path: tuple[str, ...], name: str) -> Iterator[Proposal]:
+    """Metrics of a list of objects like this one: charts where it has a day, numbers by its name where it has one."""
+    texts = {key: item for key, item in row.items() if isinstance(item, str) and not is_secret_name(key)}
+    day = next((key for key, item in texts.items() if calendar_day(item) is not None), None)
+    title = next((key for key in texts if key.lower() in _TITLES), None)
+    heading = day or title
+    if heading is None:
+        return
+    for key, item in row.items():
+        if not isinstance(item, int | float) or _IDS.search(key) or (day and isinstance(item, bool)):
+            continue
+        unit, scale, words = _named((*path, key))
+        expression = f"{_path(path)}[*].[{_path((heading,))}, {_path((key,))}]"
+        if day:
+            yield Proposal(_join(name, words, unit, "total"), "days", expression, scale=scale, guess="name and unit")
+        else:
+            label = "_".join(_words((heading,)))
+            yield Proposal(_join(name, words, unit), "value", expression, label, scale, "name, label and unit")
 
 
 def _is_chart(value: Mapping[Any, object]) -> bool:

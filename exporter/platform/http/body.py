@@ -6,10 +6,9 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import httpx
-
 from exporter.event_loop import Turns
 from exporter.platform.errors import BodyTooLarge, NotJson, WrongShape
+from exporter.platform.http.transport import Reply
 from exporter.platform.long_json import Items, LongJson, NotWholeJsonError, Step, TooManyValuesError
 
 BODY_LIMIT = 16 * 1024 * 1024
@@ -98,6 +97,11 @@ class Body:
         return self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
 
 
+def is_good(status: int) -> bool:
+    """Whether an HTTP status is a success."""
+    return 200 <= status < 300  # noqa: PLR2004
+
+
 @dataclass(frozen=True, slots=True)
 class Content:
     """A body that was read.
@@ -158,22 +162,20 @@ class _LongText:
         return text[:end]
 
 
-async def _pieces(response: httpx.Response, body: Body) -> AsyncIterator[bytes]:
+async def _pieces(reply: Reply, body: Body) -> AsyncIterator[bytes]:
     """What arrives, decoded, until the limit is passed."""
-    async for part in response.aiter_raw():
+    async for part in reply.pieces():
         for piece in body.take(part):
             if body.is_over:
                 return
             yield piece
 
 
-async def read_body(
-    response: httpx.Response, items: Items | None = None, turns: Turns | None = None, secret: str = ""
-) -> Content:
+async def read_body(reply: Reply, items: Items | None = None, turns: Turns | None = None, secret: str = "") -> Content:
     """Read the body of an answer, decoded; of an error's, what its limit leaves.
 
     Args:
-        response: the answer.
+        reply: the answer.
         items: the array of a good answer that may be long.
         turns: where a long body waits for its turn on the event loop.
         secret: the key of the call. Where the platform echoes it in a good answer it is masked, so that no name or
@@ -184,15 +186,16 @@ async def read_body(
         NotJson: it cannot be decoded, or it is long and not JSON.
         WrongShape: it holds more values than any answer has.
     """
-    status, is_success = response.status_code, response.is_success
+    status = reply.status
+    is_success = is_good(status)
     limit = BODY_LIMIT if is_success else ERROR_BODY_LIMIT
-    body = Body(response.headers.get("content-encoding", ""), limit, status)
-    announced = response.headers.get("content-length", "")
+    body = Body(reply.headers.get("content-encoding", ""), limit, status)
+    announced = reply.headers.get("content-length", "")
     if is_success and announced.isdecimal() and int(announced) > limit:
         raise BodyTooLarge(f"the body is over {limit} bytes", status=status)
     secret = secret if is_success and len(secret) >= SHORTEST_MASKED else ""
     long: _LongText | None = None
-    async for piece in _pieces(response, body):
+    async for piece in _pieces(reply, body):
         if long is not None:
             await long.take(piece)
         elif is_success and body.size > LONG_BODY:

@@ -1,13 +1,11 @@
 """The client of one account: every call to its platform goes through here, and only through here."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
-
-import httpx
 
 from exporter.clock import SYSTEM, Clocks
 from exporter.event_loop import Turns
@@ -22,14 +20,14 @@ from exporter.platform.errors import (
     Unauthorized,
 )
 from exporter.platform.http import responses
-from exporter.platform.http.body import Content, read_body
+from exporter.platform.http.body import Content, is_good, read_body
 from exporter.platform.http.credential import Credential
 from exporter.platform.http.observer import Observer
 from exporter.platform.http.rate_limiter import Paused, RateLimiter
 from exporter.platform.http.recognition import Recognition, UnchangedError
-from exporter.platform.http.request import message_of
+from exporter.platform.http.request import Message, message_of
 from exporter.platform.http.retry import Retry, http_date, retry_after_seconds
-from exporter.platform.http.transport import CAUGHT, translate
+from exporter.platform.http.transport import CAUGHT, Reply, Transport, translate
 from exporter.platform.operation import Answer, Operation, Request
 from exporter.platform.wire import Wire, unexpected_in
 
@@ -46,13 +44,13 @@ class Received:
     """An answer as it came, with its body decoded."""
 
     status: int
-    headers: httpx.Headers
+    headers: Mapping[str, str]
     content: Content
 
     @property
     def is_success(self) -> bool:
         """Whether the status says that all went well."""
-        return httpx.codes.is_success(self.status)
+        return is_good(self.status)
 
 
 class Client:
@@ -77,7 +75,7 @@ class Client:
         base_url: str,
         credential: Credential,
         *,
-        transport: httpx.AsyncBaseTransport,
+        transport: Transport,
         rate_limiter: RateLimiter,
         retry: Retry,
         timeout: float,
@@ -99,11 +97,10 @@ class Client:
         self._turns = turns or Turns()
         # Calls that sit out a wait before they are tried again.
         self._resting = 0
-        self._timeouts = {"connect": timeout * CONNECT_SHARE, "read": None, "write": None, "pool": None}
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._transport.aclose()
+        await self._transport.close()
 
     def until(self, moment: float, recognition: Recognition | None = None) -> "BoundClient":
         """The same client for the calls of one poll.
@@ -122,20 +119,13 @@ class Client:
         """See `exporter.platform.operation.Caller`."""
         return await BoundClient(self, None).find(request)
 
-    def message(self, request: Request[Any]) -> httpx.Request:
-        """The HTTP message of a request, without its credential.
+    def message(self, request: Request[Any]) -> Message:
+        """The HTTP request of an operation, without its credential.
 
         Raises:
             KeyError: a parameter of the path is missing.
         """
-        message = message_of(self._base, request)
-        return httpx.Request(
-            message.method,
-            message.url,
-            headers=message.headers,
-            content=message.content,
-            extensions={"timeout": self._timeouts},
-        )
+        return message_of(self._base, request)
 
     async def carry_out(self, request: Request[T], bound: "BoundClient") -> Answer[Any]:
         """Carry out a request, retrying a read as long as its answer is of use.
@@ -186,9 +176,9 @@ class Client:
         return wait <= SHORT_REST or self._resting < self.rate_limiter.max_in_flight // 2
 
     async def _attempt(
-        self, operation: Operation[T], request: httpx.Request, bound: "BoundClient", ends: float | None
+        self, operation: Operation[T], message: Message, bound: "BoundClient", ends: float | None
     ) -> Answer[Any]:
-        resource = request.url.path
+        resource = message.url.partition("?")[0]
         try:
             permit = await self.rate_limiter.acquire(resource, bound.until)
         except Paused as paused:
@@ -197,7 +187,7 @@ class Client:
         limited = answered = False
         wait: float | None = None
         try:
-            answer = await self._exchange(operation, request, bound, ends)
+            answer = await self._exchange(operation, message, bound, ends)
             answered = True
             return answer
         except RateLimited as error:
@@ -212,7 +202,7 @@ class Client:
             self.rate_limiter.release(permit, limited=limited, answered=answered, wait=wait)
 
     async def _exchange(
-        self, operation: Operation[T], request: httpx.Request, bound: "BoundClient", ends: float | None
+        self, operation: Operation[T], message: Message, bound: "BoundClient", ends: float | None
     ) -> Answer[Any]:
         began = self._clocks.monotonic()
         deadline = self._timeout
@@ -220,7 +210,7 @@ class Client:
             deadline = min(deadline, max(self._retry.shortest, ends - began))
         code = "none"
         try:
-            received = await self._send(operation, request, deadline)
+            received = await self._send(operation, message, deadline)
             code = str(received.status)
             answer = self._understand(operation, received, self._clocks.monotonic() - began, bound)
         except PlatformError as error:
@@ -232,31 +222,32 @@ class Client:
         self._observer.attempted(operation.name, code, answer.seconds, None)
         return answer
 
-    async def _send(self, operation: Operation[T], request: httpx.Request, deadline: float) -> Received:
+    async def _send(self, operation: Operation[T], message: Message, deadline: float) -> Received:
         """Send a request and read its answer, within so many seconds."""
-        came: httpx.Response | None = None
+        came: Reply | None = None
         content = Content(b"")
         try:
             async with asyncio.timeout(deadline):
-                came = await self._transport.handle_async_request(request)
+                came = await self._transport.send(message, self._timeout * CONNECT_SHARE)
                 try:
                     content = await read_body(came, operation.items, self._turns, self.credential.sent)
                 finally:
-                    await came.aclose()
+                    await came.close()
         except (TimeoutError, NotJson, *CAUGHT) as error:
             # A status that is no success says enough without its body.
-            if came is None or came.is_success:
+            if came is None or is_good(came.status):
                 raise self._fault(error, came, deadline) from None
-        return Received(came.status_code, came.headers, content)
+        return Received(came.status, came.headers, content)
 
-    def _fault(self, error: Exception, came: httpx.Response | None, deadline: float) -> PlatformError:
+    def _fault(self, error: Exception, came: Reply | None, deadline: float) -> PlatformError:
         # Without its cause: aiohttp's errors hold the request, and with it the key.
-        if isinstance(error, TimeoutError):
+        # aiohttp's own time-outs are of its classes; this one is the deadline.
+        if type(error) is TimeoutError:
             late = "no answer" if came is None else "the body did not end"
             fault: PlatformError = Deadline(f"{late} within {deadline:.3g} s ({self._host})")
         else:
             fault = error if isinstance(error, PlatformError) else translate(error, self._host)
-        fault.status = came.status_code if came is not None else 0
+        fault.status = came.status if came is not None else 0
         return fault
 
     def _understand(

@@ -1,7 +1,6 @@
-"""Makes the HTTP request of an operation, as data: what rehearses a call does not import an HTTP client."""
+"""Makes the HTTP request of an operation, as data: a dry run imports no HTTP client."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 from urllib.parse import quote, urlencode
@@ -20,14 +19,14 @@ class Message:
 
     Attributes:
         url: with its query.
-        headers: without those of the credential and of the connection.
+        headers: without those of the connection; the credential's is added when it is sent.
         content: the JSON body; None where there is none.
     """
 
     method: str
     url: str
-    headers: Mapping[str, str]
-    # A secret may be in it: it is not for logs.
+    # Secrets may be in these: they are not for logs.
+    headers: dict[str, str] = field(repr=False)
     content: bytes | None = field(default=None, repr=False)
 
 
@@ -49,7 +48,7 @@ def message_of(base_url: str, request: Request[T]) -> Message:
     if path or "{" in url:
         url = url.format_map({name: quote(_text(value), safe="") for name, value in (path or {}).items()})
     if query:
-        url += "?" + urlencode({name: _text(value) for name, value in query.items()})
+        url += "?" + urlencode({name: _text(value) for name, value in query.items()}, safe=":/?")
     return Message(
         operation.method,
         base_url.rstrip("/") + url,

@@ -1,26 +1,144 @@
-"""The HTTP transport under the client, and the one place where its exceptions become ours."""
+"""The HTTP transport under the client: it sends requests with aiohttp, and translates its exceptions into ours."""
 
 import os
 import socket
 import ssl
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Protocol
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
-import httpx
 from aiohttp.http_exceptions import HttpProcessingError
-from httpx_aiohttp import AiohttpTransport
+from yarl import URL
 
 from exporter.platform import errors
+from exporter.platform.http.request import Message
 
 KEEPALIVE_SECONDS = 75.0
 
 
+class Reply(Protocol):
+    """An answer whose status and headers have come."""
+
+    @property
+    def status(self) -> int:
+        """The HTTP status."""
+        ...
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The headers, by names in any case."""
+        ...
+
+    def pieces(self) -> AsyncIterator[bytes]:
+        """The body as it arrives, encoded as it is."""
+        ...
+
+    async def close(self) -> None:
+        """Give the connection back; it is closed where the body was not read to its end."""
+        ...
+
+
+class Transport(Protocol):
+    """Sends requests to one address."""
+
+    async def send(self, message: Message, connect_seconds: float) -> Reply:
+        """Send a request, and return its answer, which must be closed.
+
+        Args:
+            message: the request.
+            connect_seconds: how long the making of a connection may take.
+
+        Raises:
+            any of `CAUGHT`: there is no answer.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Close all connections."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _AiohttpReply:
+    """See `Reply`."""
+
+    _response: aiohttp.ClientResponse
+
+    @property
+    def status(self) -> int:
+        return self._response.status
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        return self._response.headers
+
+    def pieces(self) -> AsyncIterator[bytes]:
+        return aiter(self._response.content.iter_any())
+
+    async def close(self) -> None:
+        self._response.release()
+        await self._response.wait_for_close()
+
+
+class AiohttpTransport:
+    """Keeps connections open, as many as calls may be in flight.
+
+    Args:
+        context: which certificates are trusted.
+        max_in_flight: the size of the connection pool.
+        proxy: the proxy's address, without its credentials.
+        proxy_headers: headers for the proxy alone.
+    """
+
+    def __init__(
+        self, context: ssl.SSLContext, max_in_flight: int, proxy: URL | None, proxy_headers: Mapping[str, str]
+    ) -> None:
+        self._context = context
+        self._max_in_flight = max_in_flight
+        self._proxy = proxy
+        self._proxy_headers = proxy_headers
+        self._session: aiohttp.ClientSession | None = None
+
+    async def send(self, message: Message, connect_seconds: float) -> Reply:
+        """See `Transport.send`."""
+        if self._session is None:
+            self._session = self._open_session()
+        # What is quoted once is not quoted again; a base address may need it.
+        is_quoted = message.url.isascii() and message.url.isprintable()
+        response = await self._session.request(
+            message.method,
+            URL(message.url, encoded=is_quoted),
+            headers=message.headers,
+            data=message.content,
+            allow_redirects=False,
+            timeout=aiohttp.ClientTimeout(sock_connect=connect_seconds),
+            proxy=self._proxy,
+            proxy_headers=self._proxy_headers,
+        )
+        return _AiohttpReply(response)
+
+    async def close(self) -> None:
+        """See `Transport.close`."""
+        if self._session is not None:
+            await self._session.close()
+
+    def _open_session(self) -> aiohttp.ClientSession:
+        connector = aiohttp.TCPConnector(
+            limit=self._max_in_flight, keepalive_timeout=KEEPALIVE_SECONDS, ssl=self._context
+        )
+        session = aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar(), auto_decompress=False)
+        # It would repeat what it takes for idempotent, writes among it, beside the budget and the observer.
+        session._retry_connection = False  # noqa: SLF001 - there is no other way to say so
+        return session
+
+
 def build_transport(
     base_url: str, max_in_flight: int, *, ca_file: str | None = None, proxy: str | None = None
-) -> httpx.AsyncBaseTransport:
-    """The aiohttp transport under httpx's API: httpx's own pool slows down as it grows, this one does not.
+) -> Transport:
+    """Make the transport of an account.
 
     Args:
         base_url: where the calls will go, which decides whether a proxy of the environment applies.
@@ -29,20 +147,9 @@ def build_transport(
         proxy: a proxy's URL; None takes what the environment says (`HTTPS_PROXY`, `NO_PROXY`).
     """
     context = ssl.create_default_context(cafile=ca_file)
-
-    def open_session() -> aiohttp.ClientSession:
-        connector = aiohttp.TCPConnector(limit=max_in_flight, keepalive_timeout=KEEPALIVE_SECONDS, ssl=context)
-        session = aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
-        # It would send what it takes for idempotent twice, writes among it, and tell neither budget nor observer.
-        session._retry_connection = False  # noqa: SLF001 - there is no other way to say so
-        return session
-
     chosen = proxy or _environment_proxy(base_url)
-    if chosen and "://" not in chosen:
-        chosen = f"http://{chosen}"
-    return AiohttpTransport(
-        verify=context, client=open_session, proxy=_proxy(chosen) if chosen else None, trust_env=False
-    )
+    address, headers = _proxy(chosen) if chosen else (None, {})
+    return AiohttpTransport(context, max_in_flight, address, headers)
 
 
 def _environment_proxy(base_url: str) -> str | None:
@@ -52,25 +159,24 @@ def _environment_proxy(base_url: str) -> str | None:
     return getproxies().get(parts.scheme)
 
 
-def _proxy(address: str) -> httpx.Proxy:
-    """The proxy at an address.
+def _proxy(address: str) -> tuple[URL, Mapping[str, str]]:
+    """The proxy at an address, and the headers for it.
 
     Raises:
-        ProxyFault: the address is none; the environment's proxies have been checked by nobody.
+        ProxyFault: the address is no URL of a proxy. The environment's proxies are checked nowhere else.
     """
     try:
-        return _parsed_proxy(address)
-    except (ValueError, httpx.InvalidURL):
-        raise errors.ProxyFault("the proxy that the environment names (HTTPS_PROXY, HTTP_PROXY) is no URL") from None
-
-
-def _parsed_proxy(address: str) -> httpx.Proxy:
-    url = httpx.URL(address if "://" in address else f"http://{address}")
-    if not url.username and not url.password:
-        return httpx.Proxy(url)
+        url = URL(address if "://" in address else f"http://{address}")
+        is_known = url.scheme in ("http", "https") and bool(url.host)
+    except ValueError:
+        is_known = False
+    if not is_known:
+        raise errors.ProxyFault("the proxy that the environment names (HTTPS_PROXY, HTTP_PROXY) is no URL")
+    if not url.user and not url.password:
+        return url, {}
     # As a header, which aiohttp passes on as Proxy-Authorization; its own way to say it is deprecated.
-    header = aiohttp.encode_basic_auth(url.username, url.password)
-    return httpx.Proxy(url.copy_with(username=None, password=None), headers={"Authorization": header})
+    header = aiohttp.encode_basic_auth(url.user or "", url.password or "")
+    return url.with_user(None), {"Authorization": header}
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
@@ -85,21 +191,21 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 # In this order: the first class that any exception of the chain is an instance of decides.
 _TRANSLATIONS: tuple[tuple[tuple[type[BaseException], ...], type[errors.TransportError]], ...] = (
-    ((aiohttp.ClientProxyConnectionError, aiohttp.ClientHttpProxyError, httpx.ProxyError), errors.ProxyFault),
+    ((aiohttp.ClientProxyConnectionError, aiohttp.ClientHttpProxyError), errors.ProxyFault),
     ((ssl.SSLError, aiohttp.ClientSSLError, aiohttp.ServerFingerprintMismatch), errors.TlsFault),
     ((socket.gaierror, aiohttp.ClientConnectorDNSError), errors.NameFault),
-    ((aiohttp.ConnectionTimeoutError, httpx.ConnectTimeout, httpx.PoolTimeout), errors.ConnectTimeout),
-    ((aiohttp.ServerTimeoutError, httpx.TimeoutException, TimeoutError), errors.Deadline),
-    ((aiohttp.ClientConnectorError, httpx.ConnectError, ConnectionRefusedError), errors.Refused),
-    ((httpx.InvalidURL, httpx.UnsupportedProtocol, aiohttp.InvalidURL, UnicodeError), errors.NameFault),
+    ((aiohttp.ConnectionTimeoutError,), errors.ConnectTimeout),
+    ((aiohttp.ServerTimeoutError, TimeoutError), errors.Deadline),
+    ((aiohttp.ClientConnectorError, ConnectionRefusedError), errors.Refused),
+    ((aiohttp.InvalidURL, UnicodeError), errors.NameFault),
     # A body that is cut off counts for aiohttp as a fault of its encoding, too.
     ((aiohttp.ClientPayloadError,), errors.Reset),
-    ((aiohttp.ClientResponseError, HttpProcessingError, httpx.ProtocolError, httpx.DecodingError), errors.NotHttp),
-    ((aiohttp.ClientError, httpx.HTTPError, httpx.StreamError, OSError), errors.Reset),
+    ((aiohttp.ClientResponseError, HttpProcessingError), errors.NotHttp),
+    ((aiohttp.ClientError, OSError), errors.Reset),
 )
 
-# What a call under httpx with this transport may raise.
-CAUGHT = (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL, aiohttp.ClientError, OSError, TimeoutError, ValueError)
+# What a call with this transport may raise.
+CAUGHT = (aiohttp.ClientError, OSError, TimeoutError, ValueError)
 
 _WORDS: dict[type[errors.TransportError], str] = {
     errors.ProxyFault: "the proxy would not carry the call",
@@ -114,17 +220,15 @@ _WORDS: dict[type[errors.TransportError], str] = {
 
 
 def translate(error: BaseException, host: str) -> errors.PlatformError:
-    """Turn an exception of httpx, aiohttp or the sockets into ours.
+    """Turn an exception of aiohttp or the sockets into ours.
 
     The text names the host and, for TLS and sockets, the system's own words; never a header or a URL's query.
     """
-    # httpx-aiohttp calls a reset a ConnectTimeout; aiohttp's own exception beneath it is the truth.
     chain = list(_chain(error))
-    beneath = [link for link in chain if not isinstance(link, httpx.HTTPError)] or chain
-    if any(isinstance(link, aiohttp.ClientConnectorError) and _gave_up(link) for link in beneath):
+    if any(isinstance(link, aiohttp.ClientConnectorError) and _gave_up(link) for link in chain):
         return errors.ConnectTimeout(f"{_WORDS[errors.ConnectTimeout]} ({host})")
     for kinds, ours in _TRANSLATIONS:
-        for link in beneath:
+        for link in chain:
             if isinstance(link, kinds):
                 return ours(f"{_WORDS[ours]} ({host}{_detail(link)})")
     return errors.TransportError(f"the call failed ({host}: {type(error).__name__})")

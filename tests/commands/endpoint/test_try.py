@@ -103,6 +103,22 @@ def test_an_answer_alone_becomes_a_file_that_can_be_tried(tmp_path: Path, enviro
     assert invoke("endpoint", "try", write(tmp_path, "made.yml", proposed.out), environ=environ).code == 0
 
 
+def test_lists_of_objects_become_charts_and_series_by_name(tmp_path: Path) -> None:
+    answer = {
+        "Jobs": [{"Date": "2026-11-01", "Done": 100, "JobId": 5}, {"Date": "2026-11-02", "Done": 101, "JobId": 6}],
+        "Workers": [{"Name": "w1", "Busy": True, "ApiKey": "hunter2"}],
+        "Rows": [{"A": 1}],
+        "Credit": "4.20",
+    }
+    proposed = invoke("endpoint", "try", "--from-answer", write(tmp_path, "a.json", json.dumps(answer)), "--name", "q")
+    metrics = yaml.safe_load(proposed.out)["endpoints"][0]["metrics"]
+    assert [{key: one[key] for key in one if key != "help"} for one in metrics] == [
+        {"name": "edge_q_jobs_done_total", "days": "Jobs[*].[Date, Done]"},
+        {"name": "edge_q_workers_busy", "value": "Workers[*].[Name, Busy]", "label": "name"},
+        {"name": "edge_q_credit", "value": "to_number(Credit)"},
+    ]
+
+
 @pytest.mark.parametrize("text", ["", "<html>", "[" * 100_000, '{"a": 1'])
 def test_an_answer_that_is_no_json_is_refused(tmp_path: Path, text: str) -> None:
     answer = write(tmp_path, "answer.json", text)

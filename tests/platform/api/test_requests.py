@@ -120,7 +120,9 @@ async def test_an_operation_is_sent_as_it_is_documented(name: str, scheme: str) 
     name_of_key, key = SCHEMES[scheme]
     headers[name_of_key] = key
     expected = RawRequest(call.method, call.target, tuple(sorted(headers.items())), call.body.encode())
-    actual = RawRequest(sent.method, sent.target, tuple(sorted(sent.headers)), sent.body)
+    actual = RawRequest(
+        sent.method, sent.target, tuple(sorted((name.lower(), value) for name, value in sent.headers)), sent.body
+    )
     assert expected == actual
 
 
@@ -133,7 +135,7 @@ async def test_a_base_url_keeps_its_path() -> None:
 async def test_a_text_in_a_path_cannot_leave_its_place() -> None:
     async with bare_server(saying(json_reply("{}"))) as server, client_of(server.url) as kit:
         request = kit.client.message(Request(dns.RECORD_SCAN, {"zoneId": "1/../../{x}?a#b é"}))
-    assert request.url.raw_path == b"/dnszone/1%2F..%2F..%2F%7Bx%7D%3Fa%23b%20%C3%A9/records/scan"
+    assert request.url == f"{server.url}/dnszone/1%2F..%2F..%2F%7Bx%7D%3Fa%23b%20%C3%A9/records/scan"
 
 
 async def test_a_path_without_its_parameter_is_not_sent() -> None:

@@ -1,4 +1,4 @@
-"""How the exceptions of httpx, aiohttp and the sockets are translated, and how calls go through a proxy."""
+"""How the exceptions of aiohttp and the sockets are translated, and how calls go through a proxy."""
 
 import asyncio
 import base64
@@ -9,10 +9,8 @@ import ssl
 from typing import Any
 
 import aiohttp
-import httpx
 import pytest
 from aiohttp import client_exceptions, http_exceptions
-from httpx import _exceptions as httpx_exceptions
 from multidict import CIMultiDict, CIMultiDictProxy
 from yarl import URL
 
@@ -49,17 +47,11 @@ BASES: dict[type[BaseException], tuple[object, ...]] = {
     aiohttp.ClientResponseError: (REQUEST, ()),
     http_exceptions.BadHttpMessage: ("m",),
     http_exceptions.HttpProcessingError: (),
-    httpx.StreamConsumed: (),
-    httpx.StreamClosed: (),
-    httpx.ResponseNotRead: (),
-    httpx.RequestNotRead: (),
 }
 
 
 def constructed(kind: type[BaseException]) -> BaseException:
     """An exception of a class, however it wants to be made."""
-    if kind is httpx.HTTPStatusError:
-        return httpx.HTTPStatusError("m", request=httpx.Request("GET", "http://h"), response=httpx.Response(500))
     return kind(*next((made for base, made in BASES.items() if issubclass(kind, base)), ("m",)))
 
 
@@ -100,33 +92,6 @@ EXPECTED: dict[type[BaseException], type[TransportError]] = {
     client_exceptions.NonHttpUrlClientError: Reset,
     client_exceptions.NonHttpUrlRedirectClientError: Reset,
     **dict.fromkeys(exceptions_of(http_exceptions), NotHttp),
-    httpx.ProxyError: ProxyFault,
-    httpx.InvalidURL: NameFault,
-    httpx.UnsupportedProtocol: NameFault,
-    httpx.ConnectTimeout: ConnectTimeout,
-    httpx.PoolTimeout: ConnectTimeout,
-    httpx.TimeoutException: Deadline,
-    httpx.ReadTimeout: Deadline,
-    httpx.WriteTimeout: Deadline,
-    httpx.ConnectError: Refused,
-    httpx.ProtocolError: NotHttp,
-    httpx.LocalProtocolError: NotHttp,
-    httpx.RemoteProtocolError: NotHttp,
-    httpx.DecodingError: NotHttp,
-    httpx.HTTPError: Reset,
-    httpx.HTTPStatusError: Reset,
-    httpx.RequestError: Reset,
-    httpx.TooManyRedirects: Reset,
-    httpx.TransportError: Reset,
-    httpx.NetworkError: Reset,
-    httpx.ReadError: Reset,
-    httpx.WriteError: Reset,
-    httpx.CloseError: Reset,
-    httpx.StreamError: Reset,
-    httpx.StreamConsumed: Reset,
-    httpx.StreamClosed: Reset,
-    httpx.ResponseNotRead: Reset,
-    httpx.RequestNotRead: Reset,
     socket.gaierror: NameFault,
     UnicodeError: NameFault,
     ssl.SSLError: TlsFault,
@@ -137,16 +102,16 @@ EXPECTED: dict[type[BaseException], type[TransportError]] = {
     OSError: Reset,
     ValueError: TransportError,
 }
-# Of cookie jars and of web sockets, which are not used.
-NEVER_RAISED = {httpx.CookieConflict, client_exceptions.WSMessageTypeError}
+# Of web sockets, which are not used.
+NEVER_RAISED = {client_exceptions.WSMessageTypeError}
 
 
-def test_every_exception_class_of_httpx_and_aiohttp_is_mapped() -> None:
+def test_every_exception_class_of_aiohttp_is_mapped() -> None:
     raised = {
         kind
-        for module in (client_exceptions, http_exceptions, httpx_exceptions)
+        for module in (client_exceptions, http_exceptions)
         for kind in exceptions_of(module)
-        if kind.__module__.startswith(("aiohttp", "httpx"))
+        if kind.__module__.startswith("aiohttp")
     }
     assert sorted(kind.__name__ for kind in raised - set(EXPECTED) - NEVER_RAISED) == []
 
@@ -163,12 +128,6 @@ def test_an_exception_is_translated(kind: type[BaseException], ours: type[Transp
 def test_whatever_is_translated_is_caught(kind: type[BaseException]) -> None:
     # aiohttp wraps what its parser raises.
     assert issubclass(kind, CAUGHT)
-
-
-def test_the_cause_beneath_httpx_decides() -> None:
-    error = httpx.ConnectTimeout("m")
-    error.__cause__ = aiohttp.ServerDisconnectedError()
-    assert type(translate(error, "h")) is Reset
 
 
 def test_a_connection_that_the_system_gives_up_is_a_connect_timeout() -> None:

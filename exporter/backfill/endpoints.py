@@ -1,0 +1,57 @@
+"""Which counters of configured endpoints have a history, and how its days are asked for."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from exporter.backfill.charts import Asking, History
+from exporter.collectors.collector import TargetCollector
+from exporter.collectors.endpoints.endpoint import Endpoint
+from exporter.collectors.endpoints.path import Path
+
+
+def history_of(endpoint: Endpoint, collector: TargetCollector[Any]) -> History | None:
+    """How the days of an endpoint's charts are asked for; None where they cannot be, or where there are no charts.
+
+    A path that reckons dates from the present is asked as it would have been on an earlier day.
+
+    Args:
+        endpoint: the endpoint.
+        collector: the collector that asks it.
+    """
+    if not any(metric.days for metric in endpoint.metrics) or _names_one_day(endpoint.path):
+        return None
+    if not endpoint.path.days_ago:
+        return History(collector)
+    newest = _newest(endpoint.path)
+
+    def asking(_first: int, last: int) -> Asking:
+        # Up to the next midnight: whether the platform takes it for a moment or for a day, the last day is whole.
+        return Asking(now=datetime.fromordinal(last + 1 + newest).replace(tzinfo=UTC))
+
+    return History(collector, max(endpoint.path.days_ago) - newest, asking)
+
+
+def limits_of(endpoint: Endpoint) -> Iterator[str]:
+    """What of an endpoint's counters has no history, or only a part of it, and why: a sentence each."""
+    charted = ", ".join(metric.name for metric in endpoint.metrics if metric.days)
+    monthly = ", ".join(metric.name for metric in endpoint.metrics if metric.month)
+    if charted and _names_one_day(endpoint.path):
+        yield f"no history of {charted}: the path names one day, and no span such as {{days_ago:30}} to {{today}}"
+    elif charted and not endpoint.path.days_ago:
+        yield (
+            f"of {charted} only the days that the answer shows by itself: "
+            "the path takes no dates such as {days_ago:30}"
+        )
+    if monthly:
+        yield f"no history of {monthly}: a value of the month to date shows no past days"
+
+
+def _newest(path: Path) -> int:
+    """How many days ago the newest day is that a path names; one that names no end goes up to the present."""
+    return 0 if path.names_today or len(path.days_ago) == 1 else min(path.days_ago)
+
+
+def _names_one_day(path: Path) -> bool:
+    """Whether a path names a day, and no span of days."""
+    return max(path.days_ago, default=0) <= _newest(path) if path.names_today or path.days_ago else False

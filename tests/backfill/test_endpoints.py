@@ -1,0 +1,180 @@
+"""The history of configured endpoints, from a platform that knows nothing of the interface."""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from textwrap import indent
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from tests.backfill.place import Raw, grown, parsed
+from tests.commands.shell import clean
+from tests.endpoints.platform import Platform, Query, good, platform
+
+TODAY = datetime.now(UTC).date()
+# What the platform shows in one answer at most.
+MOST_DAYS = 31
+
+
+def ago(days: int) -> date:
+    """A day before today."""
+    return TODAY - timedelta(days=days)
+
+
+def count(target: str, day: date) -> int:
+    """What the platform counted of a target on a day."""
+    return day.toordinal() % 97 + int(target)
+
+
+def chart(target: str, first: date, last: date) -> dict[str, int]:
+    """The platform's chart of these days."""
+    days = (first + timedelta(days=ahead) for ahead in range((last - first).days + 1))
+    return {f"{day}T00:00:00Z": count(target, day) for day in days if day <= TODAY}
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How the command ended."""
+
+    raw: Raw
+    said: str
+    code: int
+
+    def total(self, family: str, **labels: str) -> float:
+        """By how much the one series with these labels grew."""
+        (samples,) = (
+            samples for (name, known), samples in self.raw.items() if name == family and labels.items() <= set(known)
+        )
+        return grown(samples)
+
+
+def answer(path: str, query: Query, *, is_end_excluded: bool = False) -> tuple[int, bytes]:
+    """A list of two things, and their charts."""
+    if path == "/things":
+        return good({"Items": [{"Id": 7, "Name": "seven"}, {"Id": 8, "Name": "eight"}]})
+    target = path.split("/")[2]
+    if "from" not in query:
+        return good({"Chart": chart(target, ago(9), TODAY)})
+    first, last = (date.fromisoformat(query[key][0]) for key in ("from", "to"))
+    if (last - first).days >= MOST_DAYS:
+        return 400, b"{}"
+    last -= timedelta(days=is_end_excluded)
+    return good({"Chart": chart(target, first, last), "Errors": dict.fromkeys(chart(target, first, last), 1)})
+
+
+THINGS = "each: {list: /things, items: Items, id: Id, name: Name}\n  label: thing"
+SPAN = "/things/{id}?from={days_ago:30}&to={today}"
+
+
+def endpoint(path: str, source: str = "days: Chart", *, name: str = "things", targets: str = THINGS) -> str:
+    """An endpoint with one counter."""
+    return f"""
+- name: {name}
+  path: "{path}"
+  {targets}
+  metrics:
+    - {{name: edge_{name}_total, help: Things., {source}}}
+"""
+
+
+@asynccontextmanager
+async def serving(*, is_end_excluded: bool = False) -> AsyncIterator[Platform]:
+    async with platform(lambda path, query: answer(path, query, is_end_excluded=is_end_excluded)) as served:
+        yield served
+
+
+async def backfill(served: Platform, folder: Path, endpoints: str, *arguments: str) -> Ended:
+    """Run the command for endpoints alone."""
+    config, output = folder / "edge.yml", folder / "history.om"
+    config.write_text(f"""
+accounts:
+  - name: main
+    base_url: {served.url}
+    api_key: a-key
+    dns_zones: {{discover: false}}
+    scripts: {{discover: false}}
+    shield_zones: {{discover: false, rate_limits: false}}
+state: {{path: {folder / "state.db"}}}
+endpoints:
+{indent(endpoints, "  ")}""")
+    words = ["backfill", "--config", str(config), "--output", str(output), "--step", "3h", *arguments]
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "exporter",
+        *words,
+        env=clean(),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    said, _ = await process.communicate()
+    return Ended(parsed(output) if output.exists() else {}, said.decode(), process.returncode or 0)
+
+
+def windows(served: Platform) -> Iterator[tuple[date, date]]:
+    """The spans that were asked for."""
+    for target in served.asked:
+        query = parse_qs(urlsplit(target).query)
+        if "from" in query:
+            yield date.fromisoformat(query["from"][0]), date.fromisoformat(query["to"][0])
+
+
+@pytest.mark.parametrize("is_end_excluded", [False, True])
+async def test_days_far_back_are_asked_for_by_the_dates_of_the_path(tmp_path: Path, *, is_end_excluded: bool) -> None:
+    async with serving(is_end_excluded=is_end_excluded) as served:
+        ended = await backfill(served, tmp_path, endpoint(SPAN), "--from", str(ago(70)))
+        asked = list(windows(served))
+    assert ended.code == 0, ended.said
+    # The day of the first sight belongs to the history as far as it was counted then.
+    whole = 70 if is_end_excluded else 71
+    for target, name in (("7", "seven"), ("8", "eight")):
+        expected = sum(count(target, ago(70 - ahead)) for ahead in range(whole))
+        assert ended.total("edge_things_total", account="main", thing_id=target, thing=name) == expected
+    assert min(first for first, _ in asked) <= ago(70)
+    assert max((last - first).days for first, last in asked) < MOST_DAYS
+
+
+async def test_endpoints_of_one_path_have_each_their_own_days(tmp_path: Path) -> None:
+    errors = endpoint(SPAN, "days: Errors", name="errors", targets="kind: thing")
+    async with serving() as served:
+        ended = await backfill(served, tmp_path, endpoint(SPAN) + errors, "--from", str(ago(40)))
+    assert ended.code == 0, ended.said
+    assert ended.total("edge_errors_total", thing_id="7") == 41
+    assert ended.total("edge_things_total", thing_id="7") == sum(count("7", ago(days)) for days in range(41))
+
+
+async def test_a_path_without_dates_gives_the_days_that_it_shows_by_itself(tmp_path: Path) -> None:
+    async with serving() as served:
+        ended = await backfill(served, tmp_path, endpoint("/things/{id}"), "--from", str(ago(40)))
+    assert ended.code == 0, ended.said
+    # Of ten days the oldest may be clipped.
+    assert ended.total("edge_things_total", thing_id="7") == sum(count("7", ago(days)) for days in range(9))
+    assert (
+        "things: of edge_things_total only the days that the answer shows by itself: the path takes no dates such as "
+        "{days_ago:30}" in ended.said
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "source", "says"),
+    [
+        ("/things/{id}?day={today}", "days", "the path names one day, and no span such as {days_ago:30} to {today}"),
+        ("/things/{id}", "month", "a value of the month to date shows no past days"),
+    ],
+)
+async def test_what_has_no_history_is_named_with_the_reason(tmp_path: Path, path: str, source: str, says: str) -> None:
+    async with serving() as served:
+        ended = await backfill(served, tmp_path, endpoint(path, f"{source}: Chart"))
+    assert f"things: no history of edge_things_total: {says}\n" in ended.said
+    assert (ended.raw, ended.code) == ({}, 0)
+
+
+async def test_a_label_of_an_endpoint_s_series_is_not_given_twice(tmp_path: Path) -> None:
+    async with serving() as served:
+        ended = await backfill(served, tmp_path, endpoint(SPAN), "--label", "thing=x")
+    assert (ended.said, ended.code) == ("--label: 'thing' is a label that the series of an endpoint have already\n", 2)
