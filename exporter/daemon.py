@@ -322,8 +322,9 @@ class Daemon:
                 accounts[name] = former[name]
             else:
                 time_of_platform = self._ledger.platform_time(name)
-                observer = self._observer(name)
-                client = client_of(configured, observer, settings.shard.parts, time_of_platform, self._turns)
+                client = client_of(
+                    configured, self._observer(name), settings.shard.parts, time_of_platform, self._turns
+                )
                 accounts[name] = account_entry(client)
         return accounts
 
@@ -343,7 +344,7 @@ class Daemon:
         self._telemetry.declare_accounts(self._ups())
 
     def _ups(self) -> dict[str, Callable[[], bool] | None]:
-        """Whether accounts are up; only the shard that has an account answers for it."""
+        """Return for each account whether it is up; one shard reports it, and all shards report their own calls."""
         return {
             account.name: partial(self._is_up, account.name, account.timeout)
             if self._registry.owns(TargetKey.of(account.name, "account", account.name))

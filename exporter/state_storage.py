@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def file_storage(state: StateSettings, set_aside: Callable[[float], None]) -> Storage:
-    """Create the storage of the ledger's rows where no database is set: in a file, or in memory.
+    """Create the storage of the ledger's rows where no database is set: a file, or memory.
 
     Args:
         state: the settings of the state.

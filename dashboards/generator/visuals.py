@@ -140,7 +140,7 @@ def _bars(declared: Panel, view: Bars) -> dashboard.Panel:
         field_config=_fields(
             declared,
             None,
-            # Bars that only compare are told apart by the colours of their names.
+            # Bars without thresholds are coloured by their names.
             dashboard.FieldColorModeId.THRESHOLDS if alarming else dashboard.FieldColorModeId.PALETTE_CLASSIC_BY_NAME,
             _painted(view.painted),
             # Or the bar of the least value would have no length.

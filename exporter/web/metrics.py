@@ -45,7 +45,7 @@ class MetricsEndpoint:
     Args:
         renderer: holds the current generation.
         collectors: names that `collect[]` may hold.
-        is_target: whether a `target` is polled here.
+        is_target: whether a target is polled here.
         fence: decides which counters may be served; None: all.
     """
 

@@ -66,7 +66,7 @@ class Watcher:
 
     def sent(self) -> list[tuple[str, dict[str, str]]]:
         """The status and the labels of each alert that was sent."""
-        return [(alert["status"], alert["labels"]) for _, alert in self.webhook.told]
+        return [(alert["status"], alert["labels"]) for _, alert in self.webhook.sent]
 
     def sent_of(self, alertname: str) -> list[tuple[str, dict[str, str]]]:
         """The same, of one alert."""

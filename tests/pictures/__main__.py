@@ -118,10 +118,10 @@ def named(legend: str, labels: dict[str, str]) -> str:
     return re.sub(r"\{\{(\w+)\}\}", lambda found: labels.get(found[1], ""), legend)
 
 
-def page_told(month: Month, page: Page, width: int) -> tuple[dict[str, Any], tuple[int, int]]:
+def laid_out(month: Month, page: Page, width: int) -> tuple[dict[str, Any], tuple[int, int]]:
     """A page and its answers, laid out by the grid of its JSON, and where its first two rows and all of it end."""
     declared = {panel.title: panel for panel in page.panels}
-    told, lowest = [], 0
+    placed_panels, lowest = [], 0
     # A folded row keeps its panels inside; the picture shows it open.
     for placed in [
         inner for outer in json.loads(generate(page))["panels"] for inner in (outer, *outer.get("panels", ()))
@@ -132,7 +132,7 @@ def page_told(month: Month, page: Page, width: int) -> tuple[dict[str, Any], tup
             panel = declared[placed["title"]]
             until, span = MOMENT.timestamp(), seconds(panel.since or page.since.removeprefix("now-"))
             entry |= {"answers": answers(month, page, panel), "range": [1000 * (until - span), 1000 * until]}
-        told.append(entry)
+        placed_panels.append(entry)
     marks = [
         {"when": points[0][0], "colour": mark.colour}
         for mark in page.marks
@@ -140,12 +140,12 @@ def page_told(month: Month, page: Page, width: int) -> tuple[dict[str, Any], tup
         if (use.page, use.kind, use.place) == (page.uid, Kind.MARKS, mark.name)
         for points in [one["values"] for one in asked(month, use, seconds(page.since.removeprefix("now-")))]
     ]
-    rows = [entry["panel"]["gridPos"]["y"] for entry in told if entry["panel"]["type"] == "row"]
+    rows = [entry["panel"]["gridPos"]["y"] for entry in placed_panels if entry["panel"]["type"] == "row"]
     whole = {
         "title": page.title,
         "about": page.about,
         "cell": {"width": (width - 8) / 24, "height": CELL_HEIGHT},
-        "panels": told,
+        "panels": placed_panels,
         "marks": marks,
     }
     ends = (rows[2], lowest) if len(rows) > 2 else (lowest, lowest)
@@ -198,15 +198,15 @@ class Painter:
 
     def draw(self, month: Month, page: Page, width: int, name: str) -> None:
         """Draw a page whole, and its first two rows."""
-        told, (first, height) = page_told(month, page, width)
+        laid, (first, height) = laid_out(month, page, width)
         window = self._browser.new_page(viewport={"width": width, "height": height})
         window.set_default_timeout(1000 * PATIENCE)
         window.on("pageerror", self._note)
         served(window, self._parts)
-        # Ages are told from now, which is the moment of the picture.
+        # Ages are counted from now, which is the moment of the picture.
         window.clock.set_fixed_time(MOMENT)
         window.goto(ORIGIN)
-        window.evaluate("page => draw(page)", told)
+        window.evaluate("page => draw(page)", laid)
         window.wait_for_timeout(1500)
         window.screenshot(path=self._folder / f"{name}.png")
         clip: FloatRect = {"x": 0, "y": 0, "width": width, "height": first}

@@ -274,8 +274,8 @@ _RELEASES = Row(
         Panel(
             title="Releases",
             shows="Scripts by when they were last modified, with the release that runs; at most 100.",
-            act="A release that nobody made is worth a question before anything else. A script marked deleted still"
-            " listed here goes with the next complete discovery.",
+            act="Ask about a release that none of you made. A script marked deleted that is still listed here goes"
+            " with the next complete discovery.",
             queries=(
                 queries.RELEASE_MODIFIED,
                 queries.RELEASE_DELETED,

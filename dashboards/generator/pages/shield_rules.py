@@ -74,7 +74,7 @@ RULES = Row(
         Panel(
             title="Access lists",
             shows="Access lists of the configuration, the longest first; at most 100. Changes are marked on graphs.",
-            act="A change that nobody made opens or closes a door: compare the list with what it should hold.",
+            act="Compare a change that no one of you made with what the list should hold.",
             queries=(queries.LIST_ENTRIES, queries.LIST_MODIFIED, queries.LIST_CHECKSUM),
             view=Table(
                 columns=(
