@@ -2,7 +2,7 @@
 
 
 def __getattr__(name: str) -> str:
-    """`__version__`, looked up when it is first asked for: a help text does not wait for `importlib.metadata`."""
+    """Look `__version__` up at its first use, so that help texts need not import `importlib.metadata`."""
     if name != "__version__":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - see above

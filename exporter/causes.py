@@ -1,8 +1,8 @@
-"""Why a family of a target has no series: the causes, what each means, and what to do about it.
+"""The causes for which a family of a target has no series: their meanings, and what to do.
 
 `edge-exporter explain`, `/api/v1/explain`, the status page, `check` and `edge_exporter_absent_families` use these
-words. A cause's value is the `cause` label; values are only ever added. `exporter.explain.explainer` decides which
-cause wins where several hold.
+words. A cause's value is the `cause` label; values are added and never removed. Where several causes hold,
+`exporter.explain.explainer` decides which one is reported.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from exporter.platform.errors import (
 
 
 class Cause(StrEnum):
-    """A cause of an absence; where several hold, the first of them is named."""
+    """A cause of an absence; where several hold, the first is reported."""
 
     COLLECTOR_DISABLED = "collector_disabled"
     DENIED = "denied"
@@ -45,18 +45,18 @@ class Cause(StrEnum):
 
     @property
     def text(self) -> str:
-        """What it means, in a sentence without its full stop."""
+        """Its meaning, as a sentence without the full stop."""
         return MEANINGS[self].text
 
     @property
     def advice(self) -> str:
-        """What to do about it."""
+        """What to do."""
         return MEANINGS[self].advice
 
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What a cause means, and what to do."""
+    """The meaning of a cause, and what to do."""
 
     text: str
     advice: str
@@ -94,7 +94,7 @@ MEANINGS: Mapping[Cause, Meaning] = {
     ),
     Cause.DISCOVERY_INCOMPLETE: Meaning(
         "discovery has not ended with a complete list yet",
-        "Wait for the next discovery; if it fails, mend what the evidence names. Configured ids need no list.",
+        "Wait for the next discovery; if it fails, correct what the evidence names. Configured ids need no list.",
     ),
     Cause.LEDGER: Meaning(
         "the counter is served after the ledger has saved it, and it has not yet",
@@ -107,10 +107,10 @@ MEANINGS: Mapping[Cause, Meaning] = {
     ),
     Cause.STALE: Meaning(
         "polls have failed for so long that the last values were withdrawn",
-        "Mend what the evidence names; series come back with the first good poll.",
+        "Correct what the evidence names; series come back with the first good poll.",
     ),
     Cause.FAILING: Meaning(
-        "polls of the target fail", "Mend what the evidence names; the exporter tries again by itself."
+        "polls of the target fail", "Correct what the evidence names; the exporter tries again by itself."
     ),
     Cause.NOT_AVAILABLE: Meaning(
         "the platform says that the zone's plan does not include it, or that it was never set up",
@@ -133,13 +133,13 @@ MEANINGS: Mapping[Cause, Meaning] = {
 
 @dataclass(frozen=True, slots=True)
 class Lack:
-    """Why a good answer gave a target no sample of some families, of those that it gave none of.
+    """The cause for which a good answer gave a target no sample of some families.
 
     Attributes:
         cause: NO_VALUE where the answer held no value for them.
-        words: the evidence; empty where the families' source fields say enough.
-        unexpected: wire names of fields whose value is not known or cannot be read. Of the families that such a field
-            is the source of, the cause is OUT_OF_RANGE.
+        words: the evidence; empty where the families' source fields are enough.
+        unexpected: wire names of fields whose value is unknown or cannot be read. The cause of families with such a
+            source field is OUT_OF_RANGE.
     """
 
     cause: Cause = Cause.NO_VALUE
@@ -147,12 +147,12 @@ class Lack:
     unexpected: frozenset[str] = frozenset()
 
 
-# As it mostly is: whatever is missing was null or left out.
+# The usual case: the source field was null or missing.
 NO_VALUES = Lack()
 
 
 def cause_of(error: PlatformError) -> Cause:
-    """The cause that a failed poll stands for."""
+    """Return the cause for the reason of a failed poll."""
     match error:
         case NotAvailable():
             return Cause.NOT_AVAILABLE

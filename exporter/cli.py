@@ -1,4 +1,4 @@
-"""The command line: which commands there are, each loaded when it is called."""
+"""The command line: its commands, each of which is loaded when it is called."""
 
 from dataclasses import dataclass
 from importlib import import_module
@@ -15,9 +15,9 @@ INTERRUPTED = 130
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A command: the module whose `command` it is, and one sentence.
+    """A command: the module with its `command`, and one sentence.
 
-    The sentence stands here so that neither help nor completion has to load what a command is made of.
+    The sentence is here so that help and completion need not load the command's module.
     """
 
     module: str
@@ -53,16 +53,16 @@ COMMANDS = {
 
 
 class LazyGroup(click.Group):
-    """Loads a command when it is called, and not when another one is."""
+    """Loads a command only when it is called."""
 
     context_class = Context
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
-        """The names, in the order of the help text."""
+        """Return the names in the order of the help text."""
         return list(COMMANDS)
 
     def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Load a command; None where there is none of this name."""
+        """Load a command; None if there is none of this name."""
         entry = COMMANDS.get(cmd_name)
         if entry is None:
             return None
@@ -73,7 +73,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that is called, or say which one is nearest."""
+        """Find the called command, or report an error that names the nearest one."""
         name = args[0]
         if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
             ctx.fail(f"there is no command {name[:60]!r}{suggestion(name, COMMANDS)}")
@@ -85,14 +85,14 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, entry.help) for name, entry in COMMANDS.items()])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """The commands, and the options of this group, that begin with what is typed."""
+        """Return the commands and the options that begin with the typed text."""
         names = [
             CompletionItem(name, help=entry.help) for name, entry in COMMANDS.items() if name.startswith(incomplete)
         ]
         return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def invoke(self, ctx: click.Context) -> object:
-        """Call the command; Ctrl-C ends it without a word."""
+        """Call the command; Ctrl-C ends it without a message."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""Makes the client of an account or a database from its settings."""
+"""Creates the client of an account or a database from its settings."""
 
 import random
 from collections.abc import Callable
@@ -77,7 +77,7 @@ def account_client(
     platform_time: PlatformTime | None = None,
     turns: Turns | None = None,
 ) -> Client:
-    """The client of an account; its budget is this shard's share.
+    """Create the client of an account; its budget is this shard's share.
 
     Raises:
         OSError: the file of trusted certificates cannot be read.
@@ -103,7 +103,7 @@ def account_client(
 def database_client(
     settings: DatabaseSettings, observer: Observer, clocks: Clocks = SYSTEM, turns: Turns | None = None
 ) -> Client:
-    """The client of a database, which is asked by one shard alone."""
+    """Create the client of a database, which only one shard polls."""
     credential = _credential(
         "bearer", lambda: settings.credential().get_secret_value(), settings.auth_token_file, clocks
     )
@@ -127,14 +127,14 @@ def client_of(
     platform_time: PlatformTime | None = None,
     turns: Turns | None = None,
 ) -> Client:
-    """The client of an account or a database.
+    """Create the client of an account or a database.
 
     Args:
         settings: the account or database.
         observer: notified of every attempt.
         shards: how many processes share the account's budget.
-        platform_time: what is known of the time on the account's platform; None where nothing is.
-        turns: where long answers wait to be parsed, one for all clients of an event loop.
+        platform_time: the known time of the account's platform; None where it is not known.
+        turns: the order in which long answers are parsed, one for all clients of an event loop.
 
     Raises:
         OSError: the file of trusted certificates cannot be read.
@@ -145,5 +145,5 @@ def client_of(
 
 
 def account_entry(client: Client) -> Account:
-    """What the scheduler knows of a client's account."""
+    """Create the scheduler's entry for a client's account."""
     return Account(client, Capacity(client.rate_limiter.rate, client.rate_limiter.max_in_flight))

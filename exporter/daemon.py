@@ -1,4 +1,4 @@
-"""The one place where objects are built and wired: start, reload, stop."""
+"""The daemon: builds and connects all parts, and starts, reloads and stops them."""
 
 import asyncio
 import signal
@@ -6,7 +6,7 @@ import socket
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from prometheus_client import CollectorRegistry
 
@@ -14,8 +14,9 @@ from exporter import __version__, runtime, wiring
 from exporter.clients import account_entry, client_of
 from exporter.clock import SYSTEM
 from exporter.collectors.catalogue import families
+from exporter.cooperative import in_slices
 from exporter.counters.ledger import Ledger
-from exporter.counters.storage import LeaseLostError, StateLockedError
+from exporter.counters.storage import LeaseLostError, StateLockedError, Stored
 from exporter.event_loop import Turns, watch_lag
 from exporter.explain.counting import keep_counting
 from exporter.explain.explainer import Explainer, Sources
@@ -34,9 +35,10 @@ from exporter.settings.endpoint_names import misnamed
 from exporter.settings.exposure import exposed
 from exporter.settings.faults import ConfigurationError, KeyPath, written
 from exporter.settings.model import Settings
-from exporter.state_storage import storage
+from exporter.shard_changes import Holding, ShardChanges
+from exporter.state_storage import database_storage, file_storage
 from exporter.targets.registry import Change, Registry
-from exporter.targets.sharding import Shard
+from exporter.targets.sharding import Share
 from exporter.targets.target import DATABASE_PREFIX, PollKey, Target, TargetKey
 from exporter.telemetry import AccountObserver, Telemetry
 from exporter.web.app import create_app
@@ -44,11 +46,14 @@ from exporter.web.server import WebServer
 from exporter.web.status import View
 from exporter.web.status_models import LedgerView
 
+if TYPE_CHECKING:
+    from exporter.counters.database_storage import DatabaseStorage
+
 STOP_SECONDS = 4.5
 CLEANING_SECONDS = 3600.0
-# A script's name may come with its first poll, and a new one with any.
+# A script's name comes with its first poll, and can change with any poll.
 BUDGETS_SECONDS = 10.0
-# How often a lease that another process holds is asked for at the start, and for how many times its length.
+# The interval of attempts to take a held lease at the start, and their duration in lengths of a lease.
 HELD_SECONDS = 1.0
 LEASES_AWAITED = 1.3
 
@@ -57,8 +62,8 @@ class Daemon:
     """The exporter.
 
     Args:
-        settings: what it is told to do.
-        load: reads the settings anew, for a reload.
+        settings: the configuration.
+        load: reads the settings again, for a reload.
     """
 
     def __init__(self, settings: Settings, load: Callable[[], Settings]) -> None:
@@ -68,11 +73,19 @@ class Daemon:
         self._turns = Turns()
         self._log = logger()
         self._telemetry = Telemetry(CollectorRegistry(), __version__)
-        self._shard = Shard(settings.shard.resolve(socket.gethostname()), settings.shard.total)
+        self._share = (
+            Share(frozenset(), settings.shard.total, may_change=True)
+            if settings.shard.is_leased
+            else settings.shard.shard(socket.gethostname())
+        )
         self._ending = asyncio.Event()
+        self._call_soon: Callable[..., object]
         self._end_soon: Callable[[], object]
         self._is_lost = False
-        self._storage = storage(settings.state, self._shard, self._telemetry.set_aside, self._shard_lost)
+        # The shards that are polled, with the epochs of their leases, where they change hands.
+        self._epochs: Mapping[int, int] = {}
+        self._database = self._database_storage() if settings.state.is_shared else None
+        self._storage = self._database or file_storage(settings.state, self._telemetry.set_aside)
         self._ledger = Ledger(self._storage, self._telemetry, clocks=self._clocks)
         self._observers: dict[str, AccountObserver] = {}
         self._tasks: set[asyncio.Task[object]] = set()
@@ -93,22 +106,23 @@ class Daemon:
 
     @property
     def state_location(self) -> str | None:
-        """Where the counters' state is kept, without a password; None where they start anew with the process."""
+        """The location of the counters' state, without a password; None where they start anew with the process."""
         return self._storage.location or None
 
     async def start(self) -> None:
-        """Build the parts, begin to poll and to serve.
+        """Build the parts, and begin to poll and to serve.
 
         Raises:
             StateLockedError: another process has the state file.
-            OSError: the address to listen on cannot be had, or a file that the settings name cannot be read.
+            OSError: the address cannot be used, or a file that the settings name cannot be read.
             WebConfigError: the web configuration file is wrong.
         """
         self.server = WebServer(
             self.settings.web.listen.host, self.settings.web.listen.port, self.settings.web.config_file
         )
         self.server.bind()
-        self._end_soon = partial(asyncio.get_running_loop().call_soon_threadsafe, self._ending.set)
+        self._call_soon = asyncio.get_running_loop().call_soon_threadsafe
+        self._end_soon = partial(self._call_soon, self._ending.set)
         try:
             await self._open_ledger()
         except StateLockedError:
@@ -116,24 +130,26 @@ class Daemon:
             raise
         loop = asyncio.get_running_loop()
         rows = dict(self._ledger.remembered())
-        names = {key.target: row.name for key, row in rows.items() if row.name and key.collector != BUDGET_ROWS}
-        self._budgets = BudgetMetrics(self._telemetry, self._ledger, rows, alone=self._shard.total == 1)
-        self._registry = Registry(self._shard, names)
+        names = {key.target: row.name for key, row in rows.items() if _names(key, row)}
+        self._budgets = BudgetMetrics(self._telemetry, self._ledger, rows, alone=self._share.total == 1)
+        self._registry = Registry(self._share, names)
         board = StatusBoard(self._clocks.wall, self._remembered)
         self._store = Store(board, self._clocks.monotonic, self._lifetime)
         self._renderer = self._build_renderer()
         self._registry.configure(wiring.selections(self.settings))
         self._scope = wiring.scope(self.settings)
-        # They belong to another shard now, which counts them from its own first sight.
+        # They belong to another shard now, which counts them from its own first poll.
         self._ledger.leave([key for key in rows if self._registry.is_strange(key.target)])
-        if self._shard.total > 1:
+        if self._share.total > 1:
             self._unsettled = {(key.target.account, key.target.kind) for key in rows if key.target.kind == "rate_limit"}
         accounts = self._build_accounts(self.settings, {})
         self._schedule = self._build_schedule(accounts, loop, None)
         self._declare(accounts)
         self._warn(exposed(self.settings))
-        self._telemetry.shard.labels(str(self._shard.index), str(self._shard.total)).set(1)
-        self._telemetry.shard_held.labels(str(self._shard.index)).set_function(self._storage.holds)
+        self._telemetry.declare_shards(
+            range(self._share.total) if self._share.may_change else self._share.held, self._is_held
+        )
+        self._telemetry.show_shards(self._share.total, dict.fromkeys(self._share.held))
         self._note_loaded()
         self._show_budgets()
         self._schedule.start()
@@ -147,15 +163,17 @@ class Daemon:
         )
         self._begin(watch_lag(self._telemetry.loop_lag.observe, self._clocks.monotonic), "loop lag")
         prefix = self.settings.web.route_prefix
-        app = create_app(self._view(), self._renderer, self.reload, self._storage.holds, route_prefix=prefix)
+        app = create_app(self._view(), self._renderer, self.reload, self._database, route_prefix=prefix)
         self.server.leave_room(_calls_at_once(accounts))
         await self.server.start(app, prefix)
+        if self._database is not None and self._share.may_change:
+            self._database.leases.start()
         self._log.info("serving", url=self.server.url + prefix.rstrip("/") + "/metrics")
 
     async def run(self, started: Callable[[], None] = lambda: None) -> None:
-        """Start, and serve until SIGTERM or SIGINT; `started` is called in between.
+        """Start, call `started`, and serve until SIGTERM or SIGINT.
 
-        The process is this daemon's alone: its signals, and how its threads share the interpreter.
+        The daemon owns the process: it sets the handlers of signals and the tuning of threads.
         """
         runtime.share()
         self._grown = runtime.settle
@@ -173,11 +191,11 @@ class Daemon:
                 async with asyncio.timeout(STOP_SECONDS):
                     await self.stop()
         if self._is_lost:
-            # What this process remembers is older than what the other has counted: it can only begin anew.
+            # The state of this process is older than the counts of the other one, so that it has to start again.
             raise LeaseLostError(f"another exporter has taken this one's shard in {self._storage.location}")
 
     async def _open_ledger(self) -> None:
-        """Open the ledger; a lease that another process left behind is waited for, so that names are known."""
+        """Open the ledger; wait for a lease that another process left, so that names are known."""
         ends = self._clocks.monotonic() + self.settings.state.lease * LEASES_AWAITED
         while not await asyncio.to_thread(
             self._ledger.open, may_wait=self._clocks.monotonic() < ends and not self._ending.is_set()
@@ -185,13 +203,74 @@ class Daemon:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._ending.wait(), HELD_SECONDS)
 
+    def _database_storage(self) -> "DatabaseStorage":
+        changes = ShardChanges(
+            self._telemetry, lost=self._shard_lost, renewed=self._leases_renewed, held=self._shards_held
+        )
+        return database_storage(self.settings.state, self._share, changes, self._shard_of)
+
+    def _shard_of(self, key: PollKey) -> int | None:
+        return self._registry.shard_of(key.target) if self._share.may_change else self._share.first
+
     def _shard_lost(self) -> None:
-        """End the process, from any thread."""
-        self._is_lost = True
-        self._end_soon()
+        """Drop a shard that another exporter has, from any thread; end the process where it can have no other."""
+        if self._share.may_change:
+            self._ledger.wake()
+        else:
+            self._is_lost = True
+            self._end_soon()
+
+    def _leases_renewed(self) -> None:
+        """Let the ledger read the rows of new shards, from any thread."""
+        if self._database is not None and self._database.is_behind():
+            self._ledger.wake()
+
+    def _shards_held(self, holding: Holding) -> None:
+        """Poll the targets of these shards and no others, from any thread."""
+        if self._share.may_change:
+            with suppress(RuntimeError):
+                self._call_soon(self._begin_holding, holding)
+
+    def _begin_holding(self, holding: Holding) -> None:
+        self._begin(self._hold(holding), "shards")
+
+    async def _hold(self, holding: Holding) -> None:
+        async with self._reloading:
+            before, self._epochs = self._epochs, holding.epochs
+            kept = {shard for shard, epoch in holding.epochs.items() if before.get(shard) == epoch}
+            # What was served of the others is removed first: another exporter may have counted them since.
+            if kept != self._registry.share.held:
+                await self._poll_shards(kept)
+                await self._renderer.render()
+            if self._database is not None:
+                self._database.rendered(holding.epochs)
+            self._registry.remember({key.target: row.name for key, row in holding.rows.items() if _names(key, row)})
+            self._budgets.remember(holding.rows)
+            change = await self._poll_shards(holding.epochs)
+            self._share_budgets()
+            self._telemetry.declare_ups(self._ups())
+            self._telemetry.show_shards(self._share.total, holding.epochs)
+            zones = {target.account for target in change.added if target.kind == "shield_zone"}
+            # Which rate limits a new shield zone has is not known before the next discovery.
+            await self._schedule.targets_changed(zones)
+
+    async def _poll_shards(self, shards: Iterable[int]) -> Change:
+        share = Share(frozenset(shards), self._share.total, may_change=True)
+        change = await in_slices(self._registry.holding(share), self._clocks.monotonic)
+        self._targets_changed(change)
+        return change
+
+    def _share_budgets(self) -> None:
+        """Use the part of the accounts' budgets that belongs to the shards that are held."""
+        share = self._registry.share
+        if share.may_change:
+            self._schedule.resize(max(1, len(share.held)) / share.total)
+
+    def _is_held(self, shard: int) -> bool:
+        return shard in self._database.counted() if self._database is not None else self._storage.holds()
 
     async def stop(self) -> None:
-        """Stop polling and serving, and commit what was counted."""
+        """Stop polling and serving, and commit the counters."""
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
@@ -204,7 +283,7 @@ class Daemon:
         self._renderer.close()
 
     def _begin(self, work: Coroutine[Any, Any, object], name: str) -> None:
-        """Let something run beside the rest, until it ends or the daemon stops."""
+        """Run a task in the background, until it ends or the daemon stops."""
         task: asyncio.Task[object] = asyncio.create_task(work, name=name)
         self._tasks.add(task)
         task.add_done_callback(self._ended)
@@ -213,7 +292,7 @@ class Daemon:
         self._tasks.discard(task)
         error = None if task.cancelled() else task.exception()
         if error is not None:
-            self._log.error("background work broke", work=task.get_name(), error=repr(error), exc_info=error)
+            self._log.error("background task failed", work=task.get_name(), error=repr(error), exc_info=error)
 
     def _remembered(self, collector: str, target: Target) -> float:
         row = self._ledger.remembered().get(target.polled_by(collector))
@@ -231,24 +310,26 @@ class Daemon:
         return Renderer(exposition, self._store, self._telemetry, self._clocks.monotonic, grown=self._grown)
 
     def _build_accounts(self, settings: Settings, former: Mapping[str, Account]) -> dict[str, Account]:
-        """A client for each account and database; those whose settings did not change are kept.
+        """Build a client for each account and database; those with unchanged settings are kept.
 
         Raises:
             OSError: a file of trusted certificates cannot be read.
         """
         known = wiring.named(self.settings)
         accounts: dict[str, Account] = {}
-        for name, told in wiring.named(settings).items():
-            if name in former and known.get(name) == told:
+        for name, configured in wiring.named(settings).items():
+            if name in former and known.get(name) == configured:
                 accounts[name] = former[name]
             else:
                 time_of_platform = self._ledger.platform_time(name)
-                client = client_of(told, self._observer(name), self._shard.total, time_of_platform, self._turns)
+                client = client_of(
+                    configured, self._observer(name), settings.shard.parts, time_of_platform, self._turns
+                )
                 accounts[name] = account_entry(client)
         return accounts
 
     def _declare(self, accounts: Mapping[str, Account]) -> None:
-        """Let the series of all accounts begin."""
+        """Start the series of all accounts."""
         plans = wiring.plans(self.settings)
         of_accounts = {
             operation.name
@@ -260,14 +341,16 @@ class Daemon:
             endpoints = {database.PIPELINE.name} if name.startswith(DATABASE_PREFIX) else of_accounts
             self._telemetry.declare_calls(name, sorted(endpoints))
         self._telemetry.declare_counters(_all_families(self.settings))
-        # Of an account one shard speaks; the others have their own calls to tell of.
-        ups = {
+        self._telemetry.declare_accounts(self._ups())
+
+    def _ups(self) -> dict[str, Callable[[], bool] | None]:
+        """Return for each account whether it is up; one shard reports it, and all shards report their own calls."""
+        return {
             account.name: partial(self._is_up, account.name, account.timeout)
-            if self._shard.owns(TargetKey.of(account.name, "account", account.name))
+            if self._registry.owns(TargetKey.of(account.name, "account", account.name))
             else None
             for account in self.settings.accounts
         }
-        self._telemetry.declare_accounts(ups)
 
     def _observer(self, name: str) -> AccountObserver:
         if name not in self._observers:
@@ -298,7 +381,7 @@ class Daemon:
             self._store.remove(target)
         settled = self._unsettled & change.settled
         if settled:
-            # Whose a rate limit is shows when its shield zone is known; until then nobody polled it here.
+            # The shard of a rate limit is known when its shield zone is; until then it is not polled here.
             self._unsettled -= settled
             rows = [key for key in dict(self._ledger.remembered()) if (key.target.account, key.target.kind) in settled]
             self._ledger.leave([key for key in rows if not self._registry.holds(key.target)])
@@ -313,7 +396,7 @@ class Daemon:
     def _show_budgets(self) -> None:
         scripts = list(self._registry.targets("script"))
         configured = {account.name: account.scripts.monthly_budget_dollars for account in self.settings.accounts}
-        # All scripts of an account are known by a complete listing, or where the configuration names each of them.
+        # All scripts of an account are known after a complete listing, or if the configuration names each of them.
         unnamed = {script.account for script in scripts if not script.name}
         known = {
             account.name
@@ -338,7 +421,8 @@ class Daemon:
             unmatched_budgets=lambda: self._budgets.unmatched,
             clocks=self._clocks,
             version=__version__,
-            shard=(self._shard.index, self._shard.total),
+            share=lambda: self._registry.share,
+            leases=None if self._database is None else self._database.leases,
             started=self._config_loaded,
         )
 
@@ -351,19 +435,24 @@ class Daemon:
             is_capped=self._renderer.is_capped,
             accepted=self._accepted,
             ledger_fault=lambda: self._ledger.fault,
+            holders=self._holders,
             clocks=self._clocks,
         )
         return Explainer(sources)
 
+    def _holders(self) -> dict[int, str]:
+        holdings = () if self._database is None else self._database.leases.holdings
+        return {holding.shard: holding.holder for holding in holdings}
+
     def _accepted(self, account: str) -> float:
-        """When an account's credential was last accepted, as unix seconds; 0 where that never happened."""
+        """Return when an account's credential was last accepted, as unix seconds; 0 if never."""
         observer = self._observers.get(account)
         if observer is None or observer.authenticated is None:
             return 0.0
         return self._clocks.wall() - (self._clocks.monotonic() - observer.authenticated)
 
     def _is_authenticated(self) -> bool:
-        """Whether an authenticated answer has come: of an account where there are any, else of a database."""
+        """Return whether an account (or a database, if there are no accounts) has answered an authenticated call."""
         names = [account.name for account in self.settings.accounts] or list(self._observers)
         return any(name in self._observers and self._observers[name].authenticated is not None for name in names)
 
@@ -393,10 +482,10 @@ class Daemon:
         self._begin(self.reload(), "reload")
 
     async def reload(self) -> tuple[str, ...]:
-        """Read the settings anew and take them over whole, or leave all as it is.
+        """Read the settings again and apply all of them, or none.
 
         Returns:
-            The faults for which they were refused; none where they are in force.
+            The faults for which they were refused; none if they are in force.
         """
         async with self._reloading:
             self._renderer.be_eager()
@@ -404,7 +493,7 @@ class Daemon:
                 settings = await asyncio.to_thread(self._load)
                 shown = await asyncio.to_thread(lambda: list(exposed(settings)))
                 accounts = self._build_accounts(settings, self._schedule.accounts)
-                # Nothing is refused after this: a wrong file changes nothing, of the web's configuration neither.
+                # The last step that can be refused: a wrong file changes nothing, in the web configuration neither.
                 await self.server.reload()
                 await self._take_over(settings, accounts)
                 self._warn(shown)
@@ -412,7 +501,7 @@ class Daemon:
                 self._refuse(map(str, error.faults))
             except OSError as error:
                 self._refuse([f"{error.filename or 'a file'}: {error.strerror or error}"])
-            # A scrape after this answer must see what it says.
+            # A scrape after the answer to a reload must show its result.
             await self._renderer.render()
             return self._config_faults
 
@@ -430,12 +519,13 @@ class Daemon:
         await self._renderer.govern(series.max_per_family, series.serves, created=series.created)
         await self._renderer.declare(_all_families(settings))
         await former.stop()
-        # Nothing waits from here to the end of the change: a scrape or a page finds the old whole or the new one.
+        # No await from here to the end of the change: a scrape or a page sees either the old state or the new one.
         self.settings = settings
         configure(settings.log.level, settings.log.format)
         change = self._registry.configure(wiring.selections(settings))
         self._scope = wiring.scope(settings)
         self._schedule = self._build_schedule(accounts, asyncio.get_running_loop(), former.hand_over())
+        self._share_budgets()
         self.server.leave_room(_calls_at_once(accounts))
         self._declare(accounts)
         self._targets_changed(change)
@@ -460,10 +550,10 @@ class Daemon:
             self.forget_removed()
 
     def forget_removed(self) -> None:
-        """Forget counters of targets that nobody has polled for longer than their retention."""
+        """Delete the counters of targets that have not been polled for longer than their retention."""
         limit = self._clocks.wall() - self.settings.state.retention
         polled = self._schedule.polled()
-        # A budget's name is kept for as long as its script is.
+        # The name of a budget is kept as long as its script.
         polled |= {PollKey(key.target, BUDGET_ROWS) for key in polled if key.collector == "scripts"}
         old = [key for key, row in list(self._ledger.remembered().items()) if row.success < limit and key not in polled]
         self._ledger.forget(old)
@@ -472,6 +562,11 @@ class Daemon:
 def _all_families(settings: Settings) -> list[FamilyInfo]:
     collectors = [plan.collector for plan in wiring.plans(settings)]
     return [*families(collectors), *HEALTH]
+
+
+def _names(key: PollKey, row: Stored) -> bool:
+    """Whether a row holds its target's name."""
+    return bool(row.name) and key.collector != BUDGET_ROWS
 
 
 def _calls_at_once(accounts: Mapping[str, Account]) -> int:

@@ -1,4 +1,4 @@
-"""The event loop: whose turn it is to do long work, and how late it wakes up."""
+"""Fairness of the event loop: turns for long work, and a measurement of the loop's lag."""
 
 import asyncio
 import time
@@ -8,13 +8,13 @@ LAG_EVERY_SECONDS = 0.1
 
 
 class Turns:
-    """Pieces of long work, one at a time: however many answers are parsed at once, the loop waits for one piece."""
+    """Lets long work run one piece at a time: the loop waits for one piece, however many answers are being parsed."""
 
     def __init__(self) -> None:
         self._lock = asyncio.Lock()
 
     async def take(self) -> None:
-        """Wait until the rest of the loop, and whoever asked before, has had a turn."""
+        """Wait until the rest of the loop, and earlier callers, have had a turn."""
         async with self._lock:
             await asyncio.sleep(0)
 
@@ -24,10 +24,10 @@ async def watch_lag(
     monotonic: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> None:
-    """Sleep again and again, and report each time how late the event loop woke this up.
+    """Sleep repeatedly, and report each time how late the event loop resumed.
 
     Args:
-        observe: takes the seconds.
+        observe: receives the seconds.
         monotonic: a clock in seconds.
         sleep: waits for a number of seconds by that clock.
     """

@@ -22,20 +22,20 @@ _LEVELS: dict[str, int] = {
     "error": logging.ERROR,
 }
 
-# A write of so much does not wait where poll says that a pipe can be written to (PIPE_BUF).
+# A write of up to this size to a pipe that poll reports as writable does not block (PIPE_BUF).
 _PIECE = 4096
-# For so long a reader that is behind is waited for, once; then lines are lost until it reads again.
+# A slow reader is waited for this long, once; then lines are dropped until it reads again.
 _PATIENCE_MS = 100
 
-# The traces that structlog puts below a line.
+# The tracebacks that structlog writes below a line.
 _OF_SEVERAL_LINES = frozenset({"stack", "exception"})
 
 
 def configure(level: Level, form: Literal["auto", "console", "json"] = "auto", stream: TextIO | None = None) -> None:
-    """Set up the logs of the process: ours and those of the libraries, in one form on one stream.
+    """Set up the logs of the process: the exporter's and the libraries', in one form on one stream.
 
     Args:
-        level: the least severe level that is written.
+        level: the lowest level that is written.
         form: `auto` is console on a terminal and JSON elsewhere.
         stream: standard error by default, so that standard output stays for what a command prints.
     """
@@ -53,7 +53,10 @@ def configure(level: Level, form: Literal["auto", "console", "json"] = "auto", s
     )
 
     def lost(lines: int) -> str:
-        line: structlog.typing.ProcessorReturnValue = {"event": "log lines were lost: nobody read", "lines": lines}
+        line: structlog.typing.ProcessorReturnValue = {
+            "event": "log lines were lost: the reader was too slow",
+            "lines": lines,
+        }
         for step in (*shared, *render):
             line = step(None, "warning", line)  # type: ignore[arg-type]  # a dictionary until the last step
         return str(line)
@@ -73,14 +76,14 @@ def configure(level: Level, form: Literal["auto", "console", "json"] = "auto", s
     )
     root = logging.getLogger()
     root.handlers[:] = [handler]
-    # The libraries' own chatter is never about a target, and at debug level some of it would show headers.
+    # The libraries' debug lines are not about targets, and some of them contain headers.
     root.setLevel(max(_LEVELS[level], logging.WARNING))
 
 
 class _NeverWaiting(io.TextIOBase):
-    """Whole lines to a descriptor, without ever waiting long for whoever reads it.
+    """Writes whole lines to a descriptor, without a long wait for its reader.
 
-    A full pipe or a terminal that was stopped would otherwise stop the event loop, and with it polls and scrapes.
+    A full pipe or a stopped terminal would otherwise stop the event loop, and with it polls and scrapes.
     """
 
     def __init__(self, fd: int, encoding: str, lost: Callable[[int], str]) -> None:
@@ -97,12 +100,12 @@ class _NeverWaiting(io.TextIOBase):
     def on(cls, out: TextIO, lost: Callable[[int], str]) -> TextIO:
         try:
             fd = out.fileno()
-        except (OSError, ValueError, AttributeError):  # a stream in memory
+        except (OSError, ValueError, AttributeError):  # a stream in memory has no descriptor
             return out
         return cls(fd, getattr(out, "encoding", None) or "utf-8", lost)  # type: ignore[return-value]  # what is used of it
 
     def write(self, text: str) -> int:
-        with self._lock, contextlib.suppress(OSError):  # a reader that is gone, or a full disk, is no fault of a poll
+        with self._lock, contextlib.suppress(OSError):  # a closed pipe or a full disk must not fail a poll
             if self._lost and self._writable():
                 lost, self._lost = self._lost, 0
                 self._write(f"{self._render_lost(lost)}\n", lost)
@@ -126,13 +129,13 @@ class _NeverWaiting(io.TextIOBase):
 
 
 def _what_it_is_first(_logger: object, _method: str, line: structlog.typing.EventDict) -> Mapping[str, object]:
-    """When, how bad and what, before the facts: a line in a terminal's width still says what it is about."""
+    """Put the time, the level and the event before the facts, so that a line cut at a terminal's width is clear."""
     first = [name for name in ("timestamp", "level", "event") if name in line]
     return {name: line[name] for name in dict.fromkeys((*first, *line))}
 
 
 def _escaped(_logger: object, _method: str, line: structlog.typing.EventDict) -> structlog.typing.EventDict:
-    """Escape the line's texts: names and messages come from the platform. What is no text is shown by its repr."""
+    """Escape the texts of a line, because names and messages come from the platform; other values are shown by repr."""
     return {
         escape(name): escape(value, keep="\n" if name in _OF_SEVERAL_LINES else "") if isinstance(value, str) else value
         for name, value in line.items()
@@ -146,6 +149,6 @@ def _write_exception(out: TextIO, exc_info: structlog.typing.ExcInfo) -> None:
 
 
 def logger() -> structlog.typing.FilteringBoundLogger:
-    """A logger; configured by the last `configure`, whenever it was asked for."""
+    """Return a logger, which follows the last `configure`."""
     log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
     return log

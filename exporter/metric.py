@@ -1,4 +1,4 @@
-"""Declared metrics, and the families that they become."""
+"""Declares metrics, and the families made from them."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -8,13 +8,13 @@ from typing import Generic, TypeVar
 T_contra = TypeVar("T_contra", contravariant=True)
 
 Number = float | int | bool | None
-# No 64-bit integer holds more; a larger value is no count, and sums of it would overflow.
+# A larger value is not a count: no 64-bit integer holds it, and sums of it would overflow.
 LARGEST_COUNT = 2.0**63
 LabelValues = tuple[str, ...]
 
 
 class Kind(StrEnum):
-    """What a family is, in the words of both exposition formats."""
+    """The type of a family, in the words of both exposition formats."""
 
     GAUGE = "gauge"
     COUNTER = "counter"
@@ -23,13 +23,13 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DayBuckets:
-    """A counter's source: how much was counted on each UTC day of a sliding window.
+    """A counter's source: the counts of the UTC days of a sliding window.
 
     Attributes:
         days: the proleptic ordinal of a UTC day (`date.toordinal`) → the count of that day.
         charted: False where the platform sent no chart (null or absent) in an otherwise good answer.
-        is_whole: whether the days hold the sum over all other series of the family and target: what those have
-            counted of a day is not counted again, and the other way round.
+        is_whole: whether the days are the sums over all other series of the family and target, so that nothing is
+            counted in both.
     """
 
     days: Mapping[int, float]
@@ -48,18 +48,18 @@ Source = DayBuckets | MonthToDate
 
 
 def is_count(value: float) -> bool:
-    """Whether a number can be a count: finite, not negative, and not above what 64 bits hold."""
+    """Return whether a number can be a count: finite, not negative, and within 64 bits."""
     return 0 <= value <= LARGEST_COUNT
 
 
 def as_count(value: float | None) -> float | None:
-    """The number where it can be a count, else None."""
+    """Return the number if it can be a count, else None."""
     return value if value is not None and is_count(value) else None
 
 
 @dataclass(frozen=True, slots=True)
 class Metric(Generic[T_contra]):
-    """One metric of a collector: where its values stand in a payload, and how they are named.
+    """One metric of a collector: its name, and the source of its values in a payload.
 
     Attributes:
         name: the literal family name as it is exposed (a counter's with its `_total`).
@@ -83,13 +83,13 @@ class Metric(Generic[T_contra]):
 
     @property
     def kind(self) -> Kind:
-        """Counters are the metrics that the ledger counts; all others are polled gauges."""
+        """`counter` for metrics that the ledger counts, `gauge` for all others."""
         return Kind.COUNTER if self.counted is not None else Kind.GAUGE
 
 
 @dataclass(frozen=True, slots=True)
 class FamilyInfo:
-    """What is fixed of a family: all but its samples.
+    """A family without its samples.
 
     Attributes:
         name: as exposed; a counter's ends `_total`.
@@ -127,11 +127,11 @@ class Family:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """What the ledger is asked to count: a counter family's sources by label values.
+    """The sources of a counter family, by label values, for the ledger.
 
     Attributes:
-        labels: the values of the target's own labels, which may be renamed without ending a series.
-        sources: the values of the metric's further labels → what is counted.
+        labels: the values of the target's own labels; a renamed label does not end the series.
+        sources: the values of the metric's further labels → the source.
     """
 
     info: FamilyInfo
@@ -139,14 +139,14 @@ class Count:
     sources: tuple[tuple[LabelValues, Source], ...]
 
 
-# A label value longer than this is cut: a platform on which others choose the names decides nothing about our size.
+# Longer label values are cut, because other people choose the names on the platform.
 LABEL_VALUE_LIMIT = 1024
 
 
 def label_value(text: str) -> str:
-    """Make any text fit for a label: no NUL, no lone surrogate, at most 1,024 characters.
+    """Convert any text to a valid label value: no NUL, no lone surrogate, at most 1,024 characters.
 
-    The exposition formats want UTF-8, and Prometheus's scanner takes a NUL for the end of its input.
+    The exposition formats require UTF-8, and Prometheus's scanner takes a NUL as the end of its input.
     """
     if text.isascii() and "\0" not in text:
         return text if len(text) <= LABEL_VALUE_LIMIT else text[: LABEL_VALUE_LIMIT - 1] + "…"

@@ -1,7 +1,7 @@
-"""Users' regular expressions, matched in time that grows with the text and no faster, whatever the pattern.
+"""Users' regular expressions, matched in linear time whatever the pattern.
 
-Names come from the platform, and a pattern such as `(a+)+$` would keep Python's own engine busy for years with a name
-that somebody chose for it. RE2 is the engine of Prometheus, so that patterns mean here what they mean there.
+Names come from the platform, and with a pattern such as `(a+)+$` and a suitable name, Python's own engine would run
+for years. RE2 is the engine of Prometheus, so that patterns have the same meaning here.
 """
 
 import re
@@ -10,7 +10,7 @@ from typing import Any
 
 import re2
 
-# What Python's engine has and RE2 has not, by how it is written, and what may be done about it.
+# Syntax that Python's engine has and RE2 lacks, and what to write instead.
 _UNSUPPORTED = (
     (r"\(\?<?[=!]", "lookaround", "match less and sort out the rest, as with exclude beside include"),
     (r"\\[1-9]|\(\?P=", "backreference", "write out what it stands for"),
@@ -19,12 +19,12 @@ _UNSUPPORTED = (
     (r"\\[uUN]", "'\\u' escape", "write the character itself"),
     (r"\(\?\(|\(\?#|\(\?[aLux]", "comment, condition or flag of Python's", "leave it out"),
 )
-# Python's engine reads it as {0,n}, and RE2 as plain text.
+# Python's engine reads this as {0,n}, and RE2 as plain text.
 _OPEN_REPETITION = re.compile(r"(?<!\\)\{,\d+\}")
 
 
 class PatternError(ValueError):
-    """A text that is no pattern; the message says why, and what to write where that is known."""
+    """A text is not a pattern; the message says why and, where known, what to write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Pattern:
     """A regular expression of RE2's syntax.
 
     Raises:
-        PatternError: it is none.
+        PatternError: the text is not a pattern.
     """
 
     pattern: str
@@ -42,11 +42,11 @@ class Pattern:
         object.__setattr__(self, "_compiled", _compiled(self.pattern))
 
     def search(self, text: str) -> bool:
-        """Whether it is found anywhere in the text."""
+        """Return whether it matches any part of the text."""
         return self._compiled.search(text.encode("utf-8", "replace")) is not None
 
     def fullmatch(self, text: str) -> bool:
-        """Whether it matches the whole text."""
+        """Return whether it matches the whole text."""
         return self._compiled.fullmatch(text.encode("utf-8", "replace")) is not None
 
 
@@ -56,7 +56,7 @@ def _compiled(pattern: str) -> Any:  # noqa: ANN401 - the library has no types
     if found := _OPEN_REPETITION.search(pattern):
         raise PatternError(f"'{found[0]}' means nothing in RE2; write '{{0{found[0][1:]}'")
     try:
-        # As bytes, of UTF-8 all the same: where in the text a match lies need not be counted in characters.
+        # As bytes of UTF-8, because the position of a match, which would be counted in characters, is not needed.
         return re2.compile(pattern.encode(), options)
     except UnicodeEncodeError:
         raise PatternError("holds half of a character") from None

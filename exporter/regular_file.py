@@ -1,4 +1,4 @@
-"""Reads regular files, and refuses everything else: to open or read a pipe or a device may never end."""
+"""Reads regular files, and refuses others: opening or reading a pipe or a device may never end."""
 
 import os
 import stat
@@ -14,15 +14,15 @@ _KINDS = (
 
 
 class NotRegularFileError(OSError):
-    """The path leads to something that is no regular file; `strerror` says to what."""
+    """The path is not a regular file; `strerror` says what it is."""
 
 
 def check_regular(path: Path) -> os.stat_result:
-    """The status of a file; of a pipe and a device too, this returns at once.
+    """Return the status of a regular file; this does not block on a pipe or a device either.
 
     Raises:
-        NotRegularFileError: it is no regular file.
-        OSError: it does not exist, or may not be looked at.
+        NotRegularFileError: it is not a regular file.
+        OSError: it does not exist, or is not accessible.
     """
     status = path.stat()
     _refuse(path, status)
@@ -30,25 +30,25 @@ def check_regular(path: Path) -> os.stat_result:
 
 
 def read_regular(path: Path, most: int | None = None) -> bytes:
-    """What a file holds.
+    """Return the content of a file.
 
     Args:
         path: the file.
-        most: bytes beyond which nothing is read; None reads all.
+        most: the most bytes that are read; None reads all.
 
     Raises:
-        NotRegularFileError: it is no regular file.
+        NotRegularFileError: it is not a regular file.
         OSError: it cannot be read.
     """
     check_regular(path)
-    # It may have become another thing since: then opening it does not wait, and it is refused all the same.
+    # It may have been replaced since the check: opening does not block, and it is checked again.
     with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY), "rb") as file:  # noqa: PTH123
         _refuse(path, os.fstat(file.fileno()))
         return file.read() if most is None else file.read(most)
 
 
 def may_be_read_by_others(path: Path) -> bool:
-    """Whether every user of the machine may read a file: its mode says so, and the folders on the way let them in."""
+    """Return whether every user of the machine may read a file, by its mode and by those of the folders above it."""
     try:
         resolved = path.resolve()
         is_open = bool(resolved.stat().st_mode & stat.S_IROTH)
@@ -58,10 +58,10 @@ def may_be_read_by_others(path: Path) -> bool:
 
 
 def unreadable(error: OSError) -> str:
-    """Why a file cannot be read, in our words."""
+    """Say why a file cannot be read."""
     match error:
         case NotRegularFileError():
-            return error.strerror or "is no regular file"
+            return error.strerror or "is not a regular file"
         case FileNotFoundError() | NotADirectoryError():
             return "does not exist"
         case IsADirectoryError():
@@ -75,5 +75,5 @@ def unreadable(error: OSError) -> str:
 def _refuse(path: Path, status: os.stat_result) -> None:
     if stat.S_ISREG(status.st_mode):
         return
-    reason = next((reason for is_kind, reason in _KINDS if is_kind(status.st_mode)), "is no regular file")
+    reason = next((reason for is_kind, reason in _KINDS if is_kind(status.st_mode)), "is not a regular file")
     raise NotRegularFileError(0, reason, str(path))

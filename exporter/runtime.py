@@ -1,4 +1,4 @@
-"""Tunes the process: short turns for every thread, short rounds of the garbage collector, enough open files."""
+"""Tunes the process: the switch interval of threads, garbage collection, and the limit of open files."""
 
 import gc
 import resource
@@ -7,20 +7,20 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-# The event loop waits so long for another thread at each of its steps; by default it is 5 ms.
+# The longest wait of the event loop for another thread, at each of its steps; Python's default is 5 ms.
 TURN_SECONDS = 0.0005
-# The collector's oldest generation holds all targets, and a round through it stops every thread for as long as that
-# takes. What lives for long is seldom a ring here, so that a round is due a hundred times less often than by default.
+# The oldest generation of the garbage collector contains all targets, and its collection stops every thread. Few
+# long-lived objects here are reference cycles, so it is collected a hundred times less often than by default.
 OLDEST_ROUNDS = 1000
 
-# The event loop gives the interpreter away at each of its system calls, and may wait a turn to have it back. A thread
-# with much to do works so long at a stretch, and then sleeps long enough for the loop to run.
+# The event loop releases the interpreter at each system call, and may wait for a switch interval to get it back. A
+# thread with much work therefore runs for this time, and then sleeps long enough for the loop to run.
 LONGEST_STRETCH = 0.0005
 GAP = 0.00005
 
 
 class YieldToOthers:
-    """Lets the event loop run while a thread has much to do: call it between small pieces of the work.
+    """Lets the event loop run while a thread does long work: call it between small pieces of the work.
 
     Args:
         monotonic: a clock in seconds.
@@ -35,7 +35,7 @@ class YieldToOthers:
         self._yielded = 0.0
 
     def __call__(self) -> None:
-        """Sleep shortly, if the thread has worked for a stretch."""
+        """Sleep briefly, if the thread has worked for long enough."""
         now = self._monotonic()
         if now - self._yielded >= LONGEST_STRETCH:
             self._sleep(GAP)
@@ -43,17 +43,17 @@ class YieldToOthers:
 
 
 def share() -> None:
-    """Let every thread have its turn soon, and let few rounds of the garbage collector be long ones."""
+    """Shorten the switch interval of threads, and make collections of the oldest generation rare."""
     sys.setswitchinterval(TURN_SECONDS)
     young, middle, _ = gc.get_threshold()
     gc.set_threshold(young, middle, OLDEST_ROUNDS)
 
 
 def settle() -> None:
-    """Collect what is garbage now, and leave all else out of the collector's rounds, which stop every thread.
+    """Collect garbage now, and exclude all remaining objects from later collections, which stop every thread.
 
-    What is left out is freed as ever when nothing refers to it; rings of such things are not, until this is called
-    again. So call it when much has been built that stays, and when much of that was replaced.
+    Excluded objects are still freed when nothing refers to them, except reference cycles, which stay until the next
+    call. Call this when many long-lived objects were created or replaced.
     """
     gc.unfreeze()
     gc.collect()
@@ -61,7 +61,7 @@ def settle() -> None:
 
 
 def raise_file_limit() -> None:
-    """Raise the soft limit of open files to the hard limit, where the system lets us."""
+    """Raise the soft limit of open files to the hard limit, where the system allows it."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -1,7 +1,8 @@
-"""The program's own metrics, and those of its calls to the platform, on an injected registry."""
+"""The exporter's own metrics, and those of its platform calls, on an injected registry."""
 
 import platform as python_platform
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 
 from prometheus_client import (
     CollectorRegistry,
@@ -19,19 +20,19 @@ from exporter.metric import FamilyInfo, Kind
 
 _OPERATION = ("account", "operation")
 ALERTED_REASONS = ("unauthorized", "forbidden", "rate_limited", "server_error", "timeout", "refused")
-# Room for a poll that came a little late: a part of its interval, and what the scheduler's ticks leave between them.
+# Tolerance for a late poll: a part of its interval, and the time between two ticks of the scheduler.
 UP_SLACK = 1.5
 UP_UNEVENNESS = 1.0
 
 
 class WithoutCreated:
-    """A registry without its `_created` samples: prometheus-client adds them to text too, where they are families."""
+    """A registry without `_created` samples, which prometheus-client adds to the text format as families, too."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._registry = registry
 
     def collect(self) -> Iterator[Metric]:
-        """The registry's families."""
+        """Return the registry's families."""
         for metric in self._registry.collect():
             if metric.type in ("counter", "histogram", "summary"):
                 metric.samples = [sample for sample in metric.samples if not sample.name.endswith("_created")]
@@ -39,15 +40,15 @@ class WithoutCreated:
 
 
 class Telemetry:
-    """Every metric that the program keeps of itself.
+    """The exporter's own metrics.
 
     Args:
-        registry: where they are registered; nothing global is used.
-        version: the program's version.
+        registry: where they are registered; no global registry is used.
+        version: the exporter's version.
 
     Attributes:
-        ledger_saves: whether the last write of the counters' state went well.
-        set_aside_at: unix seconds of when state was last found to be lost in this run; None where that never happened.
+        ledger_saves: whether the last write of the counters' state succeeded.
+        set_aside_at: unix seconds at which damaged state was last found in this run; None if that never happened.
     """
 
     def __init__(self, registry: CollectorRegistry, version: str) -> None:
@@ -153,7 +154,7 @@ class Telemetry:
         )
         self.shard = Gauge(
             "edge_exporter_shard_info",
-            "Which shard this process is, and of how many.",
+            "The shards that this process polls, and how many there are.",
             ("shard", "shards"),
             registry=registry,
         )
@@ -161,6 +162,37 @@ class Telemetry:
             "edge_exporter_shard_held",
             "Whether it is certain that no other exporter counts this shard; counters are served only then.",
             ("shard",),
+            registry=registry,
+        )
+        self.shard_epoch = Gauge(
+            "edge_exporter_shard_epoch",
+            "How often a shard has been claimed so far, by any exporter, as the one that holds it knows.",
+            ("shard",),
+            registry=registry,
+        )
+        self.shard_takeovers = Counter(
+            "edge_exporter_shard_takeovers",
+            "Claims of a shard's lease by this exporter, the first one too.",
+            ("shard",),
+            registry=registry,
+        )
+        self.shard_losses = Counter(
+            "edge_exporter_shard_losses",
+            "Leases of a shard that another exporter claimed while this one held them, as after a suspension.",
+            ("shard",),
+            registry=registry,
+        )
+        self.refused_rows = Counter(
+            "edge_exporter_ledger_refused_rows",
+            "Rows of counters that were not written, because another exporter had claimed their shard.",
+            registry=registry,
+        )
+        self.state_database = Histogram(
+            "edge_exporter_state_database_seconds",
+            "Time that the state's database took for an operation, with the way there and back.",
+            ("operation",),
+            buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
+            unit="seconds",
             registry=registry,
         )
         self.series = Gauge(
@@ -199,7 +231,7 @@ class Telemetry:
             "Whether the last write of the counters' state went well.",
             registry=registry,
         )
-        # Until a write fails there is nothing wrong with it.
+        # It counts as up until a write fails.
         self.ledger_up.set(1)
         self.ledger_set_aside = Gauge(
             "edge_exporter_ledger_set_aside_timestamp_seconds",
@@ -232,11 +264,11 @@ class Telemetry:
         GCCollector(registry=registry)
 
     def exposed(self) -> WithoutCreated:
-        """What is exposed of it."""
+        """Return the registry as it is exposed."""
         return WithoutCreated(self.registry)
 
     def families(self) -> Iterator[FamilyInfo]:
-        """Every family of ours here, with or without series; those of the process and of Python are not among them."""
+        """Return every family of the exporter, with or without series, without those of the process and of Python."""
         for family in vars(self).values():
             if isinstance(family, Counter | Gauge | Histogram):
                 described = next(iter(family.describe()))
@@ -245,20 +277,52 @@ class Telemetry:
                 yield FamilyInfo(name, described.documentation, kind, described.unit, family._labelnames)  # noqa: SLF001
 
     def declare_accounts(self, accounts: Mapping[str, Callable[[], bool] | None]) -> None:
-        """Expose the families of these accounts, and of no others.
+        """Expose the families of these accounts only.
 
         Args:
-            accounts: account → tells whether it is up; None where another shard does.
+            accounts: account → returns whether it is up; None where another shard reports it.
         """
-        for family in (self.up, self.budget, self.capacity, self.demand):
+        for family in (self.budget, self.capacity, self.demand):
             family.clear()
+        self.declare_ups(accounts)
+        for account in accounts:
+            self.throttled.labels(account)
+
+    def declare_ups(self, accounts: Mapping[str, Callable[[], bool] | None]) -> None:
+        """Expose whether accounts are up, of those alone that this process answers for; see `declare_accounts`."""
+        self.up.clear()
         for account, is_up in accounts.items():
             if is_up is not None:
                 self.up.labels(account).set_function(is_up)
-            self.throttled.labels(account)
+
+    def declare_shards(self, shards: Iterable[int], is_held: Callable[[int], bool]) -> None:
+        """Let the series of shards' leases begin.
+
+        Args:
+            shards: those that this process holds or may hold.
+            is_held: whether it is certain that no other exporter counts a shard.
+        """
+        for shard in shards:
+            self.shard_held.labels(str(shard)).set_function(partial(is_held, shard))
+            self.shard_takeovers.labels(str(shard))
+            self.shard_losses.labels(str(shard))
+
+    def show_shards(self, total: int, held: Mapping[int, int | None]) -> None:
+        """Expose which shards this process polls.
+
+        Args:
+            total: how many there are.
+            held: shard → how often its lease has been claimed; None where that is not known.
+        """
+        self.shard.clear()
+        self.shard_epoch.clear()
+        for shard, epoch in held.items():
+            self.shard.labels(str(shard), str(total)).set(1)
+            if epoch is not None:
+                self.shard_epoch.labels(str(shard)).set(epoch)
 
     def forget(self, label: str, value: str) -> None:
-        """Take away every series of an account, or of a collector, that is polled no more.
+        """Remove every series of an account or a collector that is no longer polled.
 
         Args:
             label: `account` or `collector`.
@@ -269,12 +333,12 @@ class Telemetry:
                 family.remove_by_labels({label: value})
 
     def declare_collectors(self, collectors: Iterable[str]) -> None:
-        """Let the series of these collectors begin at 0, so that their first event is an increase."""
+        """Start the series of these collectors at 0, so that their first event is an increase."""
         for collector in collectors:
             self.missed.labels(collector)
 
     def declare_calls(self, account: str, operations: Iterable[str]) -> None:
-        """Let the series of an account's calls begin at 0, for the failures that are worth an alert."""
+        """Start the series of an account's calls at 0, for the failures that alerts use."""
         for operation in operations:
             self.retries.labels(account, operation)
             self.durations.labels(account, operation)
@@ -282,48 +346,48 @@ class Telemetry:
                 self.failures.labels(account, operation, reason)
 
     def declare_counters(self, families: Iterable[FamilyInfo]) -> None:
-        """Let the corrections of every counter family begin at 0."""
+        """Start the corrections of every counter family at 0."""
         for info in families:
             if info.kind is Kind.COUNTER:
                 self.corrections.labels(info.name)
 
     def corrected(self, family: str, times: int) -> None:
-        """See `exporter.counters.ledger.LedgerObserver`."""
+        """Count falls of values that a counter of the family did not follow."""
         self.corrections.labels(family).inc(times)
 
     def show_absent(self, counts: Mapping[tuple[str, Cause], int]) -> None:
-        """Expose how many families are absent by collector and cause, and nothing of what was counted before."""
+        """Expose the numbers of absent families by collector and cause, in place of the former ones."""
         self.absent.clear()
         for (collector, cause), number in counts.items():
             self.absent.labels(collector, cause).set(number)
 
     def committed(self) -> None:
-        """See `exporter.counters.ledger.LedgerObserver`."""
+        """Note that the counters' state was written."""
         self.ledger_saves = True
         self.ledger_up.set(1)
 
     def commit_failed(self) -> None:
-        """See `exporter.counters.ledger.LedgerObserver`."""
+        """Note that the counters' state could not be written."""
         self.ledger_saves = False
         self.ledger_up.set(0)
 
     def set_aside(self, at: float) -> None:
-        """See `exporter.counters.ledger.LedgerObserver`."""
+        """Note that damaged state was found, at unix seconds."""
         self.set_aside_at = at
         self.ledger_set_aside.set(at)
 
 
 class AccountObserver:
-    """Counts the calls of one account (see `exporter.platform.http.observer.Observer`).
+    """Counts the calls of one account; implements `exporter.platform.http.observer.Observer`.
 
     Args:
-        telemetry: where they are counted.
+        telemetry: the metrics in which they are counted.
         account: the account's name.
         clock: a monotonic clock in seconds.
 
     Attributes:
-        authenticated: when the last authenticated answer came, on that clock; None where none has come.
-        failed: when a call last was refused or not answered, on that clock; None where that never happened.
+        authenticated: the time of the last authenticated answer, on that clock; None if there was none.
+        failed: the time of the last refused or unanswered call, on that clock; None if there was none.
     """
 
     def __init__(self, telemetry: Telemetry, account: str, clock: Callable[[], float]) -> None:
@@ -334,7 +398,7 @@ class AccountObserver:
         self.failed: float | None = None
 
     def is_up(self, interval: float, timeout: float) -> bool:
-        """Whether an authenticated answer came within an interval.
+        """Return whether an authenticated answer came within an interval.
 
         Args:
             interval: seconds between two polls.
@@ -342,31 +406,31 @@ class AccountObserver:
         """
         if self.authenticated is None:
             return False
-        # An answer that takes its time is waited for; once calls are refused or lost, only a poll that comes late is.
+        # A slow answer may take its timeout; after a refused or lost call, only the tolerance for a late poll is added.
         is_failing = self.failed is not None and self.failed > self.authenticated
         patience = min(timeout, interval + UP_UNEVENNESS) if is_failing else timeout
         return self._clock() - self.authenticated <= interval * UP_SLACK + patience
 
     def attempted(self, operation: str, code: str, seconds: float, reason: str | None) -> None:
-        """See `exporter.platform.http.observer.Observer`."""
+        """Count an attempt of a call, its duration and, if it failed, its reason."""
         self._telemetry.requests.labels(self._account, operation, code).inc()
         self._telemetry.durations.labels(self._account, operation).observe(seconds)
         if reason is not None:
             self._telemetry.failures.labels(self._account, operation, reason).inc()
-            # What is wrong with one resource says nothing of the account.
+            # A fault of one resource does not mean that the account is down.
             if not code.startswith(("2", "404")):
                 self.failed = self._clock()
         elif code.startswith("2"):
             self.authenticated = self._clock()
 
     def retried(self, operation: str) -> None:
-        """See `exporter.platform.http.observer.Observer`."""
+        """Count a retry of a call."""
         self._telemetry.retries.labels(self._account, operation).inc()
 
     def unexpected(self, operation: str, field: str) -> None:
-        """See `exporter.platform.http.observer.Observer`."""
+        """Count an unknown value of a field."""
         self._telemetry.unexpected.labels(self._account, operation, field).inc()
 
     def throttled(self, seconds: float) -> None:
-        """See `exporter.platform.http.observer.Observer`."""
+        """Count the seconds that calls waited for the account's budget."""
         self._telemetry.throttled.labels(self._account).inc(seconds)

@@ -1,10 +1,10 @@
-"""Escapes foreign text, so that no character of it steers a terminal, forges a line, or turns the text's direction."""
+"""Escapes foreign text, so that it cannot control a terminal, forge a line, or change the direction of text."""
 
 _FIRST_ASTRAL = 0x10000
 
 
 def escape(text: str, *, keep: str = "") -> str:
-    r"""Replace every character that a terminal does not simply show by its JSON escape, such as `\u001b`.
+    r"""Replace every character that a terminal does not display as it is by its JSON escape, such as `\u001b`.
 
     These are control characters (C0, DEL and C1), line breaks, direction marks and other invisible characters, spaces
     other than U+0020, private and unassigned characters, and halves of surrogate pairs. JSON that is escaped by this
@@ -12,7 +12,7 @@ def escape(text: str, *, keep: str = "") -> str:
 
     Args:
         text: text from a platform, a file or an argument.
-        keep: characters that stay as they are, such as a line break where the text is meant to have several lines.
+        keep: characters that are not escaped, such as a line break in a text of several lines.
     """
     if text.isprintable():
         return text

@@ -1,4 +1,4 @@
-"""Turns settings into the values that the parts are made of."""
+"""Creates the arguments of the parts from the settings."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -21,7 +21,7 @@ from exporter.targets.target import DATABASE_PREFIX, Target
 
 
 def named(settings: Settings) -> dict[str, AccountSettings | DatabaseSettings]:
-    """The accounts and databases, by the name that `exporter.targets.target.account_of` gives for their targets."""
+    """Return the accounts and databases by name, as `exporter.targets.target.account_of` names those of targets."""
     return {
         **{account.name: account for account in settings.accounts},
         **{DATABASE_PREFIX + database.name: database for database in settings.databases},
@@ -29,7 +29,7 @@ def named(settings: Settings) -> dict[str, AccountSettings | DatabaseSettings]:
 
 
 def queries(databases: Sequence[DatabaseSettings], interval: float) -> list[Query]:
-    """The users' queries."""
+    """Return the configured queries."""
     return [
         Query(
             database=database.name,
@@ -47,7 +47,7 @@ def queries(databases: Sequence[DatabaseSettings], interval: float) -> list[Quer
 
 
 def plans(settings: Settings) -> list[Plan]:
-    """The collectors that are run, with the intervals that the settings give them."""
+    """Return the enabled collectors with their intervals."""
     own = settings.collector_settings()
     return [
         Plan(collector, _interval(collector, own), own[collector.section].stale_after)
@@ -57,7 +57,7 @@ def plans(settings: Settings) -> list[Plan]:
 
 
 def collectors(settings: Settings) -> tuple[Collector, ...]:
-    """Every collector, those of the configured queries and endpoints too, whether it is run or not."""
+    """Return every collector, enabled or not, including those of configured queries and endpoints."""
     catalogue = with_queries(queries(settings.databases, settings.collector_settings()["database"].interval))
     if not settings.endpoints:
         return catalogue
@@ -67,13 +67,13 @@ def collectors(settings: Settings) -> tuple[Collector, ...]:
 
 
 def endpoints(settings: Settings) -> list[Endpoint]:
-    """The configured endpoints, with the intervals that the settings give them."""
+    """Return the configured endpoints with their intervals."""
     own = settings.collector_settings()
     return [_endpoint(one, own[one.name].interval) for one in settings.endpoints]
 
 
 def _interval(collector: Collector, own: Mapping[str, CollectorSettings]) -> float:
-    """How often a collector is run: a list of an endpoint's targets no more often than discovery, and its endpoint."""
+    """Return a collector's interval; a list of an endpoint's targets is read no more often than discovery runs."""
     interval = own[collector.section].interval
     return max(interval, own["discovery"].interval) if isinstance(collector, EndpointListCollector) else interval
 
@@ -111,12 +111,12 @@ def _endpoint_metric(metric: MetricSettings, endpoint: EndpointSettings) -> Endp
 
 
 def _tells_something(collector: Collector, series: SeriesSettings) -> bool:
-    """Whether a poll is of any use: what is never served need not be asked for. Discovery finds targets besides."""
+    """Return whether any family of a collector is served, so that polls are useful; discovery also finds targets."""
     return collector.discovers or any(series.serves(info.name) for info in collector.families)
 
 
 def scope(settings: Settings) -> Scope:
-    """What the settings let be exposed, and what they keep out."""
+    """Return which families the settings expose, and which they exclude."""
     own = settings.collector_settings()
     series = settings.series
 
@@ -137,7 +137,7 @@ def scope(settings: Settings) -> Scope:
 
 
 def selections(settings: Settings) -> Iterator[Selection]:
-    """Which targets the settings name, and which may be discovered."""
+    """Return the targets that the settings name, and the kinds that are discovered."""
     for account in settings.accounts:
         yield from account_selections(account)
         yield from _of_endpoints(account.name, settings.endpoints)
@@ -149,7 +149,7 @@ def selections(settings: Settings) -> Iterator[Selection]:
 
 
 def _of_endpoints(account: str, endpoints: Sequence[EndpointSettings]) -> Iterator[Selection]:
-    """The kinds of target that configured endpoints bring."""
+    """Return the kinds of target of configured endpoints."""
     for endpoint in endpoints:
         kind = endpoint.own_label
         if kind:
@@ -158,7 +158,7 @@ def _of_endpoints(account: str, endpoints: Sequence[EndpointSettings]) -> Iterat
 
 
 def account_selections(account: AccountSettings) -> Iterator[Selection]:
-    """Which targets an account's settings name, and which may be discovered."""
+    """Return the targets that an account's settings name, and the kinds that are discovered."""
     name = account.name
     zones, scripts, shields = account.dns_zones, account.scripts, account.shield_zones
     finds_limits = shields.discover and shields.rate_limits

@@ -141,7 +141,7 @@ def test_ctrl_c_while_a_command_is_loaded_ends_it_without_a_word() -> None:
         "import os, signal, sys; from importlib.abc import MetaPathFinder\n"
         "class Interrupting(MetaPathFinder):\n"
         "    def find_spec(self, name, path, target=None):\n"
-        "        if name == 'pydantic': os.kill(os.getpid(), signal.SIGINT)\n"
+        "        if name == 'exporter.commands.check.command': os.kill(os.getpid(), signal.SIGINT)\n"
         "sys.meta_path.insert(0, Interrupting()); sys.argv = ['edge-exporter', 'check', '--help']\n"
         "from exporter.__main__ import main; main()\n"
     )

@@ -234,7 +234,7 @@ async def test_a_reload_by_signal_leaves_nothing_behind_and_says_what_broke_it(p
         with capture_logs() as logs:
             daemon._load = lambda: 1 / 0  # type: ignore[assignment,return-value]
             daemon._reload_soon()
-            await until(lambda: any(line["event"] == "background work broke" for line in logs))
+            await until(lambda: any(line["event"] == "background task failed" for line in logs))
         assert sorted(task.get_name() for task in daemon._tasks) == always
 
 
@@ -410,8 +410,8 @@ async def test_a_renderer_that_broke_is_said_and_unhealthy(place: Place, monkeyp
         assert (await client.get("/-/healthy")).status_code == 200
         with capture_logs() as logs:
             daemon._renderer._exposition.build = lambda *_, **__: 1 / 0  # type: ignore[method-assign,assignment]
-            await until(lambda: any(line["event"] == "background work broke" for line in logs))
-        assert [(line["work"], line["error"]) for line in logs if line["event"] == "background work broke"] == [
+            await until(lambda: any(line["event"] == "background task failed" for line in logs))
+        assert [(line["work"], line["error"]) for line in logs if line["event"] == "background task failed"] == [
             ("renderer", "ZeroDivisionError('division by zero')")
         ]
         monkeypatch.setattr("exporter.exposition.renderer.LONGEST_SILENCE", 0.0)

@@ -10,8 +10,7 @@ from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.world import World
 from tests.rig import START, Rig, rig
 
-FAILING, WELL = "102", "101"
-PATH = f"/dnszone/{FAILING}/statistics"
+WELL = "101"
 ZONES = {"dns_zones": {"discover": True}, "scripts": {"discover": False}, "shield_zones": {"discover": False}}
 
 # The fault, as it is scripted → the reason under which it is one failure.
@@ -49,9 +48,19 @@ MATRIX: Mapping[str, tuple[dict[str, object], str]] = {
 }
 
 
-def small_world() -> World:
-    """Three zones, at a fixed time that stands still."""
-    return World(seed=1, clock=WorldClock(START, speed=0), dns_zones=3)
+# These concern the account besides, or put the next poll off.
+ALONE = tuple(
+    name for name, (_, reason) in MATRIX.items() if reason in {"unauthorized", "rate_limited"} or "date" in name
+)
+STALLS = tuple(name for name, (_, reason) in MATRIX.items() if reason == "timeout")
+OTHERS = tuple(name for name in MATRIX if name not in ALONE + STALLS)
+# The log has a line for each of a few targets that fail together.
+GROUPS = [(name,) for name in ALONE] + [STALLS, OTHERS[::2], OTHERS[1::2]]
+
+
+def small_world(zones: int = 3) -> World:
+    """A few zones, at a fixed time that stands still."""
+    return World(seed=1, clock=WorldClock(START, speed=0), dns_zones=zones)
 
 
 def true_today(rigged: Rig, zone: str) -> int:
@@ -60,43 +69,53 @@ def true_today(rigged: Rig, zone: str) -> int:
     return rigged.world.dns.true_queries(int(zone), today)
 
 
-def up(rigged: Rig, zone: str) -> float | None:
-    """`edge_target_up` of a zone's statistics."""
-    return rigged.value("edge_target_up", collector="dns_statistics", target=f"dns_zone/{zone}")
-
-
-@pytest.mark.parametrize(("fault", "reason"), MATRIX.values(), ids=MATRIX.keys())
-async def test_a_fault_of_one_zone_is_one_failure_and_nobody_elses(fault: dict[str, object], reason: str) -> None:
+@pytest.mark.parametrize("names", GROUPS, ids=lambda names: names[0])
+async def test_a_fault_of_one_zone_is_one_failure_and_nobody_elses(names: tuple[str, ...]) -> None:
+    """Each fault has a zone of its own, and all zones are polled together with one that is well."""
     # A deadline is waited for in truth; where none passes it must not, however busy the machine is.
-    patience = {"timeout": 1.0} if reason == "timeout" else {}
-    async with rig(account={**ZONES, **patience}, world=small_world()) as rigged:
-        before = rigged.value("edge_dns_day_queries", zone_id=FAILING)
-        assert before is not None
-        rigged.faults.add({"path": PATH, **fault})
+    patience = {"timeout": 1.0} if names == STALLS else {}
+    zones = {name: str(int(WELL) + number) for number, name in enumerate(names, start=1)}
+    reasons = {name: MATRIX[name][1] for name in names}
+    async with rig(account={**ZONES, **patience}, world=small_world(len(zones) + 1)) as rigged:
+
+        def of_today() -> dict[str, float | None]:
+            return {name: rigged.value("edge_dns_day_queries", zone_id=zone) for name, zone in zones.items()}
+
+        def assert_well() -> None:
+            assert rigged.value("edge_dns_day_queries", zone_id=WELL) == true_today(rigged, WELL)
+
+        def targets(event: str) -> list[tuple[str, str | None]]:
+            return sorted((line["target"], line.get("reason")) for line in logs if line["event"] == event)
+
+        before = of_today()
+        assert None not in before.values()
+        for name, zone in zones.items():
+            rigged.faults.add({"path": f"/dnszone/{zone}/statistics", **MATRIX[name][0]})
         with capture_logs() as logs:
             await rigged.turn(400)
             await rigged.turn(400)
-        told = [(line["target"], line["reason"]) for line in logs if line["event"] == "target fails"]
-        assert told == [(f"dns_zone/{FAILING}", reason)]
-        assert (up(rigged, FAILING), up(rigged, WELL)) == (0.0, 1.0)
-        assert rigged.value("edge_dns_day_queries", zone_id=WELL) == true_today(rigged, WELL)
+        assert targets("target fails") == [(f"dns_zone/{zone}", reasons[name]) for name, zone in zones.items()]
+        ups = rigged.samples("edge_target_up", collector="dns_statistics", account="main")
+        up = {target.removeprefix("dns_zone/"): value for (_, target), value in ups.items()}
+        assert up == {WELL: 1.0, **dict.fromkeys(zones.values(), 0.0)}
+        assert_well()
         # Its own 404 takes a zone's series away at once; any other failure leaves them until they are stale.
-        assert rigged.value("edge_dns_day_queries", zone_id=FAILING) == (None if reason == "not_found" else before)
-        failures = rigged.samples("edge_api_request_failures_total", operation="dns_statistics", reason=reason)
-        assert [count > 0 for count in failures.values()] == [True]
+        assert of_today() == {name: None if reasons[name] == "not_found" else before[name] for name in names}
+        failures = rigged.samples("edge_api_request_failures_total", operation="dns_statistics", account="main")
+        assert {reason for (reason,), count in failures.items() if count} == set(reasons.values())
 
         await rigged.turn(400)
         await rigged.turn(400)
-        assert rigged.value("edge_dns_day_queries", zone_id=FAILING) is None
-        assert rigged.value("edge_dns_day_queries", zone_id=WELL) == true_today(rigged, WELL)
+        assert of_today() == dict.fromkeys(names)
+        assert_well()
 
         rigged.faults.clear()
+        # Every zone is due after one and a half intervals.
         with capture_logs() as logs:
-            await rigged.turn(400)
-            await rigged.turn(400)
-        recovered = [line["target"] for line in logs if line["event"] == "target recovered"]
-        assert recovered == [f"dns_zone/{FAILING}"]
-        assert rigged.value("edge_dns_day_queries", zone_id=FAILING) == true_today(rigged, FAILING)
+            await rigged.turn(450)
+            await rigged.turn(450)
+        assert targets("target recovered") == [(f"dns_zone/{zone}", None) for zone in zones.values()]
+        assert of_today() == {name: true_today(rigged, zone) for name, zone in zones.items()}
 
 
 async def test_a_platform_that_refuses_connections_is_one_failure_a_target() -> None:

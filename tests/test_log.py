@@ -94,6 +94,6 @@ def test_a_log_that_nobody_reads_stops_nothing_and_says_later_how_much_is_missin
     kept = sum(line["event"] == "a line" for line in whole)
     assert [line["number"] for line in whole[:kept]] == list(range(kept))
     assert [(line["event"], line.get("lines")) for line in whole[kept:]] == [
-        ("log lines were lost: nobody read", 3000 - kept),
+        ("log lines were lost: the reader was too slow", 3000 - kept),
         ("read again", None),
     ]

@@ -31,7 +31,7 @@ async def until(condition: Callable[[], object], awaited: str = "what was awaite
         raise AssertionError(f"waited {PATIENCE} s for {awaited}") from None
 
 
-def wait_until(condition: Callable[[], object], awaited: str) -> None:
+def wait_until(condition: Callable[[], object], awaited: str = "what was awaited") -> None:
     """Wait until a condition holds, such as what another process answers.
 
     Raises:

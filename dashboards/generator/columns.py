@@ -8,6 +8,6 @@ ZONE_ID = Column("Zone", label="zone_id", width=80, link=links.to(links.ZONE, ac
 DOMAIN = Column("Domain", label="domain", link=links.to(links.ZONE, account="Account", zone="Zone"))
 SCRIPT_ID = Column("Id", label="script_id", width=70)
 SCRIPT = Column("Script", label="script", link=links.to(links.SCRIPTS, account="Account", script="Id"))
-SHIELD_ZONE = Column(
-    "Zone", label="shield_zone_id", width=80, link=links.to(links.SHIELD, account="Account", shield_zone="Zone")
-)
+_SHIELD_ZONE = links.to(links.SHIELD, account="Account", shield_zone="Zone")
+SHIELD_ZONE = Column("Zone", label="shield_zone_id", width=70, link=_SHIELD_ZONE)
+PULL_ZONE = Column("Pull zone", label="pull_zone", link=_SHIELD_ZONE)

@@ -92,6 +92,13 @@ def ratio(part: str, whole: str, *labels: str) -> str:
     return f"{part} / on ({', '.join(labels)}) group_left () ({whole} > 0)"
 
 
+def with_label(expr: str, source: str, label: str, *on: str) -> str:
+    """Add a label that another metric, whose values are 1, has for the same labels; where it has none, as it is."""
+    matched = f"on ({', '.join(on)})"
+    named = highest(source, *on, label)
+    return f"({expr}) * {matched} group_left ({label}) {named} or ({expr}) unless {matched} {named}"
+
+
 def or_zero(expr: str, while_there_is: str) -> str:
     """Give 0 where `expr` finds nothing, but only while the thing is measured: no data must not look healthy."""
     return f"({expr}) or 0 * count({while_there_is})"

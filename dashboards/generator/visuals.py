@@ -71,7 +71,9 @@ def _targets(declared: Panel) -> list[prometheus.Dataquery]:
 
 
 def _lines(declared: Panel, view: Lines) -> dashboard.Panel:
-    wide = declared.width >= _WIDE and len(declared.queries) != 1
+    # Beside the graph only where there are few lines.
+    wide = declared.width >= _WIDE and len(declared.queries) > 1
+    wide = wide and not any("{{" in query.legend for query in declared.queries)
     custom = common.GraphFieldConfig(
         draw_style=common.GraphDrawStyle.BARS if view.bars else common.GraphDrawStyle.LINE,
         fill_opacity=60 if view.bars else 25 if view.stack else 8,
@@ -138,7 +140,7 @@ def _bars(declared: Panel, view: Bars) -> dashboard.Panel:
         field_config=_fields(
             declared,
             None,
-            # Bars that only compare are told apart by the colours of their names.
+            # Bars without thresholds are coloured by their names.
             dashboard.FieldColorModeId.THRESHOLDS if alarming else dashboard.FieldColorModeId.PALETTE_CLASSIC_BY_NAME,
             _painted(view.painted),
             # Or the bar of the least value would have no length.

@@ -27,8 +27,8 @@ class Receiver(BaseHTTPRequestHandler):
             self.send_error(411)
             return
         try:
-            told = json.loads(self.rfile.read(int(length)))
-            lines = [line(told.get("receiver", ""), alert) for alert in told.get("alerts", [])]
+            body = json.loads(self.rfile.read(int(length)))
+            lines = [line(body.get("receiver", ""), alert) for alert in body.get("alerts", [])]
         except (ValueError, AttributeError):
             self.send_error(400)
             return

@@ -23,7 +23,7 @@ Poll = Callable[[], Awaitable[Polled]]
 
 
 class BaselineError(Exception):
-    """Where a target's live counters begin cannot be told; the message says why."""
+    """Where a target's live counters begin cannot be determined; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Beginning:
 
 
 class Baselines(Protocol):
-    """Tells where live counters begin."""
+    """Returns where live counters begin."""
 
     async def of(self, collector: str, target: Target, poll: Poll) -> Beginning | None:
         """The live counters of a target; None where there will be none that this history could meet.
@@ -51,7 +51,7 @@ class Baselines(Protocol):
             poll: polls it now.
 
         Raises:
-            BaselineError: it cannot be told.
+            BaselineError: it cannot be determined.
             PlatformError: the poll failed.
         """
         ...
@@ -75,7 +75,7 @@ class RecordedBaselines:
     """A daemon runs: its rows are read beside it, and nothing is written.
 
     Args:
-        read: returns a target's row, and None where there is none; it raises StorageError where it cannot tell.
+        read: returns a target's row, and None where there is none; it raises StorageError where it cannot be read.
         close: ends the reading.
     """
 
@@ -211,7 +211,7 @@ def _beginning(stored: Stored) -> Beginning:
 
 
 class _Deaf:
-    """Hears of the ledger's doings (see `exporter.counters.ledger.LedgerObserver`), which matter to a daemon alone."""
+    """Ignores the ledger's events (`exporter.counters.ledger.LedgerObserver`), which only the daemon needs."""
 
     def corrected(self, _family: str, _times: int) -> None:
         """A day fell; the counter stands."""

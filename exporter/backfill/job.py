@@ -99,7 +99,7 @@ class Backfill:
         histories: the collectors that have a history.
         lists: collectors that discover the targets of configured endpoints.
         clocks: the clocks.
-        progressed: told after each target.
+        progressed: called after each target.
     """
 
     def __init__(
@@ -173,7 +173,7 @@ class Backfill:
                 self._fail(self._failures, target, f"not all that is there could be listed: {polled.error}")
         probe = next((work for work in self._chosen() if work[1].account == account), None)
         if account not in self._today and probe is not None:
-            # What is wrong with it will be told when its turn comes.
+            # The error is reported when its turn comes.
             polled = await self._polled(probe[0].collector, probe[1], quietly=True)
             if polled is not None and polled.date is not None:
                 self._today[account] = day_of(polled.date)

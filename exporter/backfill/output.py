@@ -25,7 +25,7 @@ def parts_of(output: Path) -> Path:
 
 
 class Spool:
-    """One file a family beside the output, and a journal that tells how far each of them is good.
+    """One file a family beside the output, and a journal of how far each of them is good.
 
     A target's lines go to the files first and into the journal last, so that what an interruption cut off is what the
     journal does not vouch for; it is cut off when the work is taken up again.
@@ -74,9 +74,9 @@ class Spool:
             return
         former = json.loads(path.read_text())
         if former != terms:
-            told = ", ".join(f"{name} {value}" for name, value in former.items() if value)
+            given = ", ".join(f"{name} {value}" for name, value in former.items() if value)
             raise SpoolError(
-                f"{self.folder} holds what an earlier run with other arguments left ({told}): "
+                f"{self.folder} holds what an earlier run with other arguments left ({given}): "
                 "give the same again, or remove it"
             )
 

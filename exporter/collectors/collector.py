@@ -48,8 +48,8 @@ class Outcome:
     Attributes:
         error: the failure. Families that come beside it are exposed all the same; as a rule there are none.
         chart: the counts of the last days for the status page, oldest first; empty where there is no chart.
-        fingerprint: of the answer, where an equal one tells the same; empty where it may not.
-        is_unchanged: whether the answer was the last one again, so that all that was told before stands.
+        fingerprint: of the answer, where an equal one gives the same; empty where it may not.
+        is_unchanged: whether the answer was the last one again, so that its values stand.
         lack: why families that are not among these have no samples.
     """
 
@@ -68,7 +68,7 @@ class Polled:
     """The outcomes of one poll.
 
     Attributes:
-        outcomes: the polled target's own first, then those of the targets that its answer told of.
+        outcomes: the polled target's own first, then those of the other targets in its answer.
         date: the platform's clock, where its answer carried it.
         found: what a discovery learnt of which resources there are.
     """
@@ -149,7 +149,7 @@ class Collector(Protocol):
         """Poll a target once.
 
         Raises:
-            PlatformError: nothing came of it, for this target or for any that its answer would have told of.
+            PlatformError: there is no usable answer, for this target or for the others in it.
         """
         ...
 
@@ -163,35 +163,14 @@ def describe(labels: Sequence[Label[Any]], metrics: Iterable[Metric[Any]]) -> tu
     )
 
 
-@dataclass(frozen=True, slots=True)
-class TargetCollector(Generic[P]):
-    """A collector whose call answers for the target that it polls.
+class Defaults:
+    """What a collector has unless it says otherwise: a section of its own, and families of the kind that it polls."""
 
-    Attributes:
-        fetch: makes the calls of one poll; the value is None where the platform has nothing to tell, which is no
-            failure and yields no samples.
-        labels: the labels of its target.
-        metrics: what the payload yields.
-        tells_name: the target's name, where the payload tells it.
-        chart: day → count, of which the status page draws the last days; None where the payload has no such chart.
-        nothing: why there are no samples where the platform has nothing to tell.
-    """
+    __slots__ = ()
 
     name: str
     polls: str
-    interval: float
-    operations: tuple[Operation[Any], ...]
-    fetch: Callable[[Context, Target], Awaitable[Answer[P]]]
-    labels: tuple[Label[P], ...]
-    metrics: tuple[Metric[P], ...]
-    tells_name: Callable[[P], str | None] | None = None
-    chart: Callable[[P], Mapping[int, float] | None] | None = None
-    nothing: Cause = Cause.NO_VALUE
-    owns_target: bool = False
-    families: tuple[FamilyInfo, ...] = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "families", describe(self.labels, self.metrics))
+    families: tuple[FamilyInfo, ...]
 
     @property
     def section(self) -> str:
@@ -212,8 +191,39 @@ class TargetCollector(Generic[P]):
         """See `Collector.families_of`."""
         return self.families
 
+
+@dataclass(frozen=True, slots=True)
+class TargetCollector(Defaults, Generic[P]):
+    """A collector whose call answers for the target that it polls.
+
+    Attributes:
+        fetch: makes the calls of one poll; the value is None where the platform has nothing, which is no
+            failure and yields no samples.
+        labels: the labels of its target.
+        metrics: what the payload yields.
+        tells_name: the target's name, where the payload holds it.
+        chart: day → count, of which the status page draws the last days; None where the payload has no such chart.
+        nothing: why there are no samples where the platform has nothing.
+    """
+
+    name: str
+    polls: str
+    interval: float
+    operations: tuple[Operation[Any], ...]
+    fetch: Callable[[Context, Target], Awaitable[Answer[P]]]
+    labels: tuple[Label[P], ...]
+    metrics: tuple[Metric[P], ...]
+    tells_name: Callable[[P], str | None] | None = None
+    chart: Callable[[P], Mapping[int, float] | None] | None = None
+    nothing: Cause = Cause.NO_VALUE
+    owns_target: bool = False
+    families: tuple[FamilyInfo, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "families", describe(self.labels, self.metrics))
+
     def wants(self, target: Target) -> bool:
-        """See `Collector.wants`: its answers tell of no other target."""
+        """See `Collector.wants`: its answers hold no other target."""
         return not target.scouted
 
     async def poll(self, context: Context, target: Target) -> Polled:
@@ -231,7 +241,7 @@ class TargetCollector(Generic[P]):
 
 @dataclass(frozen=True, slots=True)
 class Item(Generic[T]):
-    """One thing that a listing told of: its payload, or what is wrong with it."""
+    """One item of a listing: its payload, or what is wrong with it."""
 
     id: str
     payload: T | None = None
@@ -247,7 +257,7 @@ class Listing(Generic[P, T]):
 
 
 @dataclass(frozen=True, slots=True)
-class ListCollector(Generic[P, T]):
+class ListCollector(Defaults, Generic[P, T]):
     """A collector whose one call answers for many targets: an account's list.
 
     Attributes:
@@ -272,16 +282,6 @@ class ListCollector(Generic[P, T]):
     def __post_init__(self) -> None:
         both = (*describe(self.labels, self.metrics), *describe(self.item_labels, self.item_metrics))
         object.__setattr__(self, "families", both)
-
-    @property
-    def section(self) -> str:
-        """See `Collector.section`."""
-        return self.name
-
-    @property
-    def discovers(self) -> bool:
-        """See `Collector.discovers`."""
-        return False
 
     @property
     def kinds(self) -> tuple[str, ...]:

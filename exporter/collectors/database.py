@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from exporter.causes import Cause, Lack
-from exporter.collectors.collector import Context, Outcome, Polled
+from exporter.collectors.collector import Context, Defaults, Outcome, Polled
 from exporter.cooperative import unhurried
 from exporter.metric import Family, FamilyInfo, Kind, LabelValues, Sample, label_value
 from exporter.platform.api import database
@@ -37,26 +37,15 @@ UP = FamilyInfo(
 
 
 @dataclass(frozen=True, slots=True)
-class DatabaseCollector:
+class DatabaseCollector(Defaults):
     """Asks each database for the smallest answer it can give."""
 
     name: str = "database"
-    section: str = "database"
-    discovers: bool = False
     polls: str = "database"
     interval: float = 60
     operations: tuple[Operation[Any], ...] = (database.PIPELINE,)
     owns_target: bool = False
     families: tuple[FamilyInfo, ...] = (UP,)
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """See `Collector.kinds`."""
-        return (self.polls,)
-
-    def families_of(self, _kind: str, _target_id: str) -> tuple[FamilyInfo, ...]:
-        """See `Collector.families_of`."""
-        return self.families
 
     def wants(self, _target: Target) -> bool:
         """See `Collector.wants`."""
@@ -94,7 +83,7 @@ ROWS = FamilyInfo(
 )
 INTERVAL = FamilyInfo(
     "edge_database_query_interval_seconds",
-    "Seconds between two runs of a configured query, as configured.",
+    "How often a configured query is polled, in seconds, as configured.",
     Kind.GAUGE,
     "seconds",
     ("database", "query"),
@@ -132,7 +121,7 @@ class Query:
         return Target("", "query", f"{self.database}/{self.name}", self.name, asked, interval=self.interval)
 
 
-class QueryCollector:
+class QueryCollector(Defaults):
     """Polls users' queries; each of them is a target of its own, and fails alone.
 
     Args:
@@ -142,7 +131,6 @@ class QueryCollector:
     name = "database_queries"
     # A query is switched as its database is; its interval is its own, or that of the databases.
     section = COLLECTOR.section
-    discovers = False
     polls = "query"
     interval = COLLECTOR.interval
     owns_target = False
@@ -153,11 +141,6 @@ class QueryCollector:
         # What the databases have said about their queries' SQL, which they are asked once.
         self._reading: set[tuple[str, str]] = set()
         self.families = (*_OF_EACH_QUERY, *(query.info for query in self._queries.values()))
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """See `Collector.kinds`."""
-        return (self.polls,)
 
     def families_of(self, _kind: str, target_id: str) -> tuple[FamilyInfo, ...]:
         """See `Collector.families_of`."""

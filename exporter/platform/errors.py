@@ -3,7 +3,7 @@
     PlatformError                 reason
     ├── TransportError            transport
     │   ├── NameFault             name           the host name did not resolve
-    │   ├── Refused               refused        nothing listens there, or it is out of reach
+    │   ├── Refused               refused        nothing listens there, or the host is unreachable
     │   ├── Reset                 reset          the connection ended before the answer did
     │   ├── NotHttp               not_http       what came back is not HTTP
     │   ├── TlsFault              tls            the certificate or the handshake
@@ -35,7 +35,7 @@ An error's text never holds a credential; the platform's own message is cut to a
 from typing import ClassVar
 
 MESSAGE_LIMIT = 300
-# A cut text shows at least so many characters of a secret before they are worth hiding.
+# The fewest characters of a secret at the end of a cut text that are hidden.
 _TELLING = 4
 
 
@@ -44,7 +44,7 @@ def _flat(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """The platform's message as a single line of at most 300 characters, without control characters."""
+    """Convert the platform's message to a line of at most 300 characters, without control characters."""
     line = _flat(text[: MESSAGE_LIMIT * 4])
     if len(line) <= MESSAGE_LIMIT and len(text) <= MESSAGE_LIMIT * 4:
         return line
@@ -52,7 +52,7 @@ def one_line(text: str) -> str:
 
 
 def without(text: str, secret: str) -> str:
-    """A line without a secret that the platform echoed into it, be it whole or cut off at the line's end."""
+    """Remove a secret that the platform echoed into a line, whole or cut off at the line's end."""
     flat = _flat(secret)
     if not flat:
         return text
@@ -68,11 +68,11 @@ class PlatformError(Exception):
     """A call that gave no usable answer.
 
     Attributes:
-        reason: the class's word for it, as metrics and logs carry it.
-        retryable: whether another attempt of a read may go better.
-        status: the HTTP status, 0 where none came.
-        error_key: the platform's own key for the error, where it sent one.
-        retry_after: seconds that the platform asked to be left alone, where it did.
+        reason: the word for the class in metrics and logs.
+        retryable: whether another attempt of a read may succeed.
+        status: the HTTP status; 0 where none came.
+        error_key: the platform's key for the error, where it sent one.
+        retry_after: the seconds of the platform's `Retry-After`, where it sent one.
         fields: the platform's field errors, as (field, message).
     """
 
@@ -95,14 +95,14 @@ class PlatformError(Exception):
         self.fields = fields
 
     def redact(self, secret: str) -> None:
-        """Take a secret out of what the platform said, should it have echoed it."""
+        """Remove a secret that the platform echoed in its message."""
         self.args = tuple(without(str(part), secret) for part in self.args)
         self.error_key = without(self.error_key, secret)
         self.fields = tuple((without(name, secret), without(said, secret)) for name, said in self.fields)
 
 
 class TransportError(PlatformError):
-    """The call did not reach the platform, or its answer did not reach us whole."""
+    """The call did not reach the platform, or its answer was not received completely."""
 
     reason = "transport"
     retryable = True
@@ -127,32 +127,32 @@ class Reset(TransportError):
 
 
 class NotHttp(TransportError):
-    """What came back is not HTTP."""
+    """The answer is not HTTP."""
 
     reason = "not_http"
 
 
 class TlsFault(TransportError):
-    """The handshake failed, or the certificate is not to be trusted."""
+    """The handshake failed, or the certificate is not trusted."""
 
     reason = "tls"
     retryable = False
 
 
 class ProxyFault(TransportError):
-    """The proxy would not carry the call."""
+    """The proxy refused the call."""
 
     reason = "proxy"
 
 
 class ConnectTimeout(TransportError):
-    """No connection within the time for it."""
+    """The connection was not established in time."""
 
     reason = "connect_timeout"
 
 
 class Deadline(TransportError):
-    """The attempt's deadline passed before the answer was whole."""
+    """The attempt's deadline passed before the answer was complete."""
 
     reason = "timeout"
 
@@ -182,7 +182,7 @@ class NotFound(StatusError):
 
 
 class Rejected(StatusError):
-    """400, 409, 422 or another 4xx: the platform will not do this as it was asked."""
+    """400, 409, 422 or another 4xx: the platform rejects the request."""
 
     reason = "rejected"
 
@@ -239,7 +239,7 @@ class WrongShape(BadAnswer):
 
 
 class OutOfRange(WrongShape):
-    """The body has the documented types, and a number in it is outside of what its field can hold."""
+    """The body has the documented types, and a number in it is outside of its field's range."""
 
     reason = "out_of_range"
 
@@ -251,7 +251,7 @@ class EnvelopeError(PlatformError):
 
 
 class NotAvailable(EnvelopeError):
-    """The zone's plan does not include the resource, or it was never set up: a state, not a failure to repeat."""
+    """The zone's plan does not include the resource, or it was never set up: a state that a retry does not change."""
 
     reason = "not_available"
 
@@ -263,7 +263,7 @@ class StatementError(PlatformError):
 
 
 class CredentialError(PlatformError):
-    """The key or token cannot be read where the configuration says it stands."""
+    """The key or token cannot be read from its configured place."""
 
     reason = "credential"
 
@@ -278,7 +278,7 @@ _BY_STATUS: dict[int, type[StatusError]] = {
 
 
 def error_for_status(status: int) -> type[StatusError]:
-    """The class that stands for an HTTP status that is no success."""
+    """Return the class of error for an HTTP status."""
     if status in _BY_STATUS:
         return _BY_STATUS[status]
     if status >= 500:  # noqa: PLR2004

@@ -1,8 +1,8 @@
-"""Parses a long JSON text in small steps, while it arrives, so that the event loop is never held up for long.
+"""Parses a long JSON text in small steps, while it arrives, so that the event loop is never blocked for long.
 
 `json.loads` and pydantic hold the interpreter until the whole text is parsed: half a second and more for 16 MiB, on a
-thread as well. Here a value that ends within a window of a few thousand characters is parsed at once, by the standard
-library's C scanner; a longer array or object is entered, and its values are parsed one by one.
+thread as well. Here, a value that ends within a window of a few thousand characters is parsed at once, by the standard
+library's C scanner. Of a longer array or object, the values are parsed one by one.
 """
 
 import json
@@ -15,13 +15,13 @@ from typing import Any
 WINDOW = 4096
 # Characters that are parsed between two pauses: about a millisecond's work.
 STEP = 16_384
-# No documented answer comes near these; they bound the memory and the time that a hostile one takes.
+# Far above any documented answer; they limit the memory and the time for a hostile one.
 MOST_ITEMS = 200_000
 MOST_VALUES = 50_000
 DEEPEST = 100
 
 _BLANK = re.compile(r"[ \t\n\r]*")
-# Half of a character that takes two escapes: where its other half is missing, the text cannot be encoded.
+# One half of a surrogate pair; without the other half, the text cannot be encoded.
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 _NUMBER = "0123456789.eE+-"
 _SCAN = json.JSONDecoder().raw_decode
@@ -34,9 +34,9 @@ class Items:
     """The array of an answer that may be long.
 
     Attributes:
-        path: where it stands: keys, and `*` for the place in an array. Empty where it is the whole answer.
-        read: turns a parsed item into what the answer's type takes there; a ValueError leaves the item as it is, and
-            the validation of the whole answer reports it.
+        path: its place in the answer: keys, and `*` for an index of an array. Empty where it is the whole answer.
+        read: converts a parsed item to the form that the answer's type expects; after a ValueError the item stays
+            unconverted, and the validation of the whole answer reports it.
         most: parsing ends after this many items; None parses all, and more than `MOST_ITEMS` are refused.
     """
 
@@ -54,7 +54,7 @@ class TooManyValuesError(Exception):
 
 
 class Step(Enum):
-    """Why parsing stopped for a moment."""
+    """The reason for a pause in parsing."""
 
     PAUSED = "the step is over"
     WAITING = "more text is needed"
@@ -62,7 +62,7 @@ class Step(Enum):
 
 
 class _EnoughItems(Exception):
-    """As many items as are wanted have been parsed."""
+    """The wanted number of items has been parsed."""
 
 
 class LongJson:
@@ -72,8 +72,8 @@ class LongJson:
         items: the array that may be long; None where the answer has none.
 
     Attributes:
-        document: what has been parsed so far.
-        is_cut: whether parsing ended with as many items as are wanted, before the end of the text.
+        document: the part that has been parsed.
+        is_cut: whether parsing ended at the wanted number of items, before the end of the text.
     """
 
     def __init__(self, items: Items | None = None) -> None:
@@ -103,7 +103,7 @@ class LongJson:
 
         Raises:
             NotWholeJsonError: the text is not JSON.
-            TooManyValuesError: there are more values than are accepted.
+            TooManyValuesError: there are more values than accepted.
         """
         return next(self._steps, Step.DONE)
 
@@ -147,18 +147,18 @@ class LongJson:
             yield Step.PAUSED
 
     def _scan(self, size: int) -> tuple[Any, int] | None:
-        """The value that begins here and ends within so many characters, and its length; None where none does."""
+        """Parse the value that begins here; return it with its length, or None if it does not end within the window."""
         window = self._text[self._at : self._at + size]
         try:
             value, length = _SCAN(window)
         except (ValueError, RecursionError):
             return None
         if window[length - 1] not in '"]}' and not window[length:].strip(_NUMBER) and not self._is_all(window):
-            return None  # a number may go on behind the window
+            return None  # a number may continue beyond the window
         return (without_surrogates(value) if _HALF.search(window, 0, length) else value), length
 
     def _is_all(self, window: str) -> bool:
-        """Whether the window ends where the whole text does."""
+        """Return whether the window reaches the end of the whole text."""
         return self._ended and not self._ahead and self._at + len(window) == len(self._text)
 
     def _array(self, path: Path, attach: Callable[[Any], None]) -> Generator[Step, None, None]:
@@ -177,7 +177,7 @@ class LongJson:
                 yield from self._value(inner, put)
             else:
                 self._check_room(items, len(made))
-                # An item is read when it is complete, however long it is.
+                # An item is converted when it is complete, whatever its length.
                 held: list[Any] = []
                 yield from self._value(inner, held.append)
                 put(held[0])
@@ -210,7 +210,7 @@ class LongJson:
                 return
 
     def _between(self, closing: str) -> Generator[Step, None, bool]:
-        """Go past what follows a value; returns whether it was the last one."""
+        """Skip the comma or the bracket after a value; return whether it was the last value."""
         char = yield from self._next()
         self._at += 1
         if char == closing:
@@ -220,14 +220,14 @@ class LongJson:
         return False
 
     def _next(self) -> Generator[Step, None, str]:
-        """The next character that is not blank."""
+        """Return the next character that is not white space."""
         yield from self._fill(1)
         if self._at >= len(self._text):
             raise NotWholeJsonError
         return self._text[self._at]
 
     def _fill(self, size: int) -> Generator[Step, None, None]:
-        """Go past blanks, and have some text there, unless it has ended."""
+        """Skip white space, and wait for text unless it has ended."""
         while True:
             blank = _BLANK.match(self._text, self._at)
             self._at = blank.end() if blank is not None else self._at
@@ -236,7 +236,7 @@ class LongJson:
             yield from self._want(len(self._text) - self._at + size)
 
     def _want(self, size: int) -> Generator[Step, None, None]:
-        """Wait until so much text is there, or no more will come."""
+        """Wait until this much text has arrived, or the text has ended."""
         while not self._ended and len(self._text) - self._at + self._ahead_size < size:
             yield Step.WAITING
         if self._ahead:
@@ -268,7 +268,7 @@ def _reader(read: Callable[[Any], Any], made: list[Any]) -> Callable[[Any], None
 
 
 def without_surrogates(value: Any) -> Any:  # noqa: ANN401
-    """A parsed value in which half characters are replaced: they spoil one name and not the whole answer."""
+    """Replace lone surrogates in a parsed value, so that they spoil one name and not the whole answer."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode("utf-8")
     if isinstance(value, list):

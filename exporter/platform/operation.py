@@ -1,4 +1,4 @@
-"""One documented operation: its request, its answer, and what a status means for it."""
+"""Declares operations: their requests, their answers and the meaning of their statuses."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,13 +20,13 @@ class Parameter:
     """A documented parameter.
 
     Attributes:
-        name: as it is written on the wire.
+        name: its name in the request.
         place: in the path, the query, or the JSON body.
-        type: what it holds; `date-time` is text in ISO 8601.
-        required: whether a request without it makes no sense.
+        type: the type of its value; `date-time` is text in ISO 8601.
+        required: whether a request without it is refused.
         secret: whether its value may only come from standard input or a file.
         help: one sentence.
-        allowed: the numbers that it takes, with their names; None where it takes any.
+        allowed: the allowed numbers with their names; None where all are allowed.
     """
 
     name: str
@@ -40,17 +40,17 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Operation(Generic[T]):
-    """An operation of the interface document's endpoint table, or one that deployments are known to have beside it.
+    """An operation of the interface document, or an undocumented one that deployments are known to have.
 
     Attributes:
-        name: the `endpoint` label, and the word for it on the command line.
+        name: the `operation` label, and its name on the command line.
         answer: the type of the payload.
-        enveloped: whether the payload stands in `{data, error}`.
+        enveloped: whether the payload is inside `{data, error}`.
         writes: whether it changes anything on the platform.
-        absent: statuses that mean "there is none" and are no failure.
-        documented: False for what only the notes on deployments tell of.
+        absent: statuses that mean "there is none" and are not failures.
+        documented: False for operations that the interface document does not have.
         items: the array of its answer that may be long; a long answer without one is refused beyond 50,000 values.
-        recognisable: whether an answer that is the last one again may be passed over; False where several read it.
+        recognisable: whether an answer that equals the last one may be skipped; False where several collectors use it.
     """
 
     name: str
@@ -73,16 +73,16 @@ class Answer(Generic[T_co]):
 
     Attributes:
         value: the payload; None only where the status is among the operation's `absent` ones.
-        date: the platform's time, from the `Date` header as far as that is believed; None where there is none.
-        raw: the body as it came.
-        seconds: from the request to the end of its answer: retries and the wait for the account's budget do not count;
-            0 where the answer was made of others.
-        is_recognised: whether it is the last answer again; its value is None then.
+        date: the platform's time, from the `Date` header where it is credible; None where there is none.
+        raw: the body as received.
+        seconds: from the request to the end of its answer, without retries and the wait for the account's budget; 0
+            where the answer was built from others.
+        is_recognised: whether it equals the last answer; then its value is None.
     """
 
     value: T_co
     date: datetime | None
-    # A script's answer holds its deployment key: the body is not for logs.
+    # The answer of a script contains its deployment key: keep the body out of logs.
     raw: bytes = field(repr=False)
     seconds: float = 0.0
     is_recognised: bool = False
@@ -90,27 +90,27 @@ class Answer(Generic[T_co]):
 
 @dataclass(frozen=True, slots=True)
 class Request(Generic[T]):
-    """What is asked of the platform.
+    """A request to the platform.
 
     Attributes:
         operation: the operation.
         path: parameters of the path.
         query: parameters of the query.
-        body: the JSON body; an operation that is no GET sends an empty object where there is none.
+        body: the JSON body; where there is none, operations other than GET send an empty object.
     """
 
     operation: Operation[T]
     path: Mapping[str, Scalar] | None = None
     query: Mapping[str, Scalar] | None = None
-    # A secret may be among its values: it is not for logs.
+    # The values may contain a secret: keep them out of logs.
     body: Mapping[str, Any] | None = field(default=None, repr=False)
 
 
 class Caller(Protocol):
-    """Carries out operations: the client, or the client bound to a deadline."""
+    """Sends requests: the client, or the client with a deadline."""
 
     async def call(self, request: Request[T]) -> Answer[T]:
-        """Carry out a request whose answer is never absent.
+        """Send a request whose answer is never absent.
 
         Raises:
             PlatformError: there is no usable answer.
@@ -118,7 +118,7 @@ class Caller(Protocol):
         ...
 
     async def find(self, request: Request[T]) -> Answer[T | None]:
-        """Carry out a request; the value is None where the status says that there is none.
+        """Send a request; the answer's value is None where the status means that there is none.
 
         Raises:
             PlatformError: there is no usable answer.

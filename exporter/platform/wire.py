@@ -1,8 +1,8 @@
-"""What all wire models share: how tolerant they are, and how they name what they do not know.
+"""The base of all wire models: tolerant parsing, and names for unknown values.
 
 Unknown fields are ignored, missing and null fields are None, integers may arrive as `28.0`, dates with seven digits of
 fraction or without a zone (which then means UTC). A value of another type fails the whole answer, except in a list of
-resources (`Each`), whose items stand or fall one by one.
+resources (`Each`), whose items are validated one by one.
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,7 +25,7 @@ from pydantic_core import PydanticCustomError
 T = TypeVar("T")
 
 UNKNOWN = "unknown"
-# For the adapters of types that have no configuration of their own: built when it is first used.
+# For adapters of types without a configuration of their own: built at the first use.
 DEFERRED = ConfigDict(defer_build=True)
 _SHARED = ConfigDict(
     frozen=True,
@@ -43,19 +43,19 @@ class Wire(BaseModel):
 
     model_config = _SHARED
 
-    # Field name → the values that are known for it.
+    # Field name → its known values.
     enums: ClassVar[Mapping[str, Mapping[int, str]]] = {}
 
     def failure(self) -> "EnvelopeFault | None":
-        """The failure that this payload tells of, where its shape has a place for one."""
+        """Return the failure that this payload reports; None where its shape has no place for one."""
         return None
 
     def without(self, _secret: str) -> Self:
-        """The payload without a secret that the platform echoed into what it says of a failure."""
+        """Remove a secret that the platform echoed in the payload's description of a failure."""
         return self
 
     def unexpected(self) -> Iterator[str]:
-        """The wire names of fields that hold a value which is not known."""
+        """Return the wire names of fields that hold an unknown value."""
         for field, known in self.enums.items():
             value = getattr(self, field)
             if value is not None and value not in known:
@@ -63,7 +63,7 @@ class Wire(BaseModel):
 
 
 def unexpected_in(value: object) -> Iterator[str]:
-    """The wire names of fields in a payload that hold a value which is not known."""
+    """Return the wire names of fields in a payload that hold an unknown value."""
     for item in value if isinstance(value, list) else [value]:
         if isinstance(item, Wire):
             yield from item.unexpected()
@@ -83,7 +83,7 @@ class CamelWire(Wire):
 
 def _as_utc(moment: datetime) -> datetime | None:
     aware = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
-    # Year 1 is how some platforms write "never".
+    # Some platforms write "never" as year 1.
     return aware if aware.year > 1 else None
 
 
@@ -93,10 +93,10 @@ def _no_boolean(value: object) -> object:
     return value
 
 
-# An integer of the interface: 64 bits, so that nothing it is turned into later can overflow.
+# An integer of the interface: 64 bits, so that later conversions cannot overflow.
 Int64 = Annotated[int, Field(ge=-(2**63), le=2**63 - 1), BeforeValidator(_no_boolean)]
 Integer = Int64 | None
-# The id of a resource in a list. 0 is what a platform sends where there is none.
+# The id of a resource in a list. A platform sends 0 where there is none.
 Identity = Annotated[Int64, Field(ge=1)]
 # A number of the interface: an integer is one, `true` is none.
 Number = Annotated[float, Field(strict=True)]
@@ -106,22 +106,22 @@ def _none_where_blank(value: object) -> object:
     return None if value == "" else value
 
 
-# A date-time of the interface; without a zone it means UTC. An empty text says as little as null.
+# A date-time of the interface; without a zone it means UTC. An empty text counts as null.
 Moment = Annotated[Annotated[datetime, AfterValidator(_as_utc)] | None, BeforeValidator(_none_where_blank)]
 
 
 def timestamp(moment: datetime | None) -> float | None:
-    """Unix seconds, or None."""
+    """Convert to unix seconds; None stays None."""
     return None if moment is None else moment.timestamp()
 
 
 def known(value: int | None, names: Mapping[int, str]) -> str | None:
-    """The name of an enum value: `unknown` for one that is not known, None for none."""
+    """Return the name of an enum value: `unknown` for an unknown value, None for None."""
     return None if value is None else names.get(value, UNKNOWN)
 
 
 class Unusable:
-    """Stands in a list for an item that did not validate; `fault` says why, `raw` is what came."""
+    """Replaces a list's item that is not valid; `fault` says why, `raw` is the item as received."""
 
     __slots__ = ("fault", "raw")
 
@@ -130,14 +130,14 @@ class Unusable:
         self.raw = raw
 
     def identity(self, field: str) -> int | None:
-        """A field of the raw item, if it is an object with the id of a resource there."""
+        """Return a field of the raw item, if it is an object with the id of a resource in that field."""
         value = self.raw.get(field) if isinstance(self.raw, dict) else None
         return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
 
 
 def _one_by_one(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:  # noqa: ANN401
     if isinstance(value, Unusable):
-        return value  # of a long answer, whose items were validated while it arrived
+        return value  # an item of a long answer, validated while the answer arrived
     try:
         return handler(value)
     except ValidationError as error:
@@ -145,7 +145,7 @@ def _one_by_one(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:  # no
 
 
 def describe(error: ValidationError) -> str:
-    """Pydantic's findings in one line: where, and what was expected; never what was found there."""
+    """Write pydantic's findings in one line: the place and what was expected, never the value found there."""
     found = error.errors(include_url=False, include_input=False, include_context=False)
     parts = [f"{'.'.join(str(step) for step in fault['loc']) or 'body'}: {fault['msg']}" for fault in found[:3]]
     return "; ".join(parts) + (f" (and {len(found) - 3} more)" if len(found) > 3 else "")  # noqa: PLR2004
@@ -155,17 +155,17 @@ _RANGE_FAULTS = frozenset({"greater_than_equal", "less_than_equal", "finite_numb
 
 
 def is_out_of_range(error: ValidationError) -> bool:
-    """Whether every finding is a number of the right type outside of its field's range."""
+    """Return whether every finding is a number of the right type outside of its field's range."""
     found = error.errors(include_url=False, include_input=False, include_context=False)
     return all(fault["type"] in _RANGE_FAULTS for fault in found)
 
 
-# An item of a list that stands or falls alone: `list[Each[Zone]]`.
+# An item of a list that is validated by itself: `list[Each[Zone]]`.
 Each = Annotated[T, WrapValidator(_one_by_one)]
 
 
 def usable(items: list[T] | None) -> list[T]:
-    """The items that did validate."""
+    """Return the valid items."""
     return [item for item in items or () if not isinstance(item, Unusable)]
 
 
@@ -178,27 +178,35 @@ class EnvelopeFault(CamelWire):
     status_code: Integer = None
 
     def is_failure(self) -> bool:
-        """Whether it tells of a failure: a defaulted object beside a good payload does not."""
+        """Return whether it reports a failure; an object of defaults beside a good payload does not."""
         return self.success is not True and bool(self.message or self.error_key)
 
 
 class Envelope(CamelWire, Generic[T]):
-    """`{data, error}`, around most shield payloads; `statusCode` is there in the status-only error."""
+    """`{data, error}`, around most shield payloads; the status-only error has `statusCode` instead."""
 
     data: T | None = None
     error: EnvelopeFault | None = None
     status_code: Integer = None
 
+    @classmethod
+    def model_rebuild(cls, **options: Any) -> bool | None:  # noqa: ANN401 - pydantic's
+        """Build the validator, but not that of an envelope of anything: nothing is read with it.
+
+        Pydantic asks for it at import, for each envelope of something, and loads its plugins for it.
+        """
+        return None if cls is Envelope else super().model_rebuild(**options)
+
     def unexpected(self) -> Iterator[str]:
-        """See `Wire.unexpected`; of the payload, or of each item of it."""
+        """Name the fields of the payload, or of its items, that hold an unknown value."""
         return unexpected_in(self.data)
 
     def is_empty(self) -> bool:
-        """Whether it says that it rightly has no payload; only lists do."""
+        """Return whether the absence of a payload is valid, which only a list can report."""
         return False
 
     def opened(self) -> T:
-        """The payload; the client has refused an envelope without one."""
+        """Return the payload; the client has refused envelopes without one."""
         if self.data is None:
             raise ValueError("an envelope without data was let through")
         return self.data

@@ -1,4 +1,4 @@
-"""The shapes in which the platform answers: payloads, envelopes, and each style of error."""
+"""Builds the platform's answers: payloads, envelopes, and each style of error."""
 
 import json
 from collections.abc import Sequence
@@ -31,12 +31,12 @@ def payload(content: Any, status: int = 200) -> Response:  # noqa: ANN401 - what
 
 
 def raw_payload(content: bytes) -> Response:
-    """Answer with JSON that is written already."""
+    """Answer with encoded JSON."""
     return Response(content, media_type=_JSON)
 
 
 def enveloped(data: Any, *, defaulted: bool = False, with_status: bool = False) -> Response:  # noqa: ANN401
-    """Answer with `{data, error}`, where a good answer's error is null or a record of defaults."""
+    """Answer with `{data, error}`; the error of a good answer is null or an object of defaults."""
     error: dict[str, Any] | None = None
     if defaulted:
         error = {"success": False, "message": None, "errorKey": None}
@@ -46,7 +46,7 @@ def enveloped(data: Any, *, defaulted: bool = False, with_status: bool = False) 
 
 
 def refused(error_key: str, message: str, *, status_code: int | None = None, status: int = 202) -> Response:
-    """Answer with a failure inside an envelope, under a status that looks like success."""
+    """Answer with a failure inside an envelope, under a success status."""
     error: dict[str, Any] = {"success": False, "message": message, "errorKey": error_key}
     if status_code is not None:
         error["statusCode"] = status_code

@@ -1,4 +1,4 @@
-"""API guardian: the API description that a shield zone holds its requests against."""
+"""API guardian: the API description against which a shield zone checks requests."""
 
 from typing import Any, Final
 
@@ -28,16 +28,16 @@ class ApiGuardian:
         self._configured: dict[int, bool] = {}
         self._overrides: dict[int, dict[str, Any]] = {}
 
-    def set_configured(self, shield_zone_id: int, *, configured: bool) -> None:
+    def set_configured(self, shield_zone_id: int, *, configured: bool = True) -> None:
         """Give a shield zone a configuration, or take it away."""
         self._configured[shield_zone_id] = configured
 
     def set_fields(self, shield_zone_id: int, fields: dict[str, Any]) -> None:
-        """Set fields of a configuration to what the answer shall show."""
+        """Override fields of a configuration in the answer."""
         self._overrides.setdefault(shield_zone_id, {}).update(fields)
 
     def is_configured(self, shield_zone_id: int, plan: int | None) -> bool:
-        """Tell whether a shield zone of this plan has a configuration: the paid plans do, unless told otherwise."""
+        """Return whether a shield zone of this plan has a configuration; by default those of paid plans do."""
         return self._configured.get(shield_zone_id, plan not in (None, 0))
 
     def answer(self, shield_zone_id: int) -> dict[str, Any]:
@@ -80,7 +80,7 @@ class ApiGuardian:
             "shieldZoneId": shield_zone_id,
             "requestMethod": method,
             "requestPath": path,
-            # The first endpoint has every check, so that each is seen at least once.
+            # The first endpoint has every check, so that each check occurs at least once.
             "validateRequestBodySchema": place == 0 or drawn(1),
             "validateResponseBodySchema": place == 0 or drawn(2),
             "validateAuthorization": place == 0 or drawn(3),

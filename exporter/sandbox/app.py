@@ -33,7 +33,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
 
 
 class WorldDate:
-    """Gives every response the Date of the world's clock."""
+    """Adds a Date header with the world's time to every response."""
 
     def __init__(self, app: ASGIApp, world: World) -> None:
         self._app = app
@@ -69,7 +69,7 @@ def create_app(world: World, faults: Faults | None = None) -> Starlette:
         world.close()
 
     async def not_allowed(request: Request, _error: Exception) -> Response:
-        """Answer as Starlette does, with the methods of every route of the path and not of the first alone."""
+        """Answer like Starlette, but allow the methods of all routes of the path and not of the first alone."""
         matching = [one for one in routes if one.matches(request.scope)[0] is not Match.NONE]
         methods = sorted({method for one in matching for method in one.methods or ()})
         return PlainTextResponse("Method Not Allowed", 405, {"Allow": ", ".join(methods)})
@@ -87,7 +87,7 @@ def create_app(world: World, faults: Faults | None = None) -> Starlette:
         exception_handlers={405: not_allowed},
         lifespan=lifespan,
     )
-    # The platform does not guess what a path with one slash too many means.
+    # The platform does not redirect a path with an extra slash.
     app.router.redirect_slashes = False
     app.state.world = world
     app.state.faults = scripted

@@ -1,4 +1,4 @@
-"""Who asks: the two authentication schemes, and the roles that keys carry."""
+"""Authentication: the two schemes, and the roles of keys."""
 
 from enum import Enum, auto
 
@@ -9,20 +9,20 @@ from exporter.sandbox.world import World
 
 
 class Access(Enum):
-    """What an operation asks of its caller."""
+    """The authentication that an operation requires."""
 
     STATISTICS = auto()
     """Either scheme, and one of the roles that the interface lists."""
 
     ACCESS_KEY = auto()
-    """The AccessKey header, which is what the interface shows."""
+    """The AccessKey header, as the interface shows."""
 
     EITHER = auto()
     """Either scheme: the interface does not show which."""
 
 
 def is_allowed(world: World, request: Request, access: Access) -> bool:
-    """Tell whether a request may do what it asks for."""
+    """Return whether a request is authorised."""
     key = request.headers.get("accesskey")
     if key is None and (access is not Access.ACCESS_KEY or world.bearer_everywhere):
         scheme, _, token = request.headers.get("authorization", "").partition(" ")

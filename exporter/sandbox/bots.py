@@ -1,4 +1,4 @@
-"""Bots: what a shield zone does about their categories, and how it detects them."""
+"""Bots: the actions of a shield zone for their categories, and their detection."""
 
 from enum import IntEnum
 from typing import Any, Final
@@ -11,7 +11,7 @@ _UNTOLD: Final = 0
 
 
 class BotAction(IntEnum):
-    """What is done about a category of bots."""
+    """The action for a category of bots."""
 
     NONE = 0
     BLOCK = 1
@@ -27,20 +27,20 @@ class Bots:
         self._detection: dict[int, dict[str, Any]] = {}
 
     def action(self, shield_zone_id: int, category: int) -> BotAction:
-        """Return what a shield zone does about a category."""
+        """Return the action of a shield zone for a category."""
         chosen = self._actions.get((shield_zone_id, category))
         return BotAction(self._noise.whole(0, 2, _ACTION, shield_zone_id, category)) if chosen is None else chosen
 
     def set_action(self, shield_zone_id: int, category: int, action: BotAction) -> None:
-        """Set what a shield zone does about a category."""
+        """Set the action of a shield zone for a category."""
         self._actions[shield_zone_id, category] = action
 
     def set_detection(self, shield_zone_id: int, fields: dict[str, Any]) -> None:
-        """Set fields of a shield zone's bot detection to what the answer shall show."""
+        """Override fields of a shield zone's bot detection in the answer."""
         self._detection.setdefault(shield_zone_id, {}).update(fields)
 
     def detection(self, shield_zone_id: int) -> dict[str, Any]:
-        """Return how a shield zone detects bots, as the platform sends it."""
+        """Return the bot detection of a shield zone as the platform sends it."""
         noise = self._noise
         sensitivities = [noise.whole(1, 3, _SENSITIVITY, shield_zone_id, signal) for signal in range(3)]
         untold = shield_zone_id % _VARIETY == _UNTOLD

@@ -1,4 +1,4 @@
-"""Rate limits: breaches that come in bursts, with quiet times between them."""
+"""Rate limits: breaches that come in bursts, with pauses between them."""
 
 from dataclasses import dataclass, field
 from datetime import date
@@ -14,7 +14,7 @@ _SLOT: Final = DAY // _SLOTS
 _HAPPENS, _SIZE, _BEGINS, _LASTS = range(1, 5)
 _OPENING_BURST: Final = 1_800.0
 _SHORTEST: Final = 600.0
-# Even the largest, together with the opening burst, then stays under the rate at which blocking is an alert.
+# With it, even the largest burst and the opening one stay below the rate at which an alert for blocking fires.
 _SHORTEST_HEALTHY: Final = 1_800.0
 _MIXES: Final = ((5, 4, 1), (1, 2, 7))
 _NAMES: Final = ("login", "api")
@@ -22,7 +22,7 @@ _NAMES: Final = ("login", "api")
 
 @dataclass(frozen=True, slots=True)
 class Breaches:
-    """How many breaches were logged, challenged and blocked."""
+    """Numbers of logged, challenged and blocked breaches."""
 
     logged: int = 0
     challenged: int = 0
@@ -30,11 +30,11 @@ class Breaches:
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """The sum of them."""
         return self.logged + self.challenged + self.blocked
 
     def plus(self, other: "Breaches") -> "Breaches":
-        """Return the sums, none of them below 0."""
+        """Return the sums, at least 0 each."""
         return Breaches(
             max(0, self.logged + other.logged),
             max(0, self.challenged + other.challenged),
@@ -66,7 +66,7 @@ class RateLimit:
 
 
 class RateLimits:
-    """The account's rate limits, two a shield zone; where all is `healthy`, no burst is a short one."""
+    """The account's rate limits, two for each shield zone; where `healthy`, no burst is short."""
 
     def __init__(self, noise: Noise, clock: WorldClock, shield_zones: int, *, healthy: bool = False) -> None:
         self._shortest = _SHORTEST_HEALTHY if healthy else _SHORTEST
@@ -77,7 +77,7 @@ class RateLimits:
         for zone in range(1, shield_zones + 1):
             for place, name in enumerate(_NAMES):
                 limit = RateLimit(2 * zone + 1 + place, name, zone)
-                # One that was never breached, and one whose days are plain integers.
+                # One without a breach, and one whose days are plain integers.
                 limit.quiet = limit.no_days = zone == 2 and place == 1  # noqa: PLR2004 - the second zone's
                 limit.plain_days = zone == 3 and place == 1  # noqa: PLR2004 - the third zone's
                 self._limits[limit.limit_id] = limit
@@ -87,33 +87,33 @@ class RateLimits:
         return [one for one in self._limits.values() if shield_zone_id in (None, one.shield_zone_id)]
 
     def find(self, limit_id: int) -> RateLimit | None:
-        """Return a rate limit, if it is there."""
+        """Return a rate limit; None if there is none."""
         return self._limits.get(limit_id)
 
-    def add_limit(self, name: str, shield_zone_id: int, limit_id: int | None = None, *, quiet: bool = True) -> int:
-        """Add a rate limit and return its id; a quiet one has only the breaches that `add_breaches` gives it."""
-        new_id = max([*self._limits, 0]) + 1 if limit_id is None else limit_id
+    def add_limit(self, name: str, shield_zone_id: int, rate_limit_id: int | None = None, *, quiet: bool = True) -> int:
+        """Add a rate limit and return its id; a quiet one has only added breaches."""
+        new_id = max([*self._limits, 0]) + 1 if rate_limit_id is None else rate_limit_id
         if new_id in self._limits:
-            raise ValueError(f"{new_id} is there already")
+            raise ValueError(f"{new_id} already exists")
         self._limits[new_id] = RateLimit(new_id, name, shield_zone_id, quiet=quiet)
         return new_id
 
-    def remove_limit(self, limit_id: int) -> None:
+    def remove_limit(self, rate_limit_id: int) -> None:
         """Remove a rate limit."""
-        del self._limits[limit_id]
+        del self._limits[rate_limit_id]
 
     def add_breaches(
         self,
-        limit_id: int,
+        rate_limit_id: int,
         *,
         logged: int = 0,
         challenged: int = 0,
         blocked: int = 0,
         day: date | None = None,
     ) -> None:
-        """Add breaches to today or to another day; negative numbers take some away."""
+        """Add breaches to today or to another day; negative numbers remove some."""
         number = day_number(self._clock.now()) if day is None else number_of(day)
-        limit = self._limits[limit_id]
+        limit = self._limits[rate_limit_id]
         before = limit.added.get(number, Breaches())
         limit.added[number] = Breaches(
             before.logged + logged,
@@ -122,11 +122,11 @@ class RateLimits:
         )
 
     def drop_day(self, limit_id: int, day: date) -> None:
-        """Leave a day out of a rate limit's answers; what truly happened on it stays."""
+        """Leave a day out of a rate limit's answers; its breaches still happened."""
         self._limits[limit_id].dropped.add(number_of(day))
 
     def restore_day(self, limit_id: int, day: date) -> None:
-        """Undo `drop_day`."""
+        """Include a day in a rate limit's answers again."""
         self._limits[limit_id].dropped.discard(number_of(day))
 
     def set_plain_days(self, limit_id: int, *, plain: bool) -> None:
@@ -138,7 +138,7 @@ class RateLimits:
         self._limits[limit_id].no_days = missing
 
     def true_breaches(self, limit_id: int, day: date) -> Breaches:
-        """Return what was truly breached on a day by now, whatever the answers show."""
+        """Return the true breaches of a day so far, whatever the answers show."""
         return self._counted(self._limits[limit_id], number_of(day), self._clock.now())
 
     def metrics(self, limit_id: int) -> dict[str, Any]:
@@ -153,7 +153,7 @@ class RateLimits:
             if day in limit.dropped:
                 continue
             overall = overall.plus(counted)
-            # A day without a breach is not in the map.
+            # The map omits days without a breach.
             if counted.total:
                 days[f"{date_of(day):%d-%m-%Y}"] = counted.total if limit.plain_days else counted.answer()
         return {
@@ -182,14 +182,14 @@ class RateLimits:
         return _mixed(limit, int(size * min(1.0, max(0.0, (now - begins) / lasts))))
 
     def _opening_burst(self, limit: RateLimit, day: int, now: float) -> Breaches:
-        # A world that has just opened shows a burst at once: one breach every two seconds for half an hour.
+        # A new world begins with a burst: one breach every two seconds for half an hour.
         begins = max(self._opening - 60, day * DAY)
         ends = min(self._opening + _OPENING_BURST, (day + 1) * DAY, now)
         return _mixed(limit, int((ends - begins) / 2)) if ends > begins else Breaches()
 
 
 def _mixed(limit: RateLimit, breaches: int) -> Breaches:
-    # Every ten breaches in a row meet the actions in turn, so that none of the three counts ever falls.
+    # Ten successive breaches always get the actions in the same order, so that none of the three counts ever falls.
     logged, challenged, blocked = _MIXES[limit.limit_id % len(_MIXES)]
     tens, rest = divmod(breaches, logged + challenged + blocked)
     return Breaches(

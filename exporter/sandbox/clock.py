@@ -1,4 +1,4 @@
-"""The world's clock: simulated time that a test can turn and a demo can hasten."""
+"""The world's clock: simulated time that a test can advance and a demo can speed up."""
 
 import math
 import time
@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 
 class WorldClock:
-    """Tells the time of the simulated world.
+    """The clock of the simulated world.
 
-    The world's time runs `speed` times as fast as the monotonic clock that it is given; at speed 0 it stands still and
-    moves by `advance` alone, which is how tests turn it.
+    The world's time runs `speed` times as fast as the monotonic clock. At speed 0 it stands still, and tests move it
+    with `advance`.
     """
 
     def __init__(
@@ -26,7 +26,7 @@ class WorldClock:
 
     @property
     def speed(self) -> float:
-        """How many seconds of the world pass in a real one."""
+        """The seconds of the world in a real second."""
         return self._speed
 
     def now(self) -> float:
@@ -34,11 +34,11 @@ class WorldClock:
         return self._origin + (self._monotonic() - self._anchor) * self._speed
 
     def advance(self, seconds: float) -> None:
-        """Move the world's time by so many seconds at once."""
+        """Move the world's time by a number of seconds at once."""
         self._origin += _finite("seconds", seconds)
 
     def set_speed(self, speed: float) -> None:
-        """Let the world's time run at another speed from now on."""
+        """Change the speed of the world's time from now on."""
         wanted = _not_negative("speed", speed)
         self._origin = self.now()
         self._anchor = self._monotonic()

@@ -54,16 +54,16 @@ class Images:
         """Remove a tag from an image."""
         self._image(registry_id, namespace, name).tags.remove(tag)
 
-    def set_reachable(self, registry_id: str, *, reachable: bool) -> None:
-        """Let a registry answer the platform, or not."""
+    def set_reachable(self, registry_id: str, *, reachable: bool = True) -> None:
+        """Set whether a registry answers the platform."""
         (self._unreachable.discard if reachable else self._unreachable.add)(registry_id)
 
     def tags(self, registry_id: str, namespace: str, name: str) -> list[str]:
         """Return the tags of an image.
 
         Raises:
-            RegistryUnreachableError: The registry does not answer.
-            KeyError: There is no such image.
+            RegistryUnreachableError: the registry does not answer.
+            KeyError: there is no such image.
         """
         if registry_id in self._unreachable:
             raise RegistryUnreachableError
@@ -87,5 +87,5 @@ class Images:
 
 
 def is_registry_id(text: str) -> bool:
-    """Tell whether a text could name a registry: dockerhub, github, or a number."""
+    """Return whether a text could name a registry: dockerhub, github, or a number."""
     return _REGISTRY.fullmatch(text) is not None

@@ -1,4 +1,4 @@
-"""The control endpoints: faults, the clock, events and database tokens, as a test or a person turns them."""
+"""The control endpoints, for tests and people: faults, the clock, events and database tokens."""
 
 import math
 from datetime import UTC, datetime
@@ -24,7 +24,7 @@ _FASTEST: Final = 1_000_000.0
 
 
 class _BadControlError(Exception):
-    """What was sent cannot be read."""
+    """The request is wrong; the message says why."""
 
 
 def routes(world: World, faults: Faults) -> list[Route]:
@@ -50,8 +50,8 @@ def routes(world: World, faults: Faults) -> list[Route]:
 
     async def on_world(request: Request) -> Response:
         if request.method == "POST":
-            told = await _object(request)
-            return payload({"event": told.get("event"), "made": events.happen(told)})
+            given = await _object(request)
+            return payload({"event": given.get("event"), "made": events.happen(given)})
         return payload(_summary(world) | {"events": events.catalogue()})
 
     async def on_tokens(request: Request) -> Response:
@@ -87,15 +87,15 @@ def _refusal(reasons: list[str], status: int = 400) -> Response:
 
 
 async def _object(request: Request) -> dict[str, Any]:
-    """Read a JSON object, whatever content type it is sent under."""
+    """Read a JSON object of any content type."""
     return parse_object(await body_bytes(request))
 
 
-def _turn(world: World, told: dict[str, Any]) -> None:
-    unknown = sorted(set(told) - {"advance", "speed"})
-    if unknown or not told:
+def _turn(world: World, given: dict[str, Any]) -> None:
+    unknown = sorted(set(given) - {"advance", "speed"})
+    if unknown or not given:
         raise _BadControlError("give advance (seconds) or speed, or both" + (f", not {unknown[0]}" if unknown else ""))
-    advance, speed = _number(told, "advance"), _number(told, "speed")
+    advance, speed = _number(given, "advance"), _number(given, "speed")
     if advance is not None and not _EARLIEST <= world.clock.now() + advance <= _LATEST:
         raise _BadControlError("advance: the world's time must stay between 2001 and 2200")
     if speed is not None and not 0 <= speed <= _FASTEST:
@@ -106,17 +106,17 @@ def _turn(world: World, told: dict[str, Any]) -> None:
         world.clock.advance(advance)
 
 
-def _number(told: dict[str, Any], name: str) -> float | None:
-    if name not in told:
+def _number(given: dict[str, Any], name: str) -> float | None:
+    if name not in given:
         return None
-    value = told[name]
+    value = given[name]
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise _BadControlError(f"{name}: must be a finite number")
     return float(value)
 
 
-def _tokens(tokens: DatabaseTokens, told: dict[str, Any]) -> dict[str, str]:
-    match told:
+def _tokens(tokens: DatabaseTokens, given: dict[str, Any]) -> dict[str, str]:
+    match given:
         case {"action": "generate"}:
             return {kind.value: token for kind, token in tokens.generate().items()}
         case {"action": "regenerate"}:
@@ -160,7 +160,7 @@ def _summary(world: World) -> dict[str, Any]:
 
 
 def _listed(roster: Roster) -> dict[str, Any]:
-    """Return the first thousand of a roster and how many there are."""
+    """Return the first thousand resources of a roster and the number of all."""
     first = [{"id": resource_id, "name": roster.name(resource_id)} for resource_id in roster.slice(0, _SHOWN)]
     return {"total": len(roster), "first": first}
 

@@ -18,7 +18,8 @@ from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.noise import Noise
 from exporter.sandbox.sample_orders import Orders
 from exporter.sandbox.sql import Statement
-from exporter.sandbox.stream import ProtocolError, SqlError, Stream, connect
+from exporter.sandbox.sqlite_access import SqlError, connect
+from exporter.sandbox.stream import ProtocolError, Stream
 from exporter.sandbox.tokens import TokenKind
 
 BATON_SECONDS: Final = 10.0
@@ -29,16 +30,16 @@ _READING: Final = frozenset({"SELECT", "WITH", "VALUES"})
 
 
 class ForbiddenError(Exception):
-    """A request writes under a token that only reads."""
+    """A request writes under a read-only token."""
 
 
 class BatonError(Exception):
-    """The baton belongs to no stream, or to one that has expired."""
+    """The baton belongs to no stream, or to an expired one."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Parked:
-    """A stream that waits for its next request."""
+    """A stream that waits for its next pipeline."""
 
     stream: Stream
     kind: TokenKind
@@ -72,16 +73,16 @@ class Database:
 
     @property
     def folder(self) -> Path | None:
-        """Where the database's file lies while it is open."""
+        """The folder of the database's file while it is open."""
         return Path(self._path).parent if self._keeper is not None else None
 
     async def answer(self, pipeline: hrana.Pipeline, kind: TokenKind) -> dict[str, Any]:
         """Execute a pipeline.
 
         Raises:
-            BatonError: The baton is not valid.
-            ForbiddenError: A request would write, and the token only reads.
-            ProtocolError: A request breaks the protocol; those before it are executed.
+            BatonError: the baton is not valid.
+            ForbiddenError: a request would write, and the token is read-only.
+            ProtocolError: a request violates the protocol; those before it are executed.
         """
         loop = asyncio.get_running_loop()
         if self._pool is None:
@@ -144,11 +145,11 @@ class Database:
         try:
             self._orders.refresh(self._keeper, self._clock.now())
         except sqlite3.Error:
-            # Someone holds a transaction, or changed the table: the next request finds it as it is.
+            # A client holds a transaction, or has changed the table; the sample rows stay as they are.
             return
 
     def _decltypes(self, statement: Statement) -> list[str | None]:
-        """Return the declared types of a query's columns: SQLite tells them of a view."""
+        """Return the declared types of a query's columns, which SQLite reports for a view."""
         if statement.first_word not in _READING or self._keeper is None:
             return []
         with self._lock:

@@ -1,4 +1,4 @@
-"""DNS zones: their statistics, and what a test may change about them."""
+"""DNS zones: their statistics, and the changes that a test can make to them."""
 
 import json
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ class Chart(StrEnum):
 
 
 class Shape(StrEnum):
-    """How the platform sends a chart."""
+    """The form in which the platform sends a chart."""
 
     FULL = "full"
     EMPTY = "empty"
@@ -36,7 +36,7 @@ class Shape(StrEnum):
 
 
 class KeyFormat(StrEnum):
-    """How the platform writes the key of a bucket."""
+    """The form in which the platform writes the key of a bucket."""
 
     MIDNIGHT = "midnight"
     DATE = "date"
@@ -50,7 +50,7 @@ _KEY_PATTERNS: Final = {
     KeyFormat.FRACTION: "{}T{}.0000000Z",
 }
 
-# The platform leaves charts out in these ways; every twelfth zone is alike.
+# The forms in which the platform omits charts; they repeat every twelve zones.
 _SEEDED_SHAPES: Final[dict[int, dict[Chart, Shape]]] = {
     1: {Chart.SMART: Shape.EMPTY},
     2: {Chart.SMART: Shape.NULL},
@@ -63,7 +63,7 @@ _VARIETY: Final = 12
 
 @dataclass(slots=True)
 class _Changes:
-    """What a test changed about a zone."""
+    """The changes that a test made to a zone."""
 
     volume: float | None = None
     routes_smartly: bool | None = None
@@ -93,7 +93,7 @@ class DnsZones:
         queries_a_day: float | None = None,
         routes_smartly: bool = True,
     ) -> int:
-        """Add a zone and return its id; with `queries_a_day=0` it has only the traffic that `add_queries` gives it."""
+        """Add a zone and return its id; with `queries_a_day=0` it has only added queries."""
         new_id = self.zones.add(name, zone_id)
         self._changes[new_id] = _Changes(volume=queries_a_day, routes_smartly=routes_smartly)
         return new_id
@@ -108,21 +108,21 @@ class DnsZones:
         self.zones.rename(zone_id, name)
 
     def add_queries(self, zone_id: int, queries: int, day: date | None = None) -> None:
-        """Add queries to a day of a zone: to today, late to a past day, or (a negative number) take some away."""
+        """Add queries to today or to a past day of a zone; a negative number removes some."""
         number = day_number(self._clock.now()) if day is None else number_of(day)
         added = self._change(zone_id).added
         added[number] = added.get(number, 0) + queries
 
     def set_volume(self, zone_id: int, queries_a_day: float) -> None:
-        """Set how many queries a zone gets on an average day; this rewrites its past as well."""
-        self._change(zone_id).volume = queries_a_day
+        """Set the queries of a zone on an average day; this changes its past as well."""
+        self._change(zone_id).volume = max(0.0, queries_a_day)
 
     def drop_day(self, zone_id: int, day: date) -> None:
-        """Leave a day out of a zone's answers; what truly happened on it stays."""
+        """Leave a day out of a zone's answers; its queries still happened."""
         self._change(zone_id).dropped.add(number_of(day))
 
     def restore_day(self, zone_id: int, day: date) -> None:
-        """Undo `drop_day`."""
+        """Include a day in a zone's answers again."""
         self._change(zone_id).dropped.discard(number_of(day))
 
     def set_chart(self, zone_id: int, chart: Chart, shape: Shape) -> None:
@@ -134,17 +134,17 @@ class DnsZones:
         self._change(zone_id).key_format = key_format
 
     def set_bucket_hours(self, zone_id: int, hours: int) -> None:
-        """Make a zone's buckets so many hours long: 1 to 24 that divide a day, or whole days."""
+        """Set the length of a zone's buckets in hours: a divisor of 24, or whole days."""
         if hours < 1 or (hours < 24 and 24 % hours) or (hours > 24 and hours % 24):  # noqa: PLR2004 - hours of a day
             raise ValueError(f"buckets of {hours} hours do not fit into days")
         self._change(zone_id).bucket = hours * 3600
 
     def set_window_days(self, zone_id: int, days: int) -> None:
-        """Set how many days back the window of an answer without dates begins."""
+        """Set the days of the window of an answer without dates."""
         self._change(zone_id).window_days = days
 
     def true_queries(self, zone_id: int, day: date) -> int:
-        """Return how many queries a zone has truly served on a day by now, whatever its answers show."""
+        """Return the true number of a zone's queries of a day so far, whatever its answers show."""
         changes, habits = self._character(zone_id)
         return _counted(changes, habits, number_of(day), self._clock.now())
 
@@ -163,7 +163,7 @@ class DnsZones:
         if start is None or end is None:
             start, end = now - changes.window_days * DAY, now
         start = max(start, (day_number(now) - _HISTORY_DAYS) * DAY)
-        # A window that ends on a date holds all of that date.
+        # A window that ends on a date includes all of that date.
         limit = min(now, end + DAY if end % DAY == 0 else end)
         last_day = day_number(min(end, now))
         begins = range(day_number(start) * DAY, (last_day + 1) * DAY, changes.bucket)
@@ -178,10 +178,10 @@ class DnsZones:
             total = smart = 0
             for day in shown:
                 upper = _counted(changes, habits, day, min(begin + changes.bucket, limit))
-                # The oldest day begins where the window does, and a part of a day where the part before it ends.
+                # The oldest bucket begins where the window does, and each other one where the one before it ends.
                 before = max(begin, start)
                 lower = _counted(changes, habits, day, before) if before > day * DAY else 0
-                # Parts of a day before the window, or still to come, hold nothing.
+                # Parts of a day before the window or in the future are empty.
                 if upper > lower:
                     total += upper - lower
                     smart += smart_part(habits, upper) - smart_part(habits, lower)
@@ -191,7 +191,7 @@ class DnsZones:
         return self._body(changes, habits, keys, totals, smarts)
 
     def _keys_of(self, key_format: KeyFormat, begins: range) -> list[str]:
-        """Return the keys of buckets; those of one day's answers are alike for all zones, and so are kept."""
+        """Return the keys of buckets; they are cached, because all zones have the same ones on a day."""
         if self._keys[0] != (key_format, begins):
             self._keys = (key_format, begins), [_key(key_format, begin) for begin in begins]
         return self._keys[1]
@@ -200,7 +200,7 @@ class DnsZones:
         place = self.zones.place(habits.zone_id) % _VARIETY
         shapes = {**_SEEDED_SHAPES.get(place, {}), **changes.shapes}
         everything = sum(totals)
-        # Doubles arrive with and without a fraction, and a zero as `0`.
+        # The platform sends doubles with and without a fraction, and zero as `0`.
         suffix = ".0" if place % 2 else ""
 
         def chart(which: Chart, values: list[int]) -> str:

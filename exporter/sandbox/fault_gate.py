@@ -1,4 +1,4 @@
-"""Where faults strike: between the server and the operations."""
+"""Applies scripted faults to requests, between the server and the operations."""
 
 import asyncio
 import json
@@ -44,11 +44,11 @@ class _Exchange:
     heard: list[Message] = field(default_factory=list)
 
     async def replay(self) -> Message:
-        """Receive what was heard while waiting, and then what comes."""
+        """Receive the messages that arrived during a wait, and then new ones."""
         return self.heard.pop(0) if self.heard else await self.receive()
 
     async def right_answer(self) -> _Answer:
-        """Let the operation answer, and keep what it says."""
+        """Let the operation answer, and return its answer."""
         started: list[Message] = []
         body = bytearray()
 
@@ -74,13 +74,13 @@ class _Exchange:
         await self.write(body)
 
     async def gone(self) -> None:
-        """Wait until the caller has gone."""
+        """Wait until the client has disconnected."""
         while (message := await self.receive())["type"] != "http.disconnect":
             self.heard.append(message)
 
 
 class FaultGate:
-    """Lets requests through to the operations, but for those that meet a scripted fault."""
+    """ASGI middleware that passes requests to the operations, except those that match a scripted fault."""
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ class FaultGate:
         self._sleep = sleep
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request, rightly or not."""
+        """Serve a request, or apply a fault to it."""
         fault = None
         if scope["type"] == "http" and not scope["path"].startswith(_EXEMPT) and scope["path"] not in index.PATHS:
             fault = self._faults.strike(scope["method"], scope["path"])
@@ -157,7 +157,7 @@ class FaultGate:
         await exchange.write(b"")
 
     async def _pause(self, exchange: _Exchange, seconds: float) -> bool:
-        """Wait; tell whether the caller is still there."""
+        """Wait; return whether the client is still connected."""
         going = asyncio.ensure_future(exchange.gone())
         sleeping = asyncio.ensure_future(self._sleep(seconds))
         try:
@@ -168,7 +168,7 @@ class FaultGate:
             sleeping.cancel()
 
     async def _break(self, fault: kinds.Reset | kinds.Short | kinds.Garbage, exchange: _Exchange) -> None:
-        """Do what HTTP does not allow, on the connection itself."""
+        """Violate HTTP, on the connection itself."""
         find = getattr(exchange.scope["app"].state, "connection", None)
         connection: asyncio.Transport | None = None if find is None else find(exchange.scope["client"])
         if connection is None:
@@ -205,7 +205,7 @@ def _length(body: bytes) -> tuple[bytes, bytes]:
 
 
 def _reset(connection: asyncio.Transport) -> None:
-    # A socket that does not linger answers its close with a reset.
+    # Closing a socket that does not linger sends a reset.
     connection.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _LINGER_NOT)
     connection.abort()
 

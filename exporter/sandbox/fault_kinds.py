@@ -1,4 +1,4 @@
-"""The faults that can be scripted: what each is told, and how that is checked."""
+"""The kinds of faults: their fields, and the validation of these."""
 
 import re
 from typing import Annotated, Final, Literal, TypeAlias, get_args
@@ -24,7 +24,7 @@ def _header_name(text: str) -> str:
     if _TOKEN.fullmatch(text) is None:
         raise ValueError("a header's name is a token")
     if text.lower() in _FRAMING:
-        raise ValueError(f"the header {text} is the server's business")
+        raise ValueError(f"the header {text} is set by the server")
     return text
 
 
@@ -43,7 +43,7 @@ _Part: TypeAlias = Annotated[float, Field(ge=0, lt=1)]
 
 
 class _Fault(BaseModel):
-    """What every fault is told: which requests it meets, and how often."""
+    """The fields of every fault: which requests it applies to, and how often."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
 
@@ -60,7 +60,7 @@ class _Fault(BaseModel):
         return self
 
     def meets(self, method: str, path: str) -> bool:
-        """Tell whether the fault is meant for a request."""
+        """Return whether the fault applies to a request."""
         if self.method is not None and self.method.upper() != method:
             return False
         if self.path is not None:

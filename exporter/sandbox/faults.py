@@ -1,4 +1,4 @@
-"""Scripted faults: which of them a request meets, and how often each may still strike."""
+"""Scripted faults: which of them applies to a request, and how often each may still be applied."""
 
 import random
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ _NO_KIND: Final = frozenset({"union_tag_not_found", "union_tag_invalid"})
 
 
 class FaultSpecError(Exception):
-    """A fault that makes no sense, with the reasons."""
+    """A fault is not valid; it holds the reasons."""
 
     def __init__(self, reasons: list[str]) -> None:
         super().__init__("; ".join(reasons))
@@ -23,7 +23,7 @@ class FaultSpecError(Exception):
 
 @dataclass(slots=True)
 class Scripted:
-    """A fault that waits for its requests."""
+    """A scripted fault, with the number of its uses."""
 
     fault_id: int
     kind: FaultKind
@@ -32,26 +32,26 @@ class Scripted:
 
     def summary(self) -> dict[str, Any]:
         """Return the fault as the control endpoint shows it."""
-        told = self.kind.model_dump(mode="json")
-        return {"id": self.fault_id, **told, "left": self.left, "hits": self.hits}
+        given = self.kind.model_dump(mode="json")
+        return {"id": self.fault_id, **given, "left": self.left, "hits": self.hits}
 
 
 class Faults:
-    """The faults that are scripted; the oldest that meets a request and has a strike left decides."""
+    """The scripted faults; of those that apply to a request and are not used up, the oldest is used."""
 
     def __init__(self, seed: int = 1) -> None:
         self._random = random.Random(seed)  # noqa: S311 - repeatable, and no secret
         self._scripted: dict[int, Scripted] = {}
         self._next = 1
 
-    def add(self, told: Mapping[str, Any]) -> Scripted:
+    def add(self, given: Mapping[str, Any]) -> Scripted:
         """Script a fault.
 
         Raises:
-            FaultSpecError: What was told makes no sense.
+            FaultSpecError: the fields are not valid.
         """
         try:
-            kind = FAULT.validate_python(dict(told))
+            kind = FAULT.validate_python(dict(given))
         except ValidationError as error:
             raise FaultSpecError([_reason(fault) for fault in error.errors(include_url=False)]) from error
         added = Scripted(self._next, kind, kind.times)
@@ -60,11 +60,11 @@ class Faults:
         return added
 
     def all(self) -> list[Scripted]:
-        """Return every fault, also those that have struck as often as they may."""
+        """Return every fault, including those that are used up."""
         return list(self._scripted.values())
 
     def remove(self, fault_id: int) -> bool:
-        """Remove a fault; tell whether it was there."""
+        """Remove a fault; return whether it existed."""
         return self._scripted.pop(fault_id, None) is not None
 
     def clear(self) -> None:
@@ -72,7 +72,7 @@ class Faults:
         self._scripted.clear()
 
     def strike(self, method: str, path: str) -> FaultKind | None:
-        """Return the fault that a request meets, and count it."""
+        """Return the fault for a request, and count its use; None if there is none."""
         for scripted in self._scripted.values():
             if scripted.left == 0 or not scripted.kind.meets(method, path):
                 continue
@@ -85,14 +85,14 @@ class Faults:
         return None
 
     def random_bytes(self, size: int) -> bytes:
-        """Return bytes that mean nothing."""
+        """Return random bytes."""
         return self._random.randbytes(size)
 
 
 def _reason(fault: Mapping[str, Any]) -> str:
     if fault["type"] in _NO_KIND:
         return f"kind: must be one of {', '.join(KINDS)}"
-    # The first step is the kind, which is known.
+    # The first part is the kind, which is valid.
     where = ".".join(str(part) for part in fault["loc"][1:])
     message = _WORDS.get(fault["type"], str(fault["msg"]).removeprefix("Value error, "))
     return f"{where}: {message}" if where else message

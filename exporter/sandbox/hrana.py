@@ -250,7 +250,7 @@ def conditions(batch: BatchSteps) -> Iterator[tuple[int, Condition]]:
 
 
 def needs_version_3(pipeline: Pipeline) -> bool:
-    """Tell whether a pipeline asks for what the protocol has from its third version on."""
+    """Return whether a pipeline asks for what the protocol has from its third version on."""
     return any(
         isinstance(request, GetAutocommit)
         or (isinstance(request, Batch) and any(isinstance(one, IsAutocommit) for _, one in conditions(request.batch)))

@@ -1,4 +1,4 @@
-"""The sandbox's credentials: obviously made-up values, and the roles that they carry."""
+"""The sandbox's credentials, which are clearly not real, and their roles."""
 
 from typing import Final
 
@@ -18,10 +18,10 @@ DATABASE_TOKEN_READ_ONLY: Final = "sandbox-database-token-read-only"  # noqa: S1
 """The database token that only reads."""
 
 DEPLOYMENT_KEY_PREFIX: Final = "sandbox-deployment-key-"
-"""How every script's DeploymentKey begins: no output of the exporter may hold it."""
+"""The beginning of every script's DeploymentKey: no output of the exporter may contain it."""
 
 DEFAULT_VALUE_PREFIX: Final = "sandbox-default-value-"
-"""How every script variable's DefaultValue begins: no output of the exporter may hold it."""
+"""The beginning of every script variable's DefaultValue: no output of the exporter may contain it."""
 
 STATISTICS_ROLES: Final = frozenset(
     {"User", "UserApi", "SubuserAPIDns", "SubuserDns", "SubuserManage", "SubuserAPIManage"},

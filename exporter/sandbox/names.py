@@ -1,4 +1,4 @@
-"""Names as an account would have them, for any number of resources."""
+"""Realistic names for any number of resources."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Seeded noise: numbers that are a pure function of a seed and of what they are asked about."""
+"""Seeded noise: numbers that are pure functions of a seed and of arguments."""
 
 import uuid
 import zlib
@@ -10,7 +10,7 @@ _T = TypeVar("_T")
 
 
 class Noise:
-    """Draws numbers without a state, so that any moment of any resource can be asked for in any order."""
+    """Computes numbers without state, so that any moment of any resource can be read in any order."""
 
     __slots__ = ("_seed",)
 
@@ -18,15 +18,15 @@ class Noise:
         self._seed = seed & _MASK
 
     def branch(self, area: str) -> "Noise":
-        """Return the noise of an area of the world, independent of that of the others."""
+        """Return the noise of an area of the world, independent of other areas."""
         return self.narrowed(zlib.crc32(area.encode()))
 
     def narrowed(self, *parts: int) -> "Noise":
-        """Return the noise of what the parts name, which saves mixing them in each time."""
+        """Return noise with these parts mixed in once."""
         return Noise(self.number(*parts))
 
     def number(self, *parts: int) -> int:
-        """Return 64 bits that depend on the parts and nothing else."""
+        """Return 64 bits that depend on the seed and the parts alone."""
         mixed = self._seed
         for part in parts:
             mixed = (mixed ^ (part & _MASK)) * 0x9E3779B97F4A7C15 & _MASK
@@ -51,7 +51,7 @@ class Noise:
         return options[self.number(*parts) % len(options)]
 
     def chance(self, probability: float, *parts: int) -> bool:
-        """Tell whether something of this probability happens."""
+        """Return whether an event of this probability occurs."""
         return self.fraction(*parts) < probability
 
     def guid(self, *parts: int) -> str:

@@ -1,6 +1,7 @@
 """An operation of the sandbox: what is declared about it, and the checks that all of them share."""
 
-from collections.abc import Awaitable, Callable
+import re
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Final, TypeAlias
@@ -15,6 +16,10 @@ from exporter.sandbox.request_parsing import BadBodyError, BadQueryError, BodyTo
 from exporter.sandbox.world import World
 
 Handler: TypeAlias = Callable[[World, Request], Awaitable[Response]]
+Schema: TypeAlias = dict[str, Any]
+
+_PATH_PARAMETER: Final = re.compile(r"{(\w+)}")
+_ID: Final[Schema] = {"type": "integer", "format": "int64"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,30 +51,54 @@ PROTECTION: Final = ErrorStyle("ProblemDetails", "StatusOnly", _protection)
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of an operation, for its description."""
+    """A parameter of an operation, as its description has it."""
 
     name: str
     where: str
-    schema: dict[str, Any]
-    required: bool = True
+    schema: Schema
+    required: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One operation: where it is found, who may call it, how it answers and how it fails."""
+    """One operation: its path, who may call it, how it answers and how it fails.
+
+    Attributes:
+        result: the name of its answer's schema.
+        query: the schemas of its query parameters.
+        path_schemas: the schemas of path parameters that are not plain 64-bit identifiers.
+        body: the schema of its request body.
+        failures: statuses beside those of every operation, of a query and of a body.
+        documented: whether the interface document has it.
+    """
 
     name: str
     method: str
     path: str
     handler: Handler
-    access: Access
-    errors: ErrorStyle
     result: str
     summary: str
+    access: Access = Access.EITHER
+    errors: ErrorStyle = STATUS_ONLY
+    query: Mapping[str, Schema] = field(default_factory=dict)
+    path_schemas: Mapping[str, Schema] = field(default_factory=dict)
+    body: Schema | None = None
+    failures: tuple[int, ...] = ()
     documented: bool = True
-    parameters: tuple[Parameter, ...] = ()
-    body: dict[str, Any] | None = None
-    statuses: tuple[int, ...] = field(default=())
+
+    @property
+    def parameters(self) -> list[Parameter]:
+        """Its parameters: those of the path, and then those of the query."""
+        names = _PATH_PARAMETER.findall(self.path)
+        of_path = [Parameter(name, "path", self.path_schemas.get(name, _ID), required=True) for name in names]
+        return of_path + [Parameter(name, "query", schema, required=False) for name, schema in self.query.items()]
+
+    @property
+    def statuses(self) -> list[int]:
+        """The statuses of its failures."""
+        of_query = {400} if self.query else set()
+        of_body = {400, 413, 415} if self.body is not None else set()
+        return sorted({401, *of_query, *of_body, *self.failures})
 
 
 def route(operation: Operation, world: World) -> Route:

@@ -1,4 +1,4 @@
-"""What requests bring: identifiers, numbers, dates and bodies, read strictly."""
+"""Reads identifiers, numbers, dates and bodies of requests, strictly."""
 
 import json
 import re
@@ -16,15 +16,15 @@ _MEDIA_TYPES: Final = re.compile(r"(application/json|text/json|application/[\w.!
 
 
 class UnsupportedMediaTypeError(Exception):
-    """The body's content type is none that the interface accepts."""
+    """The interface does not accept the body's content type."""
 
 
 class BodyTooLargeError(Exception):
-    """The body is larger than any sensible one."""
+    """The body is too large."""
 
 
 class BadBodyError(Exception):
-    """The body is no JSON object."""
+    """The body is not a JSON object."""
 
 
 class BadQueryError(Exception):
@@ -32,7 +32,7 @@ class BadQueryError(Exception):
 
 
 def int64(text: str) -> int | None:
-    """Read a 64-bit integer; None if it is none, or beyond."""
+    """Read a 64-bit integer; None if the text is not one."""
     if _WHOLE.fullmatch(text) is None:
         return None
     value = int(text)
@@ -40,7 +40,7 @@ def int64(text: str) -> int | None:
 
 
 def path_id(request: Request, name: str) -> int | None:
-    """Read an identifier from the path; None if it is no 64-bit integer."""
+    """Read an identifier from the path; None if it is not a 64-bit integer."""
     return int64(request.path_params[name])
 
 
@@ -51,12 +51,12 @@ def query_number(request: Request, name: str, default: int) -> int:
         return default
     value = int64(text)
     if value is None:
-        raise BadQueryError(f"{name} is no 64-bit integer")
+        raise BadQueryError(f"{name} is not a 64-bit integer")
     return value
 
 
 def page_size(request: Request, default: int) -> int:
-    """Read `perPage` from the query; the platform makes 5 of a smaller one without a word."""
+    """Read `perPage` from the query; the platform silently raises smaller ones to 5."""
     return max(_SMALLEST_PAGE, query_number(request, "perPage", default))
 
 
@@ -67,7 +67,7 @@ def query_date_time(request: Request, name: str) -> float | None:
         return None
     moment = parse_date_time(text)
     if moment is None:
-        raise BadQueryError(f"{name} is no date-time")
+        raise BadQueryError(f"{name} is not a date-time")
     return moment
 
 
@@ -82,7 +82,7 @@ async def body_bytes(request: Request, largest: int = LARGEST_BODY) -> bytes:
 
 
 def is_json_type(content_type: str | None) -> bool:
-    """Tell whether a content type is application/json, text/json or application/*+json."""
+    """Return whether a content type is application/json, text/json or application/*+json."""
     media_type = (content_type or "").partition(";")[0].strip().lower()
     return _MEDIA_TYPES.fullmatch(media_type) is not None
 
@@ -98,14 +98,14 @@ def parse_object(received: bytes) -> dict[str, Any]:
     """Read a JSON object.
 
     Raises:
-        BadBodyError: It is none.
+        BadBodyError: it is not a JSON object.
     """
     try:
         content = json.loads(received, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
-        raise BadBodyError("The body is no JSON.") from error
+        raise BadBodyError("The body is not JSON.") from error
     if not isinstance(content, dict):
-        raise BadBodyError("The body is no JSON object.")
+        raise BadBodyError("The body is not a JSON object.")
     return content
 
 

@@ -1,4 +1,4 @@
-"""Who is there: the ids of one kind of resource with their names, held cheaply for a hundred thousand of them."""
+"""The ids and names of one kind of resource, in little memory for a hundred thousand of them."""
 
 from array import array
 from collections.abc import Callable, Iterator
@@ -8,9 +8,9 @@ _LARGEST_ID: Final = 2**63 - 1
 
 
 class Roster:
-    """The ids and names of one kind of resource, of which only what a test changed is kept.
+    """The ids and names of one kind of resource; only changes by tests take memory for names.
 
-    The first `count` resources get their names from `name_of`, which is asked with their place (from 0).
+    `name_of` returns the names of the first `count` resources by their place, from 0.
     """
 
     def __init__(self, first_id: int, count: int, name_of: Callable[[int], str]) -> None:
@@ -38,7 +38,7 @@ class Roster:
         return self._ids[start : start + size].tolist()
 
     def place(self, resource_id: int) -> int:
-        """Return how many ids after the first seeded one this id is: what decides about its character."""
+        """Return the distance of an id from the first seeded one; it determines the resource's properties."""
         return resource_id - self._first
 
     def name(self, resource_id: int) -> str:
@@ -56,7 +56,7 @@ class Roster:
         if not 0 < new_id <= _LARGEST_ID:
             raise ValueError(f"{new_id} is no id")
         if new_id in self:
-            raise ValueError(f"{new_id} is there already")
+            raise ValueError(f"{new_id} already exists")
         if new_id in self._removed:
             self._removed.discard(new_id)
         if not 0 <= new_id - self._first < self._count:

@@ -51,10 +51,11 @@ class RecordScans:
         self._added_records: dict[int, list[int]] = {}
 
     def start_scan(self, zone_id: int, *, fails: bool = False, seconds: float = 120.0) -> None:
-        """Ask for a scan now: it waits for a quarter of its time, works for the rest, and ends as told."""
+        """Start a scan: pending for a quarter of its time, in progress for the rest, then completed or failed."""
         self._check(zone_id)
         self._forced.pop(zone_id, None)
         now = self._clock.now()
+        seconds = max(0.0, seconds)
         number = int(now * 1000)
         self._started[zone_id] = _Job(number, now, now + seconds / 4, now + seconds, fails)
 
@@ -66,7 +67,7 @@ class RecordScans:
         self._forced[zone_id] = (status, job)
 
     def release_scan(self, zone_id: int) -> None:
-        """Let a zone's scans take their own course again."""
+        """End the hold of a zone's scan."""
         self._check(zone_id)
         self._forced.pop(zone_id, None)
 
@@ -130,10 +131,10 @@ class RecordScans:
         pending = noise.between(20, 60, _PENDING, zone_id)
         working = noise.between(60, 300, _WORKING, zone_id)
         if place == _SLOW:
-            # This one is at work when the world opens, and most of the time.
+            # This one is in progress when the world begins, and most of the time.
             period, offset, pending, working = 1800.0, 120.0, 90.0, 1500.0
         elif place == _FRESH:
-            # This one was asked for as the world opens, and goes through its states in three minutes.
+            # This one starts when the world begins, and passes through its states in three minutes.
             period, offset, pending, working = 3600.0, 5.0, 60.0, 120.0
         number = int((now - self._opening + offset) // period)
         created = self._opening - offset + number * period

@@ -1,4 +1,4 @@
-"""The shapes of the interface's resources, as JSON schemas."""
+"""The interface's resources as JSON schemas."""
 
 from typing import Any, Final, TypeAlias
 
@@ -8,7 +8,7 @@ _INT: Final[Schema] = {"type": "integer"}
 _NUMBER: Final[Schema] = {"type": "number"}
 _TEXT: Final[Schema] = {"type": "string"}
 _FLAG: Final[Schema] = {"type": "boolean"}
-# Not the format date-time: some of the platform's times have no zone, and mean UTC.
+# Not the format date-time: some of the platform's times have no zone and mean UTC.
 _TIME: Final[Schema] = {
     "type": "string",
     "pattern": r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{7}Z)?$",
@@ -16,7 +16,7 @@ _TIME: Final[Schema] = {
 
 
 def _null(schema: Schema) -> Schema:
-    """Let a value be null as well."""
+    """Return a schema that also allows null."""
     if "type" not in schema:
         return {"oneOf": [schema, {"type": "null"}]}
     return {**schema, "type": [schema["type"], "null"]}
@@ -35,7 +35,7 @@ def _map(values: Schema) -> Schema:
 
 
 def reference(name: str) -> Schema:
-    """Refer to a schema by its name."""
+    """Return a reference to a schema."""
     return {"$ref": f"#/components/schemas/{name}"}
 
 

@@ -1,4 +1,4 @@
-"""Edge scripts: their settings, their secrets, and what they cost in the month that runs."""
+"""Edge scripts: their settings, their secrets, and their costs of the current month."""
 
 import math
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ _DAY: Final = 86_400.0
 _DOLLARS_A_REQUEST: Final = 0.20 / 1_000_000
 _DOLLARS_A_CPU_MS: Final = 0.02 / 1_000_000
 _VARIETY: Final = 4
-_BARE, _DELETED = 2, 3  # the places, of four, of scripts without an integration, and of deleted ones
+_BARE, _DELETED = 2, 3  # of four successive scripts, those without an integration, and those that are deleted
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Month:
 
 @dataclass(slots=True)
 class _Changes:
-    """What was changed about a script, by a test or by the interface's writes."""
+    """The changes to a script, by a test or by writes through the interface."""
 
     growth: float = 1.0
     script_type: int | None = None
@@ -53,7 +53,7 @@ class Scripts:
         self._next_secret = 1
 
     def add_script(self, name: str, script_id: int | None = None, *, growth: float = 1.0) -> int:
-        """Add a script and return its id; with `growth=0` its month stays at zero unless `set_month` says otherwise."""
+        """Add a script and return its id; with `growth=0` its month stays at zero until its values are set."""
         new_id = self.scripts.add(name, script_id)
         self._changes[new_id] = _Changes(growth=growth, deleted=False)
         return new_id
@@ -73,10 +73,10 @@ class Scripts:
         self._change(script_id).deleted = deleted
 
     def set_growth(self, script_id: int, growth: float) -> None:
-        """Let a script's month grow from now on so many times as fast as it is seeded to; 0 holds what it is."""
+        """Multiply the seeded growth of a script's month from now on; 0 stops it."""
         reached = self.true_month(script_id)
         changes = self._change(script_id)
-        changes.growth = growth
+        changes.growth = max(0.0, growth)
         now = self._clock.now()
         changes.fixed = (now, reached, self._natural(script_id, now))
 
@@ -88,7 +88,7 @@ class Scripts:
         requests: int | None = None,
         cpu_ms: float | None = None,
     ) -> None:
-        """Set a script's values of the month that runs; they grow on from there, and go with the month."""
+        """Set a script's values of the current month; they grow on from there until the month ends."""
         before = self.true_month(script_id)
         wanted = Month(
             before.cost if cost is None else cost,
@@ -115,14 +115,14 @@ class Scripts:
         )
 
     def is_deleted(self, script_id: int) -> bool:
-        """Tell whether a script carries the flag Deleted."""
+        """Return whether a script has the flag Deleted."""
         changes = self._changes.get(script_id)
         if changes is not None and changes.deleted is not None:
             return changes.deleted
         return self.scripts.place(script_id) % _VARIETY == _DELETED
 
     def update(self, script_id: int, name: str | None, script_type: int | None) -> dict[str, Any]:
-        """Change what is given about a script, and return it."""
+        """Change the given settings of a script, and return it."""
         if name is not None and name != self.scripts.name(script_id):
             self.rename_script(script_id, name)
         if script_type is not None and script_type != self._script_type(script_id):
@@ -131,7 +131,7 @@ class Scripts:
         return self.answer(script_id)
 
     def add_secret(self, script_id: int, name: str) -> dict[str, Any] | None:
-        """Add a secret's name, and return its record; None if there is one of this name. The value is not kept."""
+        """Add a secret's name, and return its record; None if the name exists. The value is not kept."""
         secrets = self._change(script_id).secrets
         if name in secrets:
             return None
@@ -187,7 +187,7 @@ class Scripts:
         if self.is_deleted(script_id):
             growth = 0.0
         passed = now - month_start(now)
-        # More by day than by night; the integral of 1 + 0.5 sin, which always rises.
+        # More by day than by night: the integral of 1 + 0.5 sin, which always rises.
         busy = passed + 0.5 * _DAY / (2 * math.pi) * (1 - math.cos(2 * math.pi * passed / _DAY))
         a_second = self._noise.between(5, 80, _RATE, script_id) * growth
         requests = int(a_second * busy)

@@ -23,9 +23,9 @@ class Found:
 
 
 class Search:
-    """Finds resources whose names hold a term, whatever its case; an empty term finds all, unless told otherwise.
+    """Finds resources whose names contain a term, in upper or lower case; by default, an empty term finds all.
 
-    What lies beyond the first 10,000 results cannot be reached, though the total tells of it.
+    Results beyond the first 10,000 cannot be read, though the total counts them.
     """
 
     def __init__(self, rosters: Sequence[tuple[str, Roster]]) -> None:
@@ -35,7 +35,7 @@ class Search:
         self.largest_page = 1_000
 
     def find(self, term: str, start: int, size: int) -> tuple[int, list[Found]]:
-        """Return how many results there are, and those of a page."""
+        """Return the number of results, and those of a page."""
         if not term:
             total = sum(len(roster) for _, roster in self._rosters) if self.empty_finds_all else 0
             places: Sequence[int] = range(total)

@@ -1,4 +1,4 @@
-"""SQL text: where its statements end, and which parameters they have."""
+"""Splits SQL text into statements, and finds their parameters."""
 
 import re
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ class Statement:
 
     @property
     def is_explain(self) -> bool:
-        """Whether the statement only tells how it would be executed."""
+        """Whether the statement is an EXPLAIN."""
         return self.first_word == "EXPLAIN"
 
     @property
@@ -62,7 +62,7 @@ class Statement:
 
     @property
     def changes_rows(self) -> bool:
-        """Whether the statement is one that counts the rows that it changed."""
+        """Whether the statement counts the rows that it changed."""
         return self.inserts or self.verb in ("UPDATE", "DELETE")
 
     @property
@@ -72,13 +72,13 @@ class Statement:
 
     @property
     def explained(self) -> str:
-        """The statement that an EXPLAIN is about; any other statement as it is."""
+        """The statement without its EXPLAIN."""
         return _EXPLAIN.sub("", self.numbered, count=1) if self.is_explain else self.numbered
 
     def bound(self, ordered: list[object]) -> tuple[str, list[object] | dict[str, object]]:
         """Return the text to execute, with the arguments in the form that sqlite3 takes for it.
 
-        The original text is used where it can be: a column that is a parameter is named as it is written there.
+        The original text is used where possible, because a column that is a parameter is named as in the text.
         """
         names = [parameter for parameter in self.parameters if parameter is not None]
         if not names:
@@ -91,7 +91,7 @@ class Statement:
         """Put arguments in the order of the parameters' numbers.
 
         Raises:
-            ArgumentsError: One is missing, or there is one too many.
+            ArgumentsError: an argument is missing, or there is one too many.
         """
         if positional and named:
             raise MixedArgumentsError("positional and named arguments cannot be mixed")
@@ -115,7 +115,7 @@ class Statement:
 
 
 class _Reader:
-    """Gathers the tokens of one statement."""
+    """Collects the tokens of one statement."""
 
     def __init__(self) -> None:
         self.text: list[str] = []
@@ -139,7 +139,7 @@ class _Reader:
         self.last = (self.last[1], token.upper())
 
     def is_complete(self) -> bool:
-        """Tell whether a semicolon now would end the statement; a trigger goes on until `; END`."""
+        """Return whether a semicolon now would end the statement; a trigger goes on until `; END`."""
         words = self.words[1:] if self.words[:1] == ["EXPLAIN"] else self.words
         is_trigger = words[:1] == ["CREATE"] and "TRIGGER" in words[1:_TRIGGER_WORDS]
         return not is_trigger or self.last == (";", "END")
@@ -168,10 +168,10 @@ class _Reader:
 
 
 def split(text: str) -> list[Statement]:
-    """Split SQL text into its statements, leaving out the empty ones.
+    """Split SQL text into its statements, without empty ones.
 
     Raises:
-        ArgumentsError: A parameter's number is out of range.
+        ArgumentsError: a parameter's number is out of range.
     """
     statements = []
     reader = _Reader()

@@ -1,6 +1,5 @@
 """A stream of the database: one connection that executes requests in order, within limits."""
 
-import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -8,91 +7,19 @@ from typing import Any, Final
 
 from exporter.sandbox import hrana
 from exporter.sandbox.sql import ArgumentsError, Statement, split
+from exporter.sandbox.sqlite_access import FAULTS, SqlError, authorize, failure
 
-_LONGEST_VALUE: Final = 16 * 1024 * 1024
 _LARGEST_RESULT: Final = 10 * 1024 * 1024
 _STEPS_BETWEEN_CHECKS: Final = 10_000
 _WRITING_OPCODES: Final = frozenset({"Vacuum"})
-# What a libSQL server lets through; another PRAGMA, or one of the second kind with an argument, it does not support.
-_FREE_PRAGMAS: Final = frozenset({
-    "collation_list", "compile_options", "data_version", "database_list", "defer_foreign_keys", "encoding",
-    "foreign_key_check", "foreign_key_list", "foreign_keys", "freelist_count", "function_list", "index_info",
-    "index_list", "index_xinfo", "integrity_check", "module_list", "page_count", "pragma_list", "quick_check",
-    "table_info", "table_list", "table_xinfo", "user_version",
-})  # fmt: skip
-_SHOWN_PRAGMAS: Final = frozenset({
-    "analysis_limit", "application_id", "auto_vacuum", "automatic_index", "busy_timeout", "cache_size",
-    "cache_spill", "cell_size_check", "checkpoint_fullfsync", "fullfsync", "hard_heap_limit", "journal_mode",
-    "journal_size_limit", "legacy_alter_table", "locking_mode", "max_page_count", "mmap_size", "page_size",
-    "query_only", "read_uncommitted", "recursive_triggers", "reverse_unordered_selects", "schema_version",
-    "secure_delete", "soft_heap_limit", "synchronous", "temp_store", "threads", "trusted_schema",
-    "wal_autocheckpoint",
-})  # fmt: skip
-# A wrong text may be refused before it reaches SQLite: a NUL or a number that is too large for it.
-_GENERAL: Final = frozenset({"SQLITE_ERROR", "SQLITE_SCHEMA"})
-_FAULTS: Final = (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError)
-_DENIED: Final = frozenset(
-    {
-        sqlite3.SQLITE_ATTACH,
-        sqlite3.SQLITE_ANALYZE,
-        sqlite3.SQLITE_CREATE_TEMP_INDEX,
-        sqlite3.SQLITE_CREATE_TEMP_TABLE,
-        sqlite3.SQLITE_CREATE_TEMP_TRIGGER,
-        sqlite3.SQLITE_CREATE_TEMP_VIEW,
-    },
-)
-# How SQLite words what a libSQL server finds when it parses a statement, and when it prepares it.
-_SYNTAX: Final = re.compile(r'near "|incomplete input|unrecognized token')
-_INPUT: Final = re.compile(
-    r"no such (column|function)|ambiguous column|wrong number of arguments|misuse of|(table|view|index) .* exists"
-)
-
-
-class SqlError(Exception):
-    """A request that failed in the database; the requests after it still run."""
-
-    def __init__(self, message: str, code: str) -> None:
-        super().__init__(message)
-        self._code = code
-
-    def answer(self) -> dict[str, str]:
-        """Return the error as the protocol sends it."""
-        return {"message": str(self), "code": self._code}
 
 
 class ProtocolError(Exception):
-    """A request that breaks the protocol: the whole pipeline is refused, and its stream ends."""
-
-
-def connect(path: str, *, read_only: bool) -> sqlite3.Connection:
-    """Open a connection that can reach its own database only."""
-    connection = sqlite3.connect(
-        f"file:{path}?mode={'ro' if read_only else 'rw'}",
-        uri=True,
-        isolation_level=None,
-        check_same_thread=False,
-        timeout=0.5,
-    )
-    connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
-    connection.execute("PRAGMA foreign_keys=ON")
-    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
-    return connection
-
-
-def _authorize(action: int, first: str | None, second: str | None, _database: str | None, _trigger: str | None) -> int:
-    if action in _DENIED:
-        return sqlite3.SQLITE_DENY
-    if action == sqlite3.SQLITE_PRAGMA:
-        name = (first or "").lower()
-        is_known = name in _FREE_PRAGMAS or (name in _SHOWN_PRAGMAS and second is None)
-        return sqlite3.SQLITE_OK if is_known else sqlite3.SQLITE_DENY
-    if action == sqlite3.SQLITE_FUNCTION and (second or "").lower() == "load_extension":
-        return sqlite3.SQLITE_DENY
-    return sqlite3.SQLITE_OK
+    """A request violates the protocol: the whole pipeline is refused, and its stream ends."""
 
 
 class Stream:
-    """One connection with what was stored in it."""
+    """One connection, with its stored SQL texts."""
 
     def __init__(
         self,
@@ -106,11 +33,11 @@ class Stream:
         self._deadline = 0.0
         self._stored: dict[int, str] = {}
         self.is_closed = False
-        connection.set_authorizer(_authorize)
+        connection.set_authorizer(authorize)
         connection.set_progress_handler(self._is_overdue, _STEPS_BETWEEN_CHECKS)
 
     def set_deadline(self, seconds: float) -> None:
-        """Interrupt what is executed when so many seconds are over."""
+        """Interrupt the execution after a number of seconds."""
         self._deadline = self._monotonic() + seconds
 
     def close(self) -> None:
@@ -119,7 +46,7 @@ class Stream:
         self.is_closed = True
 
     def writes(self, requests: Iterable[hrana.StreamRequest]) -> bool:
-        """Tell whether any of the requests would write; one that cannot be prepared does not."""
+        """Return whether any of the requests would write; those that cannot be prepared do not."""
         stored = dict(self._stored)
         for request in requests:
             texts: list[str | None] = []
@@ -148,8 +75,8 @@ class Stream:
         """Execute a request and return its response.
 
         Raises:
-            SqlError: It failed in the database.
-            ProtocolError: It is none that the stream can execute.
+            SqlError: it failed in the database.
+            ProtocolError: it violates the protocol.
         """
         if self.is_closed and not isinstance(request, hrana.Close):
             raise ProtocolError("The stream was closed")
@@ -233,7 +160,7 @@ class Stream:
                 return not self._connection.in_transaction
 
     def _describe(self, statements: list[Statement]) -> dict[str, Any]:
-        """Return what is known of a text's first statement without executing what would change something."""
+        """Describe a text's first statement without executing it."""
         columns: list[tuple[str, str | None]] = []
         for statement in statements:
             columns = self._columns(statement)
@@ -250,9 +177,9 @@ class Stream:
         if statement.is_explain or (statement.first_word == "PRAGMA" and self._is_readonly(statement.numbered)):
             return [(name, None) for name in self._prepared(sql, arguments)]
         if statement.verb not in ("SELECT", "VALUES"):
-            self._is_readonly(statement.numbered)  # prepares it, and so finds what is wrong with it
+            self._is_readonly(statement.numbered)  # prepares it, which finds its faults
             return []
-        # Prepared alone first: what is wrong with the statement itself is said as if it were executed.
+        # Prepared alone first, so that its faults are reported as if it were executed.
         self._is_readonly(statement.numbered)
         names = _without_numbers(self._prepared(f"SELECT * FROM ({sql}\n) LIMIT 0", arguments))  # noqa: S608 - it reads
         return list(zip(names, self._known_decltypes(statement, len(names)), strict=True))
@@ -260,8 +187,8 @@ class Stream:
     def _prepared(self, sql: str, arguments: list[object] | dict[str, object]) -> list[str]:
         try:
             cursor = self._connection.execute(sql, arguments)
-        except _FAULTS as error:
-            raise _failure(error, sql) from error
+        except FAULTS as error:
+            raise failure(error, sql) from error
         return [column[0] for column in cursor.description or ()]
 
     def _known_decltypes(self, statement: Statement, columns: int) -> list[str | None]:
@@ -274,13 +201,13 @@ class Stream:
         try:
             cursor = self._connection.execute(sql, arguments)
             rows = self._rows(cursor)
-        except _FAULTS as error:
-            raise _failure(error, statement.text) from error
+        except FAULTS as error:
+            raise failure(error, statement.text) from error
         names = [column[0] for column in cursor.description or ()]
         inserted = cursor.lastrowid
         changed = 0
         if statement.changes_rows:
-            # The cursor's own count leaves out a statement that begins WITH.
+            # The cursor's own count omits statements that begin with WITH.
             (changed,) = self._connection.execute("SELECT changes()").fetchone()
         return {
             "cols": [
@@ -291,7 +218,7 @@ class Stream:
             "affected_row_count": changed,
             "last_insert_rowid": str(inserted) if statement.inserts else None,
             "replication_index": None,
-            # SQLite tells what it returned and changed, not what it looked at on the way.
+            # SQLite counts the rows that it returned and changed, not those that it read.
             "rows_read": len(rows),
             "rows_written": changed,
             "query_duration_ms": round((self._monotonic() - began) * 1_000, 3),
@@ -308,12 +235,12 @@ class Stream:
         return rows
 
     def _is_readonly(self, numbered: str) -> bool:
-        """Tell whether a statement, its parameters numbered, changes nothing."""
+        """Return whether a statement with numbered parameters changes nothing."""
         parameters = [None] * sum(len(statement.parameters) for statement in split(numbered)[:1])
         try:
             program = self._connection.execute(f"EXPLAIN {numbered}", parameters).fetchall()
-        except _FAULTS as error:
-            raise _failure(error, numbered) from error
+        except FAULTS as error:
+            raise failure(error, numbered) from error
         return not any(
             opcode in _WRITING_OPCODES or (opcode == "Transaction" and writing) for _, opcode, _, writing, *_ in program
         )
@@ -351,21 +278,8 @@ def _statements(text: str) -> list[Statement]:
         raise SqlError(f"SQL input error: {error}", "SQL_INPUT_ERROR") from error
 
 
-def _failure(error: Exception, sql: str) -> SqlError:
-    message, name = str(error), getattr(error, "sqlite_errorname", None) or ""
-    if message in ("not authorized", "authorization denied"):
-        return SqlError(f"SQL string could not be parsed: unsupported statement: {sql.strip()}", "SQL_PARSE_ERROR")
-    if _SYNTAX.match(message):
-        return SqlError(f"SQL string could not be parsed: {message}", "SQL_PARSE_ERROR")
-    if not name or _INPUT.match(message):
-        return SqlError(f"SQL input error: {message}", "SQL_INPUT_ERROR")
-    # The kind without its details, such as SQLITE_CONSTRAINT; of a general error there is none.
-    kind = "_".join(name.split("_")[:2])
-    return SqlError(f"SQLite error: {message}", "SQLITE_UNKNOWN" if kind in _GENERAL else kind)
-
-
 def _without_numbers(names: list[str]) -> list[str]:
-    """Return the names without the numbers by which SQLite tells columns of a subquery apart."""
+    """Remove the numbers by which SQLite distinguishes equal names of a subquery's columns."""
     plain: list[str] = []
     for name in names:
         before, colon, number = name.rpartition(":")

@@ -1,4 +1,4 @@
-"""Times as the platform writes and reads them."""
+"""Writes and reads times in the platform's formats."""
 
 import re
 from datetime import UTC, date, datetime
@@ -41,7 +41,7 @@ def iso_naive(moment: float) -> str:
 
 
 def http_date(moment: float) -> str:
-    """Write a moment as HTTP's headers do."""
+    """Write a moment in the format of HTTP headers."""
     return formatdate(moment, usegmt=True)
 
 

@@ -1,4 +1,4 @@
-"""DNS traffic: how many queries a zone has served by any moment, as a pure function of seed, zone and time."""
+"""DNS traffic: a zone's number of queries until any moment, as a pure function of seed, zone and time."""
 
 import math
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _RECORD_TYPES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Habits:
-    """What does not change about a zone's traffic."""
+    """The constant properties of a zone's traffic."""
 
     zone_id: int
     volume: float
@@ -29,7 +29,7 @@ class Habits:
 
 
 class Traffic:
-    """Computes traffic; keeps nothing."""
+    """Computes traffic, without state."""
 
     def __init__(self, noise: Noise) -> None:
         self._noise = noise
@@ -50,7 +50,7 @@ class Traffic:
 
 
 def served(habits: Habits, day: int, part: float) -> int:
-    """Return how many queries a zone has served when a part (0 to 1) of a day is over."""
+    """Return the queries of a zone in a part (0 to 1) of a day, from its beginning."""
     if part <= 0.0:
         return 0
     week = 0.7 if day % 7 in _WEEKEND else 1.0
@@ -61,19 +61,19 @@ def served(habits: Habits, day: int, part: float) -> int:
 
 
 def _share_of_day(habits: Habits, part: float) -> float:
-    # The integral of 1 + a * cos(2 pi (x - peak)): it rises always, from 0 to 1, and fastest at the peak.
+    # The integral of 1 + a * cos(2 pi (x - peak)): it rises from 0 to 1, fastest at the peak.
     turn = 2 * math.pi
     swing = math.sin(turn * (part - habits.peak)) + math.sin(turn * habits.peak)
     return min(1.0, max(0.0, part + habits.amplitude * swing / turn))
 
 
 def smart_part(habits: Habits, queries: int) -> int:
-    """Return how many of the queries were routed smartly; the rest were answered in the normal way."""
+    """Return the number of queries with smart routing; the rest had normal routing."""
     return int(queries * habits.smart_share)
 
 
 def by_record_type(habits: Habits, queries: int) -> dict[str, int]:
-    """Divide queries among the zone's record types, keyed by RR type code, so that they add up."""
+    """Divide queries among the zone's record types: RR type code → number; the numbers add up to the total."""
     parts = {code: int(queries * share) for code, share in habits.record_types.items()}
     parts["1"] += queries - sum(parts.values())
     return parts

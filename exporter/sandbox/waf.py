@@ -1,4 +1,4 @@
-"""The firewall: custom rules of shield zones, and the platform's own rules by plan."""
+"""The WAF: custom rules of shield zones, and the platform's rules by plan."""
 
 import json
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class CustomRule:
 
 
 class Waf:
-    """The account's custom rules, two a shield zone, and what each plan includes."""
+    """The account's custom rules, two for each shield zone."""
 
     def __init__(self, shield_zones: int) -> None:
         self._rules: dict[int, CustomRule] = {}
@@ -48,10 +48,10 @@ class Waf:
         return list(self._rules.values())
 
     def add_rule(self, shield_zone_id: int, name: str, rule_id: int | None = None, *, chained: int = 0) -> int:
-        """Add a custom rule with so many chained conditions, and return its id."""
+        """Add a custom rule with a number of chained conditions, and return its id."""
         new_id = max([*self._rules, 0]) + 1 if rule_id is None else rule_id
         if new_id in self._rules:
-            raise ValueError(f"{new_id} is there already")
+            raise ValueError(f"{new_id} already exists")
         self._rules[new_id] = CustomRule(new_id, shield_zone_id, name, chained)
         return new_id
 
@@ -60,7 +60,7 @@ class Waf:
         del self._rules[rule_id]
 
     def find(self, rule_id: int) -> CustomRule | None:
-        """Return a custom rule, if it is there."""
+        """Return a custom rule; None if there is none."""
         return self._rules.get(rule_id)
 
     def answer(self, rule: CustomRule) -> dict[str, Any]:
@@ -85,7 +85,7 @@ class Waf:
 
 
 def missing_rule() -> dict[str, Any]:
-    """Return what the platform sends for a rule that is not there: an object of zeros that says why."""
+    """Return the platform's answer for a missing rule: an object of zeros with an error."""
     return {
         "id": 0,
         "shieldZoneId": 0,
@@ -113,7 +113,7 @@ def _condition(place: int) -> dict[str, Any]:
 
 
 def plan_segmentation() -> list[dict[str, Any]]:
-    """Return the platform's rules by plan: each plan has the groups of the one below it, and one or two more."""
+    """Return the platform's rules by plan: each plan has the groups of the lower plan, and one or two more."""
     return [
         {"planValue": value, "planName": name, "rules": _rule_sets(min(len(_GROUPS), 2 + value * 2))}
         for value, name in enumerate(_PLANS)

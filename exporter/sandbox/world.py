@@ -1,4 +1,4 @@
-"""The simulated account: everything there is, seeded and moving with the world's clock."""
+"""The simulated account: its resources, generated from a seed and changing with the world's clock."""
 
 from typing import Final
 
@@ -27,8 +27,8 @@ DATABASES: Final = ("orders", "billing")
 class World:
     """One account of the platform with its resources.
 
-    Everything that moves is a pure function of the seed, the resource and the clock; only what a test or a caller
-    changed is kept, so that a hundred thousand zones cost a few bytes each.
+    All values are pure functions of the seed, the resource and the clock. Only changes by tests and callers are kept,
+    so that a hundred thousand zones cost a few bytes each.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class World:
         *,
         healthy: bool = False,
     ) -> None:
-        """Make a world; a healthy one has no trouble of its own, until an event brings some."""
+        """Create a world; a healthy one has no faults until an event causes some."""
         noise = Noise(seed)
         self.seed = seed
         self.clock = WorldClock() if clock is None else clock
@@ -78,7 +78,7 @@ class World:
         return self._databases.get(name)
 
     def close(self) -> None:
-        """Close the databases; nothing else of the world holds anything open."""
+        """Close the databases; nothing else of the world has to be closed."""
         for database in self._databases.values():
             database.close()
 
@@ -109,5 +109,5 @@ class World:
         return self._traces.guid(self._trace)
 
     def search_terms(self) -> list[str]:
-        """Return terms that find something."""
+        """Return search terms that have results."""
         return ["prod", "shop"]

@@ -9,7 +9,7 @@ from exporter.collectors.endpoints.kinds import KIND_LABELS
 from exporter.collectors.endpoints.listing import LIST_SUFFIX
 from exporter.metric import Kind
 from exporter.settings.account import distinct
-from exporter.settings.faults import KeyPath, suggestion
+from exporter.settings.faults import KeyPath, suggestion, unknown_key
 from exporter.settings.section import at, items, peek, refused
 from exporter.settings.types import format_duration, parse_duration
 
@@ -100,8 +100,8 @@ def _built_in(raw: Mapping[str, object]) -> dict[str, str]:
     sections = raw.get("collectors")
     found: dict[str, str] = {}
     for collector in CATALOGUE:
-        told = peek(peek(sections, collector.section), "enabled")
-        if str(told).strip().lower() in _FALSE:
+        enabled = peek(peek(sections, collector.section), "enabled")
+        if str(enabled).strip().lower() in _FALSE:
             continue
         for info in collector.families:
             for name in _exposed(info.name, counts=info.kind is Kind.COUNTER):
@@ -140,7 +140,7 @@ def _sections(endpoints: list[object], raw: Mapping[str, object]) -> Iterator[In
         if name in _SECTIONS:
             continue
         if name not in by_name:
-            yield at(("collectors", name), refused(f"unknown key{suggestion(str(name), _known(by_name))}"))
+            yield at(("collectors", name), refused(unknown_key(str(name), _known(by_name))))
             continue
         interval = _seconds(peek(section, "interval"), peek(by_name[name], "interval"), "10m")
         stale_after = _seconds(peek(section, "stale_after"))

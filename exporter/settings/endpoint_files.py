@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from exporter.settings.faults import Fault, KeyPath, suggestion
+from exporter.settings.faults import Fault, KeyPath, unknown_key
 from exporter.settings.yaml_file import MarkedFile, read_marked
 
 _LIST = "endpoints"
@@ -66,5 +66,5 @@ def read_endpoint_file(path: Path) -> MarkedFile:
     """Read a file of endpoints; what is wrong with it as such is in its faults."""
     file = read_marked(path, example=f"{_LIST}:")
     strange = [key for key in file.data or {} if key != _LIST]
-    faults = [Fault(file.source, file.line((key,)), key, f"unknown key{suggestion(key, [_LIST])}") for key in strange]
+    faults = [Fault(file.source, file.line((key,)), key, unknown_key(key, [_LIST])) for key in strange]
     return MarkedFile(file.source, file.data, (*file.faults, *faults), file.root)

@@ -59,3 +59,15 @@ def suggestion(wrong: str, known: Iterable[str]) -> str:
     """`; did you mean 'timeout'?`, or nothing where no known name is near."""
     near = get_close_matches(wrong, list(known), n=1, cutoff=0.6)
     return f"; did you mean '{near[0]}'?" if near else ""
+
+
+def unknown_key(key: str, known: Iterable[str], *, deeper: str = "") -> str:
+    """What is wrong with a key that is not known, with the one that may be meant.
+
+    Args:
+        key: the key.
+        known: the keys that could stand in its place.
+        deeper: the path of a key of this name that belongs further down; empty where there is none.
+    """
+    near = suggestion(key, known) or (f"; did you mean '{deeper}'?" if deeper else "")
+    return f"unknown key{near}"

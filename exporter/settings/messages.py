@@ -8,7 +8,7 @@ from pydantic import BaseModel, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from exporter.settings.faults import Fault, KeyPath, suggestion, written
+from exporter.settings.faults import Fault, KeyPath, unknown_key, written
 from exporter.settings.section import ELSEWHERE, EXPECTED, REFUSED
 
 Locate = Callable[[KeyPath], tuple[str, int | None]]
@@ -117,14 +117,11 @@ def _lower(description: str) -> str:
 
 
 def _unknown(path: KeyPath, model: Model) -> str:
-    """A key that nobody knows: perhaps misspelt, perhaps written one level too high."""
+    """Says of a key that is not known which one may be meant: one that is spelt alike, or stands a level lower."""
     section = _annotation_at(model, path[:-1])
     name = str(path[-1])
-    near = suggestion(name, section.model_fields) if _is_model(section) else ""
-    if not near:
-        moved = next((p for p in _paths(model) if p[-1] == name), None)
-        near = f"; did you mean '{'.'.join(moved)}'?" if moved else ""
-    return f"unknown key{near}"
+    deeper = next((".".join(found) for found in _paths(model) if found[-1] == name), "")
+    return unknown_key(name, section.model_fields if _is_model(section) else (), deeper=deeper)
 
 
 def _paths(model: Model) -> Iterator[tuple[str, ...]]:

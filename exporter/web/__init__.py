@@ -1,8 +1,8 @@
 """The HTTP endpoints of the exporter: metrics, health, reload, status page and JSON API.
 
-`server.py` listens, `app.py` routes, `metrics.py` and `negotiation.py` serve the generation that the renderer made,
-`target_query.py` serves single targets, `status.py` and `status_models.py` collect what page and API show, `auth/`
-holds TLS and basic auth, `page/` the HTML.
+`server.py` listens, `app.py` routes, `metrics.py` and `negotiation.py` serve the current generation,
+`target_query.py` reads queries about targets, `status.py` and `status_models.py` collect what the page and the API
+show, `explanation.py` finds absent families, `auth/` holds TLS and basic auth, `page/` the HTML.
 
-In: requests. Out: what others have computed already; no request causes a call of the platform.
+In: requests. Out: what other rooms have computed before; no request causes a platform call.
 """

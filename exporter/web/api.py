@@ -1,6 +1,6 @@
-"""`/api/v1/`: what the status page shows, as JSON.
+"""`/api/v1/`: the content of the status page as JSON.
 
-Fields are only ever added. Times are unix seconds, stretches of time are seconds, and what is not known is null.
+Fields are added and never removed. Times are unix seconds, durations are seconds, and an unknown value is null.
 """
 
 import json
@@ -16,14 +16,14 @@ from exporter.web.target_query import MOST_ROWS, SORTS, Query
 DEFAULT_ROWS = 1000
 
 _PARAMETERS: Mapping[str, str] = {
-    "search": "words that must all stand in a target's name, key, account or reason",
-    "collector": "only targets of this collector; may stand more than once",
-    "account": "only targets of this account or database; may stand more than once",
-    "state": f"only targets in this state ({', '.join(State)}); may stand more than once",
+    "search": "words that must all be in a target's name, key, account or reason",
+    "collector": "only targets of this collector; may be repeated",
+    "account": "only targets of this account or database; may be repeated",
+    "state": f"only targets in this state ({', '.join(State)}); may be repeated",
     "sort": f"one of {', '.join(SORTS)}",
     "order": "asc or desc",
-    "limit": f"how many targets to answer with, from 1 to {MOST_ROWS}; {DEFAULT_ROWS} where it is not given",
-    "offset": "how many of the found targets to leave out before them",
+    "limit": f"the number of targets in the answer, from 1 to {MOST_ROWS}, by default {DEFAULT_ROWS}",
+    "offset": "the number of found targets to skip before them",
 }
 
 INDEX: Mapping[str, object] = {
@@ -40,7 +40,7 @@ INDEX: Mapping[str, object] = {
         },
         {
             "path": "explain",
-            "description": "why families that targets could have have no series: one cause each, with its evidence",
+            "description": "why families of targets have no series: one cause each, with its evidence",
             "parameters": explanation.PARAMETERS,
         },
     ]
@@ -48,17 +48,17 @@ INDEX: Mapping[str, object] = {
 
 
 def encode(value: object) -> str:
-    """A value as JSON in ASCII, so that no text of others can make it unreadable."""
+    """Encode a value as JSON in ASCII, so that no foreign text can make it unreadable."""
     return json.dumps(value, separators=(",", ":"), allow_nan=False)
 
 
 async def status(view: View) -> AsyncIterator[str]:
-    """The answer of `/api/v1/status`."""
+    """Answer `/api/v1/status`."""
     yield encode(status_as_json(await view.status())) + "\n"
 
 
 async def targets(view: View, query: Query) -> AsyncIterator[str]:
-    """The answer of `/api/v1/targets`, piece by piece."""
+    """Answer `/api/v1/targets`, piece by piece."""
     found = await view.targets(query)
     head = {"total": found.total, "matched": found.matched, "offset": found.offset, "limit": found.limit}
     yield encode(head)[:-1] + ',"targets":['
@@ -70,7 +70,7 @@ async def targets(view: View, query: Query) -> AsyncIterator[str]:
 
 
 async def explain(view: View, question: Question) -> AsyncIterator[str]:
-    """The answer of `/api/v1/explain`."""
+    """Answer `/api/v1/explain`, piece by piece."""
     found = await explanation.explain(view, question)
     yield encode(explanation.as_json(found, question))[:-1] + ',"absences":['
     separator = ""
@@ -81,5 +81,5 @@ async def explain(view: View, question: Question) -> AsyncIterator[str]:
 
 
 async def index() -> AsyncIterator[str]:
-    """The answer of `/api/v1/`."""
+    """Answer `/api/v1/` with the endpoints and their parameters."""
     yield json.dumps(INDEX, indent=2) + "\n"

@@ -1,4 +1,4 @@
-"""Our own HTTP endpoints, wired: metrics, health, status, API and reload."""
+"""Routes requests to the exporter's endpoints: metrics, health, status, API and reload."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -15,7 +15,7 @@ from exporter.exposition.renderer import Renderer
 from exporter.web import api
 from exporter.web.auth.headers import PAGE_POLICY, SecurityHeaders
 from exporter.web.explanation import Question, explain, parse_question
-from exporter.web.metrics import MetricsEndpoint, Straight
+from exporter.web.metrics import Fence, MetricsEndpoint, Straight
 from exporter.web.negotiation import accepts_gzip
 from exporter.web.page.assets import Asset
 from exporter.web.page.links import PAGE_ROWS, PAGE_SORT
@@ -23,7 +23,7 @@ from exporter.web.page.page import Pages
 from exporter.web.status import View
 from exporter.web.target_query import Known, Query, QueryError, parse_query
 
-# Gives the faults of the configuration file, or none where it is in force now.
+# Reloads the configuration, and returns its faults; none where it is now in force.
 Reload = Callable[[], Awaitable[tuple[str, ...]]]
 
 _HTML = "text/html; charset=utf-8"
@@ -33,9 +33,9 @@ _BODY = frozenset({"content-length", "transfer-encoding"})
 
 
 class _Endpoints:
-    """What the endpoints answer.
+    """The endpoints.
 
-    Pages and JSON are made one at a time, so that many who ask hold up a scrape no more than one does.
+    Pages and JSON are made one at a time, so that many requests for them delay a scrape no more than one does.
     """
 
     def __init__(self, view: View, reload: Reload) -> None:
@@ -45,19 +45,19 @@ class _Endpoints:
         self._pages = Pages(view.clocks.monotonic)
 
     async def healthy(self, _request: Request) -> Response:
-        """`/-/healthy`: whether the loop, the scheduler, the ledger and the exposition turn."""
+        """`/-/healthy`: 200 while the event loop, the scheduler, the ledger and the renderer run, else 503."""
         ailment = self._view.ailment()
         return PlainTextResponse(f"{ailment or 'healthy'}\n", 503 if ailment else 200)
 
     async def ready(self, _request: Request) -> Response:
-        """`/-/ready`: whether discovery has ended and an authenticated answer has come, once and for all."""
+        """`/-/ready`: 200 from when discovery has ended and a call was authenticated; 503 before."""
         waits_for = self._view.waits_for()
         return PlainTextResponse(f"not ready: {waits_for}\n" if waits_for else "ready\n", 503 if waits_for else 200)
 
     async def reload(self, request: Request) -> Response:
-        """`/-/reload`: takes over the configuration as it stands, or says why not; a body is not looked at."""
+        """`/-/reload`: reload the configuration, or answer 400 with its faults; the request's body is ignored."""
         faults = await self._reload()
-        # A body that nobody reads is not waited for either, however long it is.
+        # The body is not read, so the connection cannot serve another request.
         headers = {"Connection": "close"} if _BODY & set(request.headers) else None
         text = "".join(f"{fault}\n" for fault in faults) or "reloaded\n"
         return PlainTextResponse(text, 400 if faults else 200, headers)
@@ -83,7 +83,7 @@ class _Endpoints:
         return await self._json(request, api.explain(self._view, self._question(request)))
 
     async def explanation(self, request: Request) -> Response:
-        """`/explain`: the same as a page."""
+        """`/explain`: the content of `/api/v1/explain` as a page."""
         question = self._question(request)
         async with self._turn:
             found = await explain(self._view, question)
@@ -95,7 +95,7 @@ class _Endpoints:
         return await self._json(request, api.index())
 
     async def asset(self, request: Request) -> Response:
-        """`/static/…`: the page's style sheet, script and icon, and nothing else."""
+        """`/static/…`: the page's style sheet, script and icon."""
         asset = self._pages.assets.get(request.path_params["name"])
         if asset is None:
             raise HTTPException(404)
@@ -127,7 +127,7 @@ class _Endpoints:
 
 
 async def _joined(pieces: AsyncIterator[str]) -> bytes:
-    # Each piece is encoded by itself: a long page encoded at once would hold up the loop.
+    # Each piece is encoded by itself: encoding a long page at once would block the loop.
     return b"".join([piece.encode("utf-8", "replace") async for piece in pieces])
 
 
@@ -155,9 +155,9 @@ def _asset(request: Request, asset: Asset) -> Response:
 
 
 async def _refusal(_request: Request, error: Exception) -> Response:
-    """What cannot be answered, in a line, with nothing in it of who answers and from where."""
+    """Answer an error in one line, which names neither the software nor its paths."""
     if not isinstance(error, HTTPException):
-        return PlainTextResponse("something went wrong here; the log says what\n", 500)
+        return PlainTextResponse("internal error; see the exporter's log\n", 500)
     return PlainTextResponse(f"{error.detail}\n", error.status_code, error.headers)
 
 
@@ -165,21 +165,21 @@ def create_app(
     view: View,
     renderer: Renderer,
     reload: Reload,
-    may_count: Callable[[], bool] = lambda: True,
+    fence: Fence | None = None,
     *,
     route_prefix: str = "/",
 ) -> ASGIApp:
-    """The endpoints as one application.
+    """Build the application that serves all endpoints.
 
     Args:
-        view: what is shown.
-        renderer: what is scraped.
-        reload: reads the configuration anew.
-        may_count: whether no other exporter counts the same targets; counters are served only while that is certain.
-        route_prefix: what every path begins with.
+        view: the state that the pages and the API show.
+        renderer: holds the exposition.
+        reload: reloads the configuration.
+        fence: decides which counters may be served; None: all.
+        route_prefix: the prefix of every path.
     """
     endpoints = _Endpoints(view, reload)
-    metrics = MetricsEndpoint(renderer, lambda: view.known().collectors, view.is_target, may_count)
+    metrics = MetricsEndpoint(renderer, lambda: view.known().collectors, view.is_target, fence)
     routes: list[BaseRoute] = [
         Route("/metrics", metrics, methods=["GET"]),
         Route("/-/healthy", endpoints.healthy),
@@ -195,11 +195,11 @@ def create_app(
     ]
     prefix = route_prefix.rstrip("/")
     if prefix:
-        # Relative, so that it holds behind a proxy that serves this under another path.
+        # Relative, so that it works behind a proxy that serves this under another path.
         home = RedirectResponse(prefix.rpartition("/")[2] + "/")
         below = Router(routes, redirect_slashes=False)
         routes = [Route(prefix, home, methods=["GET"]), Mount(prefix, below)]
     app = Starlette(routes=routes, exception_handlers={HTTPException: _refusal, Exception: _refusal})
-    # A redirect to the path without its last slash would name whatever host the request names.
+    # A redirect to the path without its last slash would contain the host of the request, which can be false.
     app.router.redirect_slashes = False
     return Straight(metrics, f"{prefix}/metrics", SecurityHeaders(app))

@@ -1,4 +1,4 @@
-"""`/api/v1/explain`: what is absent of what is asked for, and why, a page at a time."""
+"""`/api/v1/explain`: which families are absent, and why, a page at a time."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -14,19 +14,19 @@ MOST_ROWS = 10_000
 DEFAULT_ROWS = 1000
 
 PARAMETERS: Mapping[str, str] = {
-    "family": "only this family; may stand more than once",
-    "target": "only this target, as dns_zone/102 or by its name; may stand more than once",
-    "collector": "only families of this collector; may stand more than once",
-    "account": "only targets of this account or database; may stand more than once",
-    "cause": f"only absences for this cause ({', '.join(Cause)}); may stand more than once",
-    "limit": f"how many absences to answer with, from 0 to {MOST_ROWS}; {DEFAULT_ROWS} where it is not given",
-    "offset": "how many of the absences that are found to leave out before them",
+    "family": "only this family; may be repeated",
+    "target": "only this target, as dns_zone/102 or by its name; may be repeated",
+    "collector": "only families of this collector; may be repeated",
+    "account": "only targets of this account or database; may be repeated",
+    "cause": f"only absences for this cause ({', '.join(Cause)}); may be repeated",
+    "limit": f"the number of absences in the answer, from 0 to {MOST_ROWS}, by default {DEFAULT_ROWS}",
+    "offset": "the number of found absences to skip before them",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is to be explained, and which page of the answer."""
+    """A question about absent families, and the page of its answer."""
 
     wanted: Wanted
     offset: int = 0
@@ -35,7 +35,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How many families are absent for one cause, of one collector."""
+    """The number of a collector's families that are absent for one cause."""
 
     collector: str
     cause: Cause
@@ -49,12 +49,12 @@ class Explanation:
 
     Attributes:
         now: unix seconds.
-        series: how many series of targets are exposed, whatever is asked for.
-        families: how many families of targets are absent of what is asked for.
-        counts: these by collector and cause, the most first.
-        matched: how many absences there are; an absence is the families of one target that one cause explains.
+        series: the number of exposed series of targets, whatever the question.
+        families: the number of absent families that match the question, counted for each target.
+        counts: the same by collector and cause, the greatest first.
+        matched: the number of absences; an absence is the families of one target that one cause explains.
         absences: a page of them.
-        unknown: targets that were asked for and that nothing is known of.
+        unknown: targets of the question that do not exist.
     """
 
     now: float
@@ -71,11 +71,11 @@ def parse_question(fields: Iterable[tuple[str, str]], known: Known, families: Co
 
     Args:
         fields: names and values, in their order.
-        known: which collectors and accounts may be asked for.
-        families: which families may be asked for.
+        known: the collectors and accounts that a question may name.
+        families: the families that a question may name.
 
     Raises:
-        QueryError: it cannot be understood.
+        QueryError: a field is unknown or has an invalid value.
     """
     given = read_fields(fields, PARAMETERS)
     one_each(given, ("limit", "offset"))
@@ -94,7 +94,7 @@ def parse_question(fields: Iterable[tuple[str, str]], known: Known, families: Co
 
 
 async def explain(view: View, question: Question) -> Explanation:
-    """Answer a question, in small steps."""
+    """Answer a question; the event loop runs between small pieces of the work."""
     counts: dict[tuple[str, Cause], list[int]] = {}
     page: list[Absence] = []
     matched = 0
@@ -124,7 +124,7 @@ async def explain(view: View, question: Question) -> Explanation:
 
 
 def as_json(explanation: Explanation, question: Question) -> dict[str, object]:
-    """The answer as plain values, all but its absences."""
+    """Convert the answer to plain values, without its absences."""
     return {
         "now": explanation.now,
         "series": explanation.series,
@@ -147,7 +147,7 @@ def as_json(explanation: Explanation, question: Question) -> dict[str, object]:
 
 
 def absence_as_json(absence: Absence) -> dict[str, object]:
-    """An absence as plain values, with its cause in words."""
+    """Convert an absence to plain values, with its cause in words."""
     return {
         "account": label_value(absence.account),
         "collector": absence.collector,

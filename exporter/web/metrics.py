@@ -1,8 +1,9 @@
-"""`/metrics`: the current generation's ready bytes, or the part of it that a filter wants."""
+"""`/metrics`: the rendered bytes of the current generation, or the part of it that a filter selects."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from typing import Protocol
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers
@@ -11,6 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from exporter.exposition.exposition import Filter, Format
 from exporter.exposition.renderer import Renderer
+from exporter.targets.target import PollKey
 from exporter.web.auth.headers import ALWAYS, SecurityHeaders
 from exporter.web.negotiation import accepts_gzip, choose_format
 
@@ -21,14 +23,30 @@ LARGEST_PIECE = 512 * 1024
 STRETCH_BYTES = 512 * 1024
 
 
+class Fence(Protocol):
+    """Decides which counters may be served: those that no other exporter counts."""
+
+    def holds(self) -> bool:
+        """Whether that is certain at this moment of all counters that are rendered."""
+        ...
+
+    def counts(self, key: PollKey) -> bool:
+        """Whether that is certain at this moment of a target's counters; asked on any thread."""
+        ...
+
+    def counted(self) -> object:
+        """Equal to what it was before as long as `counts` answers the same."""
+        ...
+
+
 class MetricsEndpoint:
     """Serves the exposition; a scrape renders nothing.
 
     Args:
         renderer: holds the current generation.
         collectors: names that `collect[]` may hold.
-        is_target: whether a `target` is a known one.
-        may_count: whether counters may be served at this moment.
+        is_target: whether a target is polled here.
+        fence: decides which counters may be served; None: all.
     """
 
     def __init__(
@@ -36,12 +54,12 @@ class MetricsEndpoint:
         renderer: Renderer,
         collectors: Callable[[], Iterable[str]],
         is_target: Callable[[str], bool],
-        may_count: Callable[[], bool] = lambda: True,
+        fence: Fence | None = None,
     ) -> None:
         self._renderer = renderer
         self._collectors = collectors
         self._is_target = is_target
-        self._may_count = may_count
+        self._fence = fence
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a scrape."""
@@ -53,8 +71,8 @@ class MetricsEndpoint:
             await SecurityHeaders(wanted)(scope, receive, send)
             return
         pieces: Iterable[bytes]
-        # Asked in each request: the process may have been suspended since the last one, and another count now.
-        if wanted == Filter() and self._may_count():
+        # Checked in each request: this process may have been suspended, and another one may count now.
+        if wanted == Filter() and self._is_open():
             ready = self._renderer.current.bodies[form]
             pieces, size = (ready.packed, ready.packed_size) if gzip else (ready.pieces, ready.size)
         else:
@@ -63,15 +81,20 @@ class MetricsEndpoint:
         await _send(send, form, pieces, size, gzip=gzip, is_head=scope["method"] == "HEAD")
 
     async def _select(self, wanted: Filter, form: Format, *, gzip: bool) -> bytes:
-        may_count = self._may_count()
-        selected = await self._renderer.select(replace(wanted, counters=may_count), form, gzip=gzip)
-        if may_count and not self._may_count():
-            # Another may count since this was begun.
-            return await self._renderer.select(replace(wanted, counters=False), form, gzip=gzip)
-        return selected
+        if self._fence is None:
+            return await self._renderer.select(wanted, form, gzip=gzip)
+        while True:
+            counted = self._fence.counted()
+            selected = await self._renderer.select(replace(wanted, counts=self._fence.counts), form, gzip=gzip)
+            # Another exporter may have begun to count since this was begun.
+            if self._fence.counted() == counted:
+                return selected
+
+    def _is_open(self) -> bool:
+        return self._fence is None or self._fence.holds()
 
     def _wanted(self, query_string: bytes) -> Filter | PlainTextResponse:
-        """What a query string asks for, or why it is refused."""
+        """Read the filter of a query string; return the refusal where it is wrong."""
         if not query_string:
             return Filter()
         try:
@@ -94,12 +117,12 @@ class MetricsEndpoint:
 
 
 class Straight:
-    """ASGI middleware that takes scrapes past all that pages need: one should cost what sending its bytes costs.
+    """ASGI middleware that answers scrapes directly, without routing and the middleware of the pages.
 
     Args:
-        metrics: answers scrapes, with all headers that belong to an answer.
-        path: where they are asked for.
-        rest: answers everything else.
+        metrics: answers scrapes, with all headers of an answer.
+        path: the path of scrapes.
+        rest: answers all other requests.
     """
 
     def __init__(self, metrics: MetricsEndpoint, path: str, rest: ASGIApp) -> None:
@@ -129,7 +152,7 @@ async def _send(send: Send, form: Format, pieces: Iterable[bytes], size: int, *,
             await send({"type": "http.response.body", "body": last, "more_body": True})
         unyielded += len(last)
         last = piece
-        # A socket that takes everything at once would keep the loop from all others.
+        # A fast client would otherwise keep the loop from all other work.
         if unyielded >= STRETCH_BYTES:
             unyielded = 0
             await asyncio.sleep(0)
@@ -137,7 +160,7 @@ async def _send(send: Send, form: Format, pieces: Iterable[bytes], size: int, *,
 
 
 def _cut(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """The pieces, the very large ones cut: what a slow client has not taken stays in memory, piece by piece."""
+    """Yield the pieces, large ones cut: a slow client keeps one piece at a time in memory."""
     for piece in pieces:
         if len(piece) <= LARGEST_PIECE:
             yield piece

@@ -1,4 +1,4 @@
-"""What a client accepts: the exposition's format, and whether gzip (RFC 9110, section 12)."""
+"""Content negotiation (RFC 9110, section 12): the exposition's format, and gzip."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -6,7 +6,7 @@ from functools import lru_cache
 from exporter.exposition.exposition import Format
 
 _OPENMETRICS = "application/openmetrics-text"
-# What names our text, the most specific first: it alone decides.
+# The media ranges that match our text format, the most specific first: the first one that is present decides.
 _TEXT = ("text/plain", "text/*", "*/*")
 _GZIP = ("gzip", "x-gzip", "*")
 
@@ -28,10 +28,10 @@ def _quality(text: str) -> float:
         return 0.0
 
 
-# A scraper sends the same headers each time: what they mean is remembered, a tenth of a small scrape's cost.
+# A scraper sends the same headers each time. Remembering their meaning saves a tenth of a small scrape's time.
 @lru_cache(maxsize=MOST_REMEMBERED)
 def choose_format(accept: str) -> Format:
-    """OpenMetrics where it is asked for by name in the version that we write and not liked less than text."""
+    """Choose OpenMetrics where `Accept` names it in our version and with a quality not below that of text."""
     best: dict[str, float] = {}
     for value, parameters, quality in _preferences(accept):
         if value != _OPENMETRICS or parameters.get("version", "1.0.0") == "1.0.0":
@@ -43,6 +43,6 @@ def choose_format(accept: str) -> Format:
 
 @lru_cache(maxsize=MOST_REMEMBERED)
 def accepts_gzip(accept_encoding: str) -> bool:
-    """Whether the client takes gzip."""
+    """Return whether the client accepts gzip."""
     qualities = {value: quality for value, _, quality in _preferences(accept_encoding)}
     return next((qualities[name] > 0 for name in _GZIP if name in qualities), False)

@@ -1,4 +1,4 @@
-"""Our own HTTP server: uvicorn inside the daemon's loop, behind access control."""
+"""The exporter's HTTP server: the endpoints behind access control, within the limit of open files."""
 
 import asyncio
 import socket
@@ -11,21 +11,22 @@ from exporter.http_server.connections import Connections
 from exporter.http_server.server import LoopServer, bind
 from exporter.log import logger
 from exporter.web.auth.access import AccessControl, WebConfig, load_web_config, slow_check
-from exporter.web.auth.tls import ServerTls, TlsFileError, prefers_curve_unset
+from exporter.web.auth.pem import TlsFileError
+from exporter.web.auth.tls import ServerTls, prefers_curve_unset
 
 MOST_CONNECTIONS = 512
 LEAST_CONNECTIONS = 16
-# Descriptors for the ledger, the logs, name lookups, files that are read, and connections that are being closed.
+# File descriptors for the ledger, the logs, name lookups, files, and connections that are being closed.
 RESERVED_FILES = 96
 
 
 class WebServer:
-    """Serves our own endpoints.
+    """Serves the exporter's endpoints.
 
     Args:
-        host: where to listen; empty for every address of the machine.
-        port: 0 takes a free one.
-        config_file: a Prometheus exporters' web configuration.
+        host: the address to listen on; empty for every address of the machine.
+        port: 0 for a free one.
+        config_file: the web configuration file; None for plain HTTP without passwords.
     """
 
     def __init__(self, host: str, port: int, config_file: Path | None) -> None:
@@ -40,10 +41,10 @@ class WebServer:
         self._config = WebConfig()
 
     def bind(self) -> None:
-        """Take the address, so that a second daemon ends before it does anything.
+        """Bind the address, so that a second daemon ends before it does anything.
 
         Raises:
-            OSError: the address cannot be had.
+            OSError: the address cannot be used.
             WebConfigError: the web configuration file is wrong.
         """
         if self._config_file is not None:
@@ -52,21 +53,21 @@ class WebServer:
 
     @property
     def port(self) -> int:
-        """The port that was taken."""
+        """The port; the bound one where it was 0."""
         return self._port if self._socket is None else int(self._socket.getsockname()[1])
 
     @property
     def url(self) -> str:
-        """Where the server is found."""
+        """The server's URL, without the route prefix."""
         host = self._host or "localhost"
         scheme = "http" if self._config.tls() is None else "https"
         return f"{scheme}://{f'[{host}]' if ':' in host else host}:{self.port}"
 
     def leave_room(self, outgoing: int) -> None:
-        """Set how many connections may be open at once, so that descriptors are left for the rest of the process.
+        """Limit the open connections, so that file descriptors are left for the rest of the process.
 
         Args:
-            outgoing: how many connections the process may have to platforms and databases.
+            outgoing: the most connections of the process to platforms and databases.
         """
         files = runtime.file_limit()
         room = files - RESERVED_FILES - outgoing
@@ -76,7 +77,7 @@ class WebServer:
         self._connections.limit = max(LEAST_CONNECTIONS, min(MOST_CONNECTIONS, room))
 
     async def start(self, app: ASGIApp, route_prefix: str = "/") -> None:
-        """Serve an application; once this returns, requests are answered."""
+        """Serve an application; requests are answered when this returns."""
         self._access = AccessControl(app, self._config, route_prefix=route_prefix)
         settings = self._config.tls()
         if settings is not None:
@@ -88,14 +89,14 @@ class WebServer:
         await self._server.start(self._socket)
 
     async def reload(self) -> None:
-        """Take over the web configuration file as it stands now; the files that it names are followed anyway.
+        """Reload the web configuration file; the files that it names are followed without a reload.
 
         Raises:
-            WebConfigError: it is wrong; what was in force stays.
+            WebConfigError: it is wrong; the former one stays in force.
         """
         if self._config_file is None or self._access is None:
             return
-        # On a thread, since a file may be on a disk that hangs.
+        # On a thread, because a file may be on a disk that hangs.
         config = await asyncio.to_thread(load_web_config, self._config_file)
         settings = config.tls()
         if (settings is None) != (self._tls is None):
@@ -107,7 +108,7 @@ class WebServer:
         _report(config)
 
     async def stop(self) -> None:
-        """Stop serving; answers under way have a second to end."""
+        """Stop serving; answers under way have one second to end."""
         if self._server is not None:
             await self._server.stop()
             if self._tls is not None:
@@ -117,7 +118,7 @@ class WebServer:
 
 
 def _report(config: WebConfig) -> None:
-    """Log what of a web configuration is taken, but not as one may expect."""
+    """Log the parts of a web configuration that do not work exactly as written."""
     tls, slow = config.tls(), slow_check(config.basic_auth_users)
     if tls is not None and prefers_curve_unset(tls):
         logger().warning("this Python cannot exclude other curves, X25519 is preferred", key="curve_preferences")

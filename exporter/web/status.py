@@ -1,4 +1,4 @@
-"""Reads the state of the running parts, for whoever wants to look."""
+"""Reads the state of the running parts for the status page and the API."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,12 +12,14 @@ from exporter.metric import label_value
 from exporter.polling.intervals import Account
 from exporter.polling.plan import Plan
 from exporter.targets.registry import Registry
+from exporter.targets.sharding import Share
 from exporter.targets.target import account_of
 from exporter.web.status_models import (
     AccountView,
     CollectorView,
     FailureView,
     LedgerView,
+    ShardView,
     State,
     StatusView,
     TargetCounts,
@@ -35,23 +37,23 @@ _UNWELL = (State.FAILING, State.STALE)
 
 
 class IntervalsView(Protocol):
-    """What the pages want to know of the intervals."""
+    """The part of the intervals that the pages show."""
 
     def demand(self, account: str) -> float:
-        """Requests a second that an account's targets ask for."""
+        """Return the requests a second that an account's targets need."""
         ...
 
     def slowest(self, collector: str) -> float:
-        """The effective interval of a collector."""
+        """Return the longest effective interval of a collector, in seconds."""
         ...
 
 
 class ScheduleView(Protocol):
-    """What the pages want to know of the schedule."""
+    """The part of the schedule that the pages show."""
 
     @property
     def plans(self) -> Mapping[str, Plan]:
-        """The collectors that are run, by name."""
+        """The enabled collectors by name."""
         ...
 
     @property
@@ -61,32 +63,65 @@ class ScheduleView(Protocol):
 
     @property
     def last_tick(self) -> float:
-        """When it last looked what is due, on the monotonic clock."""
+        """The time of the last tick, on the monotonic clock."""
         ...
 
     @property
     def next_due(self) -> Mapping[str, float]:
-        """Collector → when a target of it is due next, on the monotonic clock."""
+        """Collector → the time at which its next target is due, on the monotonic clock."""
         ...
 
     @property
     def durations(self) -> Mapping[str, float]:
-        """Collector → how long its last poll took."""
+        """Collector → the seconds of its last poll."""
         ...
 
     def all_discovered(self, silent: Collection[str] = ()) -> bool:
-        """Whether each account's first discovery has ended; of those that are silent, its first try."""
+        """Return whether each account's first discovery has ended; for silent accounts, its first attempt."""
         ...
 
     @property
     def intervals(self) -> IntervalsView:
-        """How often targets are polled."""
+        """The intervals of targets."""
+        ...
+
+
+class LeaseView(Protocol):
+    """What the pages need of a lease that has not ended."""
+
+    @property
+    def shard(self) -> int:
+        """The shard's number."""
+        ...
+
+    @property
+    def holder(self) -> str:
+        """The process that holds it."""
+        ...
+
+    @property
+    def epoch(self) -> int:
+        """How often the shard has been claimed."""
+        ...
+
+
+class LeasesView(Protocol):
+    """What the pages need of the leases."""
+
+    @property
+    def holdings(self) -> Sequence[LeaseView]:
+        """All leases that have not ended."""
+        ...
+
+    @property
+    def has_answered(self) -> bool:
+        """Whether the database has answered a renewal."""
         ...
 
 
 @dataclass(slots=True)
 class Census:
-    """How many targets fare how, and what fails."""
+    """Counts targets by account, collector and state, and groups the failing ones."""
 
     _counts: dict[tuple[str, str, State], int] = field(default_factory=dict)
     _failures: dict[tuple[str, str, str], tuple[int, Pair]] = field(default_factory=dict)
@@ -104,7 +139,7 @@ class Census:
             self._failures[alike] = (times + 1, max(newest, pair, key=lambda known: known[1].polled))
 
     def count(self, *states: State, account: str | None = None, collector: str | None = None) -> int:
-        """How many are in these states (in any, where none is given), of an account or a collector."""
+        """Return the number of targets in these states (in all, if none is given), of an account or a collector."""
         return sum(
             number
             for (own_account, own_collector, state), number in self._counts.items()
@@ -112,7 +147,7 @@ class Census:
         )
 
     def failures(self) -> tuple[FailureView, ...]:
-        """What fails, the newest first."""
+        """Return the groups of failing targets, the newest first."""
         newest_first = sorted(self._failures.items(), key=lambda item: -item[1][1][1].polled)
         return tuple(
             FailureView(
@@ -131,17 +166,19 @@ class Census:
 
 @dataclass(slots=True)
 class View:
-    """Reads the state of the running parts; every method costs no platform call.
+    """Reads the state of the running parts; no method causes a platform call.
 
     Attributes:
-        account_up: account → whether it answers; databases are not in it.
+        account_up: account → whether it answers; without databases.
         is_authenticated: whether an authenticated answer has ever come.
         ledger_alive: whether polls are still counted and published.
-        press_alive: whether what is published still reaches those who scrape.
-        config: when the configuration in force was loaded, and why a later one was refused.
+        renderer_alive: whether generations of the exposition are still made.
+        config: when the configuration in force was loaded, and the faults of a later one that was refused.
         unmatched_budgets: account and configured name of the monthly budgets that belong to no script.
-        explainer: why families have no series.
-        ledger: how the durable counters fare; None where nobody tells.
+        explainer: explains why families have no series.
+        share: the shards that are polled.
+        leases: the leases in the state's database; None where the state is in no database.
+        ledger: the state of the durable counters; None where it is not known.
     """
 
     board: StatusBoard
@@ -156,14 +193,15 @@ class View:
     unmatched_budgets: Callable[[], tuple[tuple[str, str], ...]]
     clocks: Clocks
     version: str
-    shard: tuple[int, int]
+    share: Callable[[], Share]
     started: float
     explainer: Explainer
+    leases: LeasesView | None = None
     ledger: Callable[[], LedgerView | None] = lambda: None
     _was_ready: bool = False
 
     def ailment(self) -> str:
-        """What has stalled, empty where nothing has. That the loop runs is shown by any answer."""
+        """Return which part has stalled; empty if none. The event loop runs, or there would be no answer."""
         if self.clocks.monotonic() - self.schedule().last_tick >= SLOWEST_TICK:
             return "the scheduler has stalled"
         if not self.ledger_alive():
@@ -171,7 +209,13 @@ class View:
         return "" if self.renderer_alive() else "the exposition has stalled"
 
     def waits_for(self) -> str:
-        """What readiness waits for; empty once discovery has ended and an authenticated answer has come, for good."""
+        """Return what readiness waits for; empty for good once discovery has ended and a call was authenticated.
+
+        An exporter without a shard polls nothing: it is ready as soon as it could take one over.
+        """
+        if not self._was_ready and self.share().may_change and not self.share().held:
+            is_standby = self.leases is not None and self.leases.has_answered
+            return "" if is_standby else "the state's database has not answered"
         if not self._was_ready:
             silent = [name for name, is_up in self.account_up().items() if not is_up]
             if not self.schedule().all_discovered(silent):
@@ -182,49 +226,51 @@ class View:
         return ""
 
     def _refusal(self) -> str:
-        """Whose key is not accepted, or cannot be used, of those that readiness asks about; empty where none is."""
+        """Return the credentials that are refused or cannot be used, in words; empty if none."""
         schedule, known = self.schedule(), self.account_up()
         refused = [
             name
             for name, account in schedule.accounts.items()
             if (name in known or not known) and account.client.credential.is_refused()
         ]
-        told = [f"the {credential_of(label_value(name))} {self._why_refused(name)}" for name in refused[:MOST_REFUSALS]]
-        rest = [f"{len(refused) - len(told)} more are refused"] if len(refused) > len(told) else []
-        return ", ".join([*told, *rest])
+        named = [
+            f"the {credential_of(label_value(name))} {self._why_refused(name)}" for name in refused[:MOST_REFUSALS]
+        ]
+        rest = [f"{len(refused) - len(named)} more are refused"] if len(refused) > len(named) else []
+        return ", ".join([*named, *rest])
 
     def _why_refused(self, account: str) -> str:
-        """Refused by the platform, as is most often so, or not even fit to be sent."""
+        """Say whether the platform refuses an account's credential, or whether it could not be read or sent."""
         reasons = (status.reason for _, status in self.board.statuses() if account_of(status.target) == account)
         reason = next((reason for reason in reasons if reason in ("unauthorized", "credential")), "unauthorized")
         return "is not accepted" if reason == "unauthorized" else "cannot be used"
 
     def known(self) -> Known:
-        """What of the targets may be asked for."""
+        """Return the collectors and accounts that a query may name."""
         schedule = self.schedule()
         return Known(tuple(schedule.plans), tuple(schedule.accounts))
 
     def is_target(self, key: str) -> bool:
-        """Whether something of this key is polled."""
+        """Return whether a target of this key is polled."""
         return bool(self.registry.find(key)) or any(known.target.label == key for known, _ in self.board.statuses())
 
     def labels_and_names(self, wanted: Collection[str]) -> set[str]:
-        """Those of the wanted labels and names of targets that belong to a target that is polled."""
+        """Return those of the wanted labels and names that belong to a polled target."""
         known: set[str] = set()
         for key, status in self.board.statuses():
             known |= {key.target.label, status.target.name} & set(wanted)
         return known
 
     async def status(self) -> StatusView:
-        """The exporter as a whole."""
+        """Return the state of the whole exporter."""
         return await self._status(list(self.board.statuses()))
 
     async def targets(self, query: Query) -> TargetsView:
-        """The targets that a query asks for."""
+        """Return the targets that a query finds."""
         return (await self._targets(list(self.board.statuses()), query))[0]
 
     async def both(self, query: Query) -> tuple[StatusView, TargetsView, TargetCounts]:
-        """The exporter as a whole, the targets that a query asks for, and how these fare whatever state it asks for."""
+        """Return the whole state, the targets that a query finds, and their counts in every state."""
         pairs = list(self.board.statuses())
         return await self._status(pairs), *await self._targets(pairs, query)
 
@@ -257,8 +303,10 @@ class View:
             waits_for=waits_for,
             healthy=not ailment,
             ailment=ailment,
-            shard=self.shard[0],
-            shards=self.shard[1],
+            shard=self.share().first,
+            shards=self.share().total,
+            held=tuple(sorted(self.share().held)),
+            leases=tuple(self._leases()),
             series=self.series(),
             config_loaded=loaded,
             config_faults=faults,
@@ -270,6 +318,16 @@ class View:
             failures=failures,
         )
 
+    def _leases(self) -> Iterator[ShardView]:
+        share = self.share()
+        if self.leases is None or not share.may_change:
+            return
+        known = {lease.shard: lease for lease in self.leases.holdings}
+        for shard in range(share.total):
+            lease = known.get(shard)
+            holder, epoch = ("", 0) if lease is None else (lease.holder, lease.epoch)
+            yield ShardView(shard, holder, epoch, shard in share.held)
+
     def _accounts(
         self, schedule: ScheduleView, census: Census, failures: Sequence[FailureView]
     ) -> Iterator[AccountView]:
@@ -277,7 +335,7 @@ class View:
         for name, account in schedule.accounts.items():
             budget = account.client.rate_limiter
             failing = census.count(*_UNWELL, account=name)
-            # Nobody keeps a database's last answer: it is up as long as something of it is well.
+            # No last answer of a database is kept: it is up as long as one of its targets is.
             is_up = known.get(name, not failing or census.count(State.OK, account=name) > 0)
             yield AccountView(
                 account=name,
@@ -325,6 +383,6 @@ def _target(pair: Pair, now: float) -> TargetView:
         last_poll=status.polled or None,
         age=now - status.success if status.success else None,
         duration=status.duration if status.polled else None,
-        # What is no longer believed is not drawn either.
+        # A stale chart is not drawn.
         chart=() if state is State.STALE else status.chart,
     )

@@ -1,4 +1,4 @@
-"""What the status page and the JSON show, as data."""
+"""The data of the status page and of its JSON."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class State(StrEnum):
-    """How a target fares with one collector; in this order it is sorted."""
+    """The state of a target with one collector, in the order of sorting."""
 
     FAILING = "failing"
     STALE = "stale"
@@ -19,19 +19,19 @@ class TargetView:
     """A target as one collector sees it.
 
     Attributes:
-        account: the account or the database (`database:orders`) that is asked for it.
+        account: the account or the database (`database:orders`).
         target: kind and id, as metrics name it: `dns_zone/102`.
-        name: what people call it, empty where that is not known.
-        state: `ok`, `failing`, `stale` (it told nothing good for so long that its series are gone), or `pending` (not
-            polled yet).
-        reason: one word for what went wrong with the last poll; empty where nothing did.
-        message: the same in words, or what else is to be known.
-        last_success: unix seconds of the last poll that went well; None where there was none.
-        last_poll: unix seconds of the last poll; None where there was none.
-        age: seconds since the last success; None where there was none.
-        duration: seconds that the last poll took; None where there was none.
-        chart: the counts of the last days, oldest first, the newest day not over; empty where it has no such
-            chart, or a stale one.
+        name: its name; empty where it is not known.
+        state: `ok`, `failing`, `stale` (it has failed for so long that its series are gone), or `pending` (not polled
+            yet).
+        reason: one word for the failure of the last poll; empty if it succeeded.
+        message: the failure in words, or a note.
+        last_success: unix seconds of the last successful poll; None if there was none.
+        last_poll: unix seconds of the last poll; None if there was none.
+        age: seconds since the last success; None if there was none.
+        duration: seconds of the last poll; None if there was none.
+        chart: the counts of the last days, oldest first, the last one of the current day; empty if there is no chart
+            or it is stale.
     """
 
     account: str
@@ -50,13 +50,13 @@ class TargetView:
 
 @dataclass(frozen=True, slots=True)
 class TargetsView:
-    """The targets that a query asks for, a page of them.
+    """A page of the targets that a query finds.
 
     Attributes:
-        total: how many there are.
-        matched: how many the query finds.
-        offset: how many of these come before the page.
-        limit: how many a page has at most.
+        total: the number of all targets.
+        matched: the number of those that the query finds.
+        offset: the number of found targets before the page.
+        limit: the most targets of a page.
     """
 
     total: int
@@ -73,10 +73,10 @@ class CollectorView:
     Attributes:
         interval: seconds between two polls of a target, as configured.
         effective_interval: the same, as the budget allows.
-        targets: how many it polls.
-        failing: how many of these fail or are stale.
-        next_run: seconds until a target of it is due.
-        last_duration: seconds that the last poll of a target took; None where there was none.
+        targets: the number of its targets.
+        failing: the number of those that fail or are stale.
+        next_run: seconds until the next target is due.
+        last_duration: seconds of the last poll of a target; None if there was none.
     """
 
     collector: str
@@ -94,19 +94,19 @@ class CollectorView:
 
 @dataclass(frozen=True, slots=True)
 class AccountView:
-    """An account or a database: whether it answers, and how much it is asked.
+    """An account or a database: whether it answers, and its budget.
 
     Attributes:
-        up: whether an authenticated answer came of late.
-        reason: where it is down, the reason of its newest failure.
-        budget: requests a second that it may be sent at the moment.
-        demand: requests a second that its targets and intervals ask for.
+        up: whether an authenticated answer came recently.
+        reason: the reason of its newest failure, where it is down.
+        budget: requests a second that may be sent at the moment.
+        demand: requests a second that its targets and intervals need.
         limits: requests a second that each limit of its budget allows, by the limit's key in the configuration; the
-            lower one binds. What max_in_flight allows is known after the first call.
-        paused: seconds for which it is left alone after a 429; 0 where it is not.
-        max_in_flight: requests at once.
-        targets: how many targets it has, counted once for each collector.
-        failing: how many of these fail or are stale.
+            lower one binds. The limit by max_in_flight is known after the first call.
+        paused: seconds until calls resume after a 429; 0 if they are not paused.
+        max_in_flight: the most calls at once.
+        targets: the number of its targets, counted once for each collector.
+        failing: the number of those that fail or are stale.
     """
 
     account: str
@@ -127,14 +127,14 @@ class AccountView:
 
 @dataclass(frozen=True, slots=True)
 class FailureView:
-    """Targets that fail alike: of one account, with one collector, for one reason.
+    """The targets of one account and one collector that fail for one reason.
 
     Attributes:
-        targets: how many they are.
+        targets: their number.
         target: the one that was polled last.
-        name: what it is called.
-        message: what went wrong with it.
-        last_poll: unix seconds of when it did.
+        name: its name.
+        message: its failure in words.
+        last_poll: unix seconds of its last poll.
     """
 
     account: str
@@ -149,7 +149,7 @@ class FailureView:
 
 @dataclass(frozen=True, slots=True)
 class TargetCounts:
-    """How many targets there are in each state, counted once for each collector."""
+    """The number of targets in each state, counted once for each collector."""
 
     ok: int
     failing: int
@@ -158,7 +158,7 @@ class TargetCounts:
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """The number of targets in all states."""
         return self.ok + self.failing + self.stale + self.pending
 
 
@@ -167,9 +167,9 @@ class LedgerView:
     """The durable counters.
 
     Attributes:
-        durable: whether they are kept in a file; otherwise they start anew with the process.
-        saves: whether the last write went well.
-        set_aside: unix seconds of when state was last found to be lost in this run; None where that never happened.
+        durable: whether they are kept in a file or a database; otherwise they start anew with the process.
+        saves: whether the last write succeeded.
+        set_aside: unix seconds at which damaged state was last found in this run; None if that never happened.
     """
 
     durable: bool
@@ -178,20 +178,39 @@ class LedgerView:
 
 
 @dataclass(frozen=True, slots=True)
-class StatusView:
-    """The exporter as a whole.
+class ShardView:
+    """Which exporter holds a shard, where shards change hands.
 
     Attributes:
-        started: unix seconds, like all that follow without another unit.
-        shard: which of the shards this is, from 0.
-        waits_for: what readiness waits for; empty where it is ready.
-        ailment: what has stalled; empty where it is healthy.
-        series: how many series of targets are exposed.
+        shard: its number.
+        holder: the exporter's host, process id and a random text; empty where no exporter holds it.
+        epoch: how often it has been claimed; 0 where no exporter holds it.
+        own: whether this exporter holds it.
+    """
+
+    shard: int
+    holder: str
+    epoch: int
+    own: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StatusView:
+    """The state of the whole exporter.
+
+    Attributes:
+        started: unix seconds, like the other times.
+        shard: the index of this shard, from 0; the first one where it holds several.
+        held: the shards that this exporter polls.
+        leases: who holds which shard; empty where shards do not change hands.
+        waits_for: what readiness waits for; empty if it is ready.
+        ailment: the part that has stalled; empty if it is healthy.
+        series: the number of exposed series of targets.
         config_loaded: when the configuration in force was loaded.
-        config_faults: why a later one was refused; empty where none was.
+        config_faults: the faults of a later one that was refused; empty if none was.
         unmatched_budgets: account and configured name of the monthly budgets that belong to no script.
-        ledger: None where nobody tells.
-        failures: what fails at the moment, the newest first; at most 50 of them.
+        ledger: None where its state is not known.
+        failures: the groups of failing targets, the newest first; at most 50.
     """
 
     version: str
@@ -203,6 +222,8 @@ class StatusView:
     ailment: str
     shard: int
     shards: int
+    held: tuple[int, ...]
+    leases: tuple[ShardView, ...]
     series: int
     config_loaded: float
     config_faults: tuple[str, ...]
@@ -215,18 +236,18 @@ class StatusView:
 
 
 def credential_of(account: str) -> str:
-    """What an account or a database authenticates with, in words, on one line whatever it is called."""
+    """Name the credential of an account or a database, on one line."""
     kind, _, name = " ".join(account.split()).partition(":")
     return f"token of database {name}" if kind == "database" and name else f"key of account {' '.join(account.split())}"
 
 
 def status_as_json(view: StatusView) -> dict[str, object]:
-    """The status as plain values."""
+    """Convert the status to plain values."""
     return asdict(view)
 
 
 def target_as_json(view: TargetView) -> dict[str, object]:
-    """A target as plain values."""
+    """Convert a target to plain values."""
     plain = {field.name: getattr(view, field.name) for field in fields(view)}
     plain["chart"] = list(view.chart)
     return plain

@@ -1,4 +1,4 @@
-"""What a person asks of the targets: words to search, filters, an order, and a page of the answer."""
+"""Queries about targets: words to search, filters, an order, and a page of the answer."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -17,16 +17,16 @@ _LONGEST_NAME = 200
 _STATES = {state: rank for rank, state in enumerate(State)}
 
 Pair = tuple[PollKey, Status]
-# Only values of one type meet in a sort, but which type it is depends on what is sorted by.
+# All values of one sort have the same type; which type depends on the sort.
 _Rank = tuple[float | str, ...]
 
 
 class QueryError(ValueError):
-    """A query that cannot be answered, in words."""
+    """A query is wrong; the message says why."""
 
 
 def state_of(status: Status) -> State:
-    """How a target fares."""
+    """Return the state of a target."""
     if not status.polled:
         return State.PENDING
     if status.up:
@@ -40,7 +40,7 @@ SORTS: Mapping[str, Callable[[Pair], _Rank]] = {
     "collector": lambda pair: (pair[0].collector,),
     "account": lambda pair: (account_of(pair[1].target),),
     "state": lambda pair: (_STATES[state_of(pair[1])],),
-    # By age, so what never went well is the oldest.
+    # Targets without a success are the oldest.
     "age": lambda pair: (-pair[1].success,),
     "duration": lambda pair: (pair[1].duration,),
     "chart": lambda pair: (sum(pair[1].chart),),
@@ -49,16 +49,16 @@ SORTS: Mapping[str, Callable[[Pair], _Rank]] = {
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A question about the targets.
+    """A query about the targets.
 
     Attributes:
-        search: words that must all stand in a target's name, key, account or reason, whatever their case.
-        collectors: of which collectors; empty for all.
-        accounts: of which accounts or databases; empty for all.
-        states: in which states; empty for all.
-        sort: one of `SORTS`; targets that are alike in it stay in the order of account, kind and id.
-        offset: how many of the targets that are found come before the page.
-        limit: how many a page has.
+        search: words that must all be in a target's name, key, account or reason, in upper or lower case.
+        collectors: the collectors; empty for all.
+        accounts: the accounts or databases; empty for all.
+        states: the states; empty for all.
+        sort: one of `SORTS`; equal targets stay in the order of account, kind and id.
+        offset: the number of found targets before the page.
+        limit: the most targets of a page.
     """
 
     search: str = ""
@@ -71,7 +71,7 @@ class Query:
     limit: int = 1000
 
     def admits(self, pair: Pair) -> bool:
-        """Whether a target is asked for by its collector, account and words."""
+        """Return whether a target matches by its collector, account and words."""
         key, status = pair
         if self.collectors and key.collector not in self.collectors:
             return False
@@ -83,21 +83,21 @@ class Query:
         return all(word in text for word in self.search.casefold().split())
 
     def asks_for(self, state: State) -> bool:
-        """Whether targets in this state are asked for."""
+        """Return whether targets in this state match."""
         return not self.states or state in self.states
 
     def arrange(self, pairs: list[Pair]) -> list[Pair]:
-        """The found targets in the order that is asked for."""
+        """Sort the found targets."""
         if self.sort != "target":
             return sorted(pairs, key=SORTS[self.sort], reverse=self.descending)
         return pairs[::-1] if self.descending else pairs
 
     def but(self, **changes: object) -> "Query":
-        """The same question with a difference, from its first page on."""
+        """Return a copy with these changes, at its first page."""
         return replace(self, **{"offset": 0, **changes})  # type: ignore[arg-type]
 
     def encoded(self, default_limit: int, default_sort: str = "target") -> str:
-        """The question as a URL's query; empty where nothing in particular is asked."""
+        """Encode the query for a URL, without default values."""
         fields: list[tuple[str, str]] = [("search", self.search)] if self.search else []
         fields += [("collector", name) for name in self.collectors]
         fields += [("account", name) for name in self.accounts]
@@ -115,7 +115,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What may be asked for."""
+    """The collectors and accounts that a query may name."""
 
     collectors: Collection[str]
     accounts: Collection[str]
@@ -124,10 +124,10 @@ class Known:
 def parse_query(
     fields: Iterable[tuple[str, str]], known: Known, *, default_limit: int, default_sort: str = "target"
 ) -> Query:
-    """Read a query from a URL's fields; an empty field asks for nothing in particular.
+    """Read a query from a URL's fields; empty fields are ignored.
 
     Raises:
-        QueryError: it cannot be understood.
+        QueryError: a field is unknown or has an invalid value.
     """
     given = read_fields(fields, _PARAMETERS)
     one_each(given, _SINGLE)
@@ -155,10 +155,10 @@ _PARAMETERS = ("collector", "account", "state", *_SINGLE)
 
 
 def read_fields(fields: Iterable[tuple[str, str]], known: Collection[str]) -> dict[str, list[str]]:
-    """The values of a URL's fields by their names; empty values are left out.
+    """Group the values of a URL's fields by their names, without empty values.
 
     Raises:
-        QueryError: there is no such parameter.
+        QueryError: a field is unknown.
     """
     given: dict[str, list[str]] = {}
     for name, value in fields:
@@ -173,18 +173,18 @@ def one_each(given: Mapping[str, list[str]], names: Iterable[str]) -> None:
     """Refuse more than one value of these fields.
 
     Raises:
-        QueryError: there is more than one.
+        QueryError: a field has more than one value.
     """
     for name in names:
         if len(given.get(name, ())) > 1:
-            raise QueryError(f"{name} stands more than once")
+            raise QueryError(f"{name} is given more than once")
 
 
 def check(name: str, values: Iterable[str], allowed: Collection[str]) -> tuple[str, ...]:
-    """A field's values, each once.
+    """Return a field's values, each once.
 
     Raises:
-        QueryError: one is not among the allowed ones, which are named.
+        QueryError: a value is not allowed; the message names the allowed ones.
     """
     wanted = tuple(dict.fromkeys(values))
     for value in wanted:
@@ -194,10 +194,10 @@ def check(name: str, values: Iterable[str], allowed: Collection[str]) -> tuple[s
 
 
 def check_names(name: str, values: Iterable[str], allowed: Collection[str]) -> tuple[str, ...]:
-    """The same where there are too many allowed values to name: of these the nearest is.
+    """Return a field's values, each once, where the allowed values are too many to list.
 
     Raises:
-        QueryError: one is not among the allowed ones.
+        QueryError: a value is not allowed; the message names the nearest allowed one.
     """
     wanted = tuple(dict.fromkeys(values))
     for value in wanted:
@@ -209,13 +209,13 @@ def check_names(name: str, values: Iterable[str], allowed: Collection[str]) -> t
 
 
 def read_number(name: str, given: Mapping[str, list[str]], default: int, *, least: int, most: int) -> int:
-    """A field's whole number, or the default.
+    """Return a field's whole number, or the default.
 
     Raises:
-        QueryError: it is none, or outside of the range.
+        QueryError: the value is not a number, or is outside of the range.
     """
     text = given.get(name, [str(default)])[0]
-    # `isdecimal` admits digits of every script, and thousands of them: `int` would take its time.
+    # `isdecimal` accepts digits of every script and of any length, for which `int` takes long.
     number = int(text) if text.isascii() and text.isdecimal() and len(text) <= _DECIMALS + 1 else -1
     if not least <= number <= most:
         raise QueryError(f"{name} must be a whole number from {least} to {most}, not {text[:50]!r}")

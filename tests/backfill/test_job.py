@@ -14,7 +14,8 @@ from exporter.backfill.job import Report
 from exporter.backfill.samples import Span
 from exporter.cli import command
 from exporter.commands.backfill.work import _lines
-from exporter.counters.state_database import Claim, StateDatabase
+from exporter.counters.lease_table import LeaseTable
+from exporter.counters.state_database import Group, StateDatabase
 from exporter.counters.state_file import StateLock
 from exporter.sandbox import keys
 from exporter.sandbox.app import create_app
@@ -109,8 +110,8 @@ def test_a_longer_step_makes_a_smaller_file(config: Path) -> None:
         (["--from", day(-3), "--to", day(-4)], "holds no day"),
         (["--from", day(2)], "reaches into the future"),
         (["--from", "yesterday"], "expected a UTC day such as"),
-        (["--from", "2026-02-08T12:00:00Z"], "charts tell of whole days"),
-        (["--from", "2026-02-08T00:00:00+01:00"], "charts tell of whole days"),
+        (["--from", "2026-02-08T12:00:00Z"], "charts hold whole days"),
+        (["--from", "2026-02-08T00:00:00+01:00"], "charts hold whole days"),
         (["--label", "job"], "expected NAME=VALUE"),
         (["--label", "zone_id=1"], "is a label that the series have already"),
         (["--label", "job=a", "--label", "job=b"], "stands twice"),
@@ -237,7 +238,7 @@ def test_a_database_beside_a_daemon_is_only_read_and_is_written_where_none_runs(
     database = StateDatabase(lambda: url, 600.0)
     before = database.all_rows("default")
     assert before
-    database.claim(Claim("default", 0, 1, "daemon"))
+    LeaseTable(database, Group("default", 1, "daemon")).claim(0)
     result = backfill(config)
     assert (result.exit_code, result.stderr) == (0, "A daemon runs: its state is read, and not written.\n")
     assert database.all_rows("default") == before

@@ -129,8 +129,8 @@ def test_a_midnight_a_noon_and_a_week_are_exact_on_each_prometheus(
     with prometheus_running(tmp_path, release=release) as server:
         assert_increases_are_the_platforms(server, month)
         found = server.ask_range("edge_dns_queries_total", start=month.end - 30 * 86400, end=month.end, step=86400)
-        told = {series["metric"]["zone_id"]: [float(value) for _, value in series["values"]] for series in found}
-        assert {zone: [after - before for before, after in pairwise(values)] for zone, values in told.items()} == (
+        by_zone = {series["metric"]["zone_id"]: [float(value) for _, value in series["values"]] for series in found}
+        assert {zone: [after - before for before, after in pairwise(values)] for zone, values in by_zone.items()} == (
             month.truth
         )
 

@@ -42,13 +42,13 @@ def assert_all_is_counted(where: Place, raw: Raw, first: date, last: date) -> No
     """Every zone's queries and every limit's breaches of the days, to the query and to the breach."""
     world, span = where.world, days(first, last)
     for zone in world.dns.zones:
-        told = growth(raw, QUERIES, zone_id=str(zone))
-        assert told == sum(world.dns.true_queries(zone, day) for day in span), zone
+        grown = growth(raw, QUERIES, zone_id=str(zone))
+        assert grown == sum(world.dns.true_queries(zone, day) for day in span), zone
     breach_days = [day for day in span if (TODAY - day).days <= 27]
     for limit, _, _ in world.rate_limit_ids():
         if any(key[0] == BREACHES and ("rate_limit_id", str(limit)) in key[1] for key in raw):
-            told = growth(raw, BREACHES, rate_limit_id=str(limit))
-            assert told == sum(world.rate_limits.true_breaches(limit, day).total for day in breach_days), limit
+            grown = growth(raw, BREACHES, rate_limit_id=str(limit))
+            assert grown == sum(world.rate_limits.true_breaches(limit, day).total for day in breach_days), limit
 
 
 async def test_history_first_and_live_later_lose_nothing(tmp_path: Path) -> None:
@@ -136,8 +136,8 @@ async def test_far_history_is_asked_for_in_windows(tmp_path: Path) -> None:
     async with place(tmp_path, shield_zones={"discover": False}) as where:
         report = await where.backfill(ago(99), selected=Selected(zones=frozenset({"101"})))
         assert (report.failures, report.targets) == ([], 1)
-        told = growth(parsed(where.output), QUERIES)
-        assert told == sum(where.world.dns.true_queries(ZONE, day) for day in days(ago(99), TODAY))
+        grown = growth(parsed(where.output), QUERIES)
+        assert grown == sum(where.world.dns.true_queries(ZONE, day) for day in days(ago(99), TODAY))
 
 
 async def test_two_spans_one_after_the_other_count_all_once(tmp_path: Path) -> None:
@@ -146,8 +146,8 @@ async def test_two_spans_one_after_the_other_count_all_once(tmp_path: Path) -> N
         first = parsed(where.output)
         where.output.unlink()
         await where.backfill(ago(10), ago(1))
-        told = growth(joined(first, parsed(where.output)), QUERIES, zone_id=str(ZONE))
-        assert told == sum(where.world.dns.true_queries(ZONE, day) for day in days(ago(20), ago(1)))
+        grown = growth(joined(first, parsed(where.output)), QUERIES, zone_id=str(ZONE))
+        assert grown == sum(where.world.dns.true_queries(ZONE, day) for day in days(ago(20), ago(1)))
 
 
 async def test_a_chart_that_is_null_has_no_history(tmp_path: Path) -> None:
@@ -162,8 +162,8 @@ async def test_a_chart_that_is_null_has_no_history(tmp_path: Path) -> None:
 async def test_without_a_state_file_it_ends_with_yesterday(tmp_path: Path) -> None:
     async with place(tmp_path) as where:
         await where.backfill(FIRST, state=False)
-        told = growth(parsed(where.output), QUERIES, zone_id=str(ZONE))
-        assert told == sum(where.world.dns.true_queries(ZONE, day) for day in days(FIRST, ago(1)))
+        grown = growth(parsed(where.output), QUERIES, zone_id=str(ZONE))
+        assert grown == sum(where.world.dns.true_queries(ZONE, day) for day in days(FIRST, ago(1)))
         assert not where.state.exists()
 
 
@@ -177,8 +177,8 @@ async def test_a_zone_that_cannot_be_read_spoils_no_other_and_is_tried_again(tmp
         again = await where.backfill(FIRST)
         assert [failure.target for failure in again.failures] == ["dns_zone/999"]
         assert again.resumed == again.targets - 2
-        told = growth(parsed(where.output), QUERIES, zone_id="103")
-        assert told == sum(where.world.dns.true_queries(103, day) for day in days(FIRST, TODAY))
+        grown = growth(parsed(where.output), QUERIES, zone_id="103")
+        assert grown == sum(where.world.dns.true_queries(103, day) for day in days(FIRST, TODAY))
 
 
 class Unplugged(Exception):
@@ -237,8 +237,8 @@ async def test_days_that_cannot_be_are_refused(tmp_path: Path, first: date, last
 
 async def test_a_zone_that_nobody_has_is_a_failure(tmp_path: Path) -> None:
     async with place(tmp_path) as where:
-        report = await where.backfill(FIRST, selected=Selected(zones=frozenset({"prod-shop.example", "nobody"})))
-        assert [failure.target for failure in report.failures] == ["dns_zone/nobody"]
+        report = await where.backfill(FIRST, selected=Selected(zones=frozenset({"prod-shop.example", "no-such-zone"})))
+        assert [failure.target for failure in report.failures] == ["dns_zone/no-such-zone"]
         assert {dict(own)["domain"] for _, own in parsed(where.output)} == {"prod-shop.example"}
 
 

@@ -89,7 +89,7 @@ def test_the_routes_and_the_index_follow_the_severities_and_names_may_change_pla
     invoke("assets", "runbooks", tmp_path / "pages", *changes)
     index = (tmp_path / "pages" / "README.md").read_text()
     assert "[EdgeAccountDown](EdgeAccountDown.md) | info |" in index
-    assert "- `info` wants somebody now" in index
+    assert "- `info` needs a person now" in index
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ def test_zsh_completes_with_descriptions(path: str) -> None:
     found = ask("zsh", ZSH % "edge-exporter call dns_", path)
     assert found == [
         "suffix[ ]",
-        "dns_statistics:Query statistics of a DNS zone, of the last 30 days unless told otherwise.",
+        "dns_statistics:Query statistics of a DNS zone, by default of the last 30 days.",
         "dns_record_scan:The latest record scan of a DNS zone.",
     ]
     found = ask("zsh", ZSH % "edge-exporter call dns_statistics id=5 ''", path)

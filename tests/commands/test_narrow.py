@@ -54,5 +54,5 @@ def test_a_dumb_terminal_and_one_that_wants_no_colour_get_none(monkeypatch: pyte
 def test_the_list_of_operations_fits_40_columns() -> None:
     lines = listing(40).splitlines()
     assert max(map(len, lines)) <= 40
-    first = ["dns_statistics", "  Query statistics of a DNS zone, of the", "  last 30 days unless told otherwise."]
+    first = ["dns_statistics", "  Query statistics of a DNS zone, by", "  default of the last 30 days."]
     assert lines[:3] == first

@@ -59,6 +59,12 @@ def test_a_late_rise_of_a_day_after_the_first_sight_is_counted(counter: Counter)
     assert counter.days(20.1, window(20, day_7=104)) == 20 * 100 + 4
 
 
+def test_a_first_day_that_the_first_sight_did_not_show_is_counted_whole(counter: Counter) -> None:
+    before = {day: count for day, count in window(0).items() if day < 0}
+    counter.days(0, before)
+    assert [counter.days(0.1, {**before, 0: count}) for count in (5, 8)] == [5, 8]
+
+
 def test_a_fall_leaves_the_counter_and_is_a_correction(counter: Counter) -> None:
     counter.days(0, window(0, day_0=10))
     counter.days(0.1, window(0, day_0=50))

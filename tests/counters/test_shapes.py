@@ -71,6 +71,13 @@ def test_what_was_counted_as_unclassified_is_no_rise_of_an_action(limit: Limit) 
     assert limit.corrections == 0
 
 
+def test_a_plain_number_below_what_actions_have_counted_lowers_nothing(limit: Limit) -> None:
+    limit.poll(0, {0: (5, 3, 2)})
+    limit.poll(0.1, {0: (15, 3, 2)})
+    assert limit.plain(0.2, {0: 12}) == {"logged": 10, "challenged": 0, "blocked": 0, "unclassified": 0}
+    assert sum(limit.plain(0.3, {0: 25}).values()) == 15
+
+
 def test_days_of_which_the_other_shape_was_seen_alone_are_no_history(limit: Limit) -> None:
     """Nobody polled while the shape changed, and days went by."""
     limit.plain(0, {0: 10})

@@ -67,7 +67,7 @@ class Selected:
 
 
 def parse(use: Use) -> Expr:
-    """Parse a query, with lengths in place of Grafana's that can be told from any other."""
+    """Parse a query, with lengths in place of Grafana's that occur nowhere else."""
     marked = use.expr.replace("$__rate_interval", "17m").replace("$__range", "19m")
     return promql_parser.parse(filled_in(replace(use, expr=marked)))
 

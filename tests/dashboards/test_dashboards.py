@@ -307,7 +307,7 @@ def test_alerts_follow_from_others_as_alertmanager_has_it() -> None:
 
 @every_panel
 def test_tables_show_what_their_queries_give(panel: Panel) -> None:
-    """Each column without a label has a query, the sorted column is shown, and headings are told apart."""
+    """Each column without a label has a query, the sorted column is shown, and no two headings are alike."""
     if not isinstance(panel.view, Table) or not panel.view.columns:
         return
     titles = [column.title for column in panel.view.columns]

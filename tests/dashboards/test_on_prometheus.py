@@ -72,7 +72,7 @@ def month(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Month]:
 
 @every_query
 def test_finds_something_where_all_is_well(month: Month, use: Use) -> None:
-    """A healthy platform fills every panel but those that speak of trouble, and leaves those empty."""
+    """A healthy platform fills every panel but those about trouble, and leaves those empty."""
     found = month.ask(use, world.HEALTHY_UNTIL)
 
     if use.quiet and not use.quiet.startswith(OF_HISTORY):

@@ -186,7 +186,7 @@ def test_every_family_of_the_programs_own_stands_on_a_dashboard() -> None:
 
 
 def test_users_families_stand_on_a_dashboard() -> None:
-    """Families that the users' queries make have names that nobody knows, and are shown all the same."""
+    """Families of users' queries, whose names no one knows beforehand, are shown, too."""
     patterns = {
         matcher.value
         for use in USES

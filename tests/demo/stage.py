@@ -12,15 +12,15 @@ from typing import Any
 import httpx
 
 from tests.commands.shell import process
-from tests.real_parts import Prometheus, prometheus_reading
+from tests.real_parts import Prometheus, Release, prometheus_reading
 from tests.waiting import PATIENCE, wait_until
 
 REPOSITORY = Path(__file__).parents[2]
 SHIPPED = REPOSITORY / "deploy"
 # Families of collectors whose first round ends late.
 LAST = ("edge_script_info", "edge_shield_bot_detection_sensitivity", "edge_resources", "edge_database_orders_open")
-# The port of discard, which nobody serves.
-NOBODY = "http://127.0.0.1:9"
+# The port of discard, on which nothing listens.
+NOWHERE = "http://127.0.0.1:9"
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,9 @@ class Served:
         """Ask for a path."""
         return httpx.get(self.url + path, headers=headers, timeout=PATIENCE, trust_env=False)
 
-    def post(self, path: str, /, **told: Any) -> None:
+    def post(self, path: str, /, **body: Any) -> None:
         """Send a JSON object, which is to be accepted."""
-        answer = httpx.post(self.url + path, json=told, timeout=PATIENCE, trust_env=False)
+        answer = httpx.post(self.url + path, json=body, timeout=PATIENCE, trust_env=False)
         assert answer.is_success, answer.text
 
     def wait(self, path: str, status: int = 200) -> None:
@@ -57,9 +57,9 @@ class Demo(Served):
     sandbox: Served
 
 
-def addresses(told: str) -> dict[str, str]:
+def addresses(printed: str) -> dict[str, str]:
     """The addresses that a demo prints, by what they are."""
-    lines = [line.strip().split("  ") for line in told.splitlines() if "  http://" in line]
+    lines = [line.strip().split("  ") for line in printed.splitlines() if "  http://" in line]
     return {words[0]: words[-1].strip() for words in lines}
 
 
@@ -68,8 +68,8 @@ def demo_running() -> Iterator[Demo]:
     """The demo, ready, with everything polled once."""
     ports = ("--listen", "127.0.0.1:0", "--sandbox-port", "0")
     with process("demo", *ports, stderr=subprocess.DEVNULL) as started:
-        told = addresses(started.read_until("Stop with Ctrl-C"))
-        demo = Demo(told["metrics"].removesuffix("/metrics"), Served(told["sandbox"]))
+        printed = addresses(started.read_until("Stop with Ctrl-C"))
+        demo = Demo(printed["metrics"].removesuffix("/metrics"), Served(printed["sandbox"]))
         demo.wait("/-/ready")
 
         def is_polled() -> bool:
@@ -82,7 +82,11 @@ def demo_running() -> Iterator[Demo]:
 
 @contextmanager
 def prometheus_beside(
-    demo: Served, folder: Path, rules: tuple[tuple[str, str], ...] = (), alertmanager: str = NOBODY
+    demo: Served,
+    folder: Path,
+    rules: tuple[tuple[str, str], ...] = (),
+    alertmanager: str = NOWHERE,
+    release: Release = Release.INSTALLED,
 ) -> Iterator[Prometheus]:
     """A Prometheus with the shipped configuration and rules; only the addresses and the pace are the test's.
 
@@ -91,6 +95,7 @@ def prometheus_beside(
         folder: where its files are put.
         rules: what is put in the place of what, in the test's copy of the rules.
         alertmanager: where it sends its alerts.
+        release: which Prometheus it is.
     """
     shutil.copytree(SHIPPED / "prometheus", folder / "prometheus")
     config = folder / "prometheus" / "prometheus.yml"
@@ -103,24 +108,24 @@ def prometheus_beside(
         ("127.0.0.1:9093", alertmanager.removeprefix("http://")),
     )
     texts = "".join(path.read_text() for path in (folder / "prometheus" / "rules").glob("*.yml"))
-    assert [told for told, _ in rules if told not in texts] == []
+    assert [shipped for shipped, _ in rules if shipped not in texts] == []
     for path in (folder / "prometheus" / "rules").glob("*.yml"):
-        for told, ours in rules:
-            path.write_text(path.read_text().replace(told, ours))
-    with prometheus_reading(config, folder / "data") as running:
+        for shipped, ours in rules:
+            path.write_text(path.read_text().replace(shipped, ours))
+    with prometheus_reading(config, folder / "data", release) as running:
         yield running
 
 
 def replace(file: Path, *replacements: tuple[str, str]) -> None:
     """Replace what a file must hold."""
     text = file.read_text()
-    for told, ours in replacements:
-        assert told in text, told
-        text = text.replace(told, ours)
+    for shipped, ours in replacements:
+        assert shipped in text, shipped
+        text = text.replace(shipped, ours)
     file.write_text(text)
 
 
 def decoded(body: bytes) -> dict[str, Any]:
     """A JSON object."""
-    told: dict[str, Any] = json.loads(body)
-    return told
+    decoded_body: dict[str, Any] = json.loads(body)
+    return decoded_body

@@ -34,17 +34,17 @@ class Webhook:
     """What was sent to a webhook: the receiver's path and the alert; the alert that always fires aside."""
 
     url: str
-    told: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    sent: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     always: list[dict[str, Any]] = field(default_factory=list)
 
     def statuses(self, alertname: str) -> list[str]:
-        """The statuses under which an alert was told, each once, in their order."""
-        found = [alert["status"] for _, alert in self.told if alert["labels"]["alertname"] == alertname]
+        """The statuses under which an alert was sent, each once, in their order."""
+        found = [alert["status"] for _, alert in self.sent if alert["labels"]["alertname"] == alertname]
         return list(dict.fromkeys(found))
 
     def first(self, alertname: str) -> tuple[str, dict[str, Any]]:
         """The first notification of an alert."""
-        return next((path, alert) for path, alert in self.told if alert["labels"]["alertname"] == alertname)
+        return next((path, alert) for path, alert in self.sent if alert["labels"]["alertname"] == alertname)
 
 
 @contextmanager
@@ -54,7 +54,7 @@ def listening() -> Iterator[Webhook]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = decoded(self.rfile.read(int(self.headers["Content-Length"])))
-            webhook.told += [(self.path, alert) for alert in body["alerts"] if self.path != ALWAYS]
+            webhook.sent += [(self.path, alert) for alert in body["alerts"] if self.path != ALWAYS]
             webhook.always += [alert for alert in body["alerts"] if self.path == ALWAYS]
             self.send_response(200)
             self.end_headers()
@@ -105,7 +105,7 @@ def test_a_failed_scan_and_a_breach_reach_the_webhook_and_so_does_their_end(tmp_
         limit = world["rate_limits"][0]
         rate = f'rate_limit_action:edge_shield_rate_limit_breaches:rate15m{{rate_limit_id="{limit["id"]}"}}'
         wait_until(lambda: bool(watcher.ask(rate)), "a rate of breaches that can be trusted")
-        assert webhook.told == []
+        assert webhook.sent == []
 
         demo.sandbox.post("/sandbox/world", event="scan_failed", zone_id=zone["id"])
         demo.sandbox.post("/sandbox/world", event="breach_burst", rate_limit_id=limit["id"], blocked=100_000)
@@ -124,5 +124,5 @@ def test_a_failed_scan_and_a_breach_reach_the_webhook_and_so_does_their_end(tmp_
         demo.sandbox.post("/sandbox/world", event="scan_completed", zone_id=zone["id"])
         wait_until(lambda: all("resolved" in webhook.statuses(name) for name in both), "the end of both")
         assert [webhook.statuses(name) for name in both] == [["firing", "resolved"]] * 2
-        # Nothing else was wrong, and nobody was told of anything else.
-        assert {alert["labels"]["alertname"] for _, alert in webhook.told} == set(both)
+        # Nothing else was wrong, and nothing else was sent.
+        assert {alert["labels"]["alertname"] for _, alert in webhook.sent} == set(both)

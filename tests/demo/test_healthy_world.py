@@ -104,9 +104,9 @@ def test_breaches_stay_below_what_is_an_alert(seed: int) -> None:
     quarter = 900.0
     for _ in passing(world, hours=24 * 21, step=quarter):
         for limit in limits:
-            told = world.rate_limits.metrics(limit)["overview"]
-            blocked[limit].append(told["blockedBreaches"])
-            total[limit].append(told["totalBreaches"])
+            overview = world.rate_limits.metrics(limit)["overview"]
+            blocked[limit].append(overview["blockedBreaches"])
+            total[limit].append(overview["totalBreaches"])
 
     def rates(counts: list[int]) -> list[float]:
         # A window of 28 days falls as old days leave.

@@ -21,15 +21,15 @@ PORTS = ("--listen", "127.0.0.1:0", "--sandbox-port", "0", "--prometheus")
 def test_it_scrapes_the_demo_with_every_shipped_rule_and_ends_with_it(tmp_path: Path) -> None:
     find("prometheus")
     with process("demo", *PORTS, "--prometheus-port", "0", environ={"TMPDIR": str(tmp_path)}) as demo:
-        told = addresses(demo.read_until("Stop with Ctrl-C"))
-        url = told["prometheus"]
+        printed = addresses(demo.read_until("Stop with Ctrl-C"))
+        url = printed["prometheus"]
         assert len(list(tmp_path.glob("edge-exporter-demo-*"))) == 1
         wait_until(
             lambda: bool(Prometheus(url).ask("up == 1")),
             "a scrape",
         )
         targets = httpx.get(f"{url}/api/v1/targets").json()["data"]["activeTargets"]
-        assert [target["scrapeUrl"] for target in targets] == [told["metrics"]]
+        assert [target["scrapeUrl"] for target in targets] == [printed["metrics"]]
         groups = httpx.get(f"{url}/api/v1/rules").json()["data"]["groups"]
         loaded = [rule["name"] for group in groups for rule in group["rules"]]
         assert sorted(loaded) == sorted(rule.name for rule in load_rules())

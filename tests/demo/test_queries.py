@@ -98,7 +98,7 @@ AT_A_RELOAD = "the exporter takes a configuration"
 FOUND = "something is wrong"
 # A machine that is busy enough skips runs by itself.
 OF_THE_MACHINE = "a collector's run is skipped because the last one has not ended"
-# The alerts on what is there now; all others compare with hours or days ago, or speak of the exporter itself, and
+# The alerts on what is there now; all others compare with hours or days ago, or are about the exporter itself, and
 # have their cases for promtool.
 FIRING = {
     "EdgeCollectorFailing",
@@ -160,12 +160,14 @@ def troubled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Demo, P
         image = demo.sandbox.get("/sandbox/world").json()["images"][0]
         tag = {name: image[name] for name in ("registry_id", "namespace", "name")} | {"tag": image["tags"][0]}
         demo.sandbox.post("/sandbox/world", event="image_tag_removed", **tag)
-        for path, told in (*EVENTS.values(), *MORE_TROUBLE):
-            demo.sandbox.post(path, **told)
+        for path, event in (*EVENTS.values(), *MORE_TROUBLE):
+            demo.sandbox.post(path, **event)
         yield demo, prometheus
 
 
-def test_scripted_trouble_lets_the_alerts_fire_and_the_quiet_queries_speak(troubled: tuple[Demo, Prometheus]) -> None:
+def test_scripted_trouble_fires_the_alerts_and_gives_the_quiet_queries_answers(
+    troubled: tuple[Demo, Prometheus],
+) -> None:
     prometheus = troubled[1]
 
     silent = [use for use in queries() if use.quiet in EVENTS or use.quiet == AT_THE_START]

@@ -1,8 +1,14 @@
-"""A restart of the exporter, seen by a real Prometheus and a real Alertmanager, with the shipped rules and routes."""
+"""Changes on the platform and a restart of the exporter, as Prometheus 2 and 3 and an Alertmanager of each report them.
+
+The rules and the routes are the shipped ones.
+"""
 
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -12,7 +18,7 @@ from tests.commands.shell import process
 from tests.demo.stage import Served, prometheus_beside
 from tests.demo.test_alerts import Webhook, alertmanager_running, listening
 from tests.ports import free_port
-from tests.real_parts import Prometheus
+from tests.real_parts import Prometheus, Release
 from tests.waiting import wait_until
 
 # An alert that waits for 5 minutes waits for 5 seconds. An absence of the exporter is an alert after minutes, as it is
@@ -23,24 +29,55 @@ IN_SECONDS = (
 )
 # Longer than any of the alerts here waits.
 SETTLED_SECONDS = 10
+# An hour is fifteen seconds, and a day is half a minute.
+HOURS_IN_SECONDS = (
+    ("interval: 2m\n", "interval: 1s\n"),
+    ("[1h]", "[15s]"),
+    ("offset 1h", "offset 15s"),
+    ("time() - 3600", "time() - 15"),
+    ("offset 1d", "offset 30s"),
+    ("offset 2d", "offset 60s"),
+    ("offset 3d", "offset 90s"),
+    ("for: 15m\n", "for: 5s\n"),
+)
 CONFIG = """
 accounts:
   - name: main
     base_url: {url}
     api_key: {key}
+    scripts: {{monthly_budget_dollars: {{{script}: 20}}}}
 collectors:
-  shield_zones: {{interval: 1s}}
+  discovery: {{interval: 2s}}
   dns_record_scans: {{interval: 2s}}
+  dns_statistics: {{interval: 1s}}
+  scripts: {{interval: 2s}}
+  shield_zones: {{interval: 1s}}
 web: {{listen: "127.0.0.1:{port}"}}
 state: {{path: "{state}"}}
 """
 
 
+@dataclass(frozen=True)
+class Watcher:
+    """A Prometheus that scrapes the exporter, and what its Alertmanager sends."""
+
+    prometheus: Prometheus
+    webhook: Webhook
+
+    def sent(self) -> list[tuple[str, dict[str, str]]]:
+        """The status and the labels of each alert that was sent."""
+        return [(alert["status"], alert["labels"]) for _, alert in self.webhook.sent]
+
+    def sent_of(self, alertname: str) -> list[tuple[str, dict[str, str]]]:
+        """The same, of one alert."""
+        return [(status, labels) for status, labels in self.sent() if labels["alertname"] == alertname]
+
+
 @contextmanager
-def sandbox_running() -> Iterator[Served]:
+def sandbox_running(*words: str) -> Iterator[Served]:
     """A sandbox in a process of its own."""
     port = free_port()
-    with process("sandbox", "--port", str(port)) as started:
+    with process("sandbox", "--port", str(port), *words) as started:
         started.read_until("Stop with Ctrl-C")
         yield Served(f"http://127.0.0.1:{port}")
 
@@ -54,49 +91,136 @@ def exporter_running(config: Path, port: int) -> Iterator[Served]:
         yield exporter
 
 
-def sent(webhook: Webhook) -> list[tuple[str, dict[str, str]]]:
-    """The status and the labels of each alert that was sent."""
-    return [(alert["status"], alert["labels"]) for _, alert in webhook.told]
+@contextmanager
+def watching(folder: Path, port: int, rules: tuple[tuple[str, str], ...]) -> Iterator[Sequence[Watcher]]:
+    """A Prometheus of each major release with an Alertmanager of its own, all of which scrape one exporter.
+
+    Args:
+        folder: where their files are put.
+        port: that of the exporter, which need not run yet.
+        rules: what is put in the place of what, in the copies of the rules.
+    """
+    with ExitStack() as stack:
+        watchers = []
+        for release in (Release.INSTALLED, Release.NEWEST):
+            own = folder / (release or "installed")
+            own.mkdir()
+            webhook = stack.enter_context(listening())
+            sender = stack.enter_context(alertmanager_running(own, webhook.url))
+            exporter = Served(f"http://127.0.0.1:{port}")
+            prometheus = stack.enter_context(prometheus_beside(exporter, own, rules, sender.url, release))
+            watchers.append(Watcher(prometheus, webhook))
+        yield watchers
 
 
-def scraped(watcher: Prometheus, seconds: int) -> bool:
+@contextmanager
+def traffic(sandbox: Served, zone_id: int) -> Iterator[Callable[[float], None]]:
+    """Give a zone queries at a steady rate, which the function that it yields sets, in queries a second."""
+    rate, ended = 0.0, threading.Event()
+
+    def set_rate(new: float) -> None:
+        nonlocal rate
+        rate = new
+
+    def feed() -> None:
+        before = time.monotonic()
+        while not ended.wait(0.5):
+            now = time.monotonic()
+            if queries := round(rate * (now - before)):
+                sandbox.post("/sandbox/world", event="dns_queries", zone_id=zone_id, queries=queries)
+            before = now
+
+    feeder = threading.Thread(target=feed)
+    feeder.start()
+    try:
+        yield set_rate
+    finally:
+        ended.set()
+        feeder.join()
+
+
+def scraped(watcher: Watcher, seconds: int) -> bool:
     """Whether the exporter's shield zones were scraped for so long without a gap."""
-    found = watcher.ask(f"count_over_time(edge_shield_zone_waf_enabled[{seconds}s]) >= {seconds - 5}")
-    return bool(found)
+    return bool(watcher.prometheus.ask(f"count_over_time(edge_shield_zone_waf_enabled[{seconds}s]) >= {seconds - 5}"))
+
+
+def wait_for_all(watchers: Sequence[Watcher], holds: Callable[[Watcher], object], awaited: str) -> None:
+    """Wait until something holds for each of the watchers."""
+    wait_until(lambda: all(holds(watcher) for watcher in watchers), awaited)
 
 
 @pytest.mark.real
-def test_a_restart_of_the_exporter_sends_nothing(tmp_path: Path) -> None:
-    port = free_port()
-    config = tmp_path / "config.yml"
-    with listening() as webhook, sandbox_running() as sandbox, alertmanager_running(tmp_path, webhook.url) as sender:
-        config.write_text(CONFIG.format(url=sandbox.url, key=keys.API_KEY, port=port, state=tmp_path / "state.db"))
-        watched = Served(f"http://127.0.0.1:{port}")
+def test_changes_are_reported_in_the_first_minutes_and_a_restart_of_the_exporter_sends_nothing(tmp_path: Path) -> None:
+    port, config = free_port(), tmp_path / "config.yml"
+    with sandbox_running("--zones", "1") as sandbox, watching(tmp_path, port, IN_SECONDS) as watchers:
+        script = sandbox.get("/sandbox/world").json()["scripts"]["first"][0]
+        config.write_text(
+            CONFIG.format(
+                url=sandbox.url, key=keys.API_KEY, port=port, state=tmp_path / "state.db", script=script["name"]
+            )
+        )
         on = {"wafEnabled": True, "wafExecutionMode": 1}
-        sandbox.post("/sandbox/world", event="shield_zone_fields", shield_zone_id=1, fields=on)
-        sandbox.post("/sandbox/world", event="shield_zone_fields", shield_zone_id=2, fields=on)
-        with prometheus_beside(watched, tmp_path, IN_SECONDS, sender.url) as watcher:
-            with exporter_running(config, port):
-                wait_until(lambda: scraped(watcher, SETTLED_SECONDS), "zones whose WAF is on")
-                wait_until(lambda: bool(webhook.always), "the alert that always fires")
-                sandbox.post(
-                    "/sandbox/world", event="shield_zone_fields", shield_zone_id=1, fields={"wafEnabled": False}
+        for zone in (1, 2):
+            sandbox.post("/sandbox/world", event="shield_zone_fields", shield_zone_id=zone, fields=on)
+        with exporter_running(config, port):
+            wait_for_all(watchers, lambda watcher: scraped(watcher, SETTLED_SECONDS), "zones whose WAF is on")
+            wait_for_all(watchers, lambda watcher: watcher.webhook.always, "the alert that always fires")
+            sandbox.post("/sandbox/world", event="shield_zone_fields", shield_zone_id=1, fields={"wafEnabled": False})
+            sandbox.post("/sandbox/world", event="shield_zone_fields", shield_zone_id=2, fields={"wafExecutionMode": 0})
+            sandbox.post("/sandbox/world", event="scan_failed", zone_id=101)
+            sandbox.post("/sandbox/world", event="script_renamed", script_id=script["id"], name="renamed")
+            named = f'edge_script_monthly_budget_dollars{{script_id="{script["id"]}",script="renamed"}}'
+            wait_for_all(watchers, lambda watcher: watcher.prometheus.ask(named), "the budget under the new name")
+            sandbox.post("/sandbox/world", event="script_cost", script_id=script["id"], cost=600.0)
+            expected = {"EdgeWafSwitchedOff", "EdgeShieldSetToLog", "EdgeDnsScanFailed", "EdgeScriptOverBudget"}
+            wait_for_all(
+                watchers,
+                lambda watcher: {labels["alertname"] for _, labels in watcher.sent()} >= expected,
+                "the alerts",
+            )
+            for watcher in watchers:
+                (_, waf), (_, budget) = (
+                    watcher.sent_of(name)[0] for name in ("EdgeWafSwitchedOff", "EdgeScriptOverBudget")
                 )
-                sandbox.post(
-                    "/sandbox/world", event="shield_zone_fields", shield_zone_id=2, fields={"wafExecutionMode": 0}
-                )
-                sandbox.post("/sandbox/world", event="scan_failed", zone_id=101)
-                expected = {"EdgeWafSwitchedOff", "EdgeShieldSetToLog", "EdgeDnsScanFailed"}
-                wait_until(lambda: {labels["alertname"] for _, labels in sent(webhook)} >= expected, "the alerts")
-                named = [labels for _, labels in sent(webhook) if labels["alertname"] == "EdgeWafSwitchedOff"]
-                assert named[0]["shield_zone_id"] == "1"
-                assert named[0]["pull_zone"]
-                wait_until(lambda: scraped(watcher, SETTLED_SECONDS), "a calm while")
-            before = sent(webhook)
-            wait_until(lambda: not watcher.ask("edge_shield_zone_waf_enabled"), "the silence")
-            with exporter_running(config, port):
-                wait_until(lambda: scraped(watcher, SETTLED_SECONDS), "the alerts' own time after the restart")
-                firing = 'count(ALERTS{alertname=~"EdgeWafSwitchedOff|EdgeShieldSetToLog",alertstate="firing"})'
-                assert float(watcher.ask(firing)[0]["value"][1]) == 2
-                assert sent(webhook)[len(before) :] == []
-                assert {status for status, _ in sent(webhook)} == {"firing"}
+                assert (waf["shield_zone_id"], bool(waf["pull_zone"])) == ("1", True)
+                assert budget["script"] == "renamed"
+            wait_for_all(watchers, lambda watcher: scraped(watcher, SETTLED_SECONDS), "a calm while")
+        before = [watcher.sent() for watcher in watchers]
+        gone = "absent(edge_shield_zone_waf_enabled)"
+        wait_for_all(watchers, lambda watcher: watcher.prometheus.ask(gone), "the silence")
+        with exporter_running(config, port):
+            wait_for_all(
+                watchers, lambda watcher: scraped(watcher, SETTLED_SECONDS), "the alerts' own time after the restart"
+            )
+            firing = f'ALERTS{{alertname=~"{"|".join(expected)}",alertstate="firing"}}'
+            for watcher, sent in zip(watchers, before, strict=True):
+                assert {one["metric"]["alertname"] for one in watcher.prometheus.ask(firing)} == expected
+                assert watcher.prometheus.ask(named)
+                assert watcher.sent()[len(sent) :] == []
+                assert {status for status, _ in watcher.sent()} == {"firing"}
+
+
+@pytest.mark.real
+def test_a_zone_whose_traffic_falls_to_less_than_half_is_reported_and_so_is_its_end(tmp_path: Path) -> None:
+    port, config = free_port(), tmp_path / "config.yml"
+    rules = (*HOURS_IN_SECONDS, ("keep_firing_for: 45m\n", "keep_firing_for: 3s\n"))
+    with sandbox_running("--zones", "0") as sandbox, watching(tmp_path, port, rules) as watchers:
+        sandbox.post("/sandbox/world", event="zone_added", name="shop.example", zone_id=500, queries_a_day=0)
+        config.write_text(
+            CONFIG.format(url=sandbox.url, key=keys.API_KEY, port=port, state=tmp_path / "state.db", script="router")
+        )
+        with exporter_running(config, port), traffic(sandbox, 500) as set_rate:
+            set_rate(200)
+            yesterday = 'zone:edge_dns_queries:rate1h{zone_id="500"} offset 30s > 100'
+            wait_for_all(watchers, lambda watcher: watcher.prometheus.ask(yesterday), "a day to compare with")
+            assert [watcher.sent_of("EdgeDnsQueriesHalved") for watcher in watchers] == [[], []]
+            set_rate(40)
+            wait_for_all(watchers, lambda watcher: watcher.sent_of("EdgeDnsQueriesHalved"), "the alert")
+            set_rate(200)
+            wait_for_all(
+                watchers, lambda watcher: len(watcher.sent_of("EdgeDnsQueriesHalved")) > 1, "the end of the alert"
+            )
+            for watcher in watchers:
+                (began, labels), (ended, _) = watcher.sent_of("EdgeDnsQueriesHalved")
+                assert (began, ended, labels["domain"]) == ("firing", "resolved", "shop.example")
+                assert watcher.sent_of("EdgeDnsQueriesDropped") == []

@@ -1,4 +1,4 @@
-"""Builds the image, and runs it as the deployment files do: read-only, as nobody, without a capability."""
+"""Builds the image, and runs it as the deployment files do: read-only, unprivileged, without a capability."""
 
 import re
 import subprocess

@@ -127,7 +127,7 @@ def test_prometheus_keeps_what_the_surge_alerts_look_back_on() -> None:
 
 
 def test_the_notifications_write_a_line_for_each_alert() -> None:
-    told = {
+    body = {
         "receiver": "critical",
         "alerts": [
             {"status": "firing", "labels": {"alertname": "EdgeAccountDown"}, "annotations": {"summary": "Down."}},
@@ -141,7 +141,7 @@ def test_the_notifications_write_a_line_for_each_alert() -> None:
             url = f"http://127.0.0.1:{process.stdout.readline().split()[-1]}/critical"
             answers = [
                 httpx.post(url, content=body, trust_env=False).status_code
-                for body in (json.dumps(told), "no JSON", "[1]", json.dumps({"receiver": "x", "alerts": [1]}))
+                for body in (json.dumps(body), "no JSON", "[1]", json.dumps({"receiver": "x", "alerts": [1]}))
             ]
         finally:
             process.terminate()

@@ -45,7 +45,7 @@ FAILING = {
     "a chart of booleans": ({"Chart": {"2026-02-08": True}}, "edge_thing_served_total cannot be read from the answer: a boolean, expected a number"),
     "a chart of charts": ({"Chart": {"2026-02-08": {"a": 1}}}, "edge_thing_served_total cannot be read from the answer: an object, expected a number"),
     "a chart that is a list of numbers": ({"Chart": [1, 2, 3]}, "edge_thing_served_total cannot be read from the answer: a list, expected an object of days, or a list of pairs such as [Date, Count]"),
-    "a chart of weeks": ({"Chart": {f"2026-01-{day:02}": 1 for day in (1, 8, 15, 22)}}, "the chart's buckets are 7 days long: a day's count cannot be told from them"),
+    "a chart of weeks": ({"Chart": {f"2026-01-{day:02}": 1 for day in (1, 8, 15, 22)}}, "the chart's buckets are 7 days long, so that the count of a day is not known"),
     "a chart without end": ({"Chart": {str(one): 1 for one in range(10_001)}}, "edge_thing_served_total cannot be read from the answer: 10001 buckets, expected at most 10000"),
     "charges below zero": ({"Month": -3}, "edge_thing_charges_total cannot be read from the answer: -3, expected a count from 0 up to what 64 bits hold"),
     "charges that are a boolean": ({"Month": False}, "edge_thing_charges_total cannot be read from the answer: a boolean, expected a number"),
@@ -56,7 +56,7 @@ FAILING = {
     "nothing": ("", "the platform answered 200 with an empty body"),
     "JSON that is nested without end": ("[" * 5000, "the platform answered 200 with a body that is not whole JSON"),
     "an envelope of a failure": ({"data": None, "error": {"success": False, "message": "no such plan", "errorKey": "plan"}}, "the platform answered 200 with a failure: no such plan"),
-    "a failure of its own shape": ({"error": {"message": {"a": 1}}}, "the platform answered 200 with a failure: the answer tells of a failure in another shape than documented"),
+    "a failure of its own shape": ({"error": {"message": {"a": 1}}}, "the platform answered 200 with a failure: the answer reports a failure in an undocumented shape"),
 }  # fmt: skip
 HARMLESS = {
     "null": (None, []),

@@ -1,5 +1,7 @@
 """Draws every dashboard with Grafana's own components, and the status page: `python -m tests.pictures FOLDER`.
 
+Each dashboard is drawn in an hour with the usual trouble (`dashboard-*.png`) and in a calm one (`calm-*.png`).
+
 With `--lot` it draws the Overview of a calm hour and of each incident in an order drawn by lot, named by letters; which
 is which stands in key.txt, to be read after the pictures.
 
@@ -31,6 +33,7 @@ from tests.dashboards.world import END, Scene
 from tests.pictures.incidents import CALM, INCIDENTS, scene, usual_trouble
 from tests.pictures.standing import MOMENT
 from tests.pictures.status_page import draw_status_page
+from tests.waiting import PATIENCE
 
 SOURCES = Path(__file__).parent / "grafana"
 # Screens of ordinary width; above Grafana's grid stand the title and what the page is about.
@@ -115,10 +118,10 @@ def named(legend: str, labels: dict[str, str]) -> str:
     return re.sub(r"\{\{(\w+)\}\}", lambda found: labels.get(found[1], ""), legend)
 
 
-def page_told(month: Month, page: Page, width: int) -> tuple[dict[str, Any], tuple[int, int]]:
+def laid_out(month: Month, page: Page, width: int) -> tuple[dict[str, Any], tuple[int, int]]:
     """A page and its answers, laid out by the grid of its JSON, and where its first two rows and all of it end."""
     declared = {panel.title: panel for panel in page.panels}
-    told, lowest = [], 0
+    placed_panels, lowest = [], 0
     # A folded row keeps its panels inside; the picture shows it open.
     for placed in [
         inner for outer in json.loads(generate(page))["panels"] for inner in (outer, *outer.get("panels", ()))
@@ -129,7 +132,7 @@ def page_told(month: Month, page: Page, width: int) -> tuple[dict[str, Any], tup
             panel = declared[placed["title"]]
             until, span = MOMENT.timestamp(), seconds(panel.since or page.since.removeprefix("now-"))
             entry |= {"answers": answers(month, page, panel), "range": [1000 * (until - span), 1000 * until]}
-        told.append(entry)
+        placed_panels.append(entry)
     marks = [
         {"when": points[0][0], "colour": mark.colour}
         for mark in page.marks
@@ -137,12 +140,12 @@ def page_told(month: Month, page: Page, width: int) -> tuple[dict[str, Any], tup
         if (use.page, use.kind, use.place) == (page.uid, Kind.MARKS, mark.name)
         for points in [one["values"] for one in asked(month, use, seconds(page.since.removeprefix("now-")))]
     ]
-    rows = [entry["panel"]["gridPos"]["y"] for entry in told if entry["panel"]["type"] == "row"]
+    rows = [entry["panel"]["gridPos"]["y"] for entry in placed_panels if entry["panel"]["type"] == "row"]
     whole = {
         "title": page.title,
         "about": page.about,
         "cell": {"width": (width - 8) / 24, "height": CELL_HEIGHT},
-        "panels": told,
+        "panels": placed_panels,
         "marks": marks,
     }
     ends = (rows[2], lowest) if len(rows) > 2 else (lowest, lowest)
@@ -195,28 +198,28 @@ class Painter:
 
     def draw(self, month: Month, page: Page, width: int, name: str) -> None:
         """Draw a page whole, and its first two rows."""
-        told, (first, height) = page_told(month, page, width)
+        laid, (first, height) = laid_out(month, page, width)
         window = self._browser.new_page(viewport={"width": width, "height": height})
+        window.set_default_timeout(1000 * PATIENCE)
         window.on("pageerror", self._note)
         served(window, self._parts)
-        # Ages are told from now, which is the moment of the picture.
+        # Ages are counted from now, which is the moment of the picture.
         window.clock.set_fixed_time(MOMENT)
         window.goto(ORIGIN)
-        window.evaluate("page => draw(page)", told)
+        window.evaluate("page => draw(page)", laid)
         window.wait_for_timeout(1500)
         window.screenshot(path=self._folder / f"{name}.png")
         clip: FloatRect = {"x": 0, "y": 0, "width": width, "height": first}
         window.screenshot(path=self._folder / f"{name}-top.png", clip=clip)
         window.close()
 
-    def draw_all(self, scene: Scene) -> None:
-        """Draw every page at every width."""
+    def draw_all(self, scene: Scene, prefix: str) -> None:
+        """Draw every dashboard at every width."""
         with tempfile.TemporaryDirectory() as home, month_served(Path(home), scene) as month:
             for page in PAGES:
                 for width in WIDTHS:
-                    name = f"dashboard-{page.uid.removeprefix('edge-')}"
+                    name = f"{prefix}-{page.uid.removeprefix('edge-')}"
                     self.draw(month, page, width, name if width == WIDTHS[0] else f"{name}-{width}")
-        draw_status_page(self._browser, self._folder)
 
     def draw_by_lot(self) -> None:
         """Draw the Overview of each incident, under a letter; write down the key.
@@ -246,7 +249,9 @@ def main(folder: Path, *, lot: bool) -> None:
         if lot:
             painter.draw_by_lot()
         else:
-            painter.draw_all(usual_trouble())
+            painter.draw_all(usual_trouble(), "dashboard")
+            painter.draw_all(scene(), "calm")
+            draw_status_page(browser, folder)
         browser.close()
     if painter.broken:
         sys.exit(f"a page did not draw: {painter.broken[0]}")

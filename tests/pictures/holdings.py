@@ -113,6 +113,7 @@ THINGS: tuple[tuple[Labels, ...], ...] = (
 LABELS: Mapping[str, tuple[str, ...]] = {
     **VALUES,
     "branch": ("main",),
+    "cause": ("never_scanned", "no_value"),
     "check": ("request_schema", "response_schema", "authorization", "xss", "sqli", "rate_limit"),
     "checksum": ("5e884898",),
     "code": ("200", "401", "404"),

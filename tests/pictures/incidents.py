@@ -118,11 +118,18 @@ CALM = Incident(lambda _, __, ___, calm, ____: calm)
 INCIDENTS: dict[str, Incident] = {
     "a burst on one rate limit (api of shield zone 4, eu)": Incident(
         _burst,
-        frozenset({("Burst on a rate limit", "shield zone 4 · rate limit api")}),
+        frozenset({("Burst on a rate limit", "shield zone shop-eu · rate limit api")}),
         (
             _alert(
                 *("EdgeRateLimitBlocking", "warning", "shield"),
-                **{**_EU, "shield_zone_id": "4", "rate_limit_id": "58", "rate_limit": "api", "action": "blocked"},
+                **{
+                    **_EU,
+                    "shield_zone_id": "4",
+                    "rate_limit_id": "58",
+                    "rate_limit": "api",
+                    "action": "blocked",
+                    "pull_zone": "shop-eu",
+                },
             ),
         ),
     ),

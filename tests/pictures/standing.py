@@ -112,6 +112,7 @@ def _bucket(labels: Labels, at: float) -> float:
     return _calls(labels, at) * (1 / (1 + (middle / bound) ** 3) if math.isfinite(bound) else 1.0)
 
 
+ABSENT = {("dns_record_scans", "never_scanned"): 6.0, ("dns_statistics", "no_value"): 2.0}
 EXPORTER: dict[str, Labelled] = {
     "edge_up": lambda *_: 1.0,
     "edge_target_up": lambda *_: 1.0,
@@ -141,6 +142,8 @@ EXPORTER: dict[str, Labelled] = {
         POLLED[labels["collector"]][1] * (1 + 0.2 * noise(labels["collector"], at - at % 300))
     ),
     "edge_exporter_shard_info": lambda *_: 1.0,
+    "edge_exporter_script_budget_unmatched": lambda *_: 0.0,
+    "edge_exporter_absent_families": lambda labels, _: ABSENT.get((labels["collector"], labels["cause"])),
     "edge_exporter_series": lambda *_: 1312.0,
     "edge_exporter_render_duration_seconds": lambda _, at: 0.0031 * (1 + 0.3 * noise("render", at)),
     "edge_exporter_ledger_up": lambda *_: 1.0,

@@ -362,6 +362,24 @@ async def test_intervals_that_become_a_little_shorter_move_no_poll() -> None:
         assert due.known == before
 
 
+async def test_intervals_that_become_half_as_long_bring_late_polls_forward() -> None:
+    async with rig(account=DNS_ONLY, world=world(zones=40)) as rigged:
+        intervals = rigged.schedule.intervals
+        intervals.stretch = lambda *_: 2.0  # type: ignore[method-assign]
+        await rigged.turn(450)
+        targets = list(rigged.registry.targets("dns_zone"))
+
+        def latest() -> float:
+            dues = [rigged.schedule.due_at("dns_statistics", target) for target in targets]
+            return max(due for due in dues if due is not None) - rigged.clock.now
+
+        assert latest() > LATEST_SLOT * 300
+        intervals.stretch = lambda *_: 1.0  # type: ignore[method-assign]
+        rigged.clock.now += CAPACITY_SECONDS
+        rigged.schedule.tick("discovery")
+        assert latest() <= LATEST_SLOT * 300
+
+
 async def test_polls_that_come_in_time_stand_when_long_intervals_are_short_again() -> None:
     async with rig(account=DNS_ONLY, world=world(zones=40)) as rigged:
         due = await slowed(rigged)

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.real
 
 
 class Asked:
-    """A running Alertmanager, as a test speaks to it."""
+    """The HTTP API of a running Alertmanager."""
 
     def __init__(self, url: str) -> None:
         self._client = httpx.Client(base_url=url, trust_env=False, timeout=PATIENCE)
@@ -102,7 +102,7 @@ def test_an_account_that_is_down_silences_its_targets_and_no_other_s(alertmanage
     assert alertmanager.inhibited(f"{job}-lab") == {"EdgeDnsScanFailed main": False}
 
 
-def test_a_refused_credential_is_told_in_the_place_of_the_account_being_down(alertmanager: Asked) -> None:
+def test_a_refused_credential_is_sent_in_place_of_the_account_being_down(alertmanager: Asked) -> None:
     alertmanager.post(
         {"alertname": "EdgeAccountDown", "job": "credential", "account": "main"},
         {"alertname": "EdgeCredentialRefused", "job": "credential", "account": "main"},
@@ -170,7 +170,7 @@ def test_a_database_that_is_down_silences_its_own_queries(alertmanager: Asked) -
     assert alertmanager.await_inhibited("database", expected) == expected
 
 
-def test_a_stale_target_is_told_once(alertmanager: Asked) -> None:
+def test_a_stale_target_is_sent_once(alertmanager: Asked) -> None:
     scripts = {"job": "stale", "account": "main", "collector": "scripts"}
     alertmanager.post(
         {"alertname": "EdgeTargetStale", **scripts, "target": "script/7"},

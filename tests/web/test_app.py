@@ -147,7 +147,7 @@ async def test_a_fault_of_ours_tells_nothing_of_itself() -> None:
         transport = httpx.ASGITransport(app, raise_app_exceptions=False)
         async with httpx.AsyncClient(transport=transport, base_url="http://exporter:9877") as client:
             response = await client.post("/-/reload")
-    assert (response.status_code, response.text) == (500, "something went wrong here; the log says what\n")
+    assert (response.status_code, response.text) == (500, "internal error; see the exporter's log\n")
     assert response.headers["x-content-type-options"] == "nosniff"
 
 

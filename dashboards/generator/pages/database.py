@@ -143,7 +143,7 @@ _CONTAINERS = Row(
         Panel(
             title="Watched tags",
             shows="Tags of watch_tags and whether their image has them, missing ones first; at most 200.",
-            act="A missing tag was deleted or renamed by whoever pushes the image.",
+            act="A missing tag was deleted or renamed where the image is pushed.",
             queries=(queries.TAG_PRESENT,),
             view=Table(
                 columns=(

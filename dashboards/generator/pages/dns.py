@@ -160,7 +160,7 @@ _QUERIES = Row(
             act="Smart routing is charged for. A share that grows without a change of yours is a record that someone"
             " made smart.",
             queries=(queries.RATE_BY_ROUTING,),
-            view=Lines(stack=True),
+            view=Lines(stack=True, painted=(("normal", Colour.INFO), ("smart", Colour.HINT))),
             unit="reqps",
             width=6,
             least=0,

@@ -20,7 +20,7 @@ from dashboards.generator.page import (
 from dashboards.generator.queries import dns as queries
 from dashboards.generator.tables import honest
 
-_SCAN_STATES = (
+SCAN_STATES = (
     Word("pending", "pending", Colour.INFO),
     Word("in_progress", "in progress", Colour.INFO),
     Word("completed", "completed", Colour.GOOD),
@@ -64,7 +64,7 @@ SCANS = Row(
                     columns.ACCOUNT,
                     columns.ZONE_ID,
                     columns.DOMAIN,
-                    Column("State", label="status", words=_SCAN_STATES, width=100),
+                    Column("State", label="status", words=SCAN_STATES, width=100),
                     Column("Age", unit="s", steps=warn_then_red(0, 86400)),
                 ),
                 sort="Age",
@@ -140,7 +140,7 @@ SCANS = Row(
                     columns.ACCOUNT,
                     columns.ZONE_ID,
                     columns.DOMAIN,
-                    Column("State", label="status", words=_SCAN_STATES, width=100),
+                    Column("State", label="status", words=SCAN_STATES, width=100),
                     Column("Created", unit="dateTimeFromNow", width=115),
                     Column("Took", unit="s", width=85),
                     Column("Records", width=85),

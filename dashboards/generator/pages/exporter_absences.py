@@ -16,6 +16,7 @@ ABSENCES = Row(
             view=Lines(stack=True),
             width=12,
             least=0,
+            none="No family is absent.",
         ),
         Panel(
             title="Absent families by collector",
@@ -32,6 +33,7 @@ ABSENCES = Row(
                 sort="Families",
             ),
             width=12,
+            none="No family is absent.",
         ),
     ),
 )

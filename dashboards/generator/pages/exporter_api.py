@@ -8,12 +8,12 @@ BUDGET = Row(
     (
         Panel(
             title="API budget",
-            shows="Calls a second by account: what each limit of the budget allows, what targets and intervals ask"
-            " for, and what is made. The accounts that ask for most of their budget.",
-            act="Asked for above the lower limit: polls come late by as much. requests_per_second: raise it if the"
+            shows="Calls a second by account: what the lower limit of the budget allows, what targets and intervals"
+            " ask for, and what is made. The accounts that ask for most of their budget.",
+            act="Asked for above what is allowed: polls come late by as much. requests_per_second: raise it if the"
             " platform bears it. max_in_flight: the platform is slow; raise it, too. Or lengthen intervals, or narrow"
             " the targets.",
-            queries=(queries.REQUESTS, queries.DEMAND, queries.BUDGET, queries.IN_FLIGHT),
+            queries=(queries.REQUESTS, queries.DEMAND, queries.ALLOWED),
             view=Lines(dashed=(".+: asked for", ".+: allowed by .+")),
             unit="reqps",
             width=12,

@@ -1,5 +1,7 @@
 """Edge scripts: what they cost and do, and their releases."""
 
+from dataclasses import replace
+
 from dashboards.generator import columns, links, marks, variables
 from dashboards.generator.page import (
     NEUTRAL,
@@ -68,7 +70,7 @@ _MONTH = Row(
                 act="Correct the name under monthly_budget_dollars: a budget without a script alerts of nothing.",
                 queries=(queries.UNMATCHED_BUDGETS,),
                 view=Numbers(),
-                width=3,
+                width=4,
                 height=4,
                 steps=red_from(1),
                 none="No budgets",
@@ -98,12 +100,12 @@ _MONTH = Row(
             steps=NEUTRAL,
         ),
         Panel(
-            title="Scripts polled",
+            title="Polled",
             shows="Scripts whose figures are at hand.",
             act="Fewer than there are: look for failing targets of scripts on the Overview page.",
             queries=(queries.SCRIPTS_POLLED,),
             view=Numbers(),
-            width=3,
+            width=2,
             height=4,
             steps=NEUTRAL,
         ),
@@ -119,7 +121,7 @@ _COST = Row(
             act="The projection should flatten as the month goes on. One that climbs all month is growth; a step is a"
             " release or a surge.",
             queries=(queries.COST, queries.PROJECTED, queries.BUDGETS),
-            view=Lines(dashed=("projected at the month's end", "all budgets")),
+            view=Lines(dashed=("projected", "all budgets")),
             unit="currencyUSD",
             width=12,
             least=0,
@@ -272,8 +274,8 @@ _RELEASES = Row(
         Panel(
             title="Releases",
             shows="Scripts by when they were last modified, with the release that runs; at most 100.",
-            act="A release that nobody made is worth a question before anything else. A script marked deleted still"
-            " listed here goes with the next complete discovery.",
+            act="Ask about a release that none of you made. A script marked deleted that is still listed here goes"
+            " with the next complete discovery.",
             queries=(
                 queries.RELEASE_MODIFIED,
                 queries.RELEASE_DELETED,
@@ -283,9 +285,9 @@ _RELEASES = Row(
             ),
             view=Table(
                 columns=(
-                    columns.ACCOUNT,
+                    replace(columns.ACCOUNT, width=80),
                     columns.SCRIPT_ID,
-                    columns.SCRIPT,
+                    replace(columns.SCRIPT, width=130),
                     Column("Modified", unit="dateTimeFromNow", width=120),
                     Column("Type", label="script_type", width=60),
                     Column("Release", label="release_id", width=75),

@@ -27,8 +27,6 @@ from dashboards.generator.queries import shield as queries
 from dashboards.generator.tables import honest, tile
 
 _LEARNING_WORDS = (Word("1", "learning", Colour.WARN), Word("0", "no", Colour.QUIET))
-_PULL_ZONE = Column("Pull zone", label="pull_zone")
-
 _NOW = Row(
     "Now",
     (
@@ -158,6 +156,7 @@ _BREACHES = Row(
                 columns=(
                     columns.ACCOUNT,
                     columns.SHIELD_ZONE,
+                    columns.PULL_ZONE,
                     Column("Rate limit", label="rate_limit"),
                     Column("Id", label="rate_limit_id", width=80),
                     Column("Of usual", unit="percentunit", decimals=0, steps=warn_then_red(0.8, 1)),
@@ -221,7 +220,7 @@ _ZONES = Row(
                 columns=(
                     columns.ACCOUNT,
                     columns.SHIELD_ZONE,
-                    _PULL_ZONE,
+                    columns.PULL_ZONE,
                     Column("Left", unit="s", steps=red_then_warn(0, 2 * 86400)),
                 ),
                 sort="Left",
@@ -251,7 +250,7 @@ _ZONES = Row(
                 columns=(
                     columns.ACCOUNT,
                     columns.SHIELD_ZONE,
-                    _PULL_ZONE,
+                    columns.PULL_ZONE,
                     Column("Plan", label="plan"),
                     Column("WAF", words=ON_OR_OFF, width=70),
                     Column("WAF mode", label="waf_mode", width=95, words=MODE_WORDS),

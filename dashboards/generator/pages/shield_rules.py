@@ -1,5 +1,7 @@
 """The Shield page's rows of rules, access lists, API guardians and bots."""
 
+from dataclasses import replace
+
 from dashboards.generator import columns
 from dashboards.generator.page import (
     MODE_WORDS,
@@ -27,7 +29,7 @@ RULES = Row(
             " last.",
             queries=(queries.WAF_RULES,),
             view=Lines(),
-            width=7,
+            width=6,
             least=0,
         ),
         Panel(
@@ -36,7 +38,7 @@ RULES = Row(
             act="It changes when the platform revises its rules: expect new log entries then.",
             queries=(queries.PLAN_RULES,),
             view=Table(
-                columns=(Column("Plan", label="plan"), Column("Rule set", label="ruleset"), Column("Rules")),
+                columns=(Column("Plan", label="plan", width=75), Column("Rule set", label="ruleset"), Column("Rules")),
                 sort="Rules",
             ),
             width=5,
@@ -48,35 +50,37 @@ RULES = Row(
             queries=(queries.RULE_CONDITIONS,),
             view=Table(
                 columns=(
-                    columns.ACCOUNT,
+                    replace(columns.ACCOUNT, width=75),
                     columns.SHIELD_ZONE,
-                    Column("Id", label="rule_id", width=70),
+                    replace(columns.PULL_ZONE, width=90),
+                    Column("Id", label="rule_id", width=60),
                     Column("Rule", label="rule"),
                     Column("Conditions", width=100),
                 ),
                 sort="Conditions",
             ),
-            width=9,
+            width=11,
             none="The configuration names no waf_custom_rules.",
         ),
         Panel(
-            title="Rules read",
+            title="Read",
             shows="How many custom WAF rules of the configuration could be read.",
             act="Fewer than the configuration names: a rule was removed, or the key may not read it.",
             queries=(queries.RULES_WATCHED,),
             view=Numbers(trend=True),
-            width=3,
+            width=2,
             steps=NEUTRAL,
         ),
         Panel(
             title="Access lists",
             shows="Access lists of the configuration, the longest first; at most 100. Changes are marked on graphs.",
-            act="A change that nobody made opens or closes a door: compare the list with what it should hold.",
+            act="Compare a change that no one of you made with what the list should hold.",
             queries=(queries.LIST_ENTRIES, queries.LIST_MODIFIED, queries.LIST_CHECKSUM),
             view=Table(
                 columns=(
                     columns.ACCOUNT,
                     columns.SHIELD_ZONE,
+                    columns.PULL_ZONE,
                     Column("Access list", label="access_list"),
                     Column("Entries"),
                     Column("Modified", unit="dateTimeFromNow"),
@@ -144,7 +148,8 @@ GUARDIANS = Row(
         ),
         Panel(
             title="API guardians",
-            shows="Each API guardian with its endpoints and its limits; at most 100.",
+            shows="Each API guardian with its endpoints and the limits of its schemas: fields of a type, depth, nodes,"
+            " length of a pattern; at most 100.",
             act="A schema near its limits of fields, depth, nodes or patterns is refused when it next grows.",
             queries=(
                 queries.GUARDIAN_ENABLED,
@@ -163,6 +168,7 @@ GUARDIANS = Row(
                 columns=(
                     columns.ACCOUNT,
                     columns.SHIELD_ZONE,
+                    columns.PULL_ZONE,
                     Column("Title", label="title"),
                     Column("Version", label="version", width=80),
                     Column("On", words=YES_OR_NO, width=60),
@@ -170,9 +176,9 @@ GUARDIANS = Row(
                     Column("Enabled"),
                     Column("At most"),
                     Column("Used", unit="percentunit", decimals=0, steps=warn_then_red(0.8, 1)),
-                    Column("Most fields"),
-                    Column("Most depth"),
-                    Column("Most nodes"),
+                    Column("Fields"),
+                    Column("Depth"),
+                    Column("Nodes"),
                     Column("Pattern"),
                     Column("Updated", unit="dateTimeFromNow"),
                 ),

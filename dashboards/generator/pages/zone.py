@@ -18,6 +18,7 @@ from dashboards.generator.page import (
 )
 from dashboards.generator.pages import dns as dns_page
 from dashboards.generator.pages.dns import OUT_OF_LINE
+from dashboards.generator.pages.dns_scans import SCAN_STATES
 from dashboards.generator.queries import dns, truth, zone
 from dashboards.generator.tables import tile
 
@@ -81,6 +82,7 @@ _NOW = Row(
             unit="suffix: intervals",
             decimals=1,
             steps=truth.STALE,
+            trend=False,
         ),
     ),
 )
@@ -128,7 +130,7 @@ _RECORDS = Row(
                 columns=(
                     replace(columns.ACCOUNT, width=80),
                     Column("Domain", label="domain"),
-                    Column("State", label="status", width=95),
+                    Column("State", label="status", words=SCAN_STATES, width=95),
                     Column("Created", unit="dateTimeFromNow", width=120),
                     Column("Took", unit="s", width=90),
                     Column("Records", width=80),

@@ -1,4 +1,4 @@
-"""Alerts of the shipped rules: all of them, and those that a person is told of.
+"""Alerts of the shipped rules: all of them, and those that Alertmanager sends.
 
 Alertmanager holds back what follows from an alert that says more: a refused key is one message, not one for each of
 its targets. The same rules are applied here, so that the table's first rows are the messages.

@@ -28,8 +28,8 @@ _SLOWEST = top(gauge("edge_database_query_duration_seconds", DATABASE, at=AT_END
 _NOT_OWN = "edge_database_(up|query_(duration_seconds|rows|interval_seconds))"
 _OWN_NAMES = f'__name__=~"edge_database_.+", __name__!~"{_NOT_OWN}"'
 _OWN = (
-    "max without (instance, pod) (label_replace("
-    f'{{{_OWN_NAMES}, {JOB}, {DATABASE}}}, "measured", "$1", "__name__", "edge_database_(.+)"))'
+    "max without (job) (max without (instance, pod) (label_replace("
+    f'{{{_OWN_NAMES}, {JOB}, {DATABASE}}}, "measured", "$1", "__name__", "edge_database_(.+)")))'
 )
 
 DATABASES_DOWN = Query(total(f"{_UP} == bool 0"), DATABASES, "databases")

@@ -57,19 +57,13 @@ _TIGHTEST = top(
     f"({total(series('edge_api_demand_requests_per_second', *API, at=AT_END), 'account')}"
     f" / {total(f'min without (limit) ({_CAPACITY_AT_END})', 'account')})"
 )
-BUDGET = Query(
-    among(total(series("edge_api_budget_requests_per_second", *API), "account"), _TIGHTEST, "account"),
+_IN_FLIGHT = total(series("edge_api_capacity_requests_per_second", *API, 'limit="max_in_flight"'), "account", "limit")
+_BUDGET = total(series("edge_api_budget_requests_per_second", *API), "account")
+_LIMITS = f'({_IN_FLIGHT} or label_replace({_BUDGET}, "limit", "requests_per_second", "", ""))'
+ALLOWED = Query(
+    among(f"bottomk by (account) (1, {_LIMITS})", _TIGHTEST, "account"),
     TELEMETRY,
-    "{{account}}: allowed by requests_per_second",
-)
-IN_FLIGHT = Query(
-    among(
-        total(series("edge_api_capacity_requests_per_second", *API, 'limit="max_in_flight"'), "account"),
-        _TIGHTEST,
-        "account",
-    ),
-    TELEMETRY,
-    "{{account}}: allowed by max_in_flight",
+    "{{account}}: allowed by {{limit}}",
 )
 DEMAND = Query(
     among(total(series("edge_api_demand_requests_per_second", *API), "account"), _TIGHTEST, "account"),

@@ -8,7 +8,19 @@ from dataclasses import dataclass
 
 from dashboards.generator.intervals import TELEMETRY
 from dashboards.generator.page import Colour, Query, Word
-from dashboards.generator.promql import ACCOUNT, among, gauge, highest, increase, lately, lowest, series, top, total
+from dashboards.generator.promql import (
+    ACCOUNT,
+    among,
+    gauge,
+    highest,
+    increase,
+    lately,
+    lowest,
+    series,
+    top,
+    total,
+    with_label,
+)
 from dashboards.generator.queries.subject import about
 from dashboards.generator.queries.truth import SILENT
 
@@ -217,8 +229,8 @@ FINDINGS = (
         "Burst on a rate limit",
         "shield",
         _LOOK,
-        f"({BURSTS})",
-        _LIMIT,
+        f"({with_label(BURSTS, gauge('edge_shield_zone_info', ACCOUNT), 'pull_zone', 'account', 'shield_zone_id')})",
+        (*_LIMIT, "pull_zone"),
         "$1 in 15 min",
     ),
     Finding("Traffic has fallen", "dns", _LOOK, FALLEN, _ZONE, "$1 % of the usual", 100),

@@ -51,7 +51,7 @@ ACCOUNT_FAILURES = Query(
 )
 ACCOUNT_RESOURCES = Query(top(total(gauge("edge_resources", ACCOUNT), "account"), ACCOUNT_ROWS), DISCOVERY)
 
-# A target that never succeeded has no age; it is told apart by -1.
+# A target that never succeeded has no age; it gets -1.
 FAILING = Query(
     highest(
         top(

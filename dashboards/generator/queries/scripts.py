@@ -50,7 +50,7 @@ COST = Query(total(_COST), SCRIPTS, "month to date")
 COST_BY_ACCOUNT = Query(
     top(total(gauge("edge_script_monthly_cost_dollars", ACCOUNT), "account"), 20), SCRIPTS, "{{account}}"
 )
-PROJECTED = Query(total(_PROJECTED), SCRIPTS, "projected at the month's end")
+PROJECTED = Query(total(_PROJECTED), SCRIPTS, "projected")
 BUDGETS = Query(total(_BUDGET), SCRIPTS, "all budgets")
 SPEND_RATE = Query(f"3600 * {total(_COST_RATE)}", SCRIPTS, "dollars an hour")
 BUDGET_PROJECTED = Query(

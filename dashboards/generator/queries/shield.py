@@ -18,6 +18,7 @@ from dashboards.generator.promql import (
     ratio,
     top,
     total,
+    with_label,
 )
 from dashboards.generator.queries import findings
 from dashboards.generator.queries.truth import SILENT, known, old
@@ -34,6 +35,13 @@ _OVERALL = gauge("edge_shield_rate_limit_window_breaches_overall", *SCOPE)
 _LIMIT_TODAY = total(_TODAY, *NAMED_LIMIT)
 _USUAL_DAY = f"{highest(_OVERALL, *ONE_LIMIT)} / 28"
 _AGAINST_USUAL = ratio(_LIMIT_TODAY, _USUAL_DAY, *ONE_LIMIT)
+_INFO = gauge("edge_shield_zone_info", *SCOPE)
+
+
+def _with_pull_zone(expr: str) -> str:
+    return with_label(expr, _INFO, "pull_zone", *ONE_ZONE)
+
+
 _MOST_AGAINST_USUAL = top(_AGAINST_USUAL, 50)
 _MOST_BREACHED = top(highest(gauge("edge_shield_rate_limit_window_breaches_overall", *SCOPE, at=AT_END), *ONE_LIMIT))
 _LAST_HOUR = increase("edge_shield_rate_limit_breaches_total", *SCOPE, over="1h")
@@ -45,9 +53,9 @@ BREACHES_OF_ALL_ZONES = Query(
     f"60 * {total(rate('edge_shield_rate_limit_breaches_total', ACCOUNT), 'action')}", RATE_LIMITS, "{{action}}"
 )
 BREACHES_OF_TOP_LIMITS = Query(
-    among(f"60 * {total(_BREACH_RATE, *NAMED_LIMIT)}", _MOST_BREACHED, *ONE_LIMIT),
+    _with_pull_zone(among(f"60 * {total(_BREACH_RATE, *NAMED_LIMIT)}", _MOST_BREACHED, *ONE_LIMIT)),
     RATE_LIMITS,
-    "{{rate_limit}} (zone {{shield_zone_id}})",
+    "{{rate_limit}} ({{pull_zone}} {{shield_zone_id}})",
 )
 # Where the platform's days are plain numbers, it does not say what was done: part of it may have been blocked.
 _MAY_BE_BLOCKED = 'action=~"blocked|unclassified"'
@@ -64,7 +72,7 @@ BREACHES_OF_WINDOW = Query(
     total(gauge("edge_shield_rate_limit_window_breaches", *SCOPE), "action"), RATE_LIMITS, "{{action}}"
 )
 LIMITS_OVER = Query(or_zero(total(f"{_AGAINST_USUAL} > bool 1"), _OVERALL), RATE_LIMITS, "rate limits")
-LIMIT_AGAINST_USUAL = Query(_MOST_AGAINST_USUAL, RATE_LIMITS)
+LIMIT_AGAINST_USUAL = Query(_with_pull_zone(_MOST_AGAINST_USUAL), RATE_LIMITS)
 LIMIT_TODAY = Query(among(_LIMIT_TODAY, _MOST_AGAINST_USUAL, *ONE_LIMIT), RATE_LIMITS)
 LIMIT_USUAL_DAY = Query(among(f"{highest(_OVERALL, *NAMED_LIMIT)} / 28", _MOST_AGAINST_USUAL, *ONE_LIMIT), RATE_LIMITS)
 LIMIT_LAST_HOUR = Query(among(total(_LAST_HOUR, *NAMED_LIMIT), _MOST_AGAINST_USUAL, *ONE_LIMIT), RATE_LIMITS)
@@ -80,7 +88,6 @@ LIMIT_BLOCKED = Query(
 _WAF = gauge("edge_shield_zone_waf_enabled", *SCOPE)
 _LEARNING = gauge("edge_shield_zone_learning_mode", *SCOPE)
 _LEARNING_UNTIL = gauge("edge_shield_zone_learning_mode_until_timestamp_seconds", *SCOPE)
-_INFO = gauge("edge_shield_zone_info", *SCOPE)
 _ZONE_SHOWN = top(_INFO, TABLE_ROWS)
 _LEARNING_LEFT = f"(({_LEARNING_UNTIL} - time()) and on (account, shield_zone_id) ({_LEARNING} == 1))"
 
@@ -180,7 +187,7 @@ GUARDIAN_CHECKS = Query(
     "{{check}}",
 )
 GUARDIANS_OFF = Query(total(f"{gauge('edge_shield_api_guardian_enabled', *SCOPE)} == bool 0"), SHIELD_DETAILS, "zones")
-GUARDIAN_INFO = Query(highest(_GUARDIAN_SHOWN, *ONE_ZONE, "title", "version"), SHIELD_DETAILS)
+GUARDIAN_INFO = Query(_with_pull_zone(highest(_GUARDIAN_SHOWN, *ONE_ZONE, "title", "version")), SHIELD_DETAILS)
 GUARDIAN_ENABLED = Query(
     highest(among(gauge("edge_shield_api_guardian_enabled", *SCOPE), _GUARDIAN_SHOWN, *ONE_ZONE), *ONE_ZONE),
     SHIELD_DETAILS,
@@ -212,7 +219,7 @@ BOT_SENSITIVITIES = Query(
 _LIST = ("account", "shield_zone_id", "access_list_id", "access_list")
 _ONE_LIST = ("account", "shield_zone_id", "access_list_id")
 _LISTS_SHOWN = top(gauge("edge_shield_access_list_entries", *SCOPE), TABLE_ROWS)
-LIST_ENTRIES = Query(highest(_LISTS_SHOWN, *_LIST), SHIELD_DETAILS)
+LIST_ENTRIES = Query(_with_pull_zone(highest(_LISTS_SHOWN, *_LIST)), SHIELD_DETAILS)
 LIST_MODIFIED = Query(
     milliseconds(
         highest(
@@ -236,7 +243,9 @@ LIST_CHANGES = Query(
     quiet="an access list's content changes",
 )
 RULE_CONDITIONS = Query(
-    highest(top(gauge("edge_shield_waf_custom_rule_conditions", *SCOPE), TABLE_ROWS), *ONE_ZONE, "rule_id", "rule"),
+    _with_pull_zone(
+        highest(top(gauge("edge_shield_waf_custom_rule_conditions", *SCOPE), TABLE_ROWS), *ONE_ZONE, "rule_id", "rule")
+    ),
     SHIELD_DETAILS,
 )
 RULES_WATCHED = Query(

@@ -85,7 +85,7 @@ def measured(expr: str, *blind: Blind) -> str:
 def staleness(*matchers: str) -> str:
     """Say how old each target's values are, in intervals of its collector.
 
-    A query of the configuration may have an interval of its own, which the collector's does not tell.
+    A query of the configuration may have an interval of its own, other than the collector's.
     """
     others = 'collector!="database_queries"'
     interval = highest(series("edge_exporter_collector_interval_seconds", others), "job", "collector")

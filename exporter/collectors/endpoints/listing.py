@@ -1,13 +1,13 @@
 """Discovers the targets of a configured endpoint in a list of the platform, page by page."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
 from pydantic import TypeAdapter
 
-from exporter.collectors.collector import Context, Outcome, Polled
+from exporter.collectors.collector import Context, Defaults, Outcome, Polled
 from exporter.collectors.endpoints.endpoint import TargetList
 from exporter.collectors.endpoints.expression import Expression, ExpressionError
 from exporter.cooperative import unhurried
@@ -25,17 +25,17 @@ LIST_SUFFIX = "_list"
 
 
 @dataclass(frozen=True, slots=True)
-class EndpointListCollector:
+class EndpointListCollector(Defaults):
     """Lists what an account has of the targets of one endpoint.
 
     Attributes:
-        section: the endpoint, whose section of the configuration switches it.
+        endpoint: the endpoint's name; its section of the configuration switches the list, too.
         interval: seconds between two listings, unless the configuration says otherwise.
         kind: the kind of the targets that it lists.
         listing: how the list is asked and read.
     """
 
-    section: str
+    endpoint: str
     kind: str
     listing: TargetList
     interval: float
@@ -43,25 +43,20 @@ class EndpointListCollector:
     discovers: bool = True
     owns_target: bool = False
     families: tuple[FamilyInfo, ...] = ()
+    name: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", f"{self.endpoint}{LIST_SUFFIX}")
 
     @property
-    def name(self) -> str:
-        """The `collector` label."""
-        return f"{self.section}{LIST_SUFFIX}"
+    def section(self) -> str:
+        """See `Collector.section`."""
+        return self.endpoint
 
     @property
     def operations(self) -> tuple[Operation[Any], ...]:
         """The list, with the parameters of its pages."""
         return (self._operation(),)
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """The kind that it polls: the targets that it lists have their families from their endpoints."""
-        return (self.polls,)
-
-    def families_of(self, _kind: str, _target_id: str) -> tuple[FamilyInfo, ...]:
-        """The families that a target could have from it: none."""
-        return self.families
 
     def wants(self, _target: Target) -> bool:
         """Whether a target has anything for it: each account has, other shards' accounts too."""
@@ -79,7 +74,7 @@ class EndpointListCollector:
                 items, has_more = self._read(answer.value)
                 known = len(found)
                 usable = await self._take(items, found)
-                # An item that comes twice tells that the pages shifted while they were asked for.
+                # An item that comes twice shows that the pages shifted while they were read.
                 complete = complete and usable and len(found) == known + len(items)
                 if len(found) > MOST_TARGETS:
                     raise WrongShape(f"the list names more than {MOST_TARGETS} items")
@@ -103,7 +98,7 @@ class EndpointListCollector:
             name=self.name,
             method="GET",
             path=template,
-            help=f"The list of the targets of the configured endpoint {self.section}.",
+            help=f"The list of the targets of the configured endpoint {self.endpoint}.",
             answer=TypeAdapter(Document),
             documented=False,
         )

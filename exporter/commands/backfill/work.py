@@ -37,7 +37,6 @@ from exporter.settings.flags import flags
 from exporter.settings.model import Settings
 from exporter.state_storage import baselines as baselines_of
 from exporter.targets.registry import Registry
-from exporter.targets.sharding import Shard
 from exporter.terminal import escape
 
 INTERRUPTED = 130
@@ -50,7 +49,7 @@ Progressed = Callable[[Report], None]
 
 
 class NoSuchZoneError(Exception):
-    """Nothing but zones that nobody has was asked for; the message names them."""
+    """Only zones that no account has were asked for; the message names them."""
 
 
 def parse_labels(values: Iterable[str]) -> dict[str, str]:
@@ -142,11 +141,11 @@ class Job:
 
 
 async def _run(settings: Settings, job: Job, progressed: Progressed) -> tuple[Report, int]:
-    shard = Shard(settings.shard.resolve(socket.gethostname()), settings.shard.total)
-    registry = Registry(shard)
+    share = settings.shard.own(socket.gethostname())
+    registry = Registry(share)
     registry.configure(wiring.selections(settings))
-    clients = {account.name: account_client(account, Deaf(), settings.shard.total) for account in settings.accounts}
-    baselines = baselines_of(settings.state, shard)
+    clients = {account.name: account_client(account, Deaf(), settings.shard.parts) for account in settings.accounts}
+    baselines = baselines_of(settings.state, share)
     try:
         if isinstance(baselines, RecordedBaselines):
             echo("A daemon runs: its state is read, and not written.", err=True)
@@ -223,7 +222,7 @@ def _misspelt(unknown: list[Failure], registry: Registry) -> str:
 
 def _summarize(report: Report, samples: int, output: Path) -> None:
     for failure in report.failures[:SHOWN_FAILURES]:
-        echo(f"not written: {_told(failure)}", err=True)
+        echo(f"not written: {_described(failure)}", err=True)
     left = len(report.failures) - SHOWN_FAILURES
     if left > 0:
         echo(f"not written: {left} more", err=True)
@@ -244,7 +243,7 @@ def _summarize(report: Report, samples: int, output: Path) -> None:
         echo(f"Next: promtool tsdb create-blocks-from --max-block-duration=1200h openmetrics {output} DIRECTORY")
 
 
-def _told(failure: Failure) -> str:
+def _described(failure: Failure) -> str:
     name = f" ({failure.name})" if failure.name and not failure.target.endswith(f"/{failure.name}") else ""
     account = f"{failure.account}: " if failure.account else ""
     return escape(f"{account}{failure.target}{name}: {failure.reason}")

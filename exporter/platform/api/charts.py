@@ -1,4 +1,4 @@
-"""The keys of charts: which moment, and which UTC day, a bucket stands for."""
+"""Reads charts: the time and the UTC day of each bucket."""
 
 import re
 from collections.abc import Mapping
@@ -20,10 +20,10 @@ FEWEST_GAPS = 6
 
 @lru_cache(maxsize=8192)
 def bucket_time(key: str) -> datetime | None:
-    """The moment at which a chart's bucket begins, in UTC; None where the key is no date.
+    """Return the time at which a chart's bucket begins, in UTC; None where the key is not a date.
 
-    Accepts `2026-02-08`, `2026-02-08T00:00:00`, with `Z` or an offset, with up to nine digits of fraction. The memo
-    serves because all zones send the same keys.
+    Accepts `2026-02-08`, `2026-02-08T00:00:00`, with `Z` or an offset, with up to nine digits of fraction. Results are
+    cached because all zones send the same keys.
     """
     if _DATE.match(key) is None:
         return None
@@ -36,7 +36,7 @@ def bucket_time(key: str) -> datetime | None:
 
 @lru_cache(maxsize=1024)
 def calendar_day(key: str) -> int | None:
-    """The ordinal of the day that a key names, as `dd-MM-yyyy` or in ISO 8601; None where it names none."""
+    """Return the ordinal of the day in a key, `dd-MM-yyyy` or ISO 8601; None where the key is not a day."""
     matched = _DAY_FIRST.fullmatch(key)
     try:
         if matched is not None:
@@ -48,17 +48,17 @@ def calendar_day(key: str) -> int | None:
 
 
 def is_readable(key: str, value: float | None) -> bool:
-    """Whether a bucket tells something: its key is a date, and its value is a count or null."""
+    """Return whether a bucket can be used: its key is a date, and its value is a count or null."""
     return bucket_time(key) is not None and (value is None or 0 <= value <= LARGEST_COUNT)
 
 
 def daily(chart: Mapping[str, float | None]) -> dict[int, float]:
-    """Add a chart's buckets up to their UTC days: the ordinal of a day → its count.
+    """Sum a chart's buckets by UTC day: the ordinal of a day → its count.
 
-    Buckets whose key is no date or whose value is null or no count, such as a negative one, are left out.
+    Buckets whose key is not a date, or whose value is null or not a count (a negative number), are left out.
 
     Raises:
-        WrongShape: the buckets are longer than a day, so that no day's count can be told.
+        WrongShape: the buckets are longer than a day, so that the count of a day is not known.
     """
     days: dict[int, float] = {}
     moments: list[datetime] = []
@@ -75,17 +75,17 @@ def daily(chart: Mapping[str, float | None]) -> dict[int, float]:
 
 
 def _check_width(moments: list[datetime]) -> None:
-    """Refuse charts whose buckets lie regularly more than a day apart; days may be missing, one gap proves nothing."""
+    """Refuse charts whose buckets are regularly more than a day apart; single days may be missing."""
     if len(moments) < 2 or abs(moments[1] - moments[0]) <= DAY:  # noqa: PLR2004 - a gap takes two
         return
     moments.sort()
     gaps = [later - earlier for earlier, later in pairwise(moments)]
     shortest = min(gaps)
     is_regular = len(gaps) > 1 and len(set(gaps)) == 1
-    # A long bucket may be missing, too; where so many days are, they seldom leave gaps of one measure.
+    # A long bucket may be missing, too. Where many single days are missing, their gaps are seldom of equal length.
     is_regular = is_regular or (len(gaps) >= FEWEST_GAPS and not any(gap % shortest for gap in gaps))
-    # Months are of several lengths.
+    # Months have different lengths.
     is_monthly = len(gaps) > 1 and shortest >= SHORTEST_MONTH
     if shortest > DAY and (is_regular or is_monthly):
         width = shortest / DAY
-        raise WrongShape(f"the chart's buckets are {width:g} days long: a day's count cannot be told from them")
+        raise WrongShape(f"the chart's buckets are {width:g} days long, so that the count of a day is not known")

@@ -29,7 +29,7 @@ TAGS = Operation(
 
 
 async def tags(caller: Caller, registry_id: str, namespace: str, name: str) -> Answer[frozenset[str]]:
-    """The distinct tags of an image.
+    """Return the distinct tags of an image.
 
     Raises:
         PlatformError: there is no usable answer.

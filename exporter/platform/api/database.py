@@ -17,10 +17,10 @@ Cell = str | int | float | bytes | None
 
 
 def read_row(raw: object) -> tuple[Cell, ...]:
-    """A row in Python's terms; without models, which take ten times as long for hundreds of thousands of cells.
+    """Convert a row to Python values, without models, which take ten times as long for hundreds of thousands of cells.
 
     Raises:
-        ValueError: it has another shape than the protocol's.
+        ValueError: the row does not have the protocol's shape.
     """
     if isinstance(raw, tuple):
         return raw
@@ -38,7 +38,7 @@ def _cell(raw: object) -> Cell:
             return int(text)
         case {"type": "float", "value": float(number) | int(number)} if not isinstance(number, bool):
             return float(number)
-        # libSQL servers write null for a float that is infinite, as JSON has no word for it.
+        # libSQL servers write null for an infinite float, because JSON cannot express it.
         case {"type": "null"} | {"type": "float", "value": None}:
             return None
         case {"type": "blob", "base64": str(text)}:
@@ -48,14 +48,14 @@ def _cell(raw: object) -> Cell:
 
 
 class Column(Wire):
-    """A result's column."""
+    """A column of a result."""
 
     name: str | None = None
     decltype: str | None = None
 
 
 class StatementResult(Wire):
-    """What a statement gave."""
+    """The result of a statement."""
 
     cols: list[Column] = Field(default_factory=list)
     rows: list[Any] = Field(default_factory=list)
@@ -67,7 +67,7 @@ class StatementResult(Wire):
 
 
 class Description(Wire):
-    """What a statement would do."""
+    """The description of a statement that is not executed."""
 
     is_explain: bool | None = None
     is_readonly: bool | None = None
@@ -87,7 +87,7 @@ class StreamError(Wire):
     code: str | None = None
 
     def without(self, secret: str) -> Self:
-        """See `Wire.without`."""
+        """Remove a secret that the platform echoed in the error's message."""
         said = {"message": self.message, "code": self.code}
         return self.model_copy(update={name: text and without(one_line(text), secret) for name, text in said.items()})
 
@@ -108,7 +108,7 @@ class PipelineResponse(Wire):
     results: list[StreamResult]
 
     def without(self, secret: str) -> Self:
-        """See `Wire.without`; of each statement's error."""
+        """Remove a secret that the platform echoed in the errors of statements."""
         if all(result.error is None for result in self.results):
             return self
         clean = [
@@ -130,10 +130,10 @@ PIPELINE = Operation(
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """A statement's result in Python's terms.
+    """A statement's result as Python values.
 
     Attributes:
-        is_cut: whether there were more rows than were asked for; the rest was not read.
+        is_cut: whether there were more rows than the caller wanted; the rest was not read.
     """
 
     columns: tuple[str, ...]
@@ -141,7 +141,7 @@ class Rows:
     is_cut: bool = False
 
 
-# Where a statement's rows stand in an answer.
+# The place of a statement's rows in an answer.
 _ROW_PATH = ("results", "*", "response", "result", "rows")
 _RESULT = TypeAdapter(StatementResult)
 _DESCRIPTION = TypeAdapter(Description)
@@ -155,12 +155,12 @@ async def execute(
     Args:
         caller: carries out the call.
         statements: the SQL.
-        most_rows: reading ends with the first row after these, wherever the answer's end is; None reads all.
+        most_rows: reading ends with the first row beyond this number; None reads all.
 
     Raises:
-        PlatformError: the request as a whole gave no usable answer.
+        PlatformError: there is no usable answer to the whole request.
     """
-    # One more than is wanted shows that there are too many.
+    # One row more than wanted shows that there are too many.
     items = Items(_ROW_PATH, read_row, None if most_rows is None else most_rows + 1)
     requests = [{"type": "execute", "stmt": {"sql": sql}} for sql in statements]
     answer = await _pipeline(caller, requests, replace(PIPELINE, items=items))
@@ -171,10 +171,10 @@ async def execute(
 
 
 async def is_readonly(caller: Caller, sql: str) -> bool | None:
-    """Whether a statement only reads, by the database's own word; None where it does not say.
+    """Ask the database whether a statement only reads; None where it does not say.
 
     Raises:
-        StatementError: the statement is none.
+        StatementError: the statement is not valid.
         PlatformError: there is no usable answer.
     """
     answer = await _pipeline(caller, [{"type": "describe", "sql": sql}], PIPELINE)
@@ -197,7 +197,7 @@ async def _pipeline(
         raise WrongShape(f"the database answered {len(requests)} requests with {len(results)} results", status=200)
     outcomes: list[Mapping[str, Any] | StatementError] = []
     for result in results[: len(requests)]:
-        # Where reading ended with the rows, the type may not have come yet.
+        # Where reading ended within the rows, the type may be missing.
         is_good = result.type in ("ok", None)
         if is_good and result.response is not None and result.response.result is not None:
             outcomes.append(result.response.result)

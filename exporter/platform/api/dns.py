@@ -28,7 +28,7 @@ Chart = dict[str, Number | None] | None
 
 
 class DnsZoneStatistics(PascalWire):
-    """The answer of `GET /dnszone/{id}/statistics`; the charts' keys are left as they came."""
+    """The answer of `GET /dnszone/{id}/statistics`; the charts' keys are not converted."""
 
     total_queries_served: Integer = None
     queries_served_chart: Chart = None
@@ -37,7 +37,7 @@ class DnsZoneStatistics(PascalWire):
     queries_by_type_chart: Chart = None
 
     def unexpected(self) -> Iterator[str]:
-        """A bucket that cannot be read, or a count that is negative, is left out and counted."""
+        """Name the charts with a bucket that cannot be read or with a negative count."""
         for field in ("queries_served_chart", "normal_queries_served_chart", "smart_queries_served_chart"):
             for key, value in (getattr(self, field) or {}).items():
                 if not is_readable(key, value):
@@ -80,7 +80,7 @@ class DnsRecordScanJob(PascalWire):
     error: str | None = None
 
     def unexpected(self) -> Iterator[str]:
-        """See `Wire.unexpected`; of the job and of its records."""
+        """Name the fields of the job and of its records that hold an unknown value."""
         yield from super().unexpected()
         for record in self.records or ():
             for field in record.unexpected():
@@ -91,7 +91,7 @@ STATISTICS = Operation(
     name="dns_statistics",
     method="GET",
     path="/dnszone/{id}/statistics",
-    help="Query statistics of a DNS zone, of the last 30 days unless told otherwise.",
+    help="Query statistics of a DNS zone, by default of the last 30 days.",
     answer=TypeAdapter(DnsZoneStatistics),
     parameters=(
         Parameter("id", "path", "integer", "DNS zone id (int64)."),
@@ -110,7 +110,7 @@ RECORD_SCAN = Operation(
     answer=TypeAdapter(DnsRecordScanJob),
     items=Items(("Records",), TypeAdapter(ScanRecord).validate_python),
     parameters=(Parameter("zoneId", "path", "integer", "DNS zone id."),),
-    # Never scanned, or no such zone: the statistics tell which.
+    # Never scanned, or no such zone: the statistics show which.
     absent=frozenset({404}),
 )
 
@@ -118,7 +118,7 @@ RECORD_SCAN = Operation(
 async def statistics(
     caller: Caller, zone_id: int, date_from: datetime | None = None, date_to: datetime | None = None
 ) -> Answer[DnsZoneStatistics]:
-    """Query statistics of a zone.
+    """Return the query statistics of a zone.
 
     Args:
         caller: carries out the call.
@@ -138,7 +138,7 @@ async def statistics(
 
 
 async def record_scan(caller: Caller, zone_id: int) -> Answer[DnsRecordScanJob | None]:
-    """The latest record scan of a zone, or None where the platform knows of none.
+    """Return the latest record scan of a zone; None where there is none.
 
     Raises:
         PlatformError: there is no usable answer.

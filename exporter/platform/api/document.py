@@ -1,4 +1,4 @@
-"""Any JSON answer of the platform: its shape is not known, its failures and its secrets are."""
+"""A JSON answer of unknown shape: finds its failures and masks its secrets."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ _SECRET_PART = re.compile(
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a field of this name may hold a secret: it is named like a key, a password, a token or a secret."""
+    """Return whether a field of this name may hold a secret, such as a key, a password or a token."""
     return _SECRET_PART.search(name) is not None or any(
         word.lower() in _SECRET_WORDS for word in _WORD.findall(name.replace("_", " "))
     )
@@ -34,21 +34,21 @@ class Document(Wire):
         return {"value": mask_secrets(data)}
 
     def failure(self) -> EnvelopeFault | None:
-        """The failure of an envelope that holds no data."""
+        """The failure of an envelope without data."""
         if not isinstance(self.value, dict) or self.value.get("data") is not None:
             return None
-        told = self.value.get("error", self.value.get("errorResponse"))
-        fault: dict[str, Any] | None = told if isinstance(told, dict) else None
+        found = self.value.get("error", self.value.get("errorResponse"))
+        fault: dict[str, Any] | None = found if isinstance(found, dict) else None
         if fault is None and self.value.get("success") is False:
             fault = self.value
         try:
             read = None if fault is None else EnvelopeFault.model_validate(fault)
         except ValidationError:
-            return EnvelopeFault(message="the answer tells of a failure in another shape than documented")
+            return EnvelopeFault(message="the answer reports a failure in an undocumented shape")
         return read if read is not None and read.is_failure() else None
 
     def without(self, secret: str) -> Self:
-        """The document without a secret that the platform echoed into it."""
+        """Remove a secret that the platform echoed into the document."""
         if secret:
             for holder, place, text in _texts(self.value):
                 if secret in text:
@@ -57,7 +57,7 @@ class Document(Wire):
 
 
 def mask_secrets(data: object) -> object:
-    """Replace every text below a field that is named like a secret; numbers are no secrets. Changes containers."""
+    """Replace, in place, every text below a field that is named like a secret; numbers are not secrets."""
     pending: list[tuple[Any, bool]] = [(data, False)]
     while pending:
         holder, hides = pending.pop()

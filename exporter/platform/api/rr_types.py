@@ -23,7 +23,7 @@ LONGEST_CODE = 10
 
 
 def record_type(key: str) -> str:
-    """The mnemonic of a decimal RR type code; `TYPE<n>` for an unassigned one (RFC 3597), another key as it is."""
+    """Return the mnemonic of a decimal RR type code; `TYPE<n>` if unassigned (RFC 3597), other keys unchanged."""
     if not (key.isascii() and key.isdigit()) or len(key) > LONGEST_CODE:
         return key
     code = int(key)

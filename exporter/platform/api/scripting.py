@@ -56,7 +56,7 @@ class Integration(PascalWire):
 
 
 class EdgeScript(PascalWire):
-    """A script with its figures of the month to date: dollars, requests, milliseconds of CPU."""
+    """A script with its values of the month to date: dollars, requests, milliseconds of CPU."""
 
     enums: ClassVar[Mapping[str, Mapping[int, str]]] = {"script_type": SCRIPT_TYPE}
 
@@ -80,7 +80,7 @@ class EdgeScript(PascalWire):
 
 
 class ScriptSecret(PascalWire):
-    """What add-secret returns: all but the secret."""
+    """The answer of add-secret, which does not contain the secret."""
 
     id: Integer = None
     name: str | None = None
@@ -99,7 +99,7 @@ UPDATE = Operation(
     writes=True,
 )
 
-# The same request with an empty body: it names nothing to change, but what an omitted field does is not documented.
+# The update with an empty body, which names nothing to change. What an omitted field does is not documented.
 READ_BY_UPDATE = Operation(
     name="script_read_by_update",
     method="POST",
@@ -135,7 +135,7 @@ ADD_SECRET = Operation(
 
 
 async def script(caller: Caller, script_id: int) -> Answer[EdgeScript]:
-    """A script, by the GET that deployments have though the interface document does not show it.
+    """Read a script by GET, which deployments have and the interface document does not show.
 
     Raises:
         PlatformError: there is no usable answer.
@@ -144,7 +144,7 @@ async def script(caller: Caller, script_id: int) -> Answer[EdgeScript]:
 
 
 async def script_by_update(caller: Caller, script_id: int) -> Answer[EdgeScript]:
-    """A script, by the documented update with an empty body, which names nothing to change.
+    """Read a script by the documented update with an empty body, which names nothing to change.
 
     Raises:
         PlatformError: there is no usable answer.

@@ -26,7 +26,7 @@ class SearchResult(PascalWire):
 
 
 class SearchResponse(PascalWire):
-    """One page of a search; its items stand or fall one by one."""
+    """One page of a search; its items are validated one by one."""
 
     query: str | None = None
     total: Integer = None
@@ -51,7 +51,7 @@ SEARCH = Operation(
 
 
 class Found(NamedTuple):
-    """A resource by its kind, in the platform's word, and its id."""
+    """A resource: the platform's word for its kind, and its id."""
 
     type: str
     id: int
@@ -62,10 +62,10 @@ class SearchListing:
     """All pages of a search together.
 
     Attributes:
-        names: resource → its name, empty where the platform sent none.
-        total: the platform's own count, where it sent one.
+        names: resource → its name; empty where the platform sent none.
+        total: the platform's count, where it sent one.
         complete: whether as many distinct resources came as the platform counts.
-        fault: what ended the search before its end, other than a refusal to go deeper.
+        fault: the error that ended the search early, other than a refusal of deep paging.
     """
 
     names: Mapping[Found, str]
@@ -75,7 +75,7 @@ class SearchListing:
 
 
 async def count(caller: Caller, text: str) -> Answer[int | None]:
-    """How many resources a search finds, from one page of it.
+    """Return the number of resources that a search finds, from one page of it.
 
     Raises:
         PlatformError: there is no usable answer.
@@ -85,9 +85,9 @@ async def count(caller: Caller, text: str) -> Answer[int | None]:
 
 
 async def everything(caller: Caller, text: str = "") -> Answer[SearchListing]:
-    """Search to the end, whatever page size comes back.
+    """Read all pages of a search, whatever page size the platform uses.
 
-    Deep paging may end at 10,000 results, in whatever way: what came until then is returned as an incomplete listing.
+    Deep paging may end at 10,000 results with any error: the pages before it are returned as an incomplete listing.
 
     Raises:
         PlatformError: the first page gave no usable answer.
@@ -120,7 +120,7 @@ async def everything(caller: Caller, text: str = "") -> Answer[SearchListing]:
         skipped += len(items)
         pages += 1
         ended = not items or (total is not None and skipped >= total)
-        # A page that brings nothing new would be asked for for ever; items that cannot be read may be new ones.
+        # A page without a new item would be requested for ever; items that cannot be read may be new ones.
         brings_new = len(names) > before or (total is not None and len(readable) < len(items))
         if ended or not brings_new or pages >= MOST_PAGES:
             break

@@ -158,9 +158,9 @@ class ZoneListing:
     """All pages of the shield-zone list together.
 
     Attributes:
-        zones: by id, in the platform's order.
-        unusable: zones whose item did not validate: id → what is wrong with it.
-        total: the platform's own count, where it sent one.
+        zones: id → zone, in the platform's order.
+        unusable: id → fault of the zones whose item is not valid.
+        total: the platform's count, where it sent one.
         complete: whether as many distinct zones came as the platform counts.
     """
 
@@ -171,7 +171,7 @@ class ZoneListing:
 
 
 async def zones(caller: Caller) -> Answer[ZoneListing]:
-    """List the account's shield zones to the end, whatever page size comes back.
+    """List all of the account's shield zones, whatever page size the platform uses.
 
     Raises:
         PlatformError: a page gave no usable answer.
@@ -195,7 +195,7 @@ async def zones(caller: Caller) -> Answer[ZoneListing]:
                 unusable[zone_id] = item.fault
         seen = len(found) + len(unusable) + nameless
         following = _next_page(number, seen, answer.value)
-        # A page that brings nothing new would be asked for for ever.
+        # A page without a new zone would be requested for ever.
         if following is None or seen == before or number >= MOST_PAGES:
             break
         number = following
@@ -223,12 +223,12 @@ def _open(answer: Answer[Envelope[T]]) -> Answer[T]:
 
 
 async def rate_limit(caller: Caller, rate_limit_id: int) -> Answer[RateLimitMetrics]:
-    """Breaches of a rate limit. Raises PlatformError where there is no usable answer."""
+    """Return the breaches of a rate limit. Raises PlatformError where there is no usable answer."""
     return _open(await caller.call(Request(RATE_LIMIT, path={"id": rate_limit_id})))
 
 
 async def zone_rate_limits(caller: Caller, shield_zone_id: int) -> Answer[list[RateLimitMetrics] | None]:
-    """Breaches of every rate limit of a zone, `Unusable` for one that did not validate.
+    """Return the breaches of every rate limit of a zone, `Unusable` for one that is not valid.
 
     Returns:
         None where the platform has no such listing.
@@ -241,25 +241,25 @@ async def zone_rate_limits(caller: Caller, shield_zone_id: int) -> Answer[list[R
 
 
 async def access_list(caller: Caller, shield_zone_id: int, list_id: int) -> Answer[CustomAccessList]:
-    """A custom access list. Raises PlatformError where there is no usable answer."""
+    """Return a custom access list. Raises PlatformError where there is no usable answer."""
     return _open(await caller.call(Request(ACCESS_LIST, path={"shieldZoneId": shield_zone_id, "id": list_id})))
 
 
 async def api_guardian(caller: Caller, shield_zone_id: int) -> Answer[ApiGuardian]:
-    """The API guardian of a zone. Raises PlatformError where there is no usable answer."""
+    """Return the API guardian of a zone. Raises PlatformError where there is no usable answer."""
     return _open(await caller.call(Request(API_GUARDIAN, path={"shieldZoneId": shield_zone_id})))
 
 
 async def bot_detection(caller: Caller, shield_zone_id: int) -> Answer[BotDetectionConfiguration]:
-    """Bot detection of a zone. Raises PlatformError where there is no usable answer."""
+    """Return the bot detection of a zone. Raises PlatformError where there is no usable answer."""
     return _open(await caller.call(Request(BOT_DETECTION, path={"shieldZoneId": shield_zone_id})))
 
 
 async def custom_rule(caller: Caller, rule_id: int) -> Answer[CustomWafRule]:
-    """A custom WAF rule. Raises PlatformError where there is no usable answer."""
+    """Return a custom WAF rule. Raises PlatformError where there is no usable answer."""
     return await caller.call(Request(CUSTOM_RULE, path={"id": rule_id}))
 
 
 async def plan_segmentation(caller: Caller) -> Answer[list[PlanSegment]]:
-    """WAF rules by plan. Raises PlatformError where there is no usable answer."""
+    """Return the WAF rules by plan. Raises PlatformError where there is no usable answer."""
     return _open(await caller.call(Request(PLAN_SEGMENTATION)))

@@ -1,4 +1,4 @@
-"""Shield resources as they come over the wire (interface document, Resources and their fields)."""
+"""The wire models of shield resources (interface document, Resources and their fields)."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
@@ -78,7 +78,7 @@ class ShieldZone(CamelWire):
 
 
 class Page(CamelWire):
-    """Where a page stands in the shield-zone list."""
+    """The place of a page in the shield-zone list."""
 
     total_count: Integer = None
     total_pages: Integer = None
@@ -88,7 +88,7 @@ class Page(CamelWire):
 
 
 class ShieldZonePage(CamelWire):
-    """One page of the shield-zone list; its items stand or fall one by one."""
+    """One page of the shield-zone list; its items are validated one by one."""
 
     data: list[Each[ShieldZone]] | None = None
     page: Page | None = None
@@ -96,16 +96,16 @@ class ShieldZonePage(CamelWire):
     status_code: Integer = None
 
     def is_empty(self) -> bool:
-        """Whether a page without a list says that there is nothing to be listed."""
+        """Return whether the page's count says that there are no zones."""
         return self.page is not None and self.page.total_count == 0
 
     def unexpected(self) -> Iterator[str]:
-        """See `Wire.unexpected`; of each zone."""
+        """Name the fields of the zones that hold an unknown value."""
         return unexpected_in(self.data)
 
 
 class BreachCounts(CamelWire):
-    """Breaches by what was done about them."""
+    """Numbers of breaches by action."""
 
     total_breaches: Integer = None
     logged_breaches: Integer = None
@@ -113,7 +113,7 @@ class BreachCounts(CamelWire):
     blocked_breaches: Integer = None
 
     def unexpected(self) -> Iterator[str]:
-        """A count that is negative is left out, and counted."""
+        """Name the counts that are negative; they are left out."""
         for field in ("total_breaches", "logged_breaches", "challenged_breaches", "blocked_breaches"):
             value = getattr(self, field)
             if value is not None and as_count(value) is None:
@@ -121,14 +121,14 @@ class BreachCounts(CamelWire):
 
 
 class RateLimitMetrics(CamelWire):
-    """Breaches of one rate limit: a rolling 28-day overview, and the days that it is made of."""
+    """Breaches of one rate limit: a rolling 28-day overview, and its days."""
 
     ratelimit_id: Integer = None
     overview: BreachCounts | None = None
     days: dict[str, BreachCounts | Number | None] | None = Field(None, alias="ratelimitOverviewPastTwentyEightDays")
 
     def unexpected(self) -> Iterator[str]:
-        """A day whose key is no date, or a number that is no count, is left out and counted."""
+        """Name the fields with a day that is not a date or a number that is not a count; they are left out."""
         for key, day in (self.days or {}).items():
             is_strange = any(day.unexpected()) if isinstance(day, BreachCounts) else as_count(day) != day
             if calendar_day(key) is None or is_strange:
@@ -138,7 +138,7 @@ class RateLimitMetrics(CamelWire):
 
 
 class AccessListConfiguration(CamelWire):
-    """What the access-list switch returns."""
+    """The answer of the access-list switch."""
 
     is_enabled: bool | None = None
 
@@ -180,7 +180,7 @@ class AuthScheme(CamelWire):
 
 
 class ParameterNames(Wire):
-    """Parameter names by where they stand in a request."""
+    """Parameter names by their place in a request."""
 
     path: list[str] | None = Field(None, alias="Path")
     query: list[str] | None = Field(None, alias="Query")
@@ -241,7 +241,7 @@ class BotDetectionConfiguration(CamelWire):
     shield_zone_id: Integer = None
 
     def unexpected(self) -> Iterator[str]:
-        """See `Wire.unexpected`; of the configuration and of its signals."""
+        """Name the fields of the configuration and of its signals that hold an unknown value."""
         yield from super().unexpected()
         for name in ("request_integrity", "ip_address", "browser_fingerprint"):
             signal: BotSignal | None = getattr(self, name)
@@ -250,7 +250,7 @@ class BotDetectionConfiguration(CamelWire):
 
 
 class BotCategoryAction(CamelWire):
-    """What is done with a category of bots."""
+    """The action for a category of bots."""
 
     enums: ClassVar[Mapping[str, Mapping[int, str]]] = {"category": BOT_CATEGORY, "action": BOT_ACTION}
 
@@ -272,7 +272,7 @@ class ChainedCondition(CamelWire):
 
 
 class RuleConfiguration(CamelWire):
-    """What a custom WAF rule looks at."""
+    """The condition of a custom WAF rule."""
 
     variable_types: VariableTypes | None = None
     transformation_types: list[Any] | None = None
@@ -295,7 +295,7 @@ class CustomWafRule(CamelWire):
     error_response: EnvelopeFault | None = None
 
     def failure(self) -> EnvelopeFault | None:
-        """See `Wire.failure`."""
+        """The failure of a missing rule, which is an object of zeros."""
         return self.error_response if self.error_response is not None and self.error_response.is_failure() else None
 
 

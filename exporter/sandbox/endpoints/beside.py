@@ -1,7 +1,7 @@
-"""What platforms are known to have beside the documented interface: traffic, storage, billing, load balancers.
+"""Undocumented endpoints that platforms are known to have: traffic, storage, billing, load balancers.
 
-None of it is documented; shapes are as recorded on deployments. It is served for the ready files of configured
-endpoints, and stands in no description of the interface.
+Their shapes are those of real deployments. They are served for configured endpoints, and the OpenAPI description does
+not contain them.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from exporter.sandbox.request_parsing import path_id
 from exporter.sandbox.timestamps import DAY, date_of, day_number, iso_naive, month_start
 from exporter.sandbox.world import World
 
-# Path of the list → first id, and names in order.
+# Path of the list → the first id, and the names in order.
 _KINDS: Final = {
     "/pullzone": (501, ("shop-cdn", "media-cdn", "docs-cdn")),
     "/storagezone": (701, ("backups", "media")),
@@ -31,14 +31,14 @@ Answer = Callable[[Request], "dict[str, Any] | None"]
 
 
 class Beside:
-    """Answers for one world; all of it is a function of the world's seed and clock."""
+    """The endpoints of one world; all answers are functions of its seed and its clock."""
 
     def __init__(self, world: World) -> None:
         self._world = world
         self._noise = Noise(world.seed).branch("beside")
 
     def routes(self) -> list[Route]:
-        """The routes of these paths."""
+        """Return the routes of these paths."""
         answers: dict[str, Answer] = {
             "/statistics": self._statistics,
             "/billing": self._billing,
@@ -84,7 +84,7 @@ class Beside:
         return number, names[number - first]
 
     def _chart(self, what: int, number: int, most: float) -> dict[str, int]:
-        """A chart of days, of which today's grows."""
+        """Return a chart of days, in which today's value grows."""
         now = self._world.clock.now()
         today = day_number(now)
         whole = {
@@ -126,7 +126,7 @@ class Beside:
         }
 
     def _month(self, number: int, dollars: float) -> float:
-        """What has come together since the month's first moment."""
+        """Return an amount that grows from the beginning of the month."""
         now = self._world.clock.now()
         return round(
             (now - month_start(now)) / (30 * DAY) * self._noise.between(dollars / 2, dollars, _CHARGES, number), 4
@@ -196,5 +196,5 @@ def _number(request: Request, name: str, default: int) -> int:
 
 
 def routes(world: World) -> list[Route]:
-    """The routes of what is not documented."""
+    """Return the routes of the undocumented endpoints."""
     return Beside(world).routes()

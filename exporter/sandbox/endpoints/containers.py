@@ -52,6 +52,6 @@ OPERATIONS: Final = (
             "required": list(_FIELDS),
             "properties": {field: {"type": "string", "minLength": 1} for field in _FIELDS},
         },
-        statuses=(400, 401, 404, 413, 415, 422, 500),
+        failures=(404, 422, 500),
     ),
 )

@@ -27,7 +27,7 @@ _HOST: Final = re.compile(r"(?P<database>[a-z0-9-]+)\.lite\..+", re.IGNORECASE)
 def routes(world: World) -> list[Route]:
     """Return the routes of the database's endpoint.
 
-    The interface documents version 2 of the protocol; a libSQL server has version 3 beside it, which some clients use.
+    The interface documents version 2 of the protocol; a libSQL server also has version 3, which some clients use.
     """
 
     async def pipeline_2(request: Request) -> Response:
@@ -94,7 +94,7 @@ async def _cursor(database: Database, asked: hrana.Cursor, kind: TokenKind) -> R
 
 
 def _entries(result: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Return the results of a batch's steps as the entries of a cursor; a step that was left out has none."""
+    """Return the results of a batch's steps as the entries of a cursor; skipped steps have none."""
     for place, (done, error) in enumerate(zip(result["step_results"], result["step_errors"], strict=True)):
         if error is not None:
             yield {"type": "step_error", "step": place, "error": error}
@@ -105,7 +105,7 @@ def _entries(result: dict[str, Any]) -> Iterator[dict[str, Any]]:
             yield {
                 "type": "step_end",
                 "affected_row_count": done["affected_row_count"],
-                # Unlike in a pipeline it is a number here.
+                # A number here, and a string in a pipeline.
                 "last_insert_rowid": None if inserted is None else int(inserted),
             }
 

@@ -8,11 +8,10 @@ from starlette.responses import Response
 
 from exporter.sandbox.answers import payload, raw_payload, script_error
 from exporter.sandbox.auth import Access
-from exporter.sandbox.operation import ErrorStyle, Operation, Parameter
+from exporter.sandbox.operation import ErrorStyle, Operation
 from exporter.sandbox.request_parsing import BadQueryError, path_id, query_date_time
 from exporter.sandbox.world import World
 
-_ID: Final = {"type": "integer", "format": "int64"}
 _DATE_TIME: Final = {"type": ["string", "null"], "format": "date-time"}
 
 
@@ -60,12 +59,8 @@ OPERATIONS: Final = (
         errors=_ERRORS,
         result="DnsZoneStatistics",
         summary="Query statistics of a DNS zone",
-        parameters=(
-            Parameter("id", "path", _ID),
-            Parameter("dateFrom", "query", _DATE_TIME, required=False),
-            Parameter("dateTo", "query", _DATE_TIME, required=False),
-        ),
-        statuses=(400, 401, 404),
+        query={"dateFrom": _DATE_TIME, "dateTo": _DATE_TIME},
+        failures=(404,),
     ),
     Operation(
         name="dns_record_scan",
@@ -76,7 +71,6 @@ OPERATIONS: Final = (
         errors=_ERRORS,
         result="DnsRecordScanJob",
         summary="The latest record scan of a DNS zone",
-        parameters=(Parameter("zoneId", "path", _ID),),
-        statuses=(401, 404),
+        failures=(404,),
     ),
 )

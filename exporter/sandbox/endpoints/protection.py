@@ -1,4 +1,4 @@
-"""The operations on what protects a shield zone: bots, access lists and the API guardian."""
+"""The operations on the protection of a shield zone: bots, access lists and the API guardian."""
 
 from typing import Final
 
@@ -6,26 +6,23 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from exporter.sandbox.answers import enveloped, problem, refused
-from exporter.sandbox.auth import Access
 from exporter.sandbox.bots import BotAction
-from exporter.sandbox.operation import PROTECTION, Operation, Parameter
+from exporter.sandbox.operation import PROTECTION, Operation
 from exporter.sandbox.request_parsing import BadBodyError, int64, json_object
 from exporter.sandbox.world import World
 
-_ID: Final = {"type": "integer", "format": "int64"}
-_ZONE: Final = Parameter("shieldZoneId", "path", _ID)
 _CATEGORIES: Final = range(8)
 _BASIC: Final = 0
 
 
 class _BadIdError(BadBodyError):
-    """An identifier in the path is no 64-bit integer."""
+    """An identifier in the path is not a 64-bit integer."""
 
 
 def _number(request: Request, name: str) -> int:
     number = int64(request.path_params[name])
     if number is None:
-        raise _BadIdError(f"{name} is no 64-bit integer.")
+        raise _BadIdError(f"{name} is not a 64-bit integer.")
     return number
 
 
@@ -106,61 +103,52 @@ OPERATIONS: Final = (
         method="PUT",
         path="/shield/shield-zone/{shieldZoneId}/bot-categorization/categories/{category}",
         handler=_set_bot_action,
-        access=Access.EITHER,
         errors=PROTECTION,
         result="BotCategoryActionEnvelope",
         summary="Set the action for a bot category",
-        parameters=(_ZONE, Parameter("category", "path", {"type": "integer", "minimum": 0, "maximum": 7})),
+        path_schemas={"category": {"type": "integer", "minimum": 0, "maximum": 7}},
         body={"type": "object", "required": ["action"], "properties": {"action": {"enum": [0, 1, 2]}}},
-        statuses=(202, 400, 401, 413, 415),
+        failures=(202,),
     ),
     Operation(
         name="shield_switch_access_list",
         method="PATCH",
         path="/shield/shield-zone/{shieldZoneId}/access-lists/configurations/{id}",
         handler=_switch_access_list,
-        access=Access.EITHER,
         errors=PROTECTION,
         result="AccessListConfigurationEnvelope",
         summary="Switch an access list on or off",
-        parameters=(_ZONE, Parameter("id", "path", _ID)),
         body={"type": "object", "required": ["isEnabled"], "properties": {"isEnabled": {"type": "boolean"}}},
-        statuses=(202, 400, 401, 404, 413, 415),
+        failures=(202, 404),
     ),
     Operation(
         name="shield_access_list",
         method="GET",
         path="/shield/shield-zone/{shieldZoneId}/access-lists/{id}",
         handler=_access_list,
-        access=Access.EITHER,
         errors=PROTECTION,
         result="CustomAccessListEnvelope",
         summary="A custom access list",
-        parameters=(_ZONE, Parameter("id", "path", _ID)),
-        statuses=(202, 400, 401, 404),
+        failures=(202, 400, 404),
     ),
     Operation(
         name="shield_api_guardian",
         method="GET",
         path="/shield/shield-zone/{shieldZoneId}/api-guardian",
         handler=_api_guardian,
-        access=Access.EITHER,
         errors=PROTECTION,
         result="ApiGuardianEnvelope",
         summary="The API guardian of a shield zone",
-        parameters=(_ZONE,),
-        statuses=(202, 400, 401),
+        failures=(202, 400),
     ),
     Operation(
         name="shield_bot_detection",
         method="GET",
         path="/shield/shield-zone/{shieldZoneId}/bot-detection",
         handler=_bot_detection,
-        access=Access.EITHER,
         errors=PROTECTION,
         result="BotDetectionEnvelope",
         summary="The bot detection of a shield zone",
-        parameters=(_ZONE,),
-        statuses=(202, 400, 401),
+        failures=(202, 400),
     ),
 )

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from exporter.sandbox.answers import empty, payload, script_error
 from exporter.sandbox.auth import Access
-from exporter.sandbox.operation import ErrorStyle, Operation, Parameter
+from exporter.sandbox.operation import ErrorStyle, Operation
 from exporter.sandbox.request_parsing import json_object, page_size, path_id, query_number
 from exporter.sandbox.world import World
 
@@ -15,7 +15,6 @@ _LONGEST_NAME: Final = 256
 _LONGEST_SECRET: Final = 4_096
 _SCRIPT_TYPES: Final = (0, 1, 2)
 _LARGEST_PAGE: Final = 1_000
-_ID: Final = {"type": "integer", "format": "int64"}
 
 
 def _failure(status: int, detail: str, _request: Request) -> Response:
@@ -40,7 +39,7 @@ async def _list(world: World, request: Request) -> Response:
     page = query_number(request, "page", 1)
     size = page_size(request, _LARGEST_PAGE)
     if page < 1:
-        # The platform fails on a page that it does not count.
+        # The platform answers 500 for page 0.
         return empty(500)
     if size > _LARGEST_PAGE:
         return script_error(400, "paging.invalid", "perPage", "perPage must be up to 1000.")
@@ -106,11 +105,8 @@ OPERATIONS: Final = (
         result="EdgeScriptPage",
         summary="The account's edge scripts",
         documented=False,
-        parameters=(
-            Parameter("page", "query", {"type": "integer", "minimum": 1}, required=False),
-            Parameter("perPage", "query", {"type": "integer", "maximum": 1_000}, required=False),
-        ),
-        statuses=(400, 401, 500),
+        query={"page": {"type": "integer", "minimum": 1}, "perPage": {"type": "integer", "maximum": 1_000}},
+        failures=(500,),
     ),
     Operation(
         name="script_get",
@@ -122,8 +118,7 @@ OPERATIONS: Final = (
         result="EdgeScript",
         summary="An edge script",
         documented=False,
-        parameters=(Parameter("id", "path", _ID),),
-        statuses=(401, 404),
+        failures=(404,),
     ),
     Operation(
         name="script_update",
@@ -134,7 +129,6 @@ OPERATIONS: Final = (
         errors=_ERRORS,
         result="EdgeScript",
         summary="Update an edge script's settings",
-        parameters=(Parameter("id", "path", _ID),),
         body={
             "type": "object",
             "properties": {
@@ -142,7 +136,7 @@ OPERATIONS: Final = (
                 "ScriptType": {"enum": [*_SCRIPT_TYPES, None]},
             },
         },
-        statuses=(400, 401, 404, 413, 415),
+        failures=(404,),
     ),
     Operation(
         name="script_add_secret",
@@ -153,7 +147,6 @@ OPERATIONS: Final = (
         errors=_ERRORS,
         result="ScriptSecret",
         summary="Add a named secret to an edge script",
-        parameters=(Parameter("id", "path", _ID),),
         body={
             "type": "object",
             "required": ["Name", "Secret"],
@@ -162,6 +155,6 @@ OPERATIONS: Final = (
                 "Secret": {"type": "string", "maxLength": _LONGEST_SECRET, "writeOnly": True},
             },
         },
-        statuses=(400, 401, 404, 413, 415),
+        failures=(404,),
     ),
 )

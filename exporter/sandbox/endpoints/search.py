@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from exporter.sandbox.answers import raw_payload
 from exporter.sandbox.auth import Access
-from exporter.sandbox.operation import EMPTY, Operation, Parameter
+from exporter.sandbox.operation import EMPTY, Operation
 from exporter.sandbox.request_parsing import BadQueryError, query_number
 from exporter.sandbox.search import DEFAULT_SIZE
 from exporter.sandbox.world import World
@@ -36,11 +36,10 @@ OPERATIONS: Final = (
         errors=EMPTY,
         result="SearchResponse",
         summary="Resources whose names hold a term",
-        parameters=(
-            Parameter("search", "query", {"type": "string", "maxLength": _LONGEST_TERM}, required=False),
-            Parameter("from", "query", {"type": "integer", "format": "int64", "minimum": 0}, required=False),
-            Parameter("size", "query", {"type": "integer", "format": "int64", "minimum": 0}, required=False),
-        ),
-        statuses=(400, 401),
+        query={
+            "search": {"type": "string", "maxLength": _LONGEST_TERM},
+            "from": {"type": "integer", "format": "int64", "minimum": 0},
+            "size": {"type": "integer", "format": "int64", "minimum": 0},
+        },
     ),
 )

@@ -1,4 +1,4 @@
-"""The operations on shield zones as wholes, and on their rate limits."""
+"""The operations on shield zones and on their rate limits."""
 
 from typing import Final
 
@@ -6,13 +6,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from exporter.sandbox.answers import enveloped, payload, refused, status_only
-from exporter.sandbox.auth import Access
-from exporter.sandbox.operation import STATUS_ONLY, Operation, Parameter
+from exporter.sandbox.operation import Operation
 from exporter.sandbox.request_parsing import BadQueryError, page_size, path_id, query_number
 from exporter.sandbox.shield import DEFAULT_PAGE_SIZE, LARGEST_PAGE_SIZE
 from exporter.sandbox.world import World
-
-_ID: Final = {"type": "integer", "format": "int64"}
 
 
 async def _zones(world: World, request: Request) -> Response:
@@ -54,39 +51,27 @@ OPERATIONS: Final = (
         method="GET",
         path="/shield/shield-zones",
         handler=_zones,
-        access=Access.EITHER,
-        errors=STATUS_ONLY,
         result="ShieldZonePage",
         summary="The account's shield zones",
-        parameters=(
-            Parameter("page", "query", {"type": "integer", "minimum": 1}, required=False),
-            Parameter("perPage", "query", {"type": "integer", "maximum": LARGEST_PAGE_SIZE}, required=False),
-        ),
-        statuses=(400, 401),
+        query={"page": {"type": "integer", "minimum": 1}, "perPage": {"type": "integer", "maximum": LARGEST_PAGE_SIZE}},
     ),
     Operation(
         name="shield_rate_limit",
         method="GET",
         path="/shield/metrics/rate-limit/{id}",
         handler=_rate_limit,
-        access=Access.EITHER,
-        errors=STATUS_ONLY,
         result="RateLimitMetrics",
         summary="Breaches of a rate limit",
-        parameters=(Parameter("id", "path", _ID),),
-        statuses=(202, 400, 401),
+        failures=(202, 400),
     ),
     Operation(
         name="shield_zone_rate_limits",
         method="GET",
         path="/shield/metrics/rate-limits/{shieldZoneId}",
         handler=_rate_limits,
-        access=Access.EITHER,
-        errors=STATUS_ONLY,
         result="ZoneRateLimitMetrics",
         summary="Breaches of every rate limit of a shield zone",
         documented=False,
-        parameters=(Parameter("shieldZoneId", "path", _ID),),
-        statuses=(202, 400, 401),
+        failures=(202, 400),
     ),
 )

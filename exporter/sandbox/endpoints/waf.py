@@ -6,8 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from exporter.sandbox.answers import enveloped, payload, status_only
-from exporter.sandbox.auth import Access
-from exporter.sandbox.operation import STATUS_ONLY, Operation, Parameter
+from exporter.sandbox.operation import Operation
 from exporter.sandbox.request_parsing import path_id
 from exporter.sandbox.waf import missing_rule, plan_segmentation
 from exporter.sandbox.world import World
@@ -33,22 +32,16 @@ OPERATIONS: Final = (
         method="GET",
         path="/shield/waf/custom-rule/{id}",
         handler=_custom_rule,
-        access=Access.EITHER,
-        errors=STATUS_ONLY,
         result="CustomWafRule",
         summary="A custom WAF rule",
-        parameters=(Parameter("id", "path", {"type": "integer", "format": "int64"}),),
-        statuses=(202, 400, 401),
+        failures=(202, 400),
     ),
     Operation(
         name="shield_waf_plan_segmentation",
         method="GET",
         path="/shield/waf/rules/plan-segmentation",
         handler=_plan_segmentation,
-        access=Access.EITHER,
-        errors=STATUS_ONLY,
         result="WafPlanSegmentation",
         summary="WAF rules grouped by plan",
-        statuses=(401,),
     ),
 )

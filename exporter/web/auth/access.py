@@ -1,4 +1,4 @@
-"""Who may ask for what: basic auth, and care with requests that change something."""
+"""Checks who may send which requests: basic auth, and stricter rules for requests that change something."""
 
 import asyncio
 import base64
@@ -23,10 +23,10 @@ _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _OPEN_PATHS = ("/-/healthy", "/-/ready")
 _CHALLENGE = b'Basic realm="edge-exporter", charset="UTF-8"'
 _LONGEST_CREDENTIALS = 8192
-_LONGEST_PASSWORD = 72  # bcrypt looks no further
+_LONGEST_PASSWORD = 72  # bcrypt ignores the bytes after these
 _MOST_REMEMBERED = 256
 _CHECKS_AT_ONCE = 2
-# Strangers with wrong passwords would otherwise keep all connections busy.
+# Without a limit, clients with wrong passwords would keep all connections busy.
 _MOST_WAITING = 128
 _SLOW_COST = 13
 
@@ -34,14 +34,14 @@ _Headers = tuple[tuple[bytes, bytes], ...]
 
 
 class TooManyChecksError(Exception):
-    """More passwords are being checked than the server has time for."""
+    """Too many password checks are under way."""
 
 
 class PasswordCheck:
-    """Checks passwords against bcrypt hashes, which is slow on purpose; what was right once is remembered.
+    """Checks passwords against bcrypt hashes, which is slow on purpose; right passwords are remembered.
 
-    What is remembered is a digest under a key of this process alone. A name that is not known costs what a wrong
-    password costs, so that nobody learns by the clock which names there are.
+    They are remembered as digests under a key of this process alone. An unknown user name takes as long as a wrong
+    password, so that the time of an answer does not show which names exist.
     """
 
     def __init__(self, users: Mapping[str, SecretStr], key: bytes) -> None:
@@ -53,10 +53,10 @@ class PasswordCheck:
         self._waiting = 0
 
     async def admits(self, user: bytes, password: bytes) -> bool:
-        """Whether the password is the user's.
+        """Return whether the password is the user's.
 
         Raises:
-            TooManyChecksError: so many passwords are being checked that this one would wait for long.
+            TooManyChecksError: too many checks wait already.
         """
         known = self._hashes.get(user)
         entry = self._digest(user, known or b"", password)
@@ -68,7 +68,7 @@ class PasswordCheck:
         self._waiting += 1
         try:
             async with self._turns:
-                if self._recalls(entry):  # another request with the same password was before us
+                if self._recalls(entry):  # another request has checked the same password meanwhile
                     return True
                 is_right = await asyncio.to_thread(bcrypt.checkpw, password[:_LONGEST_PASSWORD], hashed)
         finally:
@@ -95,7 +95,7 @@ class PasswordCheck:
 
 
 def slow_check(users: Mapping[str, SecretStr]) -> tuple[int, float] | None:
-    """The highest bcrypt cost of the users' hashes and the seconds that a check takes there; None where it is low."""
+    """Return the highest bcrypt cost of the users' hashes and the seconds of a check; None where the cost is low."""
     cost = max((int(secret.get_secret_value()[4:6]) for secret in users.values()), default=0)
     if cost < _SLOW_COST:
         return None
@@ -107,7 +107,7 @@ def slow_check(users: Mapping[str, SecretStr]) -> tuple[int, float] | None:
 
 
 def _decoy(known: bytes) -> bytes:
-    """A hash of the same cost that no password has."""
+    """Return a hash of the same cost that no password matches."""
     return b"$2b$" + known[4:6] + b"$" + b"." * 53
 
 
@@ -128,7 +128,7 @@ class RequestLimit:
         self._filled = clock()
 
     def admits(self) -> bool:
-        """Whether a request may be answered, which uses up a token."""
+        """Take a token; return whether there was one."""
         now = self._clock()
         self._tokens = min(self._burst, self._tokens + (now - self._filled) / self._interval)
         self._filled = now
@@ -139,12 +139,12 @@ class RequestLimit:
 
 
 class AccessControl:
-    """ASGI middleware that lets those in whom the web configuration names.
+    """ASGI middleware that admits requests as the web configuration says.
 
-    Where it names users, every request needs a user's password, the health endpoints' aside. A request that changes
-    something needs the same, or a client's certificate where these are required; where neither is configured it is
-    taken from this machine alone, under an address or the name localhost: under another name a page elsewhere could
-    send it, by letting its own name lead to this machine.
+    Where users are configured, every request needs a user's password, except those to the health endpoints. A request
+    that changes something needs a password, or a client certificate where these are required. Where neither is
+    configured, it is accepted only from this machine and only if its Host is an IP address or localhost: a web page
+    elsewhere could otherwise send it under a name that resolves to this machine (DNS rebinding).
     """
 
     def __init__(
@@ -163,7 +163,7 @@ class AccessControl:
         self.replace(config)
 
     def replace(self, config: WebConfig) -> None:
-        """Let in those whom another configuration names, from now on; every password is checked anew."""
+        """Apply another configuration from now on; remembered passwords are forgotten."""
         users = config.basic_auth_users
         self._check = PasswordCheck(users, self._key) if users else None
         tls = config.tls_server_config
@@ -174,7 +174,7 @@ class AccessControl:
         self._limit = RequestLimit(limit.interval, limit.burst, self._clock) if limit.interval else None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve, or refuse, one request."""
+        """Serve or refuse a request."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
         elif scope["type"] != "http":
@@ -211,18 +211,18 @@ class AccessControl:
         return credentials is not None and await check.admits(*credentials)
 
     def _refusal_to_change(self, scope: Scope) -> str | None:
-        """Why a request that changes something is refused, although its password, if one is needed, is right."""
+        """Return why an authenticated request that changes something is refused; None if it is accepted."""
         if _comes_from_another_site(scope):
-            return "another site's page may not change anything here"
+            return "a page of another site may not change anything here"
         if self._check is not None or self._client_auth == "RequireAndVerifyClientCert":
             return None
         if self._client_auth != "NoClientCert":
             return "changes need a client's certificate, which client_auth_type does not require; configure basic auth"
         if not _is_local(scope):
-            return "changes are taken from this machine alone; configure basic auth for others"
+            return "changes are accepted from this machine only; configure basic auth for others"
         if not _names_an_address(scope):
             return (
-                "changes are taken under an IP address or localhost as the Host alone; configure basic auth for others"
+                "changes are accepted only if the Host is an IP address or localhost; configure basic auth for others"
             )
         return None
 
@@ -252,7 +252,7 @@ def _comes_from_another_site(scope: Scope) -> bool:
 
 
 def _names_an_address(scope: Scope) -> bool:
-    """Whether the Host is an address, or the one name that no one else can let lead elsewhere."""
+    """Return whether the Host is an IP address or localhost, which no one else can let resolve to this machine."""
     hosts = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
     try:
         name = urlsplit(f"//{hosts[0]}").hostname if len(hosts) == 1 and "@" not in hosts[0] else None

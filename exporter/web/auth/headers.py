@@ -1,4 +1,4 @@
-"""Headers that keep browsers from doing more with our answers than showing them."""
+"""Security headers, which restrict what browsers do with our answers."""
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -18,13 +18,13 @@ ALWAYS = (
 
 
 class SecurityHeaders:
-    """ASGI middleware that adds the headers to every answer which does not set them itself."""
+    """ASGI middleware that adds the security headers to every answer that does not set them itself."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request."""
+        """Serve a request, and add the headers to its answer."""
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":

@@ -1,21 +1,19 @@
-"""The server's side of TLS: a context that follows its files, so that a renewed certificate is served at once."""
+"""The server's TLS context, which follows its files, so that a renewed certificate is served at once."""
 
 import asyncio
-import os
 import ssl
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import SecretStr
 
-from exporter.regular_file import read_regular, unreadable
+from exporter.web.auth.pem import TlsFileError, read_pem
 
 _VERSIONS = {"TLS12": ssl.TLSVersion.TLSv1_2, "TLS13": ssl.TLSVersion.TLSv1_3}
 _CURVES = {"CurveP256": "prime256v1", "CurveP384": "secp384r1", "CurveP521": "secp521r1", "X25519": "X25519"}
-# The names of the standard, as the file has them, and OpenSSL's; those of TLS 1.3 have none here, they are always on.
+# The standard's names of cipher suites, which the file uses, and OpenSSL's. Suites of TLS 1.3 are always on.
 _CIPHERS: Mapping[str, str] = {
     "TLS_AES_128_GCM_SHA256": "",
     "TLS_AES_256_GCM_SHA384": "",
@@ -35,25 +33,15 @@ _CIPHERS: Mapping[str, str] = {
     "TLS_RSA_WITH_AES_128_CBC_SHA": "AES128-SHA",
     "TLS_RSA_WITH_AES_256_CBC_SHA": "AES256-SHA",
 }
-# What a pipe holds.
-LARGEST_INLINE = 64 * 1024
 LONGEST_LOOK = 1.0
 _Stamp = tuple[tuple[int, int, int] | None, ...]
 
 
-class TlsFileError(Exception):
-    """A file cannot be used; `key` is the configuration's key that names it."""
-
-    def __init__(self, key: str, message: str) -> None:
-        self.key = key
-        super().__init__(message)
-
-
 @dataclass(frozen=True, slots=True)
 class TlsSettings:
-    """What a server's TLS is made of, in the web configuration's own terms.
+    """The TLS settings of a server, as the web configuration names them.
 
-    Certificate, key and authorities are each a file or a text; where both are given, the file counts.
+    Certificate, key and authorities are each a file or a text; where both are given, the file is used.
     """
 
     cert_file: Path | None = None
@@ -72,12 +60,12 @@ class TlsSettings:
     curve: str | None = None
 
     def files(self) -> tuple[Path, ...]:
-        """Every file that is read."""
+        """The files that are read."""
         return tuple(file for file in (self.cert_file, self.key_file, self.client_ca_file) if file is not None)
 
 
 def openssl_ciphers(names: Iterable[str]) -> str | None:
-    """The suites in OpenSSL's words; empty where all are of TLS 1.3, None where a name is unknown."""
+    """Translate cipher suites to OpenSSL's names; empty where all are of TLS 1.3, None where a name is unknown."""
     try:
         return ":".join(cipher for cipher in (_CIPHERS[name] for name in names) if cipher)
     except KeyError:
@@ -85,10 +73,10 @@ def openssl_ciphers(names: Iterable[str]) -> str | None:
 
 
 def server_context(settings: TlsSettings) -> ssl.SSLContext:
-    """A context for accepting connections.
+    """Build a context for accepting connections.
 
     Raises:
-        TlsFileError: A file cannot be used, or OpenSSL has not got what is asked for.
+        TlsFileError: a file cannot be used, or OpenSSL lacks what is configured.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     _set_protocol(context, settings)
@@ -118,13 +106,13 @@ def _set_protocol(context: ssl.SSLContext, settings: TlsSettings) -> None:
             context.set_ecdh_curve(_CURVES[settings.curve])
         except (ssl.SSLError, ValueError):
             if not prefers_curve_unset(settings):
-                raise TlsFileError("curve_preferences", "this machine's OpenSSL has not got this curve") from None
+                raise TlsFileError("curve_preferences", "this machine's OpenSSL does not have this curve") from None
 
 
 def prefers_curve_unset(settings: TlsSettings) -> bool:
-    """Whether the curve is the one that OpenSSL prefers by itself, and this Python cannot exclude the others.
+    """Return whether X25519 is the configured curve and this Python cannot exclude others; OpenSSL prefers it anyway.
 
-    Python 3.11.2, which is Debian 12's, looks among the curves of the EC key type, and X25519 is none of them.
+    Python 3.11.2 of Debian 12 knows the curves of the EC key type only, and X25519 is not one of them.
     """
     if settings.curve != "X25519":
         return False
@@ -136,8 +124,8 @@ def prefers_curve_unset(settings: TlsSettings) -> bool:
 
 
 def _load_certificate(context: ssl.SSLContext, settings: TlsSettings) -> None:
-    certificate = _pem("cert", settings.cert_file, settings.cert)
-    key = _pem("key", settings.key_file, None if settings.key is None else settings.key.get_secret_value())
+    certificate = read_pem("cert", settings.cert_file, settings.cert)
+    key = read_pem("key", settings.key_file, None if settings.key is None else settings.key.get_secret_value())
     certificate.check("CERTIFICATE")
     key.check("PRIVATE KEY")
     if "ENCRYPTED" in key.text:
@@ -153,11 +141,11 @@ def _load_certificate(context: ssl.SSLContext, settings: TlsSettings) -> None:
 
 
 def _load_authorities(context: ssl.SSLContext, settings: TlsSettings) -> None:
-    """Load the authorities that clients' certificates are verified by: the system's where none are given."""
+    """Load the authorities that verify client certificates: the system's where none are configured."""
     if settings.client_ca_file is None and settings.client_ca is None:
         context.set_default_verify_paths()
         return
-    authorities = _pem("client_ca", settings.client_ca_file, settings.client_ca)
+    authorities = read_pem("client_ca", settings.client_ca_file, settings.client_ca)
     authorities.check("CERTIFICATE")
     try:
         context.load_verify_locations(cadata=authorities.text)
@@ -165,62 +153,8 @@ def _load_authorities(context: ssl.SSLContext, settings: TlsSettings) -> None:
         raise TlsFileError(authorities.name, f"{authorities} holds a broken certificate") from None
 
 
-@dataclass(frozen=True, slots=True)
-class _Pem:
-    """A text in PEM form, of a file or of the configuration itself.
-
-    Attributes:
-        name: the configuration's key that gives it.
-        file: where it stands; None where it is in the configuration.
-        text: what it is.
-    """
-
-    name: str
-    file: Path | None
-    text: str = field(repr=False)
-
-    def __str__(self) -> str:
-        return "the text" if self.file is None else str(self.file)
-
-    def check(self, what: str) -> None:
-        """Raise TlsFileError where it does not hold something of this kind."""
-        if f"{what}-----" not in self.text:
-            raise TlsFileError(self.name, f"{self} holds no {what.lower()} in PEM form")
-        if self.file is None and len(self.text) > LARGEST_INLINE:
-            raise TlsFileError(self.name, f"{self} is over {LARGEST_INLINE // 1024} KiB long; put it into a file")
-
-    @contextmanager
-    def path(self) -> Iterator[str]:
-        """Where OpenSSL, which reads files alone, can read it once: a pipe, so that no key is written to a disk."""
-        if self.file is not None:
-            yield str(self.file)
-            return
-        reading, writing = os.pipe()
-        try:
-            with os.fdopen(writing, "w", encoding="ascii", errors="replace") as pipe:
-                pipe.write(self.text)
-            yield f"/dev/fd/{reading}"
-        finally:
-            os.close(reading)
-
-
-def _pem(key: str, path: Path | None, text: str | None) -> _Pem:
-    """The text of a file, or the one of the configuration where it names no file.
-
-    Raises:
-        TlsFileError: the file cannot be read.
-    """
-    if path is None:
-        return _Pem(key, None, text or "")
-    name = f"{key}_file"
-    try:
-        return _Pem(name, path, read_regular(path).decode("ascii", "replace"))
-    except OSError as error:
-        raise TlsFileError(name, f"{path} {unreadable(error)}") from None
-
-
 def _checking(allowed: frozenset[str]) -> type[ssl.SSLObject]:
-    """Connections whose client's certificate, where one is shown, has an allowed name."""
+    """Return the class of connections that accept a client certificate only with an allowed name."""
 
     class CheckedConnection(ssl.SSLObject):
         def do_handshake(self) -> None:
@@ -234,9 +168,9 @@ def _checking(allowed: frozenset[str]) -> type[ssl.SSLObject]:
 
 
 class ServerTls:
-    """The server's TLS, which follows its files: every connection is made with what they hold now.
+    """The server's TLS, which follows its files: each new connection uses their current content.
 
-    A file that cannot be used leaves what was in force, and is told to `on_error` once.
+    If a file cannot be used, the former context stays in force and `on_error` is called once.
     """
 
     def __init__(self, settings: TlsSettings, *, on_error: Callable[[TlsFileError], None]) -> None:
@@ -249,24 +183,24 @@ class ServerTls:
 
     @property
     def context(self) -> ssl.SSLContext:
-        """What connections are made with."""
+        """The context in force."""
         return self._current
 
     def replace(self, settings: TlsSettings) -> None:
-        """Serve new connections by other settings from now on.
+        """Apply other settings to new connections.
 
         Raises:
-            TlsFileError: A file cannot be used; what was in force stays.
+            TlsFileError: a file cannot be used; the former settings stay in force.
         """
         stamp = _stamp(settings)
         self._current = server_context(settings)
         self._settings, self._stamp = settings, stamp
 
     def refresh(self) -> bool:
-        """Read the files again if they have changed; whether new ones are in force.
+        """Read the files again if they have changed; return whether a new context is in force.
 
         Raises:
-            TlsFileError: A file cannot be used; what was in force stays, and is not tried again before a file changes.
+            TlsFileError: a file cannot be used; the former context stays, and the next try is when a file changes.
         """
         stamp = _stamp(self._settings)
         if stamp == self._stamp:
@@ -276,9 +210,9 @@ class ServerTls:
         return True
 
     async def latest(self) -> ssl.SSLContext:
-        """The context for the next connection, of what the files hold now.
+        """Return the context for the next connection, from the files' current content.
 
-        They are read on a thread; where a disk hangs, what was in force is served after a moment.
+        They are read on a thread; while a disk hangs, the former context is used after a short wait.
         """
         if self._reading is None or self._reading.done():
             self._reading = asyncio.get_running_loop().run_in_executor(self._reader, self._refreshed)

@@ -1,4 +1,4 @@
-"""The web configuration file that all Prometheus exporters share: TLS, response headers and basic auth."""
+"""Reads the web configuration file that all Prometheus exporters share: TLS, response headers and basic auth."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -12,11 +12,12 @@ from exporter.settings.faults import ConfigurationError, Fault, KeyPath
 from exporter.settings.messages import faults_of
 from exporter.settings.section import Section, at, expected, items, refused
 from exporter.settings.yaml_file import file_names_resolved, read_marked
-from exporter.web.auth.tls import TlsFileError, TlsSettings, openssl_ciphers, server_context
+from exporter.web.auth.pem import TlsFileError
+from exporter.web.auth.tls import TlsSettings, openssl_ciphers, server_context
 
-# The last letter of the salt carries two bits alone.
+# The last letter of the salt carries only two bits.
 _BCRYPT = re.compile(r"\$2[aby]\$(?P<cost>[0-9]{2})\$[./A-Za-z0-9]{21}[.Oeu][./A-Za-z0-9]{31}")
-_COSTS = range(4, 19)  # a check at cost 18 takes about 20 seconds, and each further one twice as long
+_COSTS = range(4, 19)  # a check at cost 18 takes about 20 seconds, and each step more doubles it
 _UNVERIFIED = frozenset({"RequestClientCert", "RequireAnyClientCert", "RequireClientCert"})
 _VERIFIED = frozenset({"VerifyClientCertIfGiven", "RequireAndVerifyClientCert"})
 _OLD_VERSIONS = frozenset({"TLS10", "TLS11"})
@@ -37,7 +38,7 @@ def _parse_hash(value: object) -> SecretStr:
     text = value.get_secret_value() if isinstance(value, SecretStr) else value
     match = _BCRYPT.fullmatch(text) if isinstance(text, str) else None
     if not isinstance(text, str) or match is None:
-        raise refused("is no bcrypt hash; expected one such as $2y$10$…, as 'htpasswd -nBC 10' prints it")
+        raise refused("is not a bcrypt hash; expected one such as $2y$10$…, as 'htpasswd -nBC 10' prints it")
     if int(match["cost"]) not in _COSTS:
         raise refused(
             f"has the bcrypt cost {match['cost']}, expected one from {_COSTS[0]} to {_COSTS[-1]}: "
@@ -48,7 +49,7 @@ def _parse_hash(value: object) -> SecretStr:
 
 def _parse_user(value: object) -> str:
     if not isinstance(value, str) or not value or ":" in value:
-        raise refused("is no user name; expected text without a ':'")
+        raise refused("is not a user name; expected text without a ':'")
     return value
 
 
@@ -79,7 +80,7 @@ _GO_PART = re.compile(r"([0-9.]+)([a-zµ]+)")
 
 
 def _parse_interval(value: object) -> float:
-    """A duration as Go writes it, in seconds: `1s`, `250ms`, `1m30s`; a bare number is nanoseconds there."""
+    """Read a duration in Go's form as seconds: `1s`, `250ms`, `1m30s`; a bare number is nanoseconds."""
     if isinstance(value, str) and value.isdecimal():
         return float(value) * 1e-9
     if not isinstance(value, str) or _GO_DURATION.fullmatch(value) is None:
@@ -99,7 +100,7 @@ Version = Annotated[Literal["TLS12", "TLS13"], BeforeValidator(_parse_version)]
 
 
 class TlsServerConfig(Section):
-    """How connections are encrypted, and which clients may make one."""
+    """Encryption of connections, and the clients that may connect."""
 
     cert_file: Annotated[Path | None, Field(description="The certificate's file, PEM.")] = None
     key_file: Annotated[Path | None, Field(description="The key's file, PEM.")] = None
@@ -134,7 +135,7 @@ class TlsServerConfig(Section):
 
     @classmethod
     def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
-        """Clients' certificates are verified by somebody; the versions leave one."""
+        """Check that client certificates have authorities, and that the versions leave at least one."""
         for key, what in (("cert", "the certificate's file, PEM"), ("key", "the key's file, PEM")):
             if raw and raw.get(key) is None and raw.get(f"{key}_file") is None:
                 yield at((f"{key}_file",), refused(f"missing; expected {what}, or the text itself as {key}"))
@@ -152,16 +153,16 @@ class TlsServerConfig(Section):
 
 
 class HttpServerConfig(Section):
-    """How answers are sent."""
+    """HTTP/2 and the headers of answers."""
 
-    http2: Annotated[bool, Field(description="Accepted, since files are shared; HTTP/1.1 is what is spoken.")] = True
+    http2: Annotated[bool, Field(description="Accepted for files of other exporters; HTTP/1.1 is used.")] = True
     headers: Annotated[Mapping[str, str], Field(description="Headers that every answer carries.")] = Field(
         default_factory=dict
     )
 
     @classmethod
     def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
-        """Only the headers that a server may be told to add, with values that they may have."""
+        """Check that only known headers are set, each with an allowed value."""
         headers = raw.get("headers")
         for name, value in headers.items() if isinstance(headers, Mapping) else ():
             allowed = _HEADER_VALUES.get(name)
@@ -176,7 +177,7 @@ class HttpServerConfig(Section):
 
 
 class RateLimit(Section):
-    """How many requests are answered; the health endpoints are not counted."""
+    """The limit of requests; those to the health endpoints are not counted."""
 
     interval: Annotated[
         float, BeforeValidator(_parse_interval), Field(description="Time between two requests; 0 switches it off.")
@@ -185,13 +186,13 @@ class RateLimit(Section):
 
     @classmethod
     def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
-        """A limit lets something through."""
+        """Check that the limit admits at least one request."""
         if raw.get("interval") not in {None, "0", "0s"} and raw.get("burst", "0") == "0":
             yield at(("burst",), refused("missing or 0, which refuses every request; expected at least 1"))
 
 
 class WebConfig(Section):
-    """The file as a whole; each of its parts may be absent."""
+    """The whole file; each of its sections may be absent."""
 
     tls_server_config: TlsServerConfig | None = None
     http_server_config: HttpServerConfig = HttpServerConfig()
@@ -202,7 +203,7 @@ class WebConfig(Section):
     ] = Field(default_factory=dict)
 
     def tls(self) -> TlsSettings | None:
-        """What the server's TLS is made of; None where it speaks plain HTTP."""
+        """Return the server's TLS settings; None for plain HTTP."""
         config = self.tls_server_config
         if config is None or not config.model_fields_set:
             return None
@@ -228,7 +229,7 @@ def load_web_config(path: Path) -> WebConfig:
     """Read and check a web configuration file, and the files that it names.
 
     Raises:
-        WebConfigError: Something is wrong; it holds every fault.
+        WebConfigError: the file is wrong; the error holds every fault.
     """
     file = read_marked(path, example="tls_server_config:", may_be_empty=True)
     if file.data is None:

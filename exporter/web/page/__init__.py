@@ -1,4 +1,4 @@
-"""The status page as HTML.
+"""The status page and the page of absent families as HTML.
 
-In: the status models. Out: one page without external resources; every foreign text in it is escaped.
+In: the status models. Out: pages without external resources; every text in them is escaped.
 """

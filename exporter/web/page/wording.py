@@ -7,7 +7,7 @@ from markupsafe import Markup
 _MINUTE = 60.0
 _HOUR = 60 * _MINUTE
 _DAY = 24 * _HOUR
-# The largest unit of which there is one and a half, so that two figures always tell enough.
+# A unit is used from one and a half of it on, so that two figures are always precise enough.
 _UNITS = ((1.5 * _DAY, _DAY, "d"), (1.5 * _HOUR, _HOUR, "h"), (1.5 * _MINUTE, _MINUTE, "min"))
 _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _BRIEF = 10
@@ -24,7 +24,7 @@ _ISOLATED, _ISOLATED_END = Markup("<bdi>"), Markup("</bdi>")
 
 
 def lapse(seconds: float) -> str:
-    """A stretch of time in its largest sensible unit: `4 ms`, `0.8 s`, `12 s`, `3 min`, `2 h`, `5 d`."""
+    """Write a duration in its largest sensible unit: `4 ms`, `0.8 s`, `12 s`, `3 min`, `2 h`, `5 d`."""
     for least, unit, symbol in _UNITS:
         if seconds >= least:
             return f"{seconds / unit:.0f} {symbol}"
@@ -34,7 +34,7 @@ def lapse(seconds: float) -> str:
 
 
 def interval(seconds: float) -> str:
-    """A configured interval, exact where it is one of whole seconds: `90 s`, `5 min`, `1 h`."""
+    """Write a configured interval, exact if it is in whole seconds: `90 s`, `5 min`, `1 h`."""
     for _, unit, symbol in _UNITS[1:]:
         if seconds >= unit and seconds % unit == 0:
             return f"{seconds / unit:.0f} {symbol}"
@@ -42,24 +42,24 @@ def interval(seconds: float) -> str:
 
 
 def ago(seconds: float | None) -> str:
-    """An age: `now`, `12 s ago`, `never`."""
+    """Write an age: `now`, `12 s ago`, `never`."""
     if seconds is None:
         return "never"
     return "now" if seconds < _INSTANT else f"{lapse(round(seconds))} ago"
 
 
 def ahead(seconds: float) -> str:
-    """A time to come: `now`, `in 12 s`."""
+    """Write a time in the future: `now`, `in 12 s`."""
     return "now" if seconds < _INSTANT else f"in {lapse(round(seconds))}"
 
 
 def count(number: float) -> str:
-    """A whole number with its thousands apart: `12,345`."""
+    """Write a whole number with separated thousands: `12,345`."""
     return f"{number:,.0f}"
 
 
 def compact(number: float) -> str:
-    """A number in three figures: `980`, `12.3k`, `4.56M`."""
+    """Write a number in three figures: `980`, `12.3k`, `4.56M`."""
     for size, prefix in _PREFIXES:
         if number >= size:
             scaled = number / size
@@ -68,24 +68,24 @@ def compact(number: float) -> str:
 
 
 def rate(number: float) -> str:
-    """Something a second, in two or three figures: `0.05`, `5.8`, `1,200`."""
+    """Write a rate in two or three figures: `0.05`, `5.8`, `1,200`."""
     if number >= _BRIEF**2:
         return count(number)
     return f"{number:.1f}".removesuffix(".0") if number >= 1 else f"{number:.2g}"
 
 
 def plural(number: int, noun: str) -> str:
-    """A count with its noun: `1 target`, `65 targets`."""
+    """Write a count with its noun: `1 target`, `65 targets`."""
     return f"{count(number)} {noun}{'' if number == 1 else 's'}"
 
 
 def instant(seconds: float) -> str:
-    """A moment for machines, as ISO 8601 in UTC."""
+    """Write a moment for machines, as ISO 8601 in UTC."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def moment(seconds: float) -> str:
-    """A moment for people, in UTC."""
+    """Write a moment for people, in UTC."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 

@@ -42,8 +42,8 @@ def test_a_terminal_of_80_columns_gets_a_list_that_fits() -> None:
     assert max(map(len, lines)) <= 80
     assert lines[:5] == [
         "OPERATION                     DOES, REQUEST, PARAMETERS",
-        "dns_statistics                Query statistics of a DNS zone, of the last 30",
-        "                              days unless told otherwise.",
+        "dns_statistics                Query statistics of a DNS zone, by default of the",
+        "                              last 30 days.",
         "                              GET /dnszone/{id}/statistics",
         "                              id [dateFrom] [dateTo]",
     ]

@@ -92,7 +92,7 @@ def test_a_missing_day_or_a_null_one_proves_nothing_about_the_width() -> None:
 def test_buckets_longer_than_a_day_are_refused(keys: tuple[str, ...], width: str) -> None:
     with pytest.raises(WrongShape) as caught:
         daily(dict.fromkeys(keys, 1.0))
-    assert str(caught.value) == f"the chart's buckets are {width} days long: a day's count cannot be told from them"
+    assert str(caught.value) == f"the chart's buckets are {width} days long, so that the count of a day is not known"
 
 
 def test_days_in_a_zone_whose_clocks_change_are_days() -> None:
