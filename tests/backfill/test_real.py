@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from exporter.backfill.samples import STEPS
-from exporter.counters.series import DaySeries
+from exporter.counters.days import DaySeries
 from exporter.counters.storage import Families, unpack
 from exporter.daemon import Daemon
 from exporter.sandbox import keys

@@ -494,6 +494,7 @@ def on_database(server: Postgres) -> type[Platform]:
     return OnDatabase
 
 
+@pytest.mark.timeout(600 + 30 * EXAMPLES)
 @pytest.mark.parametrize("kind", ["file", "database"])
 def test_counters_are_exact_whatever_happens(
     kind: str, request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]

@@ -6,7 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from exporter.counters.series import DaySeries, Series, advance_family, from_plain, to_plain
+from exporter.counters.days import DaySeries
+from exporter.counters.series import Series, advance_family, from_plain, to_plain
 from exporter.metric import DayBuckets, LabelValues, Source
 from tests.counters.series import DAY_0, FIRST_SIGHT
 
