@@ -35,6 +35,7 @@ check: $(VENV)/.test ## lint, types, and that what is generated is up to date
 	$(BIN)/python -m dashboards.generator --check
 	$(BIN)/python -m dashboards.generator.endpoints --check
 	$(BIN)/python deploy/kubernetes/generate_rules.py --check
+	$(BIN)/python deploy/generate_relabeling.py --check
 	$(BIN)/python docs/generate.py --check
 
 .PHONY: rooms
@@ -50,6 +51,7 @@ generate: $(VENV)/.test ## write anew what is generated: dashboards, Kubernetes'
 	$(BIN)/python -m dashboards.generator
 	$(BIN)/python -m dashboards.generator.endpoints
 	$(BIN)/python deploy/kubernetes/generate_rules.py
+	$(BIN)/python deploy/generate_relabeling.py
 	$(BIN)/python docs/generate.py
 
 $(VENV)/.docs: pyproject.toml $(BIN)/edge-exporter

@@ -6,7 +6,7 @@ import socket
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from prometheus_client import CollectorRegistry
 
@@ -14,8 +14,9 @@ from exporter import __version__, runtime, wiring
 from exporter.clients import account_entry, client_of
 from exporter.clock import SYSTEM
 from exporter.collectors.catalogue import families
+from exporter.cooperative import in_slices
 from exporter.counters.ledger import Ledger
-from exporter.counters.storage import LeaseLostError, StateLockedError
+from exporter.counters.storage import LeaseLostError, StateLockedError, Stored
 from exporter.event_loop import Turns, watch_lag
 from exporter.explain.counting import keep_counting
 from exporter.explain.explainer import Explainer, Sources
@@ -34,15 +35,19 @@ from exporter.settings.endpoint_names import misnamed
 from exporter.settings.exposure import exposed
 from exporter.settings.faults import ConfigurationError, KeyPath, written
 from exporter.settings.model import Settings
-from exporter.state_storage import storage
+from exporter.shard_changes import Holding, ShardChanges
+from exporter.state_storage import database_storage, file_storage
 from exporter.targets.registry import Change, Registry
-from exporter.targets.sharding import Shard
+from exporter.targets.sharding import Share
 from exporter.targets.target import DATABASE_PREFIX, PollKey, Target, TargetKey
 from exporter.telemetry import AccountObserver, Telemetry
 from exporter.web.app import create_app
 from exporter.web.server import WebServer
 from exporter.web.status import View
 from exporter.web.status_models import LedgerView
+
+if TYPE_CHECKING:
+    from exporter.counters.database_storage import DatabaseStorage
 
 STOP_SECONDS = 4.5
 CLEANING_SECONDS = 3600.0
@@ -68,11 +73,19 @@ class Daemon:
         self._turns = Turns()
         self._log = logger()
         self._telemetry = Telemetry(CollectorRegistry(), __version__)
-        self._shard = Shard(settings.shard.resolve(socket.gethostname()), settings.shard.total)
+        self._share = (
+            Share(frozenset(), settings.shard.total, may_change=True)
+            if settings.shard.is_leased
+            else settings.shard.shard(socket.gethostname())
+        )
         self._ending = asyncio.Event()
+        self._call_soon: Callable[..., object]
         self._end_soon: Callable[[], object]
         self._is_lost = False
-        self._storage = storage(settings.state, self._shard, self._telemetry.set_aside, self._shard_lost)
+        # The shards that are polled, with the epochs of their leases, where they change hands.
+        self._epochs: Mapping[int, int] = {}
+        self._database = self._database_storage() if settings.state.is_shared else None
+        self._storage = self._database or file_storage(settings.state, self._telemetry.set_aside)
         self._ledger = Ledger(self._storage, self._telemetry, clocks=self._clocks)
         self._observers: dict[str, AccountObserver] = {}
         self._tasks: set[asyncio.Task[object]] = set()
@@ -108,7 +121,8 @@ class Daemon:
             self.settings.web.listen.host, self.settings.web.listen.port, self.settings.web.config_file
         )
         self.server.bind()
-        self._end_soon = partial(asyncio.get_running_loop().call_soon_threadsafe, self._ending.set)
+        self._call_soon = asyncio.get_running_loop().call_soon_threadsafe
+        self._end_soon = partial(self._call_soon, self._ending.set)
         try:
             await self._open_ledger()
         except StateLockedError:
@@ -116,9 +130,9 @@ class Daemon:
             raise
         loop = asyncio.get_running_loop()
         rows = dict(self._ledger.remembered())
-        names = {key.target: row.name for key, row in rows.items() if row.name and key.collector != BUDGET_ROWS}
-        self._budgets = BudgetMetrics(self._telemetry, self._ledger, rows, alone=self._shard.total == 1)
-        self._registry = Registry(self._shard, names)
+        names = {key.target: row.name for key, row in rows.items() if _names(key, row)}
+        self._budgets = BudgetMetrics(self._telemetry, self._ledger, rows, alone=self._share.total == 1)
+        self._registry = Registry(self._share, names)
         board = StatusBoard(self._clocks.wall, self._remembered)
         self._store = Store(board, self._clocks.monotonic, self._lifetime)
         self._renderer = self._build_renderer()
@@ -126,14 +140,16 @@ class Daemon:
         self._scope = wiring.scope(self.settings)
         # They belong to another shard now, which counts them from its own first poll.
         self._ledger.leave([key for key in rows if self._registry.is_strange(key.target)])
-        if self._shard.total > 1:
+        if self._share.total > 1:
             self._unsettled = {(key.target.account, key.target.kind) for key in rows if key.target.kind == "rate_limit"}
         accounts = self._build_accounts(self.settings, {})
         self._schedule = self._build_schedule(accounts, loop, None)
         self._declare(accounts)
         self._warn(exposed(self.settings))
-        self._telemetry.shard.labels(str(self._shard.index), str(self._shard.total)).set(1)
-        self._telemetry.shard_held.labels(str(self._shard.index)).set_function(self._storage.holds)
+        self._telemetry.declare_shards(
+            range(self._share.total) if self._share.may_change else self._share.held, self._is_held
+        )
+        self._telemetry.show_shards(self._share.total, dict.fromkeys(self._share.held))
         self._note_loaded()
         self._show_budgets()
         self._schedule.start()
@@ -147,9 +163,11 @@ class Daemon:
         )
         self._begin(watch_lag(self._telemetry.loop_lag.observe, self._clocks.monotonic), "loop lag")
         prefix = self.settings.web.route_prefix
-        app = create_app(self._view(), self._renderer, self.reload, self._storage.holds, route_prefix=prefix)
+        app = create_app(self._view(), self._renderer, self.reload, self._database, route_prefix=prefix)
         self.server.leave_room(_calls_at_once(accounts))
         await self.server.start(app, prefix)
+        if self._database is not None and self._share.may_change:
+            self._database.leases.start()
         self._log.info("serving", url=self.server.url + prefix.rstrip("/") + "/metrics")
 
     async def run(self, started: Callable[[], None] = lambda: None) -> None:
@@ -185,10 +203,71 @@ class Daemon:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._ending.wait(), HELD_SECONDS)
 
+    def _database_storage(self) -> "DatabaseStorage":
+        changes = ShardChanges(
+            self._telemetry, lost=self._shard_lost, renewed=self._leases_renewed, held=self._shards_held
+        )
+        return database_storage(self.settings.state, self._share, changes, self._shard_of)
+
+    def _shard_of(self, key: PollKey) -> int | None:
+        return self._registry.shard_of(key.target) if self._share.may_change else self._share.first
+
     def _shard_lost(self) -> None:
-        """End the process after the loss of the shard; may be called on any thread."""
-        self._is_lost = True
-        self._end_soon()
+        """Drop a shard that another exporter has, from any thread; end the process where it can have no other."""
+        if self._share.may_change:
+            self._ledger.wake()
+        else:
+            self._is_lost = True
+            self._end_soon()
+
+    def _leases_renewed(self) -> None:
+        """Let the ledger read the rows of new shards, from any thread."""
+        if self._database is not None and self._database.is_behind():
+            self._ledger.wake()
+
+    def _shards_held(self, holding: Holding) -> None:
+        """Poll the targets of these shards and no others, from any thread."""
+        if self._share.may_change:
+            with suppress(RuntimeError):
+                self._call_soon(self._begin_holding, holding)
+
+    def _begin_holding(self, holding: Holding) -> None:
+        self._begin(self._hold(holding), "shards")
+
+    async def _hold(self, holding: Holding) -> None:
+        async with self._reloading:
+            before, self._epochs = self._epochs, holding.epochs
+            kept = {shard for shard, epoch in holding.epochs.items() if before.get(shard) == epoch}
+            # What was served of the others is removed first: another exporter may have counted them since.
+            if kept != self._registry.share.held:
+                await self._poll_shards(kept)
+                await self._renderer.render()
+            if self._database is not None:
+                self._database.rendered(holding.epochs)
+            self._registry.remember({key.target: row.name for key, row in holding.rows.items() if _names(key, row)})
+            self._budgets.remember(holding.rows)
+            change = await self._poll_shards(holding.epochs)
+            self._share_budgets()
+            self._telemetry.declare_ups(self._ups())
+            self._telemetry.show_shards(self._share.total, holding.epochs)
+            zones = {target.account for target in change.added if target.kind == "shield_zone"}
+            # Which rate limits a new shield zone has is not known before the next discovery.
+            await self._schedule.targets_changed(zones)
+
+    async def _poll_shards(self, shards: Iterable[int]) -> Change:
+        share = Share(frozenset(shards), self._share.total, may_change=True)
+        change = await in_slices(self._registry.holding(share), self._clocks.monotonic)
+        self._targets_changed(change)
+        return change
+
+    def _share_budgets(self) -> None:
+        """Use the part of the accounts' budgets that belongs to the shards that are held."""
+        share = self._registry.share
+        if share.may_change:
+            self._schedule.resize(max(1, len(share.held)) / share.total)
+
+    def _is_held(self, shard: int) -> bool:
+        return shard in self._database.counted() if self._database is not None else self._storage.holds()
 
     async def stop(self) -> None:
         """Stop polling and serving, and commit the counters."""
@@ -243,8 +322,9 @@ class Daemon:
                 accounts[name] = former[name]
             else:
                 time_of_platform = self._ledger.platform_time(name)
-                observer = self._observer(name)
-                client = client_of(configured, observer, self._shard.total, time_of_platform, self._turns)
+                client = client_of(
+                    configured, self._observer(name), settings.shard.parts, time_of_platform, self._turns
+                )
                 accounts[name] = account_entry(client)
         return accounts
 
@@ -261,14 +341,16 @@ class Daemon:
             endpoints = {database.PIPELINE.name} if name.startswith(DATABASE_PREFIX) else of_accounts
             self._telemetry.declare_calls(name, sorted(endpoints))
         self._telemetry.declare_counters(_all_families(self.settings))
-        # One shard reports whether an account is up; all shards report their own calls.
-        ups = {
+        self._telemetry.declare_accounts(self._ups())
+
+    def _ups(self) -> dict[str, Callable[[], bool] | None]:
+        """Return for each account whether it is up; one shard reports it, and all shards report their own calls."""
+        return {
             account.name: partial(self._is_up, account.name, account.timeout)
-            if self._shard.owns(TargetKey.of(account.name, "account", account.name))
+            if self._registry.owns(TargetKey.of(account.name, "account", account.name))
             else None
             for account in self.settings.accounts
         }
-        self._telemetry.declare_accounts(ups)
 
     def _observer(self, name: str) -> AccountObserver:
         if name not in self._observers:
@@ -339,7 +421,8 @@ class Daemon:
             unmatched_budgets=lambda: self._budgets.unmatched,
             clocks=self._clocks,
             version=__version__,
-            shard=(self._shard.index, self._shard.total),
+            share=lambda: self._registry.share,
+            leases=None if self._database is None else self._database.leases,
             started=self._config_loaded,
         )
 
@@ -352,9 +435,14 @@ class Daemon:
             is_capped=self._renderer.is_capped,
             accepted=self._accepted,
             ledger_fault=lambda: self._ledger.fault,
+            holders=self._holders,
             clocks=self._clocks,
         )
         return Explainer(sources)
+
+    def _holders(self) -> dict[int, str]:
+        holdings = () if self._database is None else self._database.leases.holdings
+        return {holding.shard: holding.holder for holding in holdings}
 
     def _accepted(self, account: str) -> float:
         """Return when an account's credential was last accepted, as unix seconds; 0 if never."""
@@ -437,6 +525,7 @@ class Daemon:
         change = self._registry.configure(wiring.selections(settings))
         self._scope = wiring.scope(settings)
         self._schedule = self._build_schedule(accounts, asyncio.get_running_loop(), former.hand_over())
+        self._share_budgets()
         self.server.leave_room(_calls_at_once(accounts))
         self._declare(accounts)
         self._targets_changed(change)
@@ -473,6 +562,11 @@ class Daemon:
 def _all_families(settings: Settings) -> list[FamilyInfo]:
     collectors = [plan.collector for plan in wiring.plans(settings)]
     return [*families(collectors), *HEALTH]
+
+
+def _names(key: PollKey, row: Stored) -> bool:
+    """Whether a row holds its target's name."""
+    return bool(row.name) and key.collector != BUDGET_ROWS
 
 
 def _calls_at_once(accounts: Mapping[str, Account]) -> int:

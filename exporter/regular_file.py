@@ -61,7 +61,7 @@ def unreadable(error: OSError) -> str:
     """Say why a file cannot be read."""
     match error:
         case NotRegularFileError():
-            return error.strerror or "is no regular file"
+            return error.strerror or "is not a regular file"
         case FileNotFoundError() | NotADirectoryError():
             return "does not exist"
         case IsADirectoryError():
@@ -75,5 +75,5 @@ def unreadable(error: OSError) -> str:
 def _refuse(path: Path, status: os.stat_result) -> None:
     if stat.S_ISREG(status.st_mode):
         return
-    reason = next((reason for is_kind, reason in _KINDS if is_kind(status.st_mode)), "is no regular file")
+    reason = next((reason for is_kind, reason in _KINDS if is_kind(status.st_mode)), "is not a regular file")
     raise NotRegularFileError(0, reason, str(path))

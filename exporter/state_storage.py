@@ -1,51 +1,89 @@
-"""Creates the storage of the state from its settings: memory, a file, or a shard's part of a database."""
+"""Creates the storage of the state from its settings: memory, a file, or the part of some shards in a database."""
 
 import os
 import secrets
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
+from typing import TYPE_CHECKING
 
 from exporter.backfill.baselines import Baselines, RecordedBaselines, open_file_baselines, open_shared_baselines
 from exporter.clock import SYSTEM
 from exporter.counters.file_storage import FileStorage
-from exporter.counters.storage import MemoryStorage, Storage, StorageError
+from exporter.counters.storage import MemoryStorage, Storage, StorageError, Stored
 from exporter.settings.secrets import SecretFileError
 from exporter.settings.service import StateSettings
-from exporter.targets.sharding import Shard
+from exporter.targets.sharding import Share
+from exporter.targets.target import PollKey
+
+if TYPE_CHECKING:
+    from exporter.counters.database_storage import DatabaseStorage, StorageObserver
 
 
-def storage(
-    state: StateSettings, shard: Shard, set_aside: Callable[[float], None], lost: Callable[[], None]
-) -> Storage:
-    """Create the storage of the ledger's rows.
+def file_storage(state: StateSettings, set_aside: Callable[[float], None]) -> Storage:
+    """Create the storage of the ledger's rows where no database is set: a file, or memory.
 
     Args:
         state: the settings of the state.
-        shard: the shard that the rows belong to.
         set_aside: called with unix seconds when a state file had to be put aside.
-        lost: called on any thread when another exporter has taken the shard in a state database.
     """
-    if state.is_shared:
-        return database_storage(state, shard, lost)
     return MemoryStorage() if state.path is None else FileStorage(state.path, SYSTEM.wall, set_aside)
 
 
-def database_storage(state: StateSettings, shard: Shard, lost: Callable[[], None] = lambda: None) -> Storage:
-    """Create the storage of a shard in a state database.
+def database_storage(
+    state: StateSettings,
+    share: Share,
+    observer: "StorageObserver",
+    shard_of: Callable[[PollKey], int | None],
+) -> "DatabaseStorage":
+    """Create the storage of one shard, or of the shards that are held by leases, in a state database.
 
     Args:
         state: the settings of the database.
-        shard: the shard that the rows belong to.
-        lost: called on any thread when another exporter has taken the shard.
+        share: the one shard, or which of them may be held.
+        observer: called when shards come and go.
+        shard_of: the shard that a row belongs to; None where that is not known.
     """
     # Imported here because it is an extra; the settings have checked that it is installed.
     from exporter.counters.database_storage import DatabaseStorage  # noqa: PLC0415 - an extra
-    from exporter.counters.state_database import Claim  # noqa: PLC0415 - an extra
+    from exporter.counters.state_database import Group  # noqa: PLC0415 - an extra
 
     holder = f"{socket.gethostname()}/{os.getpid()}/{secrets.token_hex(4)}"
-    claim = Claim(state.installation, shard.index, shard.total, holder)
-    return DatabaseStorage(_address(state), claim, lost=lost, lease=state.lease)
+    return DatabaseStorage(
+        _address(state),
+        Group(state.installation, share.total, holder),
+        observer,
+        only=None if share.may_change else share.first,
+        shard_of=shard_of,
+        lease=state.lease,
+    )
+
+
+def lone_storage(state: StateSettings, share: Share) -> "DatabaseStorage":
+    """The storage of a command that uses one shard of a state database for a short time."""
+    return database_storage(state, share, Unobserved(), lambda _key: share.first)
+
+
+class Unobserved:
+    """Observes nothing (see `exporter.counters.database_storage.StorageObserver`)."""
+
+    def claimed(self, _shard: int) -> None:
+        """No-op."""
+
+    def lost(self, _shard: int) -> None:
+        """No-op: the next write fails."""
+
+    def renewed(self) -> None:
+        """No-op."""
+
+    def held(self, _epochs: Mapping[int, int], _rows: Mapping[PollKey, Stored]) -> None:
+        """No-op."""
+
+    def refused(self, _rows: int) -> None:
+        """No-op."""
+
+    def took(self, _operation: str, _seconds: float) -> None:
+        """No-op."""
 
 
 def problem_of(state: StateSettings) -> str:
@@ -74,8 +112,12 @@ def _address(state: StateSettings) -> Callable[[], str]:
     return read
 
 
-def baselines(state: StateSettings, shard: Shard) -> Baselines:
+def baselines(state: StateSettings, share: Share) -> Baselines:
     """Read the baselines of the live counters, for a backfill.
+
+    Args:
+        state: where the state is.
+        share: the targets of the backfill.
 
     Raises:
         BaselineError: the state file cannot be used.
@@ -86,4 +128,7 @@ def baselines(state: StateSettings, shard: Shard) -> Baselines:
 
     database = StateDatabase(_address(state), state.lease)
     recorded = RecordedBaselines(partial(database.row, state.installation), database.close)
-    return open_shared_baselines(database_storage(state, shard), recorded, SYSTEM)
+    if len(share.held) > 1:
+        # Targets of all shards, which no one process counts: what the running exporters have counted serves.
+        return recorded
+    return open_shared_baselines(lone_storage(state, share), recorded, SYSTEM)

@@ -2,6 +2,7 @@
 
 import platform as python_platform
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 
 from prometheus_client import (
     CollectorRegistry,
@@ -153,7 +154,7 @@ class Telemetry:
         )
         self.shard = Gauge(
             "edge_exporter_shard_info",
-            "Which shard this process is, and of how many.",
+            "The shards that this process polls, and how many there are.",
             ("shard", "shards"),
             registry=registry,
         )
@@ -161,6 +162,37 @@ class Telemetry:
             "edge_exporter_shard_held",
             "Whether it is certain that no other exporter counts this shard; counters are served only then.",
             ("shard",),
+            registry=registry,
+        )
+        self.shard_epoch = Gauge(
+            "edge_exporter_shard_epoch",
+            "How often a shard has been claimed so far, by any exporter, as the one that holds it knows.",
+            ("shard",),
+            registry=registry,
+        )
+        self.shard_takeovers = Counter(
+            "edge_exporter_shard_takeovers",
+            "Claims of a shard's lease by this exporter, the first one too.",
+            ("shard",),
+            registry=registry,
+        )
+        self.shard_losses = Counter(
+            "edge_exporter_shard_losses",
+            "Leases of a shard that another exporter claimed while this one held them, as after a suspension.",
+            ("shard",),
+            registry=registry,
+        )
+        self.refused_rows = Counter(
+            "edge_exporter_ledger_refused_rows",
+            "Rows of counters that were not written, because another exporter had claimed their shard.",
+            registry=registry,
+        )
+        self.state_database = Histogram(
+            "edge_exporter_state_database_seconds",
+            "Time that the state's database took for an operation, with the way there and back.",
+            ("operation",),
+            buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
+            unit="seconds",
             registry=registry,
         )
         self.series = Gauge(
@@ -250,12 +282,44 @@ class Telemetry:
         Args:
             accounts: account → returns whether it is up; None where another shard reports it.
         """
-        for family in (self.up, self.budget, self.capacity, self.demand):
+        for family in (self.budget, self.capacity, self.demand):
             family.clear()
+        self.declare_ups(accounts)
+        for account in accounts:
+            self.throttled.labels(account)
+
+    def declare_ups(self, accounts: Mapping[str, Callable[[], bool] | None]) -> None:
+        """Expose whether accounts are up, of those alone that this process answers for; see `declare_accounts`."""
+        self.up.clear()
         for account, is_up in accounts.items():
             if is_up is not None:
                 self.up.labels(account).set_function(is_up)
-            self.throttled.labels(account)
+
+    def declare_shards(self, shards: Iterable[int], is_held: Callable[[int], bool]) -> None:
+        """Let the series of shards' leases begin.
+
+        Args:
+            shards: those that this process holds or may hold.
+            is_held: whether it is certain that no other exporter counts a shard.
+        """
+        for shard in shards:
+            self.shard_held.labels(str(shard)).set_function(partial(is_held, shard))
+            self.shard_takeovers.labels(str(shard))
+            self.shard_losses.labels(str(shard))
+
+    def show_shards(self, total: int, held: Mapping[int, int | None]) -> None:
+        """Expose which shards this process polls.
+
+        Args:
+            total: how many there are.
+            held: shard → how often its lease has been claimed; None where that is not known.
+        """
+        self.shard.clear()
+        self.shard_epoch.clear()
+        for shard, epoch in held.items():
+            self.shard.labels(str(shard), str(total)).set(1)
+            if epoch is not None:
+                self.shard_epoch.labels(str(shard)).set(epoch)
 
     def forget(self, label: str, value: str) -> None:
         """Remove every series of an account or a collector that is no longer polled.

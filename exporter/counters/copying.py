@@ -1,7 +1,7 @@
 """Copies the counters' state from one storage to another, exactly."""
 
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 from exporter.counters.state_file import StateFile, StateLock
@@ -41,13 +41,14 @@ class WholeFile:
         except (sqlite3.Error, ValueError, OSError) as error:
             raise StorageError(str(error)) from error
 
-    def commit(self, rows: Mapping[PollKey, Stored | None]) -> None:
+    def commit(self, rows: Mapping[PollKey, Stored | None]) -> Collection[PollKey]:
         """See `Storage.commit`."""
         try:
             if self._file is not None:
                 self._file.commit(rows)
         except sqlite3.Error as error:
             raise StorageError(str(error)) from error
+        return ()
 
     def holds(self) -> bool:
         """See `Storage.holds`."""

@@ -1,25 +1,50 @@
-"""The ledger's storage in a PostgreSQL database that several exporters share, each with a shard that it holds."""
+"""The ledger's storage in a PostgreSQL database that several exporters share, each with the shards that it holds."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
+from typing import Protocol
 
-from exporter.counters.lease import Lease, boot_time
-from exporter.counters.state_database import Claim, StateDatabase, location_of
+from exporter.counters.lease import LeaseObserver, Leases, boot_time
+from exporter.counters.state_database import Group, StateDatabase, location_of
 from exporter.counters.storage import LeaseLostError, Opened, Stored
 from exporter.targets.target import PollKey
 
 LEASE_SECONDS = 15.0
-_LOST = "another exporter has claimed the lease"
+
+
+class StorageObserver(LeaseObserver, Protocol):
+    """Is called when shards come and go, on any thread."""
+
+    def held(self, epochs: Mapping[int, int], rows: Mapping[PollKey, Stored]) -> None:
+        """The ledger counts these shards from now on, and no others.
+
+        Args:
+            epochs: the shards, with the epochs of their leases. Where the epoch is new, another exporter may have had
+                the shard meanwhile.
+            rows: what was read of the shards whose epochs are new.
+        """
+
+    def refused(self, rows: int) -> None:
+        """So many rows were not written, because another exporter has claimed their shards."""
+
+    def took(self, operation: str, seconds: float) -> None:
+        """The database took so long for an operation."""
 
 
 class DatabaseStorage:
-    """Keeps the rows of one shard in a state database, for as long as the shard's lease is held.
+    """Keeps the rows of the shards whose leases are held in a state database.
 
     Args:
         url: reads the database's address, which may have a new password each time.
-        claim: the shard, and this process.
-        lost: called once, on any thread, when another exporter has taken the shard.
+        group: this process, and the exporters that it shares the database with.
+        observer: called when shards come and go.
+        only: the one shard to hold; None: a fair share of all.
+        shard_of: the shard that a row belongs to; None where that is not known.
         lease: the lease's length in seconds.
         clock: seconds that never jump, and that count a suspension.
+
+    Attributes:
+        leases: the shards that are held.
     """
 
     is_shared = True
@@ -27,63 +52,119 @@ class DatabaseStorage:
     def __init__(
         self,
         url: Callable[[], str],
-        claim: Claim,
+        group: Group,
+        observer: StorageObserver,
         *,
-        lost: Callable[[], None],
+        only: int | None,
+        shard_of: Callable[[PollKey], int | None],
         lease: float = LEASE_SECONDS,
         clock: Callable[[], float] = boot_time,
     ) -> None:
+        connect = partial(StateDatabase, url, lease, observer.took)
+        self.leases = Leases(group, connect, lease, observer, only=only, clock=clock)
         self._url = url
-        self._lease = Lease(claim, lambda: StateDatabase(url, lease), lease, lost, clock)
-        self._claim = claim
-        self._database = StateDatabase(url, lease)
+        self._group = group
+        self._observer = observer
+        self._only = only
+        self._shard_of = shard_of
+        self._database = connect()
         self._is_prepared = False
-        self._is_read = False
-        self._is_claimed = False
+        # The shards whose rows the ledger has, with their epochs: nothing else is written.
+        self._read: Mapping[int, int] = {}
+        # The shards, with their epochs, whose counters may be in what is rendered.
+        self._rendered: Mapping[int, int] = {}
 
     @property
     def location(self) -> str:
         """Host and database, without the password."""
         return location_of(self._url)
 
+    def is_behind(self) -> bool:
+        """Whether shards have come or gone since `prepare` was called."""
+        return self.leases.held != self._read
+
     def prepare(self) -> Opened | None:
         """See `Storage.prepare`.
 
         Raises:
-            LeaseHeldError: another exporter holds the shard.
-            LeaseLostError: another exporter has taken the shard.
+            LeaseHeldError: another exporter holds the one shard.
+            LeaseLostError: another exporter has taken the one shard.
         """
-        if self._is_claimed and self._lease.epoch is None:
-            raise LeaseLostError(_LOST)
-        if self._is_read:
+        if self._only is not None:
+            if not self._is_prepared:
+                self._database.prepare()
+                self._is_prepared = True
+            self.leases.take(self._database)
+        epochs = self.leases.held
+        if epochs == self._read:
             return None
-        if not self._is_prepared:
-            self._database.prepare()
-            self._is_prepared = True
-        if not self._is_claimed:
-            self._lease.take(self._database)
-            self._is_claimed = True
+        new = {shard for shard, epoch in epochs.items() if self._read.get(shard) != epoch}
+        gone = {shard for shard, epoch in self._read.items() if epochs.get(shard) != epoch}
         # Rows are read in a later transaction than the claim's: who held the lease before can write nothing after it.
-        opened = Opened(self._database.rows(self._claim), are_newer=True)
-        self._is_read = True
-        return opened
+        rows = self._rows(new) if new else {}
+        self._read = epochs
+        if self._only is not None:
+            self._rendered = epochs
+        self._observer.held(epochs, rows)
+        return Opened(rows, are_newer=True, is_left=lambda key: self._shard_of(key) in gone)
 
-    def commit(self, rows: Mapping[PollKey, Stored | None]) -> None:
+    def _rows(self, shards: Collection[int]) -> dict[PollKey, Stored]:
+        rows = self._database.rows(self._group, shards)
+        if self._only is not None:
+            return rows
+        return {key: row for key, row in rows.items() if self._shard_of(key) in {*shards, None} or _is_shared(key)}
+
+    def commit(self, rows: Mapping[PollKey, Stored | None]) -> Collection[PollKey]:
         """See `Storage.commit`."""
-        epoch = self._lease.epoch
-        if epoch is None:
-            raise LeaseLostError(_LOST)
-        try:
-            self._database.commit(rows, self._claim, epoch)
-        except LeaseLostError:
-            self._lease.lose()
-            raise
+        if not self._read:
+            return self._refuse(rows)
+        # Which shard's lease protects a deletion, or a row that all shards share, does not matter.
+        any_shard = min(self._read)
+        shards = {
+            key: any_shard if row is None or _is_shared(key) else self._shard_of(key) for key, row in rows.items()
+        }
+        writable = {
+            key: (shard, rows[key]) for key, shard in shards.items() if shard is not None and shard in self._read
+        }
+        lost = self._database.commit(writable, self._group, self._read) if writable else frozenset[int]()
+        for shard in lost:
+            self.leases.lose(shard, self._read[shard])
+        refused = self._refuse([key for key in rows if key not in writable or writable[key][0] in lost])
+        if lost and self._only is not None:
+            raise LeaseLostError("another exporter has claimed the lease")
+        return refused
+
+    def _refuse(self, keys: Iterable[PollKey]) -> Collection[PollKey]:
+        refused = frozenset(key for key in keys if not _is_shared(key))
+        if refused:
+            self._observer.refused(len(refused))
+        return refused
 
     def holds(self) -> bool:
         """See `Storage.holds`."""
-        return self._lease.holds()
+        return len(self.counted()) == len(self._rendered) > 0
+
+    def counted(self) -> Mapping[int, int]:
+        """The rendered shards that certainly no other exporter has counted since, with their epochs."""
+        if not self.leases.are_certain():
+            return {}
+        held = self.leases.held
+        return {shard: epoch for shard, epoch in self._rendered.items() if held.get(shard) == epoch}
+
+    def counts(self, key: PollKey) -> bool:
+        """Whether it is certain at this moment that no other exporter counts a row; asked on any thread."""
+        return self._shard_of(key) in self.counted()
+
+    def rendered(self, epochs: Mapping[int, int]) -> None:
+        """Note that what is rendered holds counters of these shards alone, counted in these epochs."""
+        self._rendered = epochs
 
     def close(self) -> None:
         """See `Storage.close`."""
-        self._lease.release(self._database)
+        self.leases.release(self._database)
         self._database.close()
+
+
+def _is_shared(key: PollKey) -> bool:
+    """Whether a row is of no target, and of use to every shard, such as a platform's time."""
+    return key.target.kind == "account" and not key.target.id

@@ -1,7 +1,7 @@
 """The ledger's storage in a SQLite file that belongs to one process."""
 
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 from exporter.counters.state_file import (
@@ -57,7 +57,7 @@ class FileStorage:
             # Read-only, locked by a backup, or no space: a later attempt may succeed.
             raise StorageError(str(error)) from error
 
-    def commit(self, rows: Mapping[PollKey, Stored | None]) -> None:
+    def commit(self, rows: Mapping[PollKey, Stored | None]) -> Collection[PollKey]:
         """See `Storage.commit`."""
         if self._file is None or self._lock is None:
             raise StorageError("the state file is not open")
@@ -69,6 +69,7 @@ class FileStorage:
                 self._file, self._damage = None, error if is_damage(error) else None
             raise StorageError(str(error)) from error
         self._lock.note_journal(has_journal=True)
+        return ()
 
     def holds(self) -> bool:
         """See `Storage.holds`; the lock keeps others out for as long as the process lives."""

@@ -1,16 +1,21 @@
-"""The lease of a shard: who may count and serve it, for how long, and its renewal on a thread of its own."""
+"""The shards that this process holds: claimed, renewed and handed over on a thread and a connection of their own."""
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Protocol
 
-from exporter.counters.state_database import Claim, StateDatabase
+from exporter.counters.lease_table import Holding, LeaseTable, Renewal
+from exporter.counters.state_database import Group, StateDatabase
 from exporter.counters.storage import LeaseLostError, StorageError, report
 from exporter.log import logger
 
 # A lease is renewed so many times in its length, and is not relied on for the last tenth of it: clocks run differently.
 _RENEWALS = 6
 _RELIABLE = 0.9
+# How long the end of the process waits for a renewal that is under way.
+_LAST_ROUND_SECONDS = 1.0
+_LOST = "another exporter has claimed the lease"
 
 
 def boot_time() -> float:
@@ -18,105 +23,207 @@ def boot_time() -> float:
     return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 
-class Lease:
-    """A shard's lease in the state database.
+class LeaseObserver(Protocol):
+    """Is called when shards come and go, on any thread."""
 
-    It is claimed once. One that was lost to another exporter is not claimed again: what this process holds in memory
-    is then older than what the other one has counted.
+    def claimed(self, shard: int) -> None:
+        """A shard was claimed."""
 
-    The renewal has its own connection and thread, so that neither a long commit nor a busy event loop loses the lease.
+    def lost(self, shard: int) -> None:
+        """Another exporter has claimed a shard that this process held."""
+
+    def renewed(self) -> None:
+        """The database has answered; shards may have come or gone."""
+
+
+class Leases:
+    """The leases of this process in the state database.
+
+    With `only` it claims that one shard, once: one that was lost is not claimed again. Without, it claims a fair share
+    of all shards, hands over what it has too many of, and claims what others leave.
 
     Args:
-        claim: what is claimed.
+        group: the process, and the exporters that it shares shards with.
         connect: makes a connection of the renewal's own.
         seconds: the lease's length.
-        lost: called once, on any thread, when another exporter has the lease.
+        observer: called when shards come and go.
+        only: the one shard to claim; None: a fair share.
         clock: seconds that never jump, and that count a suspension.
+
+    Attributes:
+        group: as given.
+        holdings: all leases of the installation at the last renewal.
+        has_answered: whether the database has answered a renewal.
     """
 
     def __init__(
         self,
-        claim: Claim,
+        group: Group,
         connect: Callable[[], StateDatabase],
         seconds: float,
-        lost: Callable[[], None],
+        observer: LeaseObserver,
+        *,
+        only: int | None = None,
         clock: Callable[[], float] = boot_time,
     ) -> None:
-        self.claim = claim
-        self._lost = lost
+        self.group = group
+        self.holdings: tuple[Holding, ...] = ()
+        self.has_answered = False
         self._connect = connect
         self._seconds = seconds
+        self._observer = observer
+        self._only = only
         self._clock = clock
         self._log = logger()
         self._guard = threading.Lock()
-        self._epoch: int | None = None
+        # Replaced whole, so that any thread may read it.
+        self._held: Mapping[int, int] = {}
+        self._has_lost = False
         self._until = 0.0
+        self._is_failing = False
         self._ending = threading.Event()
+        self._thread: threading.Thread | None = None
 
     @property
-    def epoch(self) -> int | None:
-        """The epoch under which this process writes; None where it may not."""
-        return self._epoch
+    def held(self) -> Mapping[int, int]:
+        """The shards that this process may write for, as far as it knows, and the epochs of their leases."""
+        return self._held
 
-    def holds(self) -> bool:
-        """Whether it is certain that no other exporter has the shard at this moment."""
+    def are_certain(self) -> bool:
+        """Whether it is certain at this moment that no other exporter has any of the shards that are held."""
         with self._guard:
-            return self._epoch is not None and self._clock() < self._until
+            return bool(self._held) and self._clock() < self._until
 
     def take(self, database: StateDatabase) -> None:
-        """Claim it.
+        """Claim the one shard, and begin to renew it.
 
         Raises:
-            LeaseHeldError: another one holds it.
+            LeaseHeldError: another exporter holds it.
+            LeaseLostError: it was held, and another exporter has claimed it since.
             StorageError: the database cannot be used.
         """
+        if self._held:
+            return
+        if self._only is None or self._has_lost:
+            raise LeaseLostError(_LOST)
         asked = self._clock()
-        epoch = database.claim(self.claim)
-        with self._guard:
-            self._epoch = epoch
-            self._until = asked + self._seconds * _RELIABLE
-        threading.Thread(target=self._run, name="lease", daemon=True).start()
+        self._add({self._only: LeaseTable(database, self.group).claim(self._only)}, asked)
+        self.start()
 
-    def lose(self) -> None:
-        """Note that another exporter has it."""
-        with self._guard:
-            is_news = self._epoch is not None
-            self._epoch = None
-        if is_news:
-            place = f"{self.claim.shard} of {self.claim.shards}"
+    def start(self) -> None:
+        """Begin to renew, and to claim a share."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="leases", daemon=True)
+            self._thread.start()
+
+    def lose(self, shard: int, epoch: int) -> None:
+        """Note that another exporter has a shard that was held in an epoch."""
+        if self._drop(shard, epoch):
+            place = f"{shard} of {self.group.shards}"
             report(self._log.error, "lease lost to another exporter", shard=place)
-            self._lost()
+            self._observer.lost(shard)
 
     def release(self, database: StateDatabase) -> None:
-        """Stop renewing it, and let others claim it at once."""
+        """Stop renewing, and let others claim all that was held at once."""
         self._ending.set()
+        if self._thread is not None:
+            self._thread.join(timeout=_LAST_ROUND_SECONDS)
+        held = self._held
+        for shard, epoch in held.items():
+            self._drop(shard, epoch)
+        if not held and self._only is not None:
+            return
+        try:
+            LeaseTable(database, self.group).release(held, leaves=True)
+        except StorageError as error:
+            report(self._log.warning, "leases not released, they end by themselves", error=str(error))
+
+    def _add(self, claimed: Mapping[int, int], asked: float) -> None:
         with self._guard:
-            epoch, self._epoch = self._epoch, None
-        if epoch is not None:
-            try:
-                database.release(self.claim, epoch)
-            except StorageError as error:
-                report(self._log.warning, "lease not released, it ends by itself", error=str(error))
+            if not self._held:
+                self._until = asked + self._seconds * _RELIABLE
+            self._held = {**self._held, **claimed}
+        for shard in claimed:
+            self._observer.claimed(shard)
+
+    def _drop(self, shard: int, epoch: int) -> bool:
+        with self._guard:
+            is_held = self._held.get(shard) == epoch
+            if is_held:
+                self._held = {other: own for other, own in self._held.items() if other != shard}
+                self._has_lost = True
+        return is_held
 
     def _run(self) -> None:
         database = self._connect()
-        while not self._ending.wait(self._seconds / _RENEWALS):
-            self._renew(database)
-        database.close()
+        is_prepared = self._only is not None
+        while True:
+            try:
+                if not is_prepared:
+                    database.prepare()
+                    is_prepared = True
+                self._round(LeaseTable(database, self.group))
+            except StorageError as error:
+                # Until the leases end, nothing changes.
+                if not self._is_failing:
+                    report(self._log.warning, "leases not renewed", error=str(error))
+                self._is_failing = True
+            else:
+                self._is_failing = False
+                self.has_answered = True
+                if not self._ending.is_set():
+                    self._observer.renewed()
+            if self._ending.wait(self._seconds / _RENEWALS):
+                database.close()
+                return
 
-    def _renew(self, database: StateDatabase) -> None:
-        epoch, asked = self._epoch, self._clock()
-        if epoch is None:
+    def _round(self, table: LeaseTable) -> None:
+        """Renew, and claim or hand over what is missing or too much."""
+        held, asked = self._held, self._clock()
+        renewal = table.renew(held, is_member=self._only is None)
+        if self._ending.is_set():
             return
-        try:
-            database.renew(self.claim, epoch)
-        except LeaseLostError:
-            if self._epoch == epoch and not self._ending.is_set():
-                self.lose()
-        except StorageError:
-            # The ledger reports a database that is away; until the lease ends, nothing changes.
-            return
+        self.holdings = renewal.holdings
+        for shard in renewal.lost:
+            self.lose(shard, held[shard])
+        with self._guard:
+            self._until = asked + self._seconds * _RELIABLE
+        if self._only is None:
+            self._balance(table, fair_share(renewal, self.group))
+
+    def _balance(self, table: LeaseTable, share: int) -> None:
+        held, asked = self._held, self._clock()
+        if len(held) < share:
+            claimed = table.claim_free(share - len(held), held)
+            if claimed and not self._ending.is_set():
+                self._add(claimed, asked)
+                report(self._log.info, "shards claimed", shards=_numbers(claimed))
+        elif len(held) > share:
+            # Those that came last go first. They are not served from here on, and free when the database knows.
+            surplus = dict(list(held.items())[share:])
+            for shard, epoch in surplus.items():
+                self._drop(shard, epoch)
+            report(self._log.info, "shards handed over", shards=_numbers(surplus))
+            table.release(surplus)
+
+
+def fair_share(renewal: Renewal, group: Group) -> int:
+    """How many shards a process holds when all that run have their share.
+
+    Who holds the most has the larger share, where shares differ, so that as few as possible move.
+    """
+    members = dict.fromkeys(renewal.members | {group.holder}, 0)
+    others = 0
+    for holding in renewal.holdings:
+        if holding.holder in members:
+            members[holding.holder] += 1
         else:
-            with self._guard:
-                if self._epoch == epoch:
-                    self._until = asked + self._seconds * _RELIABLE
+            # One with a fixed index, or one that has not been heard of: what it holds is not shared.
+            others += holding.shards == group.shards
+    share, rest = divmod(max(0, group.shards - others), len(members))
+    ranks = sorted(members, key=lambda holder: (-members[holder], holder))
+    return share + (ranks.index(group.holder) < rest)
+
+
+def _numbers(shards: Mapping[int, int]) -> str:
+    return ", ".join(map(str, sorted(shards)))

@@ -1,7 +1,7 @@
 """The durable counters: counted on a thread of their own, kept in a storage, published after the commit."""
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -112,6 +112,7 @@ class Ledger:
         self._waiting: list[tuple[Entry, Publish]] = []
         self._to_delete: set[PollKey] = set()
         self._left: set[PollKey] = set()
+        self._is_woken = False
         # What is on disk, and what is counted but not yet there. A row is held packed: thousands of zones are many.
         self._rows: dict[PollKey, Stored] = {}
         self._unsaved: dict[PollKey, Stored | None] = {}
@@ -203,6 +204,12 @@ class Ledger:
             (self._left if self._storage.is_shared else self._to_delete).update(keys)
             self._guard.notify_all()
 
+    def wake(self) -> None:
+        """Look at the storage now: what it holds for this process may have changed."""
+        with self._guard:
+            self._is_woken = True
+            self._guard.notify_all()
+
     def _run(self) -> None:
         stopping = False
         while not stopping:
@@ -217,6 +224,7 @@ class Ledger:
                 waiting, self._waiting = self._waiting, []
                 to_delete, self._to_delete = self._to_delete, set()
                 left, self._left = self._left, set()
+                self._is_woken = False
                 stopping = self._stopping
             for key in left.difference(entry.key for entry, _ in waiting):
                 self._rows.pop(key, None)
@@ -225,7 +233,7 @@ class Ledger:
         self._storage.close()
 
     def _has_work(self) -> bool:
-        return bool(self._waiting or self._to_delete or self._left or self._stopping)
+        return bool(self._waiting or self._to_delete or self._left or self._is_woken or self._stopping)
 
     def _turn(self, waiting: list[tuple[Entry, Publish]], to_delete: set[PollKey], *, last: bool) -> None:
         # Polls are published in their time; a write that fails is not tried again for each of them.
@@ -233,12 +241,13 @@ class Ledger:
         usable = is_time and self._is_usable()
         counted = [self._count(entry) for entry, _ in waiting]
         self._unsaved.update(dict.fromkeys(to_delete.difference(entry.key for entry, _ in waiting)))
-        saved = usable and self._save()
+        refused = self._save() if usable else None
         for (entry, publish), families in zip(waiting, counted, strict=True):
             # At the end of the process the event loop may be closed already, which raises this.
             with suppress(RuntimeError):
                 counts = entry.counts or ()
-                publish(_counters(families if saved or not counts else self._committed(entry.key), counts))
+                is_saved = refused is not None and entry.key not in refused
+                publish(_counters(families if is_saved or not counts else self._committed(entry.key), counts))
             self._yield_to_others()
 
     def _is_usable(self) -> bool:
@@ -255,11 +264,14 @@ class Ledger:
         if opened is None:
             return
         found = self._without_times(opened)
+        for rows in (self._rows, self._unsaved):
+            for key in [key for key in rows if opened.is_left(key)]:
+                del rows[key]
         if opened.are_newer:
             # What was counted before they could be read began from nothing, or was passed by another exporter; the
             # days count it again.
             self._unsaved = {key: row for key, row in self._unsaved.items() if key not in found}
-            self._rows = found
+            self._rows = {**self._rows, **found}
         else:
             # Where another exporter had it meanwhile, there may be targets in it that are new to this one.
             self._unsaved = {**self._rows, **self._unsaved}
@@ -318,14 +330,15 @@ class Ledger:
         self._yield_to_others()
         return families
 
-    def _save(self) -> bool:
+    def _save(self) -> Collection[PollKey] | None:
+        """Write what is not saved; returns what another exporter counts now, and None where the write failed."""
         try:
-            self._storage.commit({**self._unsaved, **self._believed_times()})
+            refused = self._storage.commit({**self._unsaved, **self._believed_times()})
         except StorageError as error:
             self._failed("state not saved, counters stand still until it is", error)
-            return False
+            return None
         for key, stored in self._unsaved.items():
-            if stored is None:
+            if stored is None or key in refused:
                 self._rows.pop(key, None)
             else:
                 self._rows[key] = stored
@@ -335,7 +348,7 @@ class Ledger:
         self._failing = False
         self.fault = ""
         self._observer.committed()
-        return True
+        return refused
 
 
 def _counters(families: Families, counts: tuple[Count, ...]) -> tuple[Family, ...]:

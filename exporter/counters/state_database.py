@@ -4,7 +4,8 @@ Statements run in short transactions, sent in one round trip, with time-outs bel
 in a session, so that a transaction pooler may stand in between.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from itertools import islice
 from sys import intern
 from typing import Any, LiteralString, NamedTuple, TypeVar
@@ -12,35 +13,67 @@ from typing import Any, LiteralString, NamedTuple, TypeVar
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from exporter.counters.storage import LeaseHeldError, LeaseLostError, StorageError, Stored, columns, whole_text
+from exporter.counters.storage import StorageError, Stored, columns, whole_text
 from exporter.targets.target import PollKey
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 # "edge" in ASCII: the advisory lock under which the schema is changed and leases are claimed.
-_LOCK = 0x65646765
+LOCK = 0x65646765
 # More rows than these are written in several transactions, so that none of them takes as long as a lease.
 _LARGEST_COMMIT = 5000
 _SHORTEST_CONNECT_SECONDS = 2
 _READ_SECONDS = 120.0
 
-_Connection = psycopg.Connection[tuple[Any, ...]]
 R = TypeVar("R")
+# Key → the row's shard, and the row; None deletes it.
+Rows = Mapping[PollKey, tuple[int, Stored | None]]
 
 
-class Claim(NamedTuple):
-    """What is claimed, and by whom.
+class Group(NamedTuple):
+    """A process, and the exporters that it shares rows with.
 
     Attributes:
         installation: the name of the exporters that share their rows.
-        shard: the shard's number.
-        shards: how many there are.
+        shards: how many shards there are.
         holder: a name of this process that no other one has.
     """
 
     installation: str
-    shard: int
     shards: int
     holder: str
+
+
+class Connection(psycopg.Connection[tuple[Any, ...]]):
+    """A connection that waits for no answer longer than its patience.
+
+    A proxy in between may keep a connection open whose other end is gone; no time-out of TCP notices that.
+
+    Attributes:
+        patience: seconds that each answer is waited for.
+    """
+
+    patience = _READ_SECONDS
+
+    def wait(self, gen: Generator[Any, Any, R], *args: Any, **kwargs: Any) -> R:  # noqa: ANN401 - the library's own
+        """Wait for an answer.
+
+        Raises:
+            psycopg.OperationalError: none came in time; the connection is closed.
+        """
+        return super().wait(self._limited(gen, time.monotonic() + self.patience), *args, **kwargs)
+
+    def _limited(self, gen: Generator[Any, Any, R], until: float) -> Generator[Any, Any, R]:
+        try:
+            wanted = next(gen)
+            while True:
+                ready = yield wanted
+                if time.monotonic() > until:
+                    self.pgconn.finish()
+                    raise psycopg.OperationalError(f"no answer within {self.patience:g} s")
+                wanted = gen.send(ready)
+        except StopIteration as end:
+            answer: R = end.value
+            return answer
 
 
 class StateDatabase:
@@ -48,17 +81,21 @@ class StateDatabase:
 
     Args:
         url: reads the address, which may have a new password each time; raises StorageError where it cannot be read.
-        lease: a lease's length in seconds; no statement waits for longer than two thirds of it.
+        lease: a lease's length in seconds; no statement that writes takes longer than two thirds of it.
+        took: called with the name of each operation and the seconds that it took.
 
     Raises:
         StorageError: by all methods: the database cannot be used. No message holds the password.
     """
 
-    def __init__(self, url: Callable[[], str], lease: float) -> None:
+    def __init__(
+        self, url: Callable[[], str], lease: float, took: Callable[[str, float], None] = lambda _name, _seconds: None
+    ) -> None:
+        self.lease = lease
         self._url = url
-        self._lease = lease
+        self._took = took
         self._password = ""
-        self._connection: _Connection | None = None
+        self._connection: Connection | None = None
 
     def close(self) -> None:
         """Close the connection."""
@@ -70,132 +107,103 @@ class StateDatabase:
         """Make the tables, or lead older ones to this version's schema."""
         # Without rights to create anything, an exporter can use tables that are there.
         if self._version() < SCHEMA_VERSION:
-            self._run(_migrate, _READ_SECONDS)
+            self.run("migrate", _migrate, _READ_SECONDS)
 
     def check(self) -> None:
         """Find out whether it can be used, and change nothing."""
         if not self._version():
             statement = "SELECT has_schema_privilege(current_schema(), 'CREATE')"
-            row = self._run(lambda connection: connection.execute(statement).fetchone(), self._lease)
+            row = self.run("check", lambda connection: connection.execute(statement).fetchone(), self.lease)
             if row is None or not row[0]:
                 raise StorageError("the role may create no table in the schema; expected a role with that right")
 
     def _version(self) -> int:
-        def read(connection: _Connection) -> int:
+        def read(connection: Connection) -> int:
             found = connection.execute("SELECT to_regclass('edge_exporter_schema') IS NOT NULL").fetchone()
             return _schema_version(connection) if found is not None and found[0] else 0
 
-        version = self._run(read, self._lease)
+        version = self.run("check", read, self.lease)
         if version > SCHEMA_VERSION:
             raise StorageError(f"it has schema {version} of a newer version; this one knows {SCHEMA_VERSION}")
         return version
 
-    def claim(self, claim: Claim) -> int:
-        """Claim a shard's lease, which is free, has expired, or is this process's already; returns its epoch.
-
-        Raises:
-            LeaseHeldError: another process holds it, or one of another number of shards is held.
-        """
-
-        def take(connection: _Connection) -> int:
-            # Two exporters of different totals could each find that the other has none.
-            connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
-            values = {**claim._asdict(), "seconds": self._lease}
-            row = connection.execute(_CLAIM, values).fetchone()
-            if row is None:
-                raise LeaseHeldError(_holders(connection, claim))
-            return int(row[0])
-
-        return self._run(take, self._lease)
-
-    def renew(self, claim: Claim, epoch: int) -> None:
-        """Let a lease last for its whole length again.
-
-        Raises:
-            LeaseLostError: another process has claimed it.
-        """
-        self._of_lease(_RENEW, claim, epoch)
-
-    def release(self, claim: Claim, epoch: int) -> None:
-        """Let others claim a lease at once.
-
-        Raises:
-            LeaseLostError: another process has claimed it already.
-        """
-        self._of_lease(_RELEASE, claim, epoch)
-
-    def _of_lease(self, statement: LiteralString, claim: Claim, epoch: int) -> None:
-        values = {**claim._asdict(), "epoch": epoch, "seconds": self._lease}
-
-        def change(connection: _Connection) -> bool:
-            return connection.execute(statement, values).fetchone() is not None
-
-        if not self._run(change, self._lease):
-            raise LeaseLostError("another exporter has claimed the lease")
-
-    def rows(self, claim: Claim) -> dict[PollKey, Stored]:
-        """A shard's rows, and those that were written for another number of shards: they may be of its targets."""
-        return self._run(lambda connection: dict(_read(connection, _OF_SHARD, claim._asdict())), _READ_SECONDS)
+    def rows(self, group: Group, shards: Collection[int]) -> dict[PollKey, Stored]:
+        """The rows of some shards, and those that were written for another number: they may be of these shards."""
+        values = {**group._asdict(), "held_shards": list(shards)}
+        return self.run("read", lambda connection: dict(_read(connection, _OF_SHARDS, values)), _READ_SECONDS)
 
     def all_rows(self, installation: str) -> dict[PollKey, Stored]:
         """The rows of all shards."""
         values = {"installation": installation}
-        return self._run(lambda connection: dict(_read(connection, _OF_INSTALLATION, values)), _READ_SECONDS)
+        return self.run("read", lambda connection: dict(_read(connection, _OF_INSTALLATION, values)), _READ_SECONDS)
 
     def row(self, installation: str, key: PollKey) -> Stored | None:
         """One target's row; None where there is none."""
         names = ("collector", "account", "kind", "id")
         values = {"installation": installation, **dict(zip(names, _texts(key), strict=True))}
-        return self._run(lambda connection: dict(_read(connection, _OF_TARGET, values)).get(key), self._lease)
+        return self.run("read", lambda connection: dict(_read(connection, _OF_TARGET, values)).get(key), self.lease)
 
-    def commit(self, rows: Mapping[PollKey, Stored | None], claim: Claim, epoch: int) -> None:
-        """Write a shard's rows, and delete those that are None.
+    def commit(self, rows: Rows, group: Group, held: Mapping[int, int]) -> frozenset[int]:
+        """Write rows of the shards whose leases are held, and delete those that are None.
 
         A connection that was lost is made anew once: a row can be written twice without harm.
 
-        Raises:
-            LeaseLostError: another process has claimed the lease; nothing was written.
+        Args:
+            rows: key → the row's shard, and the row.
+            group: the process that writes.
+            held: shard → epoch of its lease.
+
+        Returns:
+            Shards that another process has claimed: nothing of them was written.
         """
         # All exporters lock the rows that they share in the same order.
         ordered = iter(sorted(rows.items(), key=lambda item: columns(item[0])))
+        known = {**group._asdict(), "held_shards": list(held), "held_epochs": list(held.values())}
+        lost = frozenset[int]()
         while part := list(islice(ordered, _LARGEST_COMMIT)):
-            values = {**claim._asdict(), "epoch": epoch, **_arrays(part)}
+            values = {**known, **_arrays(part)}
             was_connected = self._connection is not None
             try:
-                held = self._commit(values)
+                still_held = self._commit(values)
             except StorageError:
                 if not was_connected or self._connection is not None:
                     raise
-                held = self._commit(values)
-            if not held:
-                raise LeaseLostError("another exporter has claimed the lease")
+                still_held = self._commit(values)
+            lost |= held.keys() - still_held
+        return lost
 
-    def _commit(self, values: Mapping[str, object]) -> bool:
-        def write(connection: _Connection) -> psycopg.Cursor[tuple[Any, ...]]:
-            return connection.execute(_COMMIT, values)
-
+    def _commit(self, values: Mapping[str, object]) -> set[int]:
         # The answer is read once the commit is confirmed.
-        row = self._run(write, self._lease).fetchone()
-        return row is not None and bool(row[0])
+        return {shard for (shard,) in self.run("commit", lambda to: to.execute(_COMMIT, values), self.lease)}
 
-    def _run(self, work: Callable[[_Connection], R], seconds: float) -> R:
-        """Run statements in one transaction."""
+    def run(self, name: str, work: Callable[[Connection], R], seconds: float) -> R:
+        """Run statements in one transaction.
+
+        Args:
+            name: what it is, for its metric.
+            work: executes the statements.
+            seconds: how long it may take at most.
+        """
+        began = time.monotonic()
         try:
             connection = self._connected()
+            connection.patience = seconds
             with connection.pipeline(), connection.transaction():
                 connection.execute(_GUARD, {"milliseconds": str(round(seconds * 1000 * 2 / 3))})
-                return work(connection)
+                done = work(connection)
         except psycopg.Error as error:
             if self._connection is not None and self._connection.closed:
                 self.close()
             # The cause is left out: it could quote the address.
             raise StorageError(self._without_secret(error)) from None
+        self._took(name, time.monotonic() - began)
+        return done
 
-    def _connected(self) -> _Connection:
+    def _connected(self) -> Connection:
         if self._connection is None or self._connection.closed:
             address = _address(self._url())
             self._password = str(address.get("password") or "")
-            connection = psycopg.connect(_conninfo(address, self._lease), autocommit=True, prepare_threshold=None)
+            connection = Connection.connect(_conninfo(address, self.lease), autocommit=True, prepare_threshold=None)
             connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
             self._connection = connection
         return self._connection
@@ -241,13 +249,13 @@ def _conninfo(address: Mapping[str, Any], lease: float) -> str:
     return make_conninfo("", **more)
 
 
-def _schema_version(connection: _Connection) -> int:
+def _schema_version(connection: Connection) -> int:
     row = connection.execute("SELECT version FROM edge_exporter_schema").fetchone()
     return 0 if row is None else int(row[0])
 
 
-def _migrate(connection: _Connection) -> None:
-    connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+def _migrate(connection: Connection) -> None:
+    connection.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
     connection.execute("CREATE TABLE IF NOT EXISTS edge_exporter_schema (version integer NOT NULL)")
     version = _schema_version(connection)
     for step in _MIGRATIONS[version:]:
@@ -257,33 +265,26 @@ def _migrate(connection: _Connection) -> None:
     connection.execute("INSERT INTO edge_exporter_schema VALUES (%s)", (SCHEMA_VERSION,))
 
 
-def _holders(connection: _Connection, claim: Claim) -> str:
-    row = connection.execute(_HOLDER, claim._asdict()).fetchone()
-    if row is None:
-        return "the lease was claimed by another exporter at the same time"
-    shard, shards, holder, seconds = row
-    return f"{holder} holds shard {shard} of {shards}; its lease lasts for {max(0.0, float(seconds)):.0f} s"
-
-
 def _read(
-    connection: _Connection, statement: LiteralString, values: Mapping[str, object]
+    connection: Connection, statement: LiteralString, values: Mapping[str, object]
 ) -> Iterator[tuple[PollKey, Stored]]:
     for collector, account, kind, target_id, name, success, data in connection.execute(statement, values, binary=True):
         # Thousands of rows share these three.
         yield PollKey.of(intern(collector), intern(account), intern(kind), target_id), Stored(name, success, data)
 
 
-def _arrays(rows: Sequence[tuple[PollKey, Stored | None]]) -> dict[str, object]:
+def _arrays(rows: Sequence[tuple[PollKey, tuple[int, Stored | None]]]) -> dict[str, object]:
     """Rows as arrays, one a column: those that are written, and the keys of those that are deleted."""
     # A text that cannot be stored as it is may become another row's.
-    kept = {_texts(key): row for key, row in rows if row is not None}
-    deleted = [_texts(key) for key, row in rows if row is None]
+    kept = {_texts(key): (shard, row) for key, (shard, row) in rows if row is not None}
+    deleted = [_texts(key) for key, (_, row) in rows if row is None]
     return {
         **{name: [texts[place] for texts in kept] for place, name in enumerate(_KEY)},
         **{f"deleted_{name}": [texts[place] for texts in deleted] for place, name in enumerate(_KEY)},
-        "name": [_text(row.name) for row in kept.values()],
-        "success": [row.success for row in kept.values()],
-        "data": [row.data for row in kept.values()],
+        "shard": [shard for shard, _ in kept.values()],
+        "name": [_text(row.name) for _, row in kept.values()],
+        "success": [row.success for _, row in kept.values()],
+        "data": [row.data for _, row in kept.values()],
     }
 
 
@@ -308,43 +309,11 @@ _GUARD = """
                ELSE current_setting('synchronous_commit') END, true)
 """
 
-# A lease of another total keeps all of this one's away, so that no target has two exporters.
-_CLAIM = """
-    INSERT INTO edge_exporter_lease AS lease
-    SELECT %(installation)s, %(shard)s, %(shards)s, 1, %(holder)s,
-           clock_timestamp() + make_interval(secs => %(seconds)s)
-    WHERE NOT EXISTS (
-        SELECT FROM edge_exporter_lease other
-        WHERE other.installation = %(installation)s AND other.shards <> %(shards)s
-          AND other.holder <> %(holder)s AND other.expires > clock_timestamp()
-    )
-    ON CONFLICT (installation, shard) DO UPDATE
-    SET epoch = lease.epoch + 1, shards = excluded.shards, holder = excluded.holder, expires = excluded.expires
-    WHERE lease.expires <= clock_timestamp() OR lease.holder = excluded.holder
-    RETURNING epoch
-"""
-_HOLDER = """
-    SELECT shard, shards, holder, extract(epoch FROM expires - clock_timestamp()) FROM edge_exporter_lease
-    WHERE installation = %(installation)s AND (shard = %(shard)s OR shards <> %(shards)s)
-      AND expires > clock_timestamp()
-    ORDER BY expires DESC LIMIT 1
-"""
-_RENEW = """
-    UPDATE edge_exporter_lease SET expires = clock_timestamp() + make_interval(secs => %(seconds)s)
-    WHERE installation = %(installation)s AND shard = %(shard)s AND epoch = %(epoch)s AND holder = %(holder)s
-    RETURNING epoch
-"""
-_RELEASE = """
-    UPDATE edge_exporter_lease SET expires = clock_timestamp()
-    WHERE installation = %(installation)s AND shard = %(shard)s AND epoch = %(epoch)s AND holder = %(holder)s
-    RETURNING epoch
-"""
-
 # What is known of an account, such as its platform's time, is of use to every shard.
-_OF_SHARD = """
+_OF_SHARDS = """
     SELECT collector, account, kind, id, name, success, data FROM edge_exporter_row
     WHERE installation = %(installation)s
-      AND (shards <> %(shards)s OR shard = %(shard)s OR kind = 'account')
+      AND (shards <> %(shards)s OR shard = ANY(%(held_shards)s::integer[]) OR kind = 'account')
 """
 _OF_INSTALLATION = """
     SELECT collector, account, kind, id, name, success, data FROM edge_exporter_row
@@ -356,35 +325,37 @@ _OF_TARGET = """
       AND kind = %(kind)s AND id = %(id)s
 """
 
-# The lease's row is locked until the commit: a claim waits for it, and finds afterwards what was written.
+# The leases' rows are locked until the commit: a claim waits for it, and finds afterwards what was written.
 _COMMIT = """
     WITH held AS MATERIALIZED (
-        SELECT FROM edge_exporter_lease
-        WHERE installation = %(installation)s AND shard = %(shard)s AND epoch = %(epoch)s AND holder = %(holder)s
-        FOR SHARE
+        SELECT lease.shard FROM edge_exporter_lease AS lease
+        JOIN unnest(%(held_shards)s::integer[], %(held_epochs)s::bigint[]) AS mine (shard, epoch)
+          ON lease.shard = mine.shard AND lease.epoch = mine.epoch
+        WHERE lease.installation = %(installation)s AND lease.holder = %(holder)s
+        FOR SHARE OF lease
     ), deleted AS (
         DELETE FROM edge_exporter_row AS old
         USING unnest(
             %(deleted_collector)b::text[], %(deleted_account)b::text[], %(deleted_kind)b::text[], %(deleted_id)b::text[]
         ) AS gone (collector, account, kind, id)
-        WHERE EXISTS (SELECT FROM held) AND old.installation = %(installation)s
+        WHERE old.installation = %(installation)s
           AND (old.collector, old.account, old.kind, old.id) = (gone.collector, gone.account, gone.kind, gone.id)
-          AND (old.shards <> %(shards)s OR old.shard = %(shard)s)
+          AND (old.shard IN (SELECT shard FROM held) OR old.shards <> %(shards)s AND EXISTS (SELECT FROM held))
     ), written AS (
         INSERT INTO edge_exporter_row (
             installation, collector, account, kind, id, shard, shards, name, success, data
         )
-        SELECT %(installation)s, collector, account, kind, id, %(shard)s, %(shards)s, name, success, data
+        SELECT %(installation)s, collector, account, kind, id, shard, %(shards)s, name, success, data
         FROM unnest(
-            %(collector)b::text[], %(account)b::text[], %(kind)b::text[], %(id)b::text[],
+            %(collector)b::text[], %(account)b::text[], %(kind)b::text[], %(id)b::text[], %(shard)b::integer[],
             %(name)b::text[], %(success)b::float8[], %(data)b::bytea[]
-        ) AS polled (collector, account, kind, id, name, success, data)
-        WHERE EXISTS (SELECT FROM held)
+        ) AS polled (collector, account, kind, id, shard, name, success, data)
+        WHERE shard IN (SELECT shard FROM held)
         ON CONFLICT (installation, collector, account, kind, id) DO UPDATE
         SET shard = excluded.shard, shards = excluded.shards, name = excluded.name, success = excluded.success,
             data = excluded.data
     )
-    SELECT count(*) FROM held
+    SELECT shard FROM held
 """
 
 # The n-th entry leads from schema n to n + 1.
@@ -403,6 +374,14 @@ _MIGRATIONS: tuple[tuple[LiteralString, ...], ...] = (
             id text NOT NULL, shard integer NOT NULL, shards integer NOT NULL,
             name text NOT NULL, success double precision NOT NULL, data bytea NOT NULL,
             PRIMARY KEY (installation, collector, account, kind, id)
+        )
+        """,
+    ),
+    (
+        """
+        CREATE TABLE edge_exporter_member (
+            installation text NOT NULL, holder text NOT NULL, shards integer NOT NULL, expires timestamptz NOT NULL,
+            PRIMARY KEY (installation, holder)
         )
         """,
     ),

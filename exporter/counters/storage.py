@@ -1,6 +1,6 @@
 """What the ledger asks of its storage, and the rows that a storage keeps."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from typing import NamedTuple, Protocol
 
@@ -51,10 +51,12 @@ class Opened(NamedTuple):
         rows: every row of this exporter.
         are_newer: whether the rows replace what the ledger holds in memory, because it holds nothing yet or another
             exporter may have gone on counting; otherwise the ledger writes what it holds.
+        is_left: returns whether a row that the ledger holds is another exporter's now, and is to be dropped.
     """
 
     rows: dict[PollKey, Stored]
     are_newer: bool
+    is_left: Callable[[PollKey], bool] = lambda _key: False
 
 
 class Storage(Protocol):
@@ -79,16 +81,19 @@ class Storage(Protocol):
         """
         ...
 
-    def commit(self, rows: Mapping[PollKey, Stored | None]) -> None:
+    def commit(self, rows: Mapping[PollKey, Stored | None]) -> Collection[PollKey]:
         """Write rows durably, and delete those that are None; each of them as it is given, however often.
 
+        Returns:
+            Rows that were not written, because another exporter counts them now.
+
         Raises:
-            StorageError: not all of it was written.
+            StorageError: not all of the others were written.
         """
         ...
 
     def holds(self) -> bool:
-        """Whether it is certain at this moment that no other exporter counts these rows; asked on any thread."""
+        """Whether all counters that are rendered may be served: no other exporter counts them; asked on any thread."""
         ...
 
     def close(self) -> None:
@@ -105,11 +110,12 @@ class MemoryStorage:
         """Nothing is ever found."""
         return None
 
-    def commit(self, rows: Mapping[PollKey, Stored | None]) -> None:
+    def commit(self, rows: Mapping[PollKey, Stored | None]) -> Collection[PollKey]:  # noqa: ARG002 - nothing is kept
         """The ledger's own memory suffices."""
+        return ()
 
     def holds(self) -> bool:
-        """Nobody else has this process's memory."""
+        """No other process has this one's memory."""
         return True
 
     def close(self) -> None:

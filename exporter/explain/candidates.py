@@ -1,6 +1,6 @@
 """Which targets of a kind there could be: those that are polled here, and why the others are not."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -47,12 +47,20 @@ class Candidates:
         registry: which targets there are.
         board: whether discovery succeeds.
         accepted: account → unix seconds of its last authenticated answer, 0 where there was none.
+        holders: returns which exporter holds which shard, where that may change.
     """
 
-    def __init__(self, registry: Registry, board: Board, accepted: Callable[[str], float]) -> None:
+    def __init__(
+        self,
+        registry: Registry,
+        board: Board,
+        accepted: Callable[[str], float],
+        holders: Callable[[], Mapping[int, str]],
+    ) -> None:
         self._registry = registry
         self._board = board
         self._accepted = accepted
+        self._holders = holders
 
     def of_kind(self, scope: Scope, kind: str) -> Iterator[Candidate]:
         """Every candidate of a kind; of an account that has none, one that stands for all."""
@@ -82,17 +90,31 @@ class Candidates:
         """A target that is no candidate by itself, in every account that may have such: why it is none."""
         for selection in self._registry.selections(kind):
             target = Target(selection.account, kind, target_id)
-            shard = self._registry.shard
             # Whose a rate limit is follows from its shield zone, which its id does not tell.
-            if shard.total > 1 and kind != "rate_limit" and not shard.owns(target.key):
+            if kind != "rate_limit" and not self._registry.share.owns(target.key):
                 yield self._other_shard(target, "")
             else:
                 yield self._none(scope, selection, target)
 
+    def _holder_of(self, shard: int) -> str:
+        share = self._registry.share
+        if not share.may_change:
+            return f"this is {share.first}"
+        holder = self._holders().get(shard)
+        return f"{holder} holds it" if holder else "no exporter holds it at the moment"
+
+    def _own(self) -> str:
+        share = self._registry.share
+        if not share.may_change:
+            return f"shard {share.first}"
+        return f"the shards of this exporter: {', '.join(map(str, sorted(share.held))) or 'none'}"
+
     def _other_shard(self, target: Target, parent: str) -> Candidate:
-        shard = self._registry.shard
-        owner = shard.owner_of(target.key, parent)
-        return Candidate(target, Cause.OTHER_SHARD, f"shard {owner} of {shard.total} polls it; this is {shard.index}")
+        share = self._registry.share
+        owner = share.owner_of(target.key, parent)
+        return Candidate(
+            target, Cause.OTHER_SHARD, f"shard {owner} of {share.total} polls it; {self._holder_of(owner)}"
+        )
 
     def _rejected(self, selection: Selection, target: Target) -> Candidate | None:
         reason = selection.rejection(target.name)
@@ -117,8 +139,8 @@ class Candidates:
         whole = self._registry.is_listed_whole(account, kind)
         if whole:
             words = f"the complete list of account {account} holds no {kind}{which}"
-            if self._registry.shard.total > 1:
-                words += f" that belongs to shard {self._registry.shard.index}"
+            if self._registry.share.total > 1:
+                words += f" that belongs to {self._own()}"
             return Candidate(target, Cause.NOT_DISCOVERED, words)
         return Candidate(target, *self.undiscovered(account, lister, was_listed=whole is not None))
 

@@ -19,7 +19,7 @@ before what holds for one family.
 A target of a list, as a shield zone, is explained by its list's poll where it has none of its own.
 """
 
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -64,6 +64,7 @@ class Sources:
         accepted: account → unix seconds of its last authenticated answer, 0 where there was none.
         ledger_fault: why the last write of the ledger failed; empty where it did not.
         clocks: the schedule's.
+        holders: the exporter that holds each shard, where shards may change hands.
     """
 
     scope: Callable[[], Scope]
@@ -74,6 +75,7 @@ class Sources:
     accepted: Callable[[str], float]
     ledger_fault: Callable[[], str]
     clocks: Clocks
+    holders: Callable[[], Mapping[int, str]] = dict
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +133,7 @@ class Explainer:
 
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
-        self._candidates = Candidates(sources.registry, sources.board, sources.accepted)
+        self._candidates = Candidates(sources.registry, sources.board, sources.accepted, sources.holders)
 
     def families(self) -> frozenset[str]:
         """Every family that a collector can give, whether or not the collector is run."""

@@ -40,18 +40,16 @@ class Filter:
         names: family names, or names of samples of the program's own families.
         collectors: names of collectors.
         targets: keys such as `dns_zone/102`.
-        counters: whether the counters of targets are wanted.
+        counts: whether a target's counters are wanted; None: those of all targets.
     """
 
     names: frozenset[str] = frozenset()
     collectors: frozenset[str] = frozenset()
     targets: frozenset[str] = frozenset()
-    counters: bool = True
+    counts: Callable[[PollKey], bool] | None = None
 
     def wants_family(self, info: FamilyInfo) -> bool:
         """Whether a family is wanted, by its name in either format: OpenMetrics calls a counter by its stem."""
-        if info.kind is Kind.COUNTER and not self.counters:
-            return False
         stem = info.name.removesuffix("_total") if info.kind is Kind.COUNTER else info.name
         return not self.names or info.name in self.names or stem in self.names
 
@@ -60,6 +58,10 @@ class Filter:
         return (not self.collectors or key.collector in self.collectors) and (
             not self.targets or key.target.label in self.targets
         )
+
+    def wants_counters(self, key: PollKey) -> bool:
+        """Whether a target's chunks of a counter are wanted."""
+        return self.wants_key(key) and (self.counts is None or self.counts(key))
 
     @property
     def wants_own(self) -> bool:
@@ -246,7 +248,8 @@ class Exposition:
         for block in self._blocks.values():
             if not wanted.wants_family(block.info):
                 continue
-            chunks = list(block.chunks_of(form).select(wanted.wants_key))
+            wants = wanted.wants_counters if block.info.kind is Kind.COUNTER else wanted.wants_key
+            chunks = list(block.chunks_of(form).select(wants))
             if chunks:
                 pieces.append(block.headers[form].plain)
                 pieces.extend(chunks)

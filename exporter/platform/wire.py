@@ -189,6 +189,14 @@ class Envelope(CamelWire, Generic[T]):
     error: EnvelopeFault | None = None
     status_code: Integer = None
 
+    @classmethod
+    def model_rebuild(cls, **options: Any) -> bool | None:  # noqa: ANN401 - pydantic's
+        """Build the validator, but not that of an envelope of anything: nothing is read with it.
+
+        Pydantic asks for it at import, for each envelope of something, and loads its plugins for it.
+        """
+        return None if cls is Envelope else super().model_rebuild(**options)
+
     def unexpected(self) -> Iterator[str]:
         """Name the fields of the payload, or of its items, that hold an unknown value."""
         return unexpected_in(self.data)

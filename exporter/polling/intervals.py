@@ -7,7 +7,7 @@ from exporter.cooperative import at_once
 from exporter.platform.http.client import Client
 from exporter.polling.capacity import Capacity
 from exporter.polling.plan import Plan
-from exporter.targets.sharding import Shard
+from exporter.targets.sharding import Share
 from exporter.targets.target import Target, account_of
 
 STALE_INTERVALS = 3
@@ -33,13 +33,13 @@ class Intervals:
     Args:
         plans: by the collectors' names.
         accounts: by the name that `account_of` gives.
-        shard: which part of all targets this process polls.
+        share: which part of all targets this process polls; of it, only the total is used.
     """
 
-    def __init__(self, plans: Mapping[str, Plan], accounts: Mapping[str, Account], shard: Shard) -> None:
+    def __init__(self, plans: Mapping[str, Plan], accounts: Mapping[str, Account], share: Share) -> None:
         self._plans = plans
         self._accounts = accounts
-        self._shard = shard
+        self._shards = share.total
         # account → collector → polls a second that the configured intervals ask for; replaced whole, never changed, for
         # another thread may be reading it.
         self._polls: dict[str, dict[str, float]] = {}
@@ -67,7 +67,7 @@ class Intervals:
     def configured(self, plan: Plan, target: Target) -> float:
         """Seconds between two polls of a target, as configured."""
         if target.scouted and plan.collector.discovers:
-            return plan.interval * min(self._shard.total, MOST_SCOUT_INTERVALS)
+            return plan.interval * min(self._shards, MOST_SCOUT_INTERVALS)
         return target.interval if target.interval is not None else plan.interval
 
     def effective(self, plan: Plan, target: Target) -> float:

@@ -119,7 +119,7 @@ class Schedule:
         # Account → collector → the turn of its next poll.
         self._turns: dict[str, dict[str, float]] = {name: {} for name in self._accounts}
         self._first_discovery = FirstDiscovery(self._discovered_accounts, () if left is None else left.discovered)
-        self.intervals = Intervals(self.plans, self._accounts, registry.shard)
+        self.intervals = Intervals(self.plans, self._accounts, registry.share)
         self._backoff = Backoff(self.intervals)
         starts = asyncio.Lock()
         self._pools = {
@@ -131,6 +131,18 @@ class Schedule:
         self._results.running = {name: plan.collector for name, plan in self.plans.items()}
         self._scheduler = AsyncIOScheduler(job_defaults={"misfire_grace_time": None, "coalesce": True})
         self._scheduler.add_listener(self._tick_lost, EVENT_JOB_MISSED | EVENT_JOB_MAX_INSTANCES)
+
+    def resize(self, share: float) -> None:
+        """Use a part of the budget of each account; that of a database is not divided.
+
+        Args:
+            share: the part, above 0 and at most 1.
+        """
+        for name, account in self._accounts.items():
+            if not name.startswith(DATABASE_PREFIX):
+                account.client.rate_limiter.resize(share)
+                account.capacity.max_in_flight = account.client.rate_limiter.max_in_flight
+                account.capacity.rate = account.client.rate_limiter.effective_rate
 
     @property
     def accounts(self) -> Mapping[str, Account]:
@@ -181,6 +193,20 @@ class Schedule:
             pool.start()
         for name in self.plans:
             self.tick(name)
+
+    async def targets_changed(self, discover: Collection[str] = ()) -> None:
+        """Poll new targets at once.
+
+        Args:
+            discover: accounts that are discovered again at once.
+        """
+        now = self._clocks.monotonic()
+        for name, plan in self.plans.items():
+            due = self._due[name]
+            if plan.collector.discovers:
+                for target in [target for target in due.known if target.account in discover]:
+                    due.put(target, now, next(self._sequence))
+            await in_slices(self._ticking(name), self._clocks.monotonic)
 
     async def drained(self) -> None:
         """Wait until nothing is queued or under way."""
@@ -336,7 +362,8 @@ class Schedule:
         offset = phase(plan.collector.name, target, interval)
         if target.scouted:
             # Not all shards at once.
-            offset = (offset + self._registry.shard.index / self._registry.shard.total * interval) % interval
+            share = self._registry.share
+            offset = (offset + share.first / share.total * interval) % interval
         return next_slot(offset, interval, now)
 
     def _show_capacity(self, now: float) -> None:
@@ -400,8 +427,7 @@ class Schedule:
         if change.removed:
             self._results.forget_removed()
         self._changed(change)
-        for name in self.plans:
-            await in_slices(self._ticking(name), self._clocks.monotonic)
+        await self.targets_changed()
 
     def _repeat(self, plan: Plan, target: Target, error: PlatformError) -> None:
         """Poll a target again soon after a failure, but not before the moment for which the platform asked."""

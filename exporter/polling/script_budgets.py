@@ -45,6 +45,10 @@ class ScriptBudgets:
     def __init__(self, bound: Mapping[Key, str]) -> None:
         self._bound = dict(bound)
 
+    def remember(self, bound: Mapping[Key, str]) -> None:
+        """Take over what another exporter has bound; see the class."""
+        self._bound |= bound
+
     def assign(
         self, scripts: Iterable[Target], configured: Mapping[str, Mapping[str, float]], known: Collection[str]
     ) -> Assignment:
@@ -103,10 +107,15 @@ class BudgetMetrics:
         self._ledger = ledger
         self._alone = alone
         self._log = logger()
-        self._budgets = ScriptBudgets(
+        self._budgets = ScriptBudgets({})
+        self.remember(rows)
+        self.unmatched: tuple[Key, ...] = ()
+
+    def remember(self, rows: Mapping[PollKey, Stored]) -> None:
+        """Take over names that the ledger remembers of an earlier run, or of another exporter."""
+        self._budgets.remember(
             {(key.target.account, key.target.id): row.name for key, row in rows.items() if key.collector == BUDGET_ROWS}
         )
-        self.unmatched: tuple[Key, ...] = ()
 
     def show(
         self,

@@ -52,7 +52,7 @@ class AccessLists:
         """Add a list without entries and return its id."""
         new_id = max([*self._lists, 0]) + 1 if list_id is None else list_id
         if new_id in self._lists:
-            raise ValueError(f"{new_id} is there already")
+            raise ValueError(f"{new_id} already exists")
         added = AccessList(new_id, shield_zone_id, name, is_enabled=True, modified=self._clock.now())
         self._lists[new_id] = added
         return new_id
@@ -61,9 +61,9 @@ class AccessLists:
         """Remove a list."""
         del self._lists[list_id]
 
-    def add_entry(self, list_id: int, entry: str) -> None:
+    def add_entry(self, access_list_id: int, entry: str) -> None:
         """Add an entry to a list."""
-        found = self._lists[list_id]
+        found = self._lists[access_list_id]
         found.added.append(entry)
         found.modified = self._clock.now()
 

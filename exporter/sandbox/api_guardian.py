@@ -28,7 +28,7 @@ class ApiGuardian:
         self._configured: dict[int, bool] = {}
         self._overrides: dict[int, dict[str, Any]] = {}
 
-    def set_configured(self, shield_zone_id: int, *, configured: bool) -> None:
+    def set_configured(self, shield_zone_id: int, *, configured: bool = True) -> None:
         """Give a shield zone a configuration, or take it away."""
         self._configured[shield_zone_id] = configured
 

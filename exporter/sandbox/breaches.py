@@ -90,30 +90,30 @@ class RateLimits:
         """Return a rate limit; None if there is none."""
         return self._limits.get(limit_id)
 
-    def add_limit(self, name: str, shield_zone_id: int, limit_id: int | None = None, *, quiet: bool = True) -> int:
-        """Add a rate limit and return its id; a quiet one has only the breaches that `add_breaches` gives it."""
-        new_id = max([*self._limits, 0]) + 1 if limit_id is None else limit_id
+    def add_limit(self, name: str, shield_zone_id: int, rate_limit_id: int | None = None, *, quiet: bool = True) -> int:
+        """Add a rate limit and return its id; a quiet one has only added breaches."""
+        new_id = max([*self._limits, 0]) + 1 if rate_limit_id is None else rate_limit_id
         if new_id in self._limits:
-            raise ValueError(f"{new_id} is there already")
+            raise ValueError(f"{new_id} already exists")
         self._limits[new_id] = RateLimit(new_id, name, shield_zone_id, quiet=quiet)
         return new_id
 
-    def remove_limit(self, limit_id: int) -> None:
+    def remove_limit(self, rate_limit_id: int) -> None:
         """Remove a rate limit."""
-        del self._limits[limit_id]
+        del self._limits[rate_limit_id]
 
     def add_breaches(
         self,
-        limit_id: int,
+        rate_limit_id: int,
         *,
         logged: int = 0,
         challenged: int = 0,
         blocked: int = 0,
         day: date | None = None,
     ) -> None:
-        """Add breaches to today or to another day; negative numbers take some away."""
+        """Add breaches to today or to another day; negative numbers remove some."""
         number = day_number(self._clock.now()) if day is None else number_of(day)
-        limit = self._limits[limit_id]
+        limit = self._limits[rate_limit_id]
         before = limit.added.get(number, Breaches())
         limit.added[number] = Breaches(
             before.logged + logged,
@@ -126,7 +126,7 @@ class RateLimits:
         self._limits[limit_id].dropped.add(number_of(day))
 
     def restore_day(self, limit_id: int, day: date) -> None:
-        """Undo `drop_day`."""
+        """Include a day in a rate limit's answers again."""
         self._limits[limit_id].dropped.discard(number_of(day))
 
     def set_plain_days(self, limit_id: int, *, plain: bool) -> None:

@@ -54,7 +54,7 @@ class Images:
         """Remove a tag from an image."""
         self._image(registry_id, namespace, name).tags.remove(tag)
 
-    def set_reachable(self, registry_id: str, *, reachable: bool) -> None:
+    def set_reachable(self, registry_id: str, *, reachable: bool = True) -> None:
         """Set whether a registry answers the platform."""
         (self._unreachable.discard if reachable else self._unreachable.add)(registry_id)
 

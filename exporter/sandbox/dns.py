@@ -93,7 +93,7 @@ class DnsZones:
         queries_a_day: float | None = None,
         routes_smartly: bool = True,
     ) -> int:
-        """Add a zone and return its id; with `queries_a_day=0` it has only the traffic that `add_queries` gives it."""
+        """Add a zone and return its id; with `queries_a_day=0` it has only added queries."""
         new_id = self.zones.add(name, zone_id)
         self._changes[new_id] = _Changes(volume=queries_a_day, routes_smartly=routes_smartly)
         return new_id
@@ -115,14 +115,14 @@ class DnsZones:
 
     def set_volume(self, zone_id: int, queries_a_day: float) -> None:
         """Set the queries of a zone on an average day; this changes its past as well."""
-        self._change(zone_id).volume = queries_a_day
+        self._change(zone_id).volume = max(0.0, queries_a_day)
 
     def drop_day(self, zone_id: int, day: date) -> None:
         """Leave a day out of a zone's answers; its queries still happened."""
         self._change(zone_id).dropped.add(number_of(day))
 
     def restore_day(self, zone_id: int, day: date) -> None:
-        """Undo `drop_day`."""
+        """Include a day in a zone's answers again."""
         self._change(zone_id).dropped.discard(number_of(day))
 
     def set_chart(self, zone_id: int, chart: Chart, shape: Shape) -> None:

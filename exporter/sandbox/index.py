@@ -1,6 +1,5 @@
 """The index of the control endpoints, with a command to try each of them."""
 
-from dataclasses import dataclass
 from typing import Final
 
 from starlette.requests import Request
@@ -9,44 +8,39 @@ from starlette.routing import Route
 
 PATHS: Final = ("/", "/sandbox", "/sandbox/")
 
+_INDEX: Final = """\
+A local platform. These commands control it.
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """What can be done.
+Show ids, names, keys, and all events:
+  curl URL/sandbox/world
 
-    Attributes:
-        words: the arguments of curl before the address.
-    """
+Make something happen:
+  curl -d '{"event": "scan_failed", "zone_id": 101}' URL/sandbox/world
 
-    does: str
-    path: str
-    words: str = ""
+Script a fault for the requests of a path, path_regex or method:
+  curl -d '{"kind": "status", "status": 503, "path_regex": "/dnszone/.*", "times": 20}' URL/sandbox/faults
 
+List the scripted faults, and how often each was used:
+  curl URL/sandbox/faults
 
-_ENTRIES: Final = (
-    _Entry("See ids, names, keys, and every event that can be made to happen", "/sandbox/world"),
-    _Entry("Make something happen", "/sandbox/world", """-d '{"event": "scan_failed", "zone_id": 101}'"""),
-    _Entry(
-        "Script a fault of some kind for the requests of a path, path_regex or method",
-        "/sandbox/faults",
-        """-d '{"kind": "status", "status": 503, "path_regex": "/dnszone/.*", "times": 20}'""",
-    ),
-    _Entry("The faults that are scripted, and how often each has struck", "/sandbox/faults"),
-    _Entry("Remove one of them", "/sandbox/faults/1", "-X DELETE"),
-    _Entry("Remove all of them", "/sandbox/faults", "-X DELETE"),
-    _Entry("What time it is there", "/sandbox/clock"),
-    _Entry(
-        "Turn the clock by so many seconds, or let it run faster",
-        "/sandbox/clock",
-        """-d '{"advance": 86400, "speed": 60}'""",
-    ),
-    _Entry(
-        "New tokens for the databases; regenerate ends the old ones",
-        "/sandbox/tokens",
-        """-d '{"action": "generate"}'""",
-    ),
-    _Entry("Every operation of the platform", "/openapi.json"),
-)
+Remove one of them:
+  curl -X DELETE URL/sandbox/faults/1
+
+Remove all of them:
+  curl -X DELETE URL/sandbox/faults
+
+Show the world's time:
+  curl URL/sandbox/clock
+
+Advance the clock by a number of seconds, or change its speed:
+  curl -d '{"advance": 86400, "speed": 60}' URL/sandbox/clock
+
+Create tokens for the databases; regenerate invalidates the old ones:
+  curl -d '{"action": "generate"}' URL/sandbox/tokens
+
+Describe every operation of the platform:
+  curl URL/openapi.json
+"""
 
 
 def routes() -> list[Route]:
@@ -60,8 +54,4 @@ async def _on_index(request: Request) -> Response:
 
 def written(url: str) -> str:
     """Write the index of a sandbox at an address."""
-    parts = ["A local platform; what it answers and does is turned here.\n"]
-    for entry in _ENTRIES:
-        words = f"{entry.words} " if entry.words else ""
-        parts.append(f"{entry.does}:\n  curl {words}{url}{entry.path}\n")
-    return "\n".join(parts)
+    return _INDEX.replace("URL", url)

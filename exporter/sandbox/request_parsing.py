@@ -51,7 +51,7 @@ def query_number(request: Request, name: str, default: int) -> int:
         return default
     value = int64(text)
     if value is None:
-        raise BadQueryError(f"{name} is no 64-bit integer")
+        raise BadQueryError(f"{name} is not a 64-bit integer")
     return value
 
 
@@ -67,7 +67,7 @@ def query_date_time(request: Request, name: str) -> float | None:
         return None
     moment = parse_date_time(text)
     if moment is None:
-        raise BadQueryError(f"{name} is no date-time")
+        raise BadQueryError(f"{name} is not a date-time")
     return moment
 
 
@@ -103,9 +103,9 @@ def parse_object(received: bytes) -> dict[str, Any]:
     try:
         content = json.loads(received, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
-        raise BadBodyError("The body is no JSON.") from error
+        raise BadBodyError("The body is not JSON.") from error
     if not isinstance(content, dict):
-        raise BadBodyError("The body is no JSON object.")
+        raise BadBodyError("The body is not a JSON object.")
     return content
 
 

@@ -56,7 +56,7 @@ class Roster:
         if not 0 < new_id <= _LARGEST_ID:
             raise ValueError(f"{new_id} is no id")
         if new_id in self:
-            raise ValueError(f"{new_id} is there already")
+            raise ValueError(f"{new_id} already exists")
         if new_id in self._removed:
             self._removed.discard(new_id)
         if not 0 <= new_id - self._first < self._count:

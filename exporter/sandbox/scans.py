@@ -55,6 +55,7 @@ class RecordScans:
         self._check(zone_id)
         self._forced.pop(zone_id, None)
         now = self._clock.now()
+        seconds = max(0.0, seconds)
         number = int(now * 1000)
         self._started[zone_id] = _Job(number, now, now + seconds / 4, now + seconds, fails)
 

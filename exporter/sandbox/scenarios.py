@@ -9,7 +9,6 @@ from typing import Any, Final, get_args
 
 from pydantic import ConfigDict, ValidationError, validate_call
 
-from exporter.sandbox.dns import Chart, KeyFormat, Shape
 from exporter.sandbox.scans import ScanStatus
 from exporter.sandbox.world import World
 
@@ -37,13 +36,7 @@ class Events:
     """The events, by name."""
 
     def __init__(self, world: World) -> None:
-        happenings = (_Dns(world), _Scans(world), _Scripts(world), _Shield(world), _Containers(world))
-        self._events: dict[str, Callable[..., object]] = {
-            name: method
-            for happening in happenings
-            for name, method in inspect.getmembers(happening, inspect.ismethod)
-            if not name.startswith("_")
-        }
+        self._events = _events(world)
 
     def catalogue(self) -> dict[str, dict[str, Any]]:
         """Return every event with its parameters."""
@@ -64,6 +57,7 @@ class Events:
             raise EventError([f"event: must be one of {', '.join(sorted(self._events))}"])
         parameters = {key: value for key, value in given.items() if key != "event"}
         try:
+            _refuse_large(parameters)
             return validate_call(config=_CALL)(event)(**parameters)
         except ValidationError as error:
             known = ", ".join(inspect.signature(event).parameters)
@@ -77,7 +71,7 @@ class Events:
 def _reason(fault: Mapping[str, Any], known: str) -> str:
     where = ".".join(str(part) for part in fault["loc"])
     match fault["type"]:
-        case "missing_keyword_only_argument":
+        case "missing_argument" | "missing_keyword_only_argument":
             return f"{where}: is missing"
         case "unexpected_keyword_argument":
             return f"{where}: is no parameter of this event, which has {known}"
@@ -111,202 +105,66 @@ def _parameters(event: Callable[..., object]) -> dict[str, str]:
     return parameters
 
 
-def _bounded(name: str, *values: float | None) -> None:
-    if any(value is not None and abs(value) > _REACH for value in values):
-        raise ValueError(f"{name}: at most {_REACH} at once")
+def _refuse_large(parameters: Mapping[str, Any]) -> None:
+    """Refuse amounts with which the world's sums would overflow."""
+    for name, value in parameters.items():
+        if isinstance(value, int | float) and not name.endswith("_id") and abs(value) > _REACH:
+            raise ValueError(f"{name}: at most {_REACH} at once")
 
 
-class _Dns:
-    def __init__(self, world: World) -> None:
-        self._dns = world.dns
+def _events(world: World) -> dict[str, Callable[..., object]]:
+    """The methods of the world that are events, by the names of these."""
+    dns, scans, scripts, images = world.dns, world.scans, world.scripts, world.registries
 
-    def dns_queries(self, *, zone_id: int, queries: int, day: date | None = None) -> None:
-        """Add queries to today or another day; negative numbers remove some."""
-        _bounded("queries", queries)
-        self._dns.add_queries(zone_id, queries, day)
+    def hold(status: ScanStatus | None, does: str) -> Callable[..., object]:
+        def event(zone_id: int) -> None:
+            scans.set_scan(zone_id, status)
 
-    def dns_volume(self, *, zone_id: int, queries_a_day: float) -> None:
-        """Set the queries of a zone on an average day, its past included."""
-        _bounded("queries_a_day", queries_a_day)
-        self._dns.set_volume(zone_id, max(0.0, queries_a_day))
-
-    def dns_day_dropped(self, *, zone_id: int, day: date) -> None:
-        """Leave a day out of a zone's answers."""
-        self._dns.drop_day(zone_id, day)
-
-    def dns_day_restored(self, *, zone_id: int, day: date) -> None:
-        """Undo dns_day_dropped."""
-        self._dns.restore_day(zone_id, day)
-
-    def dns_chart(self, *, zone_id: int, chart: Chart, shape: Shape) -> None:
-        """Send a chart in full, empty, or as null."""
-        self._dns.set_chart(zone_id, chart, shape)
-
-    def dns_key_format(self, *, zone_id: int, key_format: KeyFormat) -> None:
-        """Write the keys of a zone's buckets in another way."""
-        self._dns.set_key_format(zone_id, key_format)
-
-    def dns_bucket_hours(self, *, zone_id: int, hours: int) -> None:
-        """Set the length of a zone's buckets in hours."""
-        self._dns.set_bucket_hours(zone_id, hours)
-
-    def zone_added(self, *, name: str, zone_id: int | None = None, queries_a_day: float | None = None) -> int:
-        """Add a DNS zone."""
-        _bounded("queries_a_day", queries_a_day)
-        return self._dns.add_zone(name, zone_id, queries_a_day=queries_a_day)
-
-    def zone_removed(self, *, zone_id: int) -> None:
-        """Remove a DNS zone."""
-        self._dns.remove_zone(zone_id)
-
-    def zone_renamed(self, *, zone_id: int, name: str) -> None:
-        """Give a DNS zone another name."""
-        self._dns.rename_zone(zone_id, name)
-
-
-class _Scans:
-    def __init__(self, world: World) -> None:
-        self._scans = world.scans
-
-    def scan_started(self, *, zone_id: int, fails: bool = False, seconds: float = 120.0) -> None:
-        """Start a scan that ends after a number of seconds of the world."""
-        _bounded("seconds", seconds)
-        self._scans.start_scan(zone_id, fails=fails, seconds=max(0.0, seconds))
-
-    def scan_pending(self, *, zone_id: int) -> None:
-        """Hold a zone's scan in Pending."""
-        self._scans.set_scan(zone_id, ScanStatus.PENDING)
-
-    def scan_in_progress(self, *, zone_id: int) -> None:
-        """Hold a zone's scan in InProgress."""
-        self._scans.set_scan(zone_id, ScanStatus.IN_PROGRESS)
-
-    def scan_completed(self, *, zone_id: int) -> None:
-        """Hold a zone's scan in Completed."""
-        self._scans.set_scan(zone_id, ScanStatus.COMPLETED)
-
-    def scan_failed(self, *, zone_id: int) -> None:
-        """Hold a zone's scan in Failed."""
-        self._scans.set_scan(zone_id, ScanStatus.FAILED)
-
-    def scan_forgotten(self, *, zone_id: int) -> None:
-        """Remove a zone's scan, as if it was never scanned."""
-        self._scans.set_scan(zone_id, None)
-
-    def scan_released(self, *, zone_id: int) -> None:
-        """End the hold of a zone's scan."""
-        self._scans.release_scan(zone_id)
-
-
-class _Scripts:
-    def __init__(self, world: World) -> None:
-        self._scripts = world.scripts
-
-    def script_cost(
-        self,
-        *,
-        script_id: int,
-        cost: float | None = None,
-        requests: int | None = None,
-        cpu_ms: float | None = None,
-    ) -> None:
-        """Set a script's values of the current month."""
-        _bounded("cost, requests and cpu_ms", cost, requests, cpu_ms)
-        self._scripts.set_month(script_id, cost=cost, requests=requests, cpu_ms=cpu_ms)
-
-    def script_growth(self, *, script_id: int, growth: float) -> None:
-        """Multiply the growth of a script's month."""
-        _bounded("growth", growth)
-        self._scripts.set_growth(script_id, max(0.0, growth))
-
-    def script_added(self, *, name: str, script_id: int | None = None) -> int:
-        """Add an edge script."""
-        return self._scripts.add_script(name, script_id)
-
-    def script_removed(self, *, script_id: int) -> None:
-        """Remove an edge script."""
-        self._scripts.remove_script(script_id)
-
-    def script_renamed(self, *, script_id: int, name: str) -> None:
-        """Give an edge script another name."""
-        self._scripts.rename_script(script_id, name)
-
-    def script_deleted(self, *, script_id: int, deleted: bool = True) -> None:
-        """Flag a script as deleted, or not."""
-        self._scripts.set_deleted(script_id, deleted=deleted)
-
-
-class _Shield:
-    def __init__(self, world: World) -> None:
-        self._world = world
+        event.__doc__ = does
+        return event
 
     def breach_burst(
-        self,
-        *,
-        rate_limit_id: int,
-        logged: int = 0,
-        challenged: int = 0,
-        blocked: int = 100,
-        day: date | None = None,
+        rate_limit_id: int, logged: int = 0, challenged: int = 0, blocked: int = 100, day: date | None = None
     ) -> None:
         """Add breaches of a rate limit to today or another day."""
-        _bounded("breaches", logged, challenged, blocked)
-        limits = self._world.rate_limits
-        limits.add_breaches(rate_limit_id, logged=logged, challenged=challenged, blocked=blocked, day=day)
+        world.rate_limits.add_breaches(rate_limit_id, logged=logged, challenged=challenged, blocked=blocked, day=day)
 
-    def rate_limit_added(self, *, name: str, shield_zone_id: int, rate_limit_id: int | None = None) -> int:
-        """Add a rate limit whose only breaches are those of breach_burst."""
-        return self._world.rate_limits.add_limit(name, shield_zone_id, rate_limit_id)
-
-    def rate_limit_removed(self, *, rate_limit_id: int) -> None:
-        """Remove a rate limit."""
-        self._world.rate_limits.remove_limit(rate_limit_id)
-
-    def shield_zone_added(self, *, name: str, shield_zone_id: int | None = None) -> int:
-        """Add a shield zone with a pull zone of this name."""
-        return self._world.shield.add_zone(name, shield_zone_id)
-
-    def shield_zone_removed(self, *, shield_zone_id: int) -> None:
-        """Remove a shield zone."""
-        self._world.shield.remove_zone(shield_zone_id)
-
-    def shield_zone_renamed(self, *, shield_zone_id: int, name: str) -> None:
-        """Give the pull zone of a shield zone another name."""
-        self._world.shield.rename_zone(shield_zone_id, name)
-
-    def shield_zone_fields(self, *, shield_zone_id: int, fields: dict[str, Any]) -> None:
-        """Override fields of a shield zone in the list."""
-        self._world.shield.set_fields(shield_zone_id, fields)
-
-    def api_guardian_configured(self, *, shield_zone_id: int, configured: bool = True) -> None:
-        """Give a shield zone an API guardian configuration, or take it away."""
-        self._world.guardian.set_configured(shield_zone_id, configured=configured)
-
-    def access_list_entry(self, *, access_list_id: int, entry: str) -> None:
-        """Add an entry to an access list."""
-        self._world.access_lists.add_entry(access_list_id, entry)
-
-    def custom_rule_added(self, *, shield_zone_id: int, name: str, rule_id: int | None = None) -> int:
-        """Add a custom WAF rule."""
-        return self._world.waf.add_rule(shield_zone_id, name, rule_id)
-
-    def custom_rule_removed(self, *, rule_id: int) -> None:
-        """Remove a custom WAF rule."""
-        self._world.waf.remove_rule(rule_id)
-
-
-class _Containers:
-    def __init__(self, world: World) -> None:
-        self._registries = world.registries
-
-    def image_tag_added(self, *, registry_id: str, namespace: str, name: str, tag: str) -> None:
-        """Add a tag to an image."""
-        self._registries.add_tag(registry_id, namespace, name, tag)
-
-    def image_tag_removed(self, *, registry_id: str, namespace: str, name: str, tag: str) -> None:
-        """Remove a tag from an image."""
-        self._registries.remove_tag(registry_id, namespace, name, tag)
-
-    def registry_reachable(self, *, registry_id: str, reachable: bool = True) -> None:
-        """Set whether a registry answers the platform."""
-        self._registries.set_reachable(registry_id, reachable=reachable)
+    return {
+        "access_list_entry": world.access_lists.add_entry,
+        "api_guardian_configured": world.guardian.set_configured,
+        "breach_burst": breach_burst,
+        "custom_rule_added": world.waf.add_rule,
+        "custom_rule_removed": world.waf.remove_rule,
+        "dns_bucket_hours": dns.set_bucket_hours,
+        "dns_chart": dns.set_chart,
+        "dns_day_dropped": dns.drop_day,
+        "dns_day_restored": dns.restore_day,
+        "dns_key_format": dns.set_key_format,
+        "dns_queries": dns.add_queries,
+        "dns_volume": dns.set_volume,
+        "image_tag_added": images.add_tag,
+        "image_tag_removed": images.remove_tag,
+        "rate_limit_added": world.rate_limits.add_limit,
+        "rate_limit_removed": world.rate_limits.remove_limit,
+        "registry_reachable": images.set_reachable,
+        "scan_completed": hold(ScanStatus.COMPLETED, "Hold a zone's scan in Completed."),
+        "scan_failed": hold(ScanStatus.FAILED, "Hold a zone's scan in Failed."),
+        "scan_forgotten": hold(None, "Remove a zone's scan, as if it was never scanned."),
+        "scan_in_progress": hold(ScanStatus.IN_PROGRESS, "Hold a zone's scan in InProgress."),
+        "scan_pending": hold(ScanStatus.PENDING, "Hold a zone's scan in Pending."),
+        "scan_released": scans.release_scan,
+        "scan_started": scans.start_scan,
+        "script_added": scripts.add_script,
+        "script_cost": scripts.set_month,
+        "script_deleted": scripts.set_deleted,
+        "script_growth": scripts.set_growth,
+        "script_removed": scripts.remove_script,
+        "script_renamed": scripts.rename_script,
+        "shield_zone_added": world.shield.add_zone,
+        "shield_zone_fields": world.shield.set_fields,
+        "shield_zone_removed": world.shield.remove_zone,
+        "shield_zone_renamed": world.shield.rename_zone,
+        "zone_added": dns.add_zone,
+        "zone_removed": dns.remove_zone,
+        "zone_renamed": dns.rename_zone,
+    }

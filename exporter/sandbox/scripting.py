@@ -53,7 +53,7 @@ class Scripts:
         self._next_secret = 1
 
     def add_script(self, name: str, script_id: int | None = None, *, growth: float = 1.0) -> int:
-        """Add a script and return its id; with `growth=0` its month stays at zero until `set_month`."""
+        """Add a script and return its id; with `growth=0` its month stays at zero until its values are set."""
         new_id = self.scripts.add(name, script_id)
         self._changes[new_id] = _Changes(growth=growth, deleted=False)
         return new_id
@@ -76,7 +76,7 @@ class Scripts:
         """Multiply the seeded growth of a script's month from now on; 0 stops it."""
         reached = self.true_month(script_id)
         changes = self._change(script_id)
-        changes.growth = growth
+        changes.growth = max(0.0, growth)
         now = self._clock.now()
         changes.fixed = (now, reached, self._natural(script_id, now))
 

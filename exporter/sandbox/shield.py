@@ -1,6 +1,5 @@
 """Shield zones: their configurations, as the list shows them."""
 
-from collections.abc import Mapping
 from typing import Any, Final
 
 from exporter.sandbox.clock import WorldClock
@@ -37,29 +36,29 @@ class ShieldZones:
         self._overrides: dict[int, dict[str, Any]] = {}
         self.largest_page = LARGEST_PAGE_SIZE
 
-    def add_zone(self, pull_zone_name: str, zone_id: int | None = None) -> int:
+    def add_zone(self, name: str, shield_zone_id: int | None = None) -> int:
         """Add a shield zone with the pull zone that it protects, and return the shield zone's id."""
-        new_id = self.zones.add(pull_zone_name, zone_id)
+        new_id = self.zones.add(name, shield_zone_id)
         pull_zone_id = self._pull_zone_id(new_id)
         if pull_zone_id not in self.pull_zones:
-            self.pull_zones.add(pull_zone_name, pull_zone_id)
+            self.pull_zones.add(name, pull_zone_id)
         return new_id
 
-    def remove_zone(self, zone_id: int) -> None:
+    def remove_zone(self, shield_zone_id: int) -> None:
         """Remove a shield zone; its pull zone stays."""
-        self.zones.remove(zone_id)
-        self._overrides.pop(zone_id, None)
+        self.zones.remove(shield_zone_id)
+        self._overrides.pop(shield_zone_id, None)
 
-    def rename_zone(self, zone_id: int, pull_zone_name: str) -> None:
+    def rename_zone(self, shield_zone_id: int, name: str) -> None:
         """Give the pull zone of a shield zone another name."""
-        self.zones.rename(zone_id, pull_zone_name)
-        self.pull_zones.rename(self._pull_zone_id(zone_id), pull_zone_name)
+        self.zones.rename(shield_zone_id, name)
+        self.pull_zones.rename(self._pull_zone_id(shield_zone_id), name)
 
-    def set_fields(self, zone_id: int, fields: Mapping[str, Any]) -> None:
+    def set_fields(self, shield_zone_id: int, fields: dict[str, Any]) -> None:
         """Override fields of a shield zone in the list, also with null or invalid values."""
-        if zone_id not in self.zones:
-            raise KeyError(zone_id)
-        self._overrides.setdefault(zone_id, {}).update(fields)
+        if shield_zone_id not in self.zones:
+            raise KeyError(shield_zone_id)
+        self._overrides.setdefault(shield_zone_id, {}).update(fields)
 
     def plan(self, zone_id: int) -> int | None:
         """Return the plan of a shield zone: 0 Basic to 3 Enterprise, or None where it is not sent."""

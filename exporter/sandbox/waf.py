@@ -51,7 +51,7 @@ class Waf:
         """Add a custom rule with a number of chained conditions, and return its id."""
         new_id = max([*self._rules, 0]) + 1 if rule_id is None else rule_id
         if new_id in self._rules:
-            raise ValueError(f"{new_id} is there already")
+            raise ValueError(f"{new_id} already exists")
         self._rules[new_id] = CustomRule(new_id, shield_zone_id, name, chained)
         return new_id
 

@@ -11,7 +11,7 @@ from exporter.settings.account import AccountSettings, distinct
 from exporter.settings.database import DatabaseSettings, distinct_queries
 from exporter.settings.endpoint import EndpointSettings
 from exporter.settings.endpoint_clashes import endpoint_clashes
-from exporter.settings.section import Section, refused
+from exporter.settings.section import Section, at, refused
 from exporter.settings.service import (
     CollectorSettings,
     CollectorsSettings,
@@ -22,6 +22,14 @@ from exporter.settings.service import (
     WebSettings,
 )
 from exporter.settings.types import Text
+
+
+def _leases_without_database(raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
+    shard, state = (raw.get(name) for name in ("shard", "state"))
+    is_leased = isinstance(shard, Mapping) and shard.get("index") == "lease"
+    is_shared = isinstance(state, Mapping) and any(state.get(key) is not None for key in ("url", "url_file"))
+    if is_leased and not is_shared:
+        yield at(("shard", "index"), refused("lease needs a database that all exporters share: set state.url_file"))
 
 
 class Settings(Section):
@@ -59,6 +67,7 @@ class Settings(Section):
         yield from distinct(raw, "databases", "name")
         yield from distinct_queries(raw)
         yield from endpoint_clashes(raw)
+        yield from _leases_without_database(raw)
 
     def collector_settings(self) -> dict[str, CollectorSettings]:
         """The settings of every collector, of configured endpoints too, by a collector's `section`."""

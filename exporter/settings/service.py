@@ -30,6 +30,7 @@ from exporter.settings.types import (
     parse_duration,
     parse_path,
 )
+from exporter.targets.sharding import Shard, Share
 
 _MOST_SHARDS = 1024
 _ORDINAL = re.compile(r"[0-9]{1,6}\Z")
@@ -220,12 +221,12 @@ def _database_problem(value: object, *, is_file: bool) -> str:
     return ""
 
 
-def _parse_index(value: object) -> int | Literal["auto"]:
-    if value == "auto":
-        return "auto"
+def _parse_index(value: object) -> int | Literal["auto", "lease"]:
+    if value in ("auto", "lease"):
+        return value
     text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
     if not isinstance(text, str) or not re.fullmatch(r"[0-9]{1,9}", text.strip()):
-        raise expected("a whole number from 0, or auto")
+        raise expected("a whole number from 0, auto or lease")
     return int(text)
 
 
@@ -233,19 +234,46 @@ class ShardSettings(Section):
     """Which share of the targets is this process's."""
 
     index: Annotated[
-        int | Literal["auto"],
+        int | Literal["auto", "lease"],
         PlainValidator(_parse_index),
-        Metavar("INTEGER|auto"),
-        Field(description="This shard's number, from 0; auto: the ordinal at the end of the host name."),
+        Metavar("INTEGER|auto|lease"),
+        Field(
+            description="This shard's number, from 0; auto: the ordinal at the end of the host name; lease: a fair "
+            "share of the shards, by leases in the state's database."
+        ),
     ] = 0
     total: Annotated[int, Field(ge=1, le=_MOST_SHARDS, description="How many shards there are.")] = 1
 
-    def resolve(self, host_name: str) -> int:
-        """This shard's number.
+    @property
+    def is_leased(self) -> bool:
+        """Whether shards come and go by leases."""
+        return self.index == "lease"
+
+    @property
+    def parts(self) -> int:
+        """Into how many parts the budgets of accounts are divided as long as a process runs."""
+        return 1 if self.is_leased else self.total
+
+    def own(self, host_name: str) -> Share:
+        """The shards of a command that runs by itself: by leases it has the targets of all.
 
         Raises:
             ShardOrdinalError: The number is to come from the host name, and cannot.
         """
+        return Share(frozenset(range(self.total)), self.total) if self.is_leased else self.shard(host_name)
+
+    def shard(self, host_name: str) -> Shard:
+        """The one shard of an exporter whose shards do not change."""
+        return Shard(self.resolve(host_name), self.total)
+
+    def resolve(self, host_name: str) -> int:
+        """This shard's number; 0 where shards come and go by leases.
+
+        Raises:
+            ShardOrdinalError: The number is to come from the host name, and cannot.
+        """
+        if self.index == "lease":
+            return 0
         if self.index != "auto":
             return self.index
         found = _ORDINAL.search(host_name.partition(".")[0])

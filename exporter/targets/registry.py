@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from exporter.cooperative import at_once
 from exporter.patterns import Pattern
-from exporter.targets.sharding import Shard
+from exporter.targets.sharding import Share
 from exporter.targets.target import Inventory, Resource, ResourceList, Target, TargetKey
 
 # A resource that this many complete listings in a row do not name is gone.
@@ -48,6 +48,7 @@ class Selection:
 @dataclass(slots=True)
 class _Listed:
     resource: Resource
+    shard: int
     absences: int = 0
 
 
@@ -71,13 +72,13 @@ class Registry:
     was first shown without a name keeps having none, because nothing changed on the platform.
 
     Args:
-        shard: which share of the targets is this process's own.
+        share: which targets are this process's own.
         remembered: names from an earlier run, by account, kind and id.
     """
 
-    def __init__(self, shard: Shard, remembered: Mapping[TargetKey, str] | None = None) -> None:
+    def __init__(self, share: Share, remembered: Mapping[TargetKey, str] | None = None) -> None:
         self.version = 0
-        self._shard = shard
+        self._share = share
         self._known: dict[TargetKey, str] = dict(remembered or {})
         self._shown: dict[TargetKey, str] = {}
         self._selections: dict[tuple[str, str], Selection] = {}
@@ -89,17 +90,39 @@ class Registry:
         self._complete: dict[tuple[str, str], bool] = {}
 
     @property
-    def shard(self) -> Shard:
-        """Which share of the targets is this process's own."""
-        return self._shard
+    def share(self) -> Share:
+        """Which targets are this process's own."""
+        return self._share
 
     def owns(self, key: TargetKey, parent: str = "") -> bool:
-        """Whether a resource is this shard's; `parent` is a rate limit's shield zone, where a listing tells it."""
+        """Whether a resource is this process's; `parent` is a rate limit's shield zone, where a listing tells it."""
+        return self._owner_of(key, parent) in self._share.held
+
+    def _owner_of(self, key: TargetKey, parent: str) -> int:
         if key.kind == "rate_limit":
             # One that the configuration names goes by what stands there, which every shard knows.
             fixed = self._fixed.get((key.account, key.kind), {}).get(key.id)
             parent = parent if fixed is None else fixed.attributes.get("shield_zone_id", "")
-        return self._shard.owns(key, parent)
+        return self._share.owner_of(key, parent)
+
+    def shard_of(self, key: TargetKey) -> int | None:
+        """The shard that a target belongs to; None for a rate limit whose shield zone is not known. For any thread."""
+        listed = self._listed.get((key.account, key.kind), {}).get(key.id)
+        if listed is not None:
+            return listed.shard
+        if key.kind == "rate_limit" and key.id not in self._fixed.get((key.account, key.kind), {}):
+            return None
+        return self._owner_of(key, "")
+
+    def remember(self, names: Mapping[TargetKey, str]) -> None:
+        """Take over names from another process, of targets whose names are not known."""
+        for key, name in names.items():
+            self._known.setdefault(key, name)
+
+    def holding(self, share: Share) -> Generator[None, None, Change]:
+        """Change which targets are this process's own, a target at a time; returns what changed."""
+        self._share = share
+        return (yield from self._rebuild(set(self._selections) | set(self._targets)))
 
     def is_strange(self, key: TargetKey) -> bool:
         """Whether a resource of an earlier run is another shard's now.
@@ -148,9 +171,10 @@ class Registry:
         named: set[str] = set()
         for resource in resource_list.resources:
             yield
-            # Of what is another shard's nothing is kept. A pull zone is nobody's: it lends its name.
+            # Of what stays another's nothing is kept. A pull zone belongs to no shard: it lends its name.
             key = TargetKey.of(account, kind, resource.id)
-            if kind != "cdn" and not self.owns(key, resource.parent):
+            shard = self._owner_of(key, resource.parent)
+            if kind != "cdn" and not self._share.may_change and shard not in self._share.held:
                 continue
             named.add(resource.id)
             entry = listed.get(resource.id)
@@ -158,7 +182,7 @@ class Registry:
                 entry.absences = 0
                 continue
             changed = True
-            listed[resource.id] = _Listed(resource)
+            listed[resource.id] = _Listed(resource, shard)
             self._heard(key, resource.name)
         if not resource_list.complete:
             return changed
@@ -183,11 +207,14 @@ class Registry:
         added: list[Target] = []
         removed: list[Target] = []
         for key in sorted(keys):
+            share, after = None, dict[str, Target]()
+            # The shards that are held may change meanwhile.
+            while share is not self._share:
+                share, after = self._share, {}
+                for target in self._selected(key):
+                    after[target.id] = target
+                    yield
             before = self._targets.get(key, {})
-            after: dict[str, Target] = {}
-            for target in self._selected(key):
-                after[target.id] = target
-                yield
             added.extend(target for target_id, target in after.items() if target_id not in before)
             removed.extend(target for target_id, target in before.items() if target_id not in after)
             self._targets[key] = after
@@ -200,13 +227,18 @@ class Registry:
             return
         fixed = self._fixed[key]
         for target in selection.fixed:
+            if target.kind == "account":
+                self._scouts.pop(target.account, None)
             if self.owns(target.key):
                 yield replace(target, name=self._name(target, target.name))
-            elif target.kind == "account":
+            elif target.kind == "account" and self._share.held:
                 # What an account's lists tell of is every shard's business, the account itself is one shard's.
                 self._scouts[target.account] = replace(target, scouted=True)
-        for resource_id, entry in self._listed.get(key, {}).items():
-            if resource_id in fixed or selection.rejection(entry.resource.name) is not None:
+        # A copy: a discovery may change it meanwhile.
+        for resource_id, entry in list(self._listed.get(key, {}).items()):
+            if resource_id in fixed or entry.shard not in self._share.held:
+                continue
+            if selection.rejection(entry.resource.name) is not None:
                 continue
             attributes = dict(selection.attributes)
             if entry.resource.parent:
@@ -246,7 +278,7 @@ class Registry:
     def targets(self, kind: str) -> Iterator[Target]:
         """All targets of a kind, of every account, and the accounts that are scouted for what is in them."""
         if kind == "account":
-            yield from self._scouts.values()
+            yield from list(self._scouts.values())
         for (_, own_kind), targets in self._targets.items():
             if own_kind == kind:
                 yield from targets.values()
@@ -260,8 +292,9 @@ class Registry:
         return self._targets.get((account, kind), {})
 
     def listed(self, account: str, kind: str) -> list[Resource]:
-        """The resources of a kind that the lists of an account have named, polled or not, of this shard alone."""
-        return [entry.resource for entry in self._listed.get((account, kind), {}).values()]
+        """The resources of a kind that the lists of an account have named, polled or not, of this share alone."""
+        listed = self._listed.get((account, kind), {}).values()
+        return [entry.resource for entry in listed if entry.shard in self._share.held]
 
     def is_listed_whole(self, account: str, kind: str) -> bool | None:
         """Whether the last list of an account's resources of a kind named all of them; None before the first."""

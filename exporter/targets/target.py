@@ -81,7 +81,9 @@ class Target:
         return PollKey(self.key, collector)
 
     def is_polled_as(self, other: "Target") -> bool:
-        """Whether a poll asks the same of both, and as often: what an earlier poll of the other told still serves."""
+        """Whether a poll asks the same of both, and as often, so that an earlier poll of the other still serves."""
+        if other.scouted and not self.scouted:
+            return False
         return (self.attributes, self.watched, self.interval) == (other.attributes, other.watched, other.interval)
 
 

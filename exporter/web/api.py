@@ -16,14 +16,14 @@ from exporter.web.target_query import MOST_ROWS, SORTS, Query
 DEFAULT_ROWS = 1000
 
 _PARAMETERS: Mapping[str, str] = {
-    "search": "words that must all stand in a target's name, key, account or reason",
-    "collector": "only targets of this collector; may stand more than once",
-    "account": "only targets of this account or database; may stand more than once",
-    "state": f"only targets in this state ({', '.join(State)}); may stand more than once",
+    "search": "words that must all be in a target's name, key, account or reason",
+    "collector": "only targets of this collector; may be repeated",
+    "account": "only targets of this account or database; may be repeated",
+    "state": f"only targets in this state ({', '.join(State)}); may be repeated",
     "sort": f"one of {', '.join(SORTS)}",
     "order": "asc or desc",
-    "limit": f"how many targets to answer with, from 1 to {MOST_ROWS}; {DEFAULT_ROWS} where it is not given",
-    "offset": "how many of the found targets to leave out before them",
+    "limit": f"the number of targets in the answer, from 1 to {MOST_ROWS}, by default {DEFAULT_ROWS}",
+    "offset": "the number of found targets to skip before them",
 }
 
 INDEX: Mapping[str, object] = {
@@ -40,7 +40,7 @@ INDEX: Mapping[str, object] = {
         },
         {
             "path": "explain",
-            "description": "why families that targets could have have no series: one cause each, with its evidence",
+            "description": "why families of targets have no series: one cause each, with its evidence",
             "parameters": explanation.PARAMETERS,
         },
     ]

@@ -15,7 +15,7 @@ from exporter.exposition.renderer import Renderer
 from exporter.web import api
 from exporter.web.auth.headers import PAGE_POLICY, SecurityHeaders
 from exporter.web.explanation import Question, explain, parse_question
-from exporter.web.metrics import MetricsEndpoint, Straight
+from exporter.web.metrics import Fence, MetricsEndpoint, Straight
 from exporter.web.negotiation import accepts_gzip
 from exporter.web.page.assets import Asset
 from exporter.web.page.links import PAGE_ROWS, PAGE_SORT
@@ -165,7 +165,7 @@ def create_app(
     view: View,
     renderer: Renderer,
     reload: Reload,
-    may_count: Callable[[], bool] = lambda: True,
+    fence: Fence | None = None,
     *,
     route_prefix: str = "/",
 ) -> ASGIApp:
@@ -175,11 +175,11 @@ def create_app(
         view: the state that the pages and the API show.
         renderer: holds the exposition.
         reload: reloads the configuration.
-        may_count: whether no other exporter counts the same targets; counters are served only while that is certain.
+        fence: decides which counters may be served; None: all.
         route_prefix: the prefix of every path.
     """
     endpoints = _Endpoints(view, reload)
-    metrics = MetricsEndpoint(renderer, lambda: view.known().collectors, view.is_target, may_count)
+    metrics = MetricsEndpoint(renderer, lambda: view.known().collectors, view.is_target, fence)
     routes: list[BaseRoute] = [
         Route("/metrics", metrics, methods=["GET"]),
         Route("/-/healthy", endpoints.healthy),

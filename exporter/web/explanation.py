@@ -14,12 +14,12 @@ MOST_ROWS = 10_000
 DEFAULT_ROWS = 1000
 
 PARAMETERS: Mapping[str, str] = {
-    "family": "only this family; may stand more than once",
-    "target": "only this target, as dns_zone/102 or by its name; may stand more than once",
-    "collector": "only families of this collector; may stand more than once",
-    "account": "only targets of this account or database; may stand more than once",
-    "cause": f"only absences for this cause ({', '.join(Cause)}); may stand more than once",
-    "limit": f"the number of absences in the answer, from 0 to {MOST_ROWS}; {DEFAULT_ROWS} where it is not given",
+    "family": "only this family; may be repeated",
+    "target": "only this target, as dns_zone/102 or by its name; may be repeated",
+    "collector": "only families of this collector; may be repeated",
+    "account": "only targets of this account or database; may be repeated",
+    "cause": f"only absences for this cause ({', '.join(Cause)}); may be repeated",
+    "limit": f"the number of absences in the answer, from 0 to {MOST_ROWS}, by default {DEFAULT_ROWS}",
     "offset": "the number of found absences to skip before them",
 }
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from typing import Protocol
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers
@@ -11,6 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from exporter.exposition.exposition import Filter, Format
 from exporter.exposition.renderer import Renderer
+from exporter.targets.target import PollKey
 from exporter.web.auth.headers import ALWAYS, SecurityHeaders
 from exporter.web.negotiation import accepts_gzip, choose_format
 
@@ -21,6 +23,22 @@ LARGEST_PIECE = 512 * 1024
 STRETCH_BYTES = 512 * 1024
 
 
+class Fence(Protocol):
+    """Decides which counters may be served: those that no other exporter counts."""
+
+    def holds(self) -> bool:
+        """Whether that is certain at this moment of all counters that are rendered."""
+        ...
+
+    def counts(self, key: PollKey) -> bool:
+        """Whether that is certain at this moment of a target's counters; asked on any thread."""
+        ...
+
+    def counted(self) -> object:
+        """Equal to what it was before as long as `counts` answers the same."""
+        ...
+
+
 class MetricsEndpoint:
     """Serves the exposition; a scrape renders nothing.
 
@@ -28,7 +46,7 @@ class MetricsEndpoint:
         renderer: holds the current generation.
         collectors: names that `collect[]` may hold.
         is_target: whether a target is polled here.
-        may_count: whether counters may be served at this moment.
+        fence: decides which counters may be served; None: all.
     """
 
     def __init__(
@@ -36,12 +54,12 @@ class MetricsEndpoint:
         renderer: Renderer,
         collectors: Callable[[], Iterable[str]],
         is_target: Callable[[str], bool],
-        may_count: Callable[[], bool] = lambda: True,
+        fence: Fence | None = None,
     ) -> None:
         self._renderer = renderer
         self._collectors = collectors
         self._is_target = is_target
-        self._may_count = may_count
+        self._fence = fence
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a scrape."""
@@ -54,7 +72,7 @@ class MetricsEndpoint:
             return
         pieces: Iterable[bytes]
         # Checked in each request: this process may have been suspended, and another one may count now.
-        if wanted == Filter() and self._may_count():
+        if wanted == Filter() and self._is_open():
             ready = self._renderer.current.bodies[form]
             pieces, size = (ready.packed, ready.packed_size) if gzip else (ready.pieces, ready.size)
         else:
@@ -63,12 +81,17 @@ class MetricsEndpoint:
         await _send(send, form, pieces, size, gzip=gzip, is_head=scope["method"] == "HEAD")
 
     async def _select(self, wanted: Filter, form: Format, *, gzip: bool) -> bytes:
-        may_count = self._may_count()
-        selected = await self._renderer.select(replace(wanted, counters=may_count), form, gzip=gzip)
-        if may_count and not self._may_count():
-            # Another process may have begun to count meanwhile.
-            return await self._renderer.select(replace(wanted, counters=False), form, gzip=gzip)
-        return selected
+        if self._fence is None:
+            return await self._renderer.select(wanted, form, gzip=gzip)
+        while True:
+            counted = self._fence.counted()
+            selected = await self._renderer.select(replace(wanted, counts=self._fence.counts), form, gzip=gzip)
+            # Another exporter may have begun to count since this was begun.
+            if self._fence.counted() == counted:
+                return selected
+
+    def _is_open(self) -> bool:
+        return self._fence is None or self._fence.holds()
 
     def _wanted(self, query_string: bytes) -> Filter | PlainTextResponse:
         """Read the filter of a query string; return the refusal where it is wrong."""

@@ -12,12 +12,14 @@ from exporter.metric import label_value
 from exporter.polling.intervals import Account
 from exporter.polling.plan import Plan
 from exporter.targets.registry import Registry
+from exporter.targets.sharding import Share
 from exporter.targets.target import account_of
 from exporter.web.status_models import (
     AccountView,
     CollectorView,
     FailureView,
     LedgerView,
+    ShardView,
     State,
     StatusView,
     TargetCounts,
@@ -84,6 +86,39 @@ class ScheduleView(Protocol):
         ...
 
 
+class LeaseView(Protocol):
+    """What the pages need of a lease that has not ended."""
+
+    @property
+    def shard(self) -> int:
+        """The shard's number."""
+        ...
+
+    @property
+    def holder(self) -> str:
+        """The process that holds it."""
+        ...
+
+    @property
+    def epoch(self) -> int:
+        """How often the shard has been claimed."""
+        ...
+
+
+class LeasesView(Protocol):
+    """What the pages need of the leases."""
+
+    @property
+    def holdings(self) -> Sequence[LeaseView]:
+        """All leases that have not ended."""
+        ...
+
+    @property
+    def has_answered(self) -> bool:
+        """Whether the database has answered a renewal."""
+        ...
+
+
 @dataclass(slots=True)
 class Census:
     """Counts targets by account, collector and state, and groups the failing ones."""
@@ -141,6 +176,8 @@ class View:
         config: when the configuration in force was loaded, and the faults of a later one that was refused.
         unmatched_budgets: account and configured name of the monthly budgets that belong to no script.
         explainer: explains why families have no series.
+        share: the shards that are polled.
+        leases: the leases in the state's database; None where the state is in no database.
         ledger: the state of the durable counters; None where it is not known.
     """
 
@@ -156,9 +193,10 @@ class View:
     unmatched_budgets: Callable[[], tuple[tuple[str, str], ...]]
     clocks: Clocks
     version: str
-    shard: tuple[int, int]
+    share: Callable[[], Share]
     started: float
     explainer: Explainer
+    leases: LeasesView | None = None
     ledger: Callable[[], LedgerView | None] = lambda: None
     _was_ready: bool = False
 
@@ -171,7 +209,13 @@ class View:
         return "" if self.renderer_alive() else "the exposition has stalled"
 
     def waits_for(self) -> str:
-        """Return what readiness waits for; empty for good once discovery has ended and a call was authenticated."""
+        """Return what readiness waits for; empty for good once discovery has ended and a call was authenticated.
+
+        An exporter without a shard polls nothing: it is ready as soon as it could take one over.
+        """
+        if not self._was_ready and self.share().may_change and not self.share().held:
+            is_standby = self.leases is not None and self.leases.has_answered
+            return "" if is_standby else "the state's database has not answered"
         if not self._was_ready:
             silent = [name for name, is_up in self.account_up().items() if not is_up]
             if not self.schedule().all_discovered(silent):
@@ -259,8 +303,10 @@ class View:
             waits_for=waits_for,
             healthy=not ailment,
             ailment=ailment,
-            shard=self.shard[0],
-            shards=self.shard[1],
+            shard=self.share().first,
+            shards=self.share().total,
+            held=tuple(sorted(self.share().held)),
+            leases=tuple(self._leases()),
             series=self.series(),
             config_loaded=loaded,
             config_faults=faults,
@@ -271,6 +317,16 @@ class View:
             collectors=tuple(self._collectors(schedule, census)),
             failures=failures,
         )
+
+    def _leases(self) -> Iterator[ShardView]:
+        share = self.share()
+        if self.leases is None or not share.may_change:
+            return
+        known = {lease.shard: lease for lease in self.leases.holdings}
+        for shard in range(share.total):
+            lease = known.get(shard)
+            holder, epoch = ("", 0) if lease is None else (lease.holder, lease.epoch)
+            yield ShardView(shard, holder, epoch, shard in share.held)
 
     def _accounts(
         self, schedule: ScheduleView, census: Census, failures: Sequence[FailureView]

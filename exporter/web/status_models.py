@@ -178,12 +178,31 @@ class LedgerView:
 
 
 @dataclass(frozen=True, slots=True)
+class ShardView:
+    """Which exporter holds a shard, where shards change hands.
+
+    Attributes:
+        shard: its number.
+        holder: the exporter's host, process id and a random text; empty where no exporter holds it.
+        epoch: how often it has been claimed; 0 where no exporter holds it.
+        own: whether this exporter holds it.
+    """
+
+    shard: int
+    holder: str
+    epoch: int
+    own: bool
+
+
+@dataclass(frozen=True, slots=True)
 class StatusView:
     """The state of the whole exporter.
 
     Attributes:
         started: unix seconds, like the other times.
-        shard: the index of this shard, from 0.
+        shard: the index of this shard, from 0; the first one where it holds several.
+        held: the shards that this exporter polls.
+        leases: who holds which shard; empty where shards do not change hands.
         waits_for: what readiness waits for; empty if it is ready.
         ailment: the part that has stalled; empty if it is healthy.
         series: the number of exposed series of targets.
@@ -203,6 +222,8 @@ class StatusView:
     ailment: str
     shard: int
     shards: int
+    held: tuple[int, ...]
+    leases: tuple[ShardView, ...]
     series: int
     config_loaded: float
     config_faults: tuple[str, ...]

@@ -177,7 +177,7 @@ def one_each(given: Mapping[str, list[str]], names: Iterable[str]) -> None:
     """
     for name in names:
         if len(given.get(name, ())) > 1:
-            raise QueryError(f"{name} stands more than once")
+            raise QueryError(f"{name} is given more than once")
 
 
 def check(name: str, values: Iterable[str], allowed: Collection[str]) -> tuple[str, ...]:

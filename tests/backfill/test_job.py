@@ -14,7 +14,8 @@ from exporter.backfill.job import Report
 from exporter.backfill.samples import Span
 from exporter.cli import command
 from exporter.commands.backfill.work import _lines
-from exporter.counters.state_database import Claim, StateDatabase
+from exporter.counters.lease_table import LeaseTable
+from exporter.counters.state_database import Group, StateDatabase
 from exporter.counters.state_file import StateLock
 from exporter.sandbox import keys
 from exporter.sandbox.app import create_app
@@ -237,7 +238,7 @@ def test_a_database_beside_a_daemon_is_only_read_and_is_written_where_none_runs(
     database = StateDatabase(lambda: url, 600.0)
     before = database.all_rows("default")
     assert before
-    database.claim(Claim("default", 0, 1, "daemon"))
+    LeaseTable(database, Group("default", 1, "daemon")).claim(0)
     result = backfill(config)
     assert (result.exit_code, result.stderr) == (0, "A daemon runs: its state is read, and not written.\n")
     assert database.all_rows("default") == before

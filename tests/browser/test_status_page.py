@@ -69,7 +69,7 @@ async def test_a_search_finds_among_ten_thousand_zones_while_one_types() -> None
             assert await seen.focused() == "search"
             assert urlsplit(seen.page.url).query == "search=zone-0777"
             await seen.page.locator("#search").press_sequentially("7 no")
-            await seen.until_found("No target is like that.")
+            await seen.until_found("No target matches.")
             await seen.page.locator("#search").fill("")
             await seen.until_found("1 to 100 of 20,000 targets")
 
@@ -231,7 +231,7 @@ async def test_without_a_script_everything_can_be_read_and_found() -> None:
             await seen.page.locator("#sort-name").click()
             assert (await seen.names())[0] == "zone-149.example"
             await seen.page.locator("#state-failing").click()
-            assert await seen.texts("#found") == ["No target is like that."]
+            assert await seen.texts("#found") == ["No target matches."]
             assert await seen.page.locator("#search").input_value() == "zone-14"
 
 

@@ -11,9 +11,10 @@ import psycopg
 
 from exporter.counters.database_storage import DatabaseStorage
 from exporter.counters.file_storage import FileStorage
-from exporter.counters.state_database import Claim, StateDatabase
+from exporter.counters.state_database import Group, StateDatabase
 from exporter.counters.state_file import StateFile
 from exporter.counters.storage import Storage, StorageError, Stored
+from exporter.state_storage import Unobserved
 from exporter.targets.target import PollKey
 
 LEASE = 15.0
@@ -121,8 +122,10 @@ class DatabasePlace:
     ) -> DatabaseStorage:
         """See `Place.storage`."""
         self._holders += 1
-        claim = Claim(self.installation, 0, 1, f"test/{self._holders}")
-        return DatabaseStorage(lambda: self._url, claim, lost=lambda: None, lease=self._lease)
+        group = Group(self.installation, 1, f"test/{self._holders}")
+        return DatabaseStorage(
+            lambda: self._url, group, Unobserved(), only=0, shard_of=lambda _key: 0, lease=self._lease
+        )
 
     @contextmanager
     def locked(self) -> Iterator[None]:

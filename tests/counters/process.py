@@ -8,6 +8,7 @@ import subprocess
 import sys
 import termios
 import threading
+import urllib.error
 import urllib.request
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -106,6 +107,14 @@ class Exporter:
             for sample in metric.samples
             if sample.name == family
         }
+
+    def answers(self, path: str) -> bool:
+        """Whether a path is answered well."""
+        try:
+            urllib.request.urlopen(f"{self.url}{path}").close()  # noqa: S310 - on the loopback
+        except urllib.error.HTTPError:
+            return False
+        return True
 
     def end(self, number: signal.Signals = signal.SIGTERM) -> int:
         """Send a signal, and wait for the process to end; returns its exit code."""

@@ -30,7 +30,7 @@ class Fleet:
         self._folder = folder
 
     @asynccontextmanager
-    async def exporter(self, name: str, **shard: int) -> AsyncIterator[Exporter]:
+    async def exporter(self, name: str, **shard: int | str) -> AsyncIterator[Exporter]:
         """A process that polls every second."""
         folder = self._folder / name
         folder.mkdir()

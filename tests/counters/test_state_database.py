@@ -2,6 +2,7 @@
 
 import random
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import psycopg
@@ -9,8 +10,10 @@ import pytest
 
 from exporter.counters import state_database
 from exporter.counters.database_storage import DatabaseStorage
-from exporter.counters.state_database import Claim, StateDatabase
+from exporter.counters.lease_table import LeaseTable
+from exporter.counters.state_database import Group, StateDatabase
 from exporter.counters.storage import LeaseHeldError, LeaseLostError, StorageError, Stored
+from exporter.state_storage import Unobserved
 from exporter.targets.target import PollKey
 from tests.counters.book import WALL, Book, key_of
 from tests.counters.places import DatabasePlace
@@ -18,8 +21,8 @@ from tests.postgres import PASSWORD, Postgres
 from tests.waiting import PATIENCE, wait_until
 
 LONG = 600.0
-FIRST = Claim("default", 0, 1, "first/1")
-SECOND = Claim("default", 0, 1, "second/1")
+FIRST = Group("default", 1, "first/1")
+SECOND = Group("default", 1, "second/1")
 ZONE = key_of("102")
 SCRIPT = PollKey.of("scripts", "main", "script", "7")
 ROWS = {
@@ -40,15 +43,27 @@ def database(place: DatabasePlace) -> StateDatabase:
     return database
 
 
+def claim(database: StateDatabase, group: Group, shard: int = 0) -> int:
+    """Claim a shard."""
+    return LeaseTable(database, group).claim(shard)
+
+
+def commit(
+    database: StateDatabase, rows: Mapping[PollKey, Stored | None], group: Group, epoch: int, shard: int = 0
+) -> bool:
+    """Write rows of a shard; returns whether its lease allowed that."""
+    return not database.commit({key: (shard, row) for key, row in rows.items()}, group, {shard: epoch})
+
+
 def end_leases(place: DatabasePlace) -> None:
     """Let every lease have ended, as if no exporter had been heard of for its length."""
     place.execute("UPDATE edge_exporter_lease SET expires = clock_timestamp() - interval '1 s'")
 
 
 def test_rows_come_back_as_they_were_committed(database: StateDatabase) -> None:
-    epoch = database.claim(FIRST)
-    database.commit(ROWS, FIRST, epoch)
-    assert database.rows(FIRST) == ROWS
+    epoch = claim(database, FIRST)
+    commit(database, ROWS, FIRST, epoch)
+    assert database.rows(FIRST, {0}) == ROWS
     assert database.all_rows("default") == ROWS
     assert database.row("default", key_of("7")) == ROWS[key_of("7")]
     assert database.row("default", SCRIPT) is None
@@ -56,35 +71,35 @@ def test_rows_come_back_as_they_were_committed(database: StateDatabase) -> None:
 
 
 def test_a_row_is_replaced_whole_and_none_deletes_one(database: StateDatabase) -> None:
-    epoch = database.claim(FIRST)
-    database.commit({ZONE: Stored("a", WALL, b"a"), SCRIPT: Stored("router", WALL, b"b")}, FIRST, epoch)
-    database.commit({ZONE: Stored("b", WALL + 1, b"c"), SCRIPT: None, key_of("9"): None}, FIRST, epoch)
-    assert database.rows(FIRST) == {ZONE: Stored("b", WALL + 1, b"c")}
+    epoch = claim(database, FIRST)
+    commit(database, {ZONE: Stored("a", WALL, b"a"), SCRIPT: Stored("router", WALL, b"b")}, FIRST, epoch)
+    commit(database, {ZONE: Stored("b", WALL + 1, b"c"), SCRIPT: None, key_of("9"): None}, FIRST, epoch)
+    assert database.rows(FIRST, {0}) == {ZONE: Stored("b", WALL + 1, b"c")}
     database.close()
 
 
 def test_more_rows_than_one_transaction_takes(database: StateDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(state_database, "_LARGEST_COMMIT", 7)
-    epoch = database.claim(FIRST)
-    database.commit(ROWS, FIRST, epoch)
-    assert database.rows(FIRST) == ROWS
+    epoch = claim(database, FIRST)
+    commit(database, ROWS, FIRST, epoch)
+    assert database.rows(FIRST, {0}) == ROWS
     database.close()
 
 
 def test_odd_texts_stop_no_commit(database: StateDatabase) -> None:
-    epoch = database.claim(FIRST)
+    epoch = claim(database, FIRST)
     key = PollKey.of("scripts", "m\udc00", "script", "'; --")
-    database.commit(
-        {key: Stored("n\ud800\0", WALL, b"\0"), PollKey.of("scripts", "m\udc01", "s", ""): None}, FIRST, epoch
+    commit(
+        database, {key: Stored("n\ud800\0", WALL, b"\0"), PollKey.of("scripts", "m\udc01", "s", ""): None}, FIRST, epoch
     )
-    assert database.rows(FIRST) == {PollKey.of("scripts", "m?", "script", "'; --"): Stored("n??", WALL, b"\0")}
+    assert database.rows(FIRST, {0}) == {PollKey.of("scripts", "m?", "script", "'; --"): Stored("n??", WALL, b"\0")}
     database.close()
 
 
 def test_a_commit_takes_one_transaction_whatever_its_size(place: DatabasePlace, database: StateDatabase) -> None:
-    epoch = database.claim(FIRST)
+    epoch = claim(database, FIRST)
     before = place.execute("SELECT txid_current()")[0][0]
-    database.commit(ROWS, FIRST, epoch)
+    commit(database, ROWS, FIRST, epoch)
     after = place.execute("SELECT txid_current()")[0][0]
     assert isinstance(before, int)
     assert after == before + 2
@@ -94,32 +109,42 @@ def test_a_commit_takes_one_transaction_whatever_its_size(place: DatabasePlace, 
 def test_nothing_is_written_under_a_lease_that_another_has_claimed(
     place: DatabasePlace, database: StateDatabase
 ) -> None:
-    old = database.claim(FIRST)
-    database.commit({ZONE: Stored("a", WALL, b"a")}, FIRST, old)
+    old = claim(database, FIRST)
+    assert commit(database, {ZONE: Stored("a", WALL, b"a")}, FIRST, old)
     end_leases(place)
-    new = database.claim(SECOND)
-    with pytest.raises(LeaseLostError):
-        database.commit({ZONE: Stored("a", WALL, b"old"), SCRIPT: Stored("b", WALL, b"old")}, FIRST, old)
-    with pytest.raises(LeaseLostError):
-        database.commit({ZONE: None}, FIRST, old)
-    with pytest.raises(LeaseLostError):
-        database.renew(FIRST, old)
-    database.commit({SCRIPT: Stored("b", WALL, b"new")}, SECOND, new)
-    assert database.rows(SECOND) == {ZONE: Stored("a", WALL, b"a"), SCRIPT: Stored("b", WALL, b"new")}
+    new = claim(database, SECOND)
+    assert not commit(database, {ZONE: Stored("a", WALL, b"old"), SCRIPT: Stored("b", WALL, b"old")}, FIRST, old)
+    assert not commit(database, {ZONE: None}, FIRST, old)
+    assert LeaseTable(database, FIRST).renew({0: old}, is_member=False).lost == {0}
+    assert commit(database, {SCRIPT: Stored("b", WALL, b"new")}, SECOND, new)
+    assert database.rows(SECOND, {0}) == {ZONE: Stored("a", WALL, b"a"), SCRIPT: Stored("b", WALL, b"new")}
+    database.close()
+
+
+def test_of_the_rows_of_several_shards_those_are_written_whose_leases_are_held(
+    place: DatabasePlace, database: StateDatabase
+) -> None:
+    one, two = (Group("default", 2, f"half/{number}") for number in range(2))
+    held = {shard: claim(database, one, shard) for shard in range(2)}
+    place.execute("UPDATE edge_exporter_lease SET expires = clock_timestamp() WHERE shard = 1")
+    claim(database, two, 1)
+    rows = {ZONE: (0, Stored("a", WALL, b"a")), SCRIPT: (1, Stored("b", WALL, b"b"))}
+    assert database.commit(rows, one, held) == {1}
+    assert database.rows(one, {0, 1}) == {ZONE: Stored("a", WALL, b"a")}
     database.close()
 
 
 def test_a_claim_waits_for_a_commit_that_is_under_way_and_finds_its_rows(
     place: DatabasePlace, database: StateDatabase
 ) -> None:
-    old = database.claim(FIRST)
+    old = claim(database, FIRST)
     end_leases(place)
     claimed: list[int] = []
     with psycopg.connect(place._url) as writer:
         # What a commit does first, and does not end yet.
         writer.execute("SELECT FROM edge_exporter_lease WHERE epoch = %s FOR SHARE", (old,))
         other = place.connect()
-        thread = threading.Thread(target=lambda: claimed.append(other.claim(SECOND)))
+        thread = threading.Thread(target=lambda: claimed.append(claim(other, SECOND)))
         thread.start()
         wait_until(
             lambda: place.execute("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'") == [(1,)],
@@ -132,7 +157,7 @@ def test_a_claim_waits_for_a_commit_that_is_under_way_and_finds_its_rows(
         )
     thread.join(PATIENCE)
     assert claimed == [old + 1]
-    assert database.rows(SECOND) == {ZONE: Stored("a", 1.0, b"x")}
+    assert database.rows(SECOND, {0}) == {ZONE: Stored("a", 1.0, b"x")}
     other.close()
     database.close()
 
@@ -140,66 +165,113 @@ def test_a_claim_waits_for_a_commit_that_is_under_way_and_finds_its_rows(
 def test_a_lease_is_claimed_when_it_is_free_its_own_released_or_ended(
     place: DatabasePlace, database: StateDatabase
 ) -> None:
-    first = database.claim(FIRST)
+    first = claim(database, FIRST)
     with pytest.raises(LeaseHeldError, match=r"first/1 holds shard 0 of 1; its lease lasts for \d+ s"):
-        database.claim(SECOND)
-    assert database.claim(FIRST) == first + 1
-    database.release(FIRST, first + 1)
-    assert database.claim(SECOND) == first + 2
+        claim(database, SECOND)
+    assert claim(database, FIRST) == first + 1
+    LeaseTable(database, FIRST).release({0: first + 1})
+    assert claim(database, SECOND) == first + 2
     end_leases(place)
-    assert database.claim(FIRST) == first + 3
+    assert claim(database, FIRST) == first + 3
     database.close()
 
 
 def test_shards_of_another_total_wait_until_none_of_the_old_is_held(database: StateDatabase) -> None:
-    halves = [Claim("default", shard, 2, f"half/{shard}") for shard in range(2)]
-    epochs = [database.claim(half) for half in halves]
-    third = Claim("default", 2, 3, "third/2")
+    halves = [Group("default", 2, f"half/{shard}") for shard in range(2)]
+    epochs = [claim(database, half, shard) for shard, half in enumerate(halves)]
+    third = Group("default", 3, "third/2")
     with pytest.raises(LeaseHeldError, match="of 2"):
-        database.claim(third)
-    database.release(halves[0], epochs[0])
+        claim(database, third, 2)
+    LeaseTable(database, halves[0]).release({0: epochs[0]})
     with pytest.raises(LeaseHeldError, match="half/1 holds shard 1 of 2"):
-        database.claim(third)
-    database.release(halves[1], epochs[1])
-    database.claim(third)
+        claim(database, third, 2)
+    assert LeaseTable(database, third).claim_free(3, {}) == {}
+    LeaseTable(database, halves[1]).release({1: epochs[1]})
+    claim(database, third, 2)
     with pytest.raises(LeaseHeldError, match="third/2 holds shard 2 of 3"):
-        database.claim(halves[0])
+        claim(database, halves[0], 0)
     # Another installation has leases of its own.
-    assert database.claim(halves[0]._replace(installation="other")) == 1
+    assert claim(database, halves[0]._replace(installation="other"), 0) == 1
+    database.close()
+
+
+def test_a_lease_that_has_ended_is_not_renewed_beside_one_of_another_total(
+    place: DatabasePlace, database: StateDatabase
+) -> None:
+    """Its holder was suspended, and exporters of the new total have begun; not all of its shards are claimed yet."""
+    old, new = Group("default", 8, "old/1"), Group("default", 16, "new/1")
+    epoch = claim(database, old, 5)
+    end_leases(place)
+    assert LeaseTable(database, old).renew({5: epoch}, is_member=True).lost == frozenset()
+    end_leases(place)
+    claim(database, new, 3)
+    assert LeaseTable(database, old).renew({5: epoch}, is_member=True).lost == {5}
+    database.close()
+
+
+def test_free_shards_are_claimed_by_one_statement_and_no_more_than_are_wanted(
+    place: DatabasePlace, database: StateDatabase
+) -> None:
+    one, two = (Group("default", 8, f"replica/{number}") for number in range(2))
+    held = LeaseTable(database, one).claim_free(3, {})
+    assert held == {0: 1, 1: 1, 2: 1}
+    assert LeaseTable(database, two).claim_free(8, {}) == dict.fromkeys(range(3, 8), 1)
+    assert LeaseTable(database, one).claim_free(8, held) == {}
+    # The answer to its claim was lost: this process holds it, and does not know.
+    assert LeaseTable(database, one).claim_free(1, {0: 1, 1: 1}) == {2: 2}
+    end_leases(place)
+    assert LeaseTable(database, two).claim_free(2, {}) == {0: 2, 1: 2}
+    database.close()
+
+
+def test_many_claim_at_once_and_no_shard_has_two_holders(place: DatabasePlace, database: StateDatabase) -> None:
+    claimed: list[int] = []
+
+    def take(number: int) -> None:
+        own = place.connect()
+        claimed.extend(LeaseTable(own, Group("default", 16, f"replica/{number}")).claim_free(5, {}))
+        own.close()
+
+    threads = [threading.Thread(target=take, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert sorted(claimed) == list(range(16))
     database.close()
 
 
 def test_a_shard_reads_its_own_rows_and_those_of_another_total(database: StateDatabase) -> None:
     for shard in range(2):
-        half = Claim("default", shard, 2, f"half/{shard}")
-        epoch = database.claim(half)
+        half = Group("default", 2, f"half/{shard}")
+        epoch = claim(database, half, shard)
         rows = {
             key_of(str(shard)): Stored(f"{shard}", WALL, b""),
             PollKey.of("platform_time", f"{shard}", "account", ""): Stored("", WALL, b""),
         }
-        database.commit(rows, half, epoch)
-        database.release(half, epoch)
+        commit(database, rows, half, epoch, shard)
+        LeaseTable(database, half).release({shard: epoch})
     times = {PollKey.of("platform_time", f"{shard}", "account", "") for shard in range(2)}
-    assert set(database.rows(Claim("default", 0, 2, "x"))) == {key_of("0"), *times}
-    assert set(database.rows(Claim("default", 0, 3, "x"))) == {key_of("0"), key_of("1"), *times}
+    assert set(database.rows(Group("default", 2, "x"), {0})) == {key_of("0"), *times}
+    assert set(database.rows(Group("default", 3, "x"), {0})) == {key_of("0"), key_of("1"), *times}
     database.close()
 
 
 def test_a_shard_deletes_no_row_that_another_shard_of_the_total_has_written(database: StateDatabase) -> None:
     """It may still hold what it read of another total; the target is the other shard's now."""
-    zero, one = (Claim("default", shard, 2, f"half/{shard}") for shard in range(2))
-    epochs = {claim: database.claim(claim) for claim in (zero, one)}
-    database.commit({ZONE: Stored("a", WALL, b"a")}, one, epochs[one])
-    database.commit({ZONE: None}, zero, epochs[zero])
-    assert set(database.rows(one)) == {ZONE}
-    database.commit({ZONE: None}, one, epochs[one])
-    assert database.rows(one) == {}
+    zero, one = (Group("default", 2, f"half/{shard}") for shard in range(2))
+    epochs = [claim(database, group, shard) for shard, group in enumerate((zero, one))]
+    commit(database, {ZONE: Stored("a", WALL, b"a")}, one, epochs[1], 1)
+    commit(database, {ZONE: None}, zero, epochs[0], 0)
+    assert set(database.rows(one, {1})) == {ZONE}
+    commit(database, {ZONE: None}, one, epochs[1], 1)
+    assert database.rows(one, {1}) == {}
     database.close()
 
 
 def test_a_newer_schema_is_refused(place: DatabasePlace, database: StateDatabase) -> None:
-    place.execute("UPDATE edge_exporter_schema SET version = 2")
-    with pytest.raises(StorageError, match="schema 2 of a newer version; this one knows 1"):
+    place.execute("UPDATE edge_exporter_schema SET version = 3")
+    with pytest.raises(StorageError, match="schema 3 of a newer version; this one knows 2"):
         database.prepare()
     database.close()
 
@@ -207,14 +279,14 @@ def test_a_newer_schema_is_refused(place: DatabasePlace, database: StateDatabase
 def test_an_older_schema_is_led_to_the_newest_with_its_rows(
     place: DatabasePlace, database: StateDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    database.commit({ZONE: Stored("a", WALL, b"a")}, FIRST, database.claim(FIRST))
+    commit(database, {ZONE: Stored("a", WALL, b"a")}, FIRST, claim(database, FIRST))
     step = ("UPDATE edge_exporter_row SET name = name || '!'", "ALTER TABLE edge_exporter_row ADD tag text")
     monkeypatch.setattr(state_database, "_MIGRATIONS", (*state_database._MIGRATIONS, step))
-    monkeypatch.setattr(state_database, "SCHEMA_VERSION", 2)
+    monkeypatch.setattr(state_database, "SCHEMA_VERSION", 3)
     database.prepare()
     database.prepare()
-    assert database.rows(FIRST) == {ZONE: Stored("a!", WALL, b"a")}
-    assert place.execute("SELECT version FROM edge_exporter_schema") == [(2,)]
+    assert database.rows(FIRST, {0}) == {ZONE: Stored("a!", WALL, b"a")}
+    assert place.execute("SELECT version FROM edge_exporter_schema") == [(3,)]
     database.close()
 
 
@@ -254,11 +326,11 @@ def test_many_exporters_make_the_tables_at_once(place: DatabasePlace) -> None:
 def test_a_connection_that_was_cut_is_made_anew_and_the_commit_goes_well(
     place: DatabasePlace, database: StateDatabase
 ) -> None:
-    epoch = database.claim(FIRST)
-    database.commit({ZONE: Stored("a", WALL, b"a")}, FIRST, epoch)
+    epoch = claim(database, FIRST)
+    commit(database, {ZONE: Stored("a", WALL, b"a")}, FIRST, epoch)
     place.lose("")
-    database.commit({ZONE: Stored("a", WALL, b"b")}, FIRST, epoch)
-    assert database.rows(FIRST) == {ZONE: Stored("a", WALL, b"b")}
+    commit(database, {ZONE: Stored("a", WALL, b"b")}, FIRST, epoch)
+    assert database.rows(FIRST, {0}) == {ZONE: Stored("a", WALL, b"b")}
     database.close()
 
 
@@ -295,7 +367,9 @@ class Clock:
 def test_a_lease_is_relied_on_for_less_than_its_length(place: DatabasePlace) -> None:
     """A machine that was suspended finds that its clock has gone on, and may not serve what it remembers."""
     clock = Clock()
-    storage = DatabaseStorage(lambda: place._url, FIRST, lost=lambda: None, lease=LONG, clock=clock)
+    storage = DatabaseStorage(
+        lambda: place._url, FIRST, Unobserved(), only=0, shard_of=lambda _key: 0, lease=LONG, clock=clock
+    )
     assert not storage.holds()
     storage.prepare()
     assert storage.holds()
@@ -308,8 +382,12 @@ def test_a_lease_is_relied_on_for_less_than_its_length(place: DatabasePlace) -> 
 
 def test_a_renewal_lets_a_lease_last_and_finds_that_it_is_lost(place: DatabasePlace) -> None:
     lost = threading.Event()
-    short = 1.5
-    first = DatabaseStorage(lambda: place._url, FIRST, lost=lost.set, lease=short)
+
+    class Losses(Unobserved):
+        def lost(self, _shard: int) -> None:
+            lost.set()
+
+    first = DatabaseStorage(lambda: place._url, FIRST, Losses(), only=0, shard_of=lambda _key: 0, lease=1.5)
     first.prepare()
     ends = place.execute("SELECT expires FROM edge_exporter_lease")
     wait_until(lambda: place.execute("SELECT expires FROM edge_exporter_lease") != ends, "a renewal")
@@ -388,7 +466,7 @@ def test_a_transaction_pooler_may_stand_in_between(postgres: Postgres) -> None:
 
 def test_random_rows_come_back(database: StateDatabase) -> None:
     chance = random.Random(4)  # noqa: S311 - repeatable
-    epoch = database.claim(FIRST)
+    epoch = claim(database, FIRST)
     expected: dict[PollKey, Stored] = {}
     for _ in range(30):
         rows: dict[PollKey, Stored | None] = {}
@@ -396,9 +474,9 @@ def test_random_rows_come_back(database: StateDatabase) -> None:
             key = key_of(str(chance.randrange(60)))
             row = Stored(chr(chance.randrange(1, 0xD7FF)), chance.uniform(0, 1e10), chance.randbytes(20))
             rows[key] = None if chance.random() < 0.3 else row
-        database.commit(rows, FIRST, epoch)
+        commit(database, rows, FIRST, epoch)
         expected |= {key: row for key, row in rows.items() if row is not None}
         for key in [key for key, row in rows.items() if row is None]:
             expected.pop(key, None)
-    assert database.rows(FIRST) == expected
+    assert database.rows(FIRST, {0}) == expected
     database.close()

@@ -20,7 +20,7 @@ from exporter.polling.intervals import Account
 from exporter.polling.plan import Plan
 from exporter.settings.model import Settings
 from exporter.targets.registry import Registry, Selection
-from exporter.targets.sharding import Shard
+from exporter.targets.sharding import Shard, Share
 from exporter.targets.target import PollKey, Target
 from exporter.telemetry import AccountObserver, Telemetry
 from exporter.web.status import View
@@ -101,7 +101,7 @@ class Stage:
     faults: tuple[str, ...] = ()
     unmatched_budgets: tuple[tuple[str, str], ...] = ()
     ledger: LedgerView | None = None
-    shard: tuple[int, int] = (0, 1)
+    share: Share = field(default_factory=Shard)
     reloads: int = 0
 
     def view(self) -> View:
@@ -119,7 +119,7 @@ class Stage:
             unmatched_budgets=lambda: self.unmatched_budgets,
             clocks=Clocks(self.wall, self.clock),
             version="1.2.3",
-            shard=self.shard,
+            share=lambda: self.share,
             started=START - 7200,
             explainer=self.explainer(),
             ledger=lambda: self.ledger,

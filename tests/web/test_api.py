@@ -99,6 +99,8 @@ async def test_the_status_comes_as_json() -> None:
         "ailment",
         "shard",
         "shards",
+        "held",
+        "leases",
         "series",
         "config_loaded",
         "config_faults",

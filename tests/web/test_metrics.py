@@ -24,7 +24,7 @@ from exporter.exposition.renderer import Renderer
 from exporter.exposition.status_board import HEALTH, StatusBoard
 from exporter.exposition.store import Store
 from exporter.metric import Family, FamilyInfo, Kind, Sample
-from exporter.targets.target import Target
+from exporter.targets.target import PollKey, Target
 from exporter.telemetry import Telemetry
 from exporter.web.metrics import MOST_VALUES, MetricsEndpoint
 from exporter.web.server import WebServer
@@ -54,8 +54,31 @@ class Site:
         return httpx.AsyncClient(transport=transport, base_url="http://exporter", headers={"Accept-Encoding": ""})
 
 
+@dataclass
+class Gate:
+    """A fence of a test's own: the zones whose counters may be served, and whether what is rendered holds others."""
+
+    zones: frozenset[str] = frozenset({"1", "2", "3"})
+    is_rendered: bool = True
+    asked: Callable[[], None] = lambda: None
+
+    def holds(self) -> bool:
+        """See `Fence.holds`."""
+        return self.is_rendered
+
+    def counts(self, key: PollKey) -> bool:
+        """See `Fence.counts`."""
+        zones = self.zones
+        self.asked()
+        return key.target.id in zones
+
+    def counted(self) -> object:
+        """See `Fence.counted`."""
+        return self.zones
+
+
 @asynccontextmanager
-async def site(zones: int = 3, parts: int = 2, may_count: Callable[[], bool] = lambda: True) -> AsyncIterator[Site]:
+async def site(zones: int = 3, parts: int = 2, fence: Gate | None = None) -> AsyncIterator[Site]:
     """An endpoint with some zones."""
     telemetry = Telemetry(CollectorRegistry(), "test")
     store = Store(StatusBoard(lambda: 1_770_000_000.0), lambda: 1000.0)
@@ -79,7 +102,7 @@ async def site(zones: int = 3, parts: int = 2, may_count: Callable[[], bool] = l
         renderer,
         lambda: ("dns_statistics", "scripts"),
         lambda key: key in {"dns_zone/1", "dns_zone/2", "dns_zone/3"},
-        may_count,
+        fence,
     )
     other = Route("/other", lambda _: PlainTextResponse("here"))
     try:
@@ -122,13 +145,13 @@ async def test_creations_are_told_in_openmetrics_alone() -> None:
 @pytest.mark.parametrize("encoding", ["", "gzip"])
 @pytest.mark.parametrize("query", ["", "?name[]=edge_dns_queries_total", "?target=dns_zone/1"])
 async def test_counters_are_left_out_while_another_exporter_may_count(form: Format, encoding: str, query: str) -> None:
-    may_count = True
-    async with site(may_count=lambda: may_count) as small, small.client() as client:
+    fence = Gate()
+    async with site(fence=fence) as small, small.client() as client:
         headers = {"Accept": form.value, "Accept-Encoding": encoding}
         before = (await client.get(f"/metrics{query}", headers=headers)).text
-        may_count = False
+        fence.zones, fence.is_rendered = frozenset(), False
         meanwhile = (await client.get(f"/metrics{query}", headers=headers)).text
-        may_count = True
+        fence.zones, fence.is_rendered = Gate().zones, True
         after = (await client.get(f"/metrics{query}", headers=headers)).text
     assert "edge_dns_queries_total{" in before
     assert "edge_dns_queries" not in meanwhile
@@ -137,11 +160,25 @@ async def test_counters_are_left_out_while_another_exporter_may_count(form: Form
 
 
 async def test_counters_are_left_out_where_the_shard_is_lost_while_a_part_is_rendered() -> None:
-    answers = iter([True, False])
-    async with site(may_count=lambda: next(answers)) as small, small.client() as client:
+    fence = Gate()
+
+    def lose() -> None:
+        fence.zones = frozenset()
+
+    fence.asked = lose
+    async with site(fence=fence) as small, small.client() as client:
         text = (await client.get("/metrics?target=dns_zone/1")).text
     assert "edge_dns_queries_total{" not in text
     assert "edge_dns_window_queries{" in text
+
+
+async def test_the_counters_of_a_shard_that_has_gone_are_left_out_and_the_others_are_served() -> None:
+    fence = Gate(frozenset({"2"}), is_rendered=False)
+    async with site(fence=fence) as small, small.client() as client:
+        text = (await client.get("/metrics")).text
+    counters = [line for line in text.splitlines() if line.startswith("edge_dns_queries_total{")]
+    assert counters == ['edge_dns_queries_total{zone_id="2"} 1.0']
+    assert text.count("edge_dns_window_queries{") == 6
 
 
 async def test_gzip_is_the_same_bytes_packed() -> None:

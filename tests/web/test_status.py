@@ -6,6 +6,7 @@ import pytest
 from exporter.collectors.collector import Outcome
 from exporter.exposition.status_board import HEALTH
 from exporter.metric import Family, Sample
+from exporter.targets.sharding import Shard
 from exporter.targets.target import Target
 from exporter.web.status_models import FailureView, LedgerView, State, TargetCounts
 from exporter.web.target_query import Query
@@ -292,7 +293,7 @@ async def test_the_status_tells_the_rest_too() -> None:
     async with stage() as on:
         on.faults = ("config.yml:3: wrong",)
         on.ledger = LedgerView(durable=True, saves=False, set_aside=START - 5)
-        on.shard = (1, 3)
+        on.share = Shard(1, 3)
         status = await on.view().status()
     assert (status.version, status.series, status.shard, status.shards) == ("1.2.3", 4321, 1, 3)
     assert (status.started, status.now) == (START - 7200, START)

@@ -60,7 +60,7 @@ def test_empty_fields_of_a_form_ask_for_nothing() -> None:
         ([("offset", "\u0664")], "offset must be a whole number from 0 to 1000000000, not '\u0664'"),
         ([("search", "x" * 201)], "search takes 10 words and 200 characters at most"),
         ([("search", "a b c d e f g h i j k")], "search takes 10 words and 200 characters at most"),
-        ([("sort", "age"), ("sort", "name")], "sort stands more than once"),
+        ([("sort", "age"), ("sort", "name")], "sort is given more than once"),
     ],
 )
 def test_what_cannot_be_understood_is_said(fields: list[tuple[str, str]], words: str) -> None:

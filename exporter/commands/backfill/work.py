@@ -37,7 +37,6 @@ from exporter.settings.flags import flags
 from exporter.settings.model import Settings
 from exporter.state_storage import baselines as baselines_of
 from exporter.targets.registry import Registry
-from exporter.targets.sharding import Shard
 from exporter.terminal import escape
 
 INTERRUPTED = 130
@@ -142,11 +141,11 @@ class Job:
 
 
 async def _run(settings: Settings, job: Job, progressed: Progressed) -> tuple[Report, int]:
-    shard = Shard(settings.shard.resolve(socket.gethostname()), settings.shard.total)
-    registry = Registry(shard)
+    share = settings.shard.own(socket.gethostname())
+    registry = Registry(share)
     registry.configure(wiring.selections(settings))
-    clients = {account.name: account_client(account, Deaf(), settings.shard.total) for account in settings.accounts}
-    baselines = baselines_of(settings.state, shard)
+    clients = {account.name: account_client(account, Deaf(), settings.shard.parts) for account in settings.accounts}
+    baselines = baselines_of(settings.state, share)
     try:
         if isinstance(baselines, RecordedBaselines):
             echo("A daemon runs: its state is read, and not written.", err=True)

@@ -59,7 +59,7 @@ class CheckRun:
 
     async def _of(self, name: str, told: AccountSettings | DatabaseSettings) -> AccountResult:
         stopwatch = _Stopwatch()
-        client = client_of(told, stopwatch, self._settings.shard.total)
+        client = client_of(told, stopwatch, self._settings.shard.parts)
         check = AccountCheck(
             name,
             client,

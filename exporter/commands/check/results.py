@@ -10,7 +10,6 @@ from exporter.polling.capacity import Capacity
 from exporter.polling.plan import Plan
 from exporter.settings.model import Settings
 from exporter.targets.registry import Registry
-from exporter.targets.sharding import Shard
 from exporter.targets.target import DATABASE_PREFIX, ResourceList, Target, account_of
 
 Poll = tuple[Plan, Target]
@@ -82,7 +81,7 @@ class AccountResult:
 
 def configured_registry(settings: Settings) -> Registry:
     """The targets of this machine's shard that a configuration names."""
-    registry = Registry(Shard(settings.shard.resolve(socket.gethostname()), settings.shard.total))
+    registry = Registry(settings.shard.own(socket.gethostname()))
     registry.configure(wiring.selections(settings))
     return registry
 
@@ -103,7 +102,7 @@ def foresee(settings: Settings) -> list[AccountResult]:
     plans, registry = wiring.plans(settings), configured_registry(settings)
     results = []
     for name, told in wiring.named(settings).items():
-        shards = 1 if name.startswith(DATABASE_PREFIX) else settings.shard.total
+        shards = 1 if name.startswith(DATABASE_PREFIX) else settings.shard.parts
         capacity = Capacity(told.budget.requests_per_second / shards, told.budget.max_in_flight)
         results.append(AccountResult(name, (), load_of(plans, registry, name, capacity)))
     return results

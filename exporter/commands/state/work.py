@@ -12,7 +12,7 @@ from exporter.commands.output.printing import echo
 from exporter.counters.copying import CopyError, WholeFile, copy_state
 from exporter.counters.storage import Storage
 from exporter.settings.service import StateSettings
-from exporter.state_storage import database_storage
+from exporter.state_storage import lone_storage
 from exporter.targets.sharding import Shard
 
 
@@ -45,7 +45,7 @@ def _storage(name: str, text: str, installation: str, *, may_be_made: bool) -> C
         state = StateSettings.model_validate({**given, "installation": installation})
     except ValidationError as error:
         complain(f"{name}: {error.errors()[0]['msg']}", MISUSE)
-    return partial(database_storage, state, Shard())
+    return partial(lone_storage, state, Shard())
 
 
 def _holds_password(address: str) -> bool:

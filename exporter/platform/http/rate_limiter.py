@@ -8,6 +8,7 @@ halved. The rate comes back with the calls that are answered.
 """
 
 import asyncio
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -57,6 +58,9 @@ class RateLimiter:
     ) -> None:
         self.rate = rate
         self.max_in_flight = max_in_flight
+        self._whole = (rate, max_in_flight)
+        # Calls at once that end without letting others begin, because fewer are allowed than before.
+        self._too_many = 0
         self._clock = clocks.monotonic
         self._sleep = clocks.sleep
         self._throttled = throttled
@@ -70,6 +74,20 @@ class RateLimiter:
         self._suspect_path: str | None = None
         self._probe: Permit | None = None
         self._settled = asyncio.Event()
+
+    def resize(self, share: float) -> None:
+        """Grant a part of what the limiter was made with.
+
+        Args:
+            share: the part, above 0 and at most 1; of the calls at once, at least one is granted.
+        """
+        rate, most = self._whole
+        self.rate = rate * share
+        before, self.max_in_flight = self.max_in_flight, max(1, math.ceil(most * share))
+        self._too_many += before - self.max_in_flight
+        while self._too_many < 0:
+            self._too_many += 1
+            self._in_flight.release()
 
     @property
     def effective_rate(self) -> float:
@@ -95,7 +113,7 @@ class RateLimiter:
         try:
             permit = await self._pass(path, until)
         except BaseException:
-            self._in_flight.release()
+            self._leave()
             raise
         waited = self._clock() - began
         if waited > 0:
@@ -157,7 +175,7 @@ class RateLimiter:
             answered: the platform answered otherwise, well or not.
             wait: the seconds of its Retry-After, where it sent one.
         """
-        self._in_flight.release()
+        self._leave()
         if limited:
             self._limited(permit, wait)
         elif answered:
@@ -167,6 +185,12 @@ class RateLimiter:
                 self._suspect_path = None
                 self._pause = 0.0
         self._give_back_probe(permit)
+
+    def _leave(self) -> None:
+        if self._too_many > 0:
+            self._too_many -= 1
+        else:
+            self._in_flight.release()
 
     def _limited(self, permit: Permit, wait: float | None) -> None:
         if self._suspect_path is None:

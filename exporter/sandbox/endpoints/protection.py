@@ -16,13 +16,13 @@ _BASIC: Final = 0
 
 
 class _BadIdError(BadBodyError):
-    """An identifier in the path is no 64-bit integer."""
+    """An identifier in the path is not a 64-bit integer."""
 
 
 def _number(request: Request, name: str) -> int:
     number = int64(request.path_params[name])
     if number is None:
-        raise _BadIdError(f"{name} is no 64-bit integer.")
+        raise _BadIdError(f"{name} is not a 64-bit integer.")
     return number
 
 

@@ -219,10 +219,10 @@ class AccessControl:
         if self._client_auth != "NoClientCert":
             return "changes need a client's certificate, which client_auth_type does not require; configure basic auth"
         if not _is_local(scope):
-            return "changes are taken from this machine alone; configure basic auth for others"
+            return "changes are accepted from this machine only; configure basic auth for others"
         if not _names_an_address(scope):
             return (
-                "changes are taken under an IP address or localhost as the Host alone; configure basic auth for others"
+                "changes are accepted only if the Host is an IP address or localhost; configure basic auth for others"
             )
         return None
 

@@ -118,7 +118,7 @@ def _set_protocol(context: ssl.SSLContext, settings: TlsSettings) -> None:
             context.set_ecdh_curve(_CURVES[settings.curve])
         except (ssl.SSLError, ValueError):
             if not prefers_curve_unset(settings):
-                raise TlsFileError("curve_preferences", "this machine's OpenSSL has not got this curve") from None
+                raise TlsFileError("curve_preferences", "this machine's OpenSSL does not have this curve") from None
 
 
 def prefers_curve_unset(settings: TlsSettings) -> bool:

@@ -37,7 +37,7 @@ def _parse_hash(value: object) -> SecretStr:
     text = value.get_secret_value() if isinstance(value, SecretStr) else value
     match = _BCRYPT.fullmatch(text) if isinstance(text, str) else None
     if not isinstance(text, str) or match is None:
-        raise refused("is no bcrypt hash; expected one such as $2y$10$…, as 'htpasswd -nBC 10' prints it")
+        raise refused("is not a bcrypt hash; expected one such as $2y$10$…, as 'htpasswd -nBC 10' prints it")
     if int(match["cost"]) not in _COSTS:
         raise refused(
             f"has the bcrypt cost {match['cost']}, expected one from {_COSTS[0]} to {_COSTS[-1]}: "
@@ -48,7 +48,7 @@ def _parse_hash(value: object) -> SecretStr:
 
 def _parse_user(value: object) -> str:
     if not isinstance(value, str) or not value or ":" in value:
-        raise refused("is no user name; expected text without a ':'")
+        raise refused("is not a user name; expected text without a ':'")
     return value
 
 
@@ -154,7 +154,7 @@ class TlsServerConfig(Section):
 class HttpServerConfig(Section):
     """HTTP/2 and the headers of answers."""
 
-    http2: Annotated[bool, Field(description="Accepted, since files are shared; HTTP/1.1 is what is spoken.")] = True
+    http2: Annotated[bool, Field(description="Accepted for files of other exporters; HTTP/1.1 is used.")] = True
     headers: Annotated[Mapping[str, str], Field(description="Headers that every answer carries.")] = Field(
         default_factory=dict
     )

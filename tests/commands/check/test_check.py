@@ -325,7 +325,7 @@ def test_a_wrong_configuration_is_told_whole_and_nothing_is_contacted(
     ended = invoke("check", "--config", path, *offline)
     assert ended.err.replace(f"{path.parent}/", "") == dedent("""\
         config.yml:7: accounts[0].timeuot: unknown key; did you mean 'timeout'?
-        web.yml:1: basic_auth_users.alice: is no bcrypt hash; expected one such as $2y$10$…, as 'htpasswd -nBC 10' prints it
+        web.yml:1: basic_auth_users.alice: is not a bcrypt hash; expected one such as $2y$10$…, as 'htpasswd -nBC 10' prints it
         web.yml:2: user: unknown key
         """)  # noqa: E501 - as it is printed
     assert (ended.out, ended.code, nobody.is_called()) == ("", 1, False)

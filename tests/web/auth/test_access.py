@@ -191,7 +191,7 @@ async def test_a_name_that_others_can_lead_here_changes_nothing(host: str, statu
 async def test_a_refused_change_says_what_to_do() -> None:
     async with asking(OPEN) as client:
         response = await client.post("/-/reload")
-    assert response.text == "changes are taken from this machine alone; configure basic auth for others\n"
+    assert response.text == "changes are accepted from this machine only; configure basic auth for others\n"
 
 
 @pytest.mark.parametrize("config", [OPEN, USERS], ids=["open", "users"])

@@ -117,10 +117,10 @@ def test_wrong_tls_is_refused_by_line_and_path(directory: Path, line: str, messa
         ('http_server_config: {headers: {X-XSS-Protection: "a\\r\\nb"}}', ["web.yml:1: http_server_config.headers.X-XSS-Protection: holds what an HTTP header cannot carry"]),
         ("http_server_config: {http2: maybe}", ["web.yml:1: http_server_config.http2: found 'maybe', expected true or false"]),
         ("basic_auth_users: [hunter2]", ["web.yml:1: basic_auth_users: found a list, expected a mapping"]),
-        ("basic_auth_users:\n  me: hunter2", ["web.yml:2: basic_auth_users.me: is no bcrypt hash; expected one such as $2y$10$…, as 'htpasswd -nBC 10' prints it"]),
+        ("basic_auth_users:\n  me: hunter2", ["web.yml:2: basic_auth_users.me: is not a bcrypt hash; expected one such as $2y$10$…, as 'htpasswd -nBC 10' prints it"]),
         (f"basic_auth_users:\n  me: {HASH.replace('$04$', '$31$')}", ["web.yml:2: basic_auth_users.me: has the bcrypt cost 31, expected one from 4 to 18: a check takes 20 seconds at 18, and each further one doubles that"]),
-        (f"basic_auth_users:\n  me: {HASH[:28]}/{HASH[29:]}", ["web.yml:2: basic_auth_users.me: is no bcrypt hash; expected one such as $2y$10$…, as 'htpasswd -nBC 10' prints it"]),
-        (f"basic_auth_users:\n  'a:b': {HASH}", ['web.yml:2: basic_auth_users["a:b"]: is no user name; expected text without a \':\'']),
+        (f"basic_auth_users:\n  me: {HASH[:28]}/{HASH[29:]}", ["web.yml:2: basic_auth_users.me: is not a bcrypt hash; expected one such as $2y$10$…, as 'htpasswd -nBC 10' prints it"]),
+        (f"basic_auth_users:\n  'a:b': {HASH}", ['web.yml:2: basic_auth_users["a:b"]: is not a user name; expected text without a \':\'']),
         ("rate_limit: {interval: 1s}", ["web.yml:1: rate_limit.burst: missing or 0, which refuses every request; expected at least 1"]),
         ("rate_limit: {interval: soon, burst: 1}", ["web.yml:1: rate_limit.interval: found 'soon', expected a duration such as 1s or 250ms"]),
         ("rate_limit: {interval: -1s, burst: 1}", ["web.yml:1: rate_limit.interval: found '-1s', expected a duration such as 1s or 250ms"]),
@@ -150,7 +150,7 @@ def test_every_fault_is_told_at_once(directory: Path) -> None:
         "web.yml:1: tls_server_config.key_file: missing; expected the key's file, PEM, or the text itself as key",
         "web.yml:3: tls_server_config.min_version: found 'TLS9', expected one of TLS12, TLS13",
         "web.yml:5: http_server_config.headers.X-Content-Type-Options: found 'sniff', expected one of nosniff",
-        "web.yml:7: basic_auth_users.me: is no bcrypt hash; expected one such as $2y$10$…, as 'htpasswd -nBC 10' prints it",
+        "web.yml:7: basic_auth_users.me: is not a bcrypt hash; expected one such as $2y$10$…, as 'htpasswd -nBC 10' prints it",
     ]
 
 

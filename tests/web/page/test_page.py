@@ -113,9 +113,9 @@ async def test_what_a_person_must_know_is_said() -> None:
         on.fail(zone(1))
         text = (await rendered(on)).text
     assert "Not ready: no authenticated answer has come." in text
-    assert "The last reload was refused; the configuration of before is in force.config.yml:3: no such key" in text
+    assert "The last reload was refused; the former configuration is in force.config.yml:3: no such key" in text
     assert "The counters cannot be saved" in text
-    assert "The state file could not be used as it was found 60 s ago: counters may have started anew." in text
+    assert "The state file was found damaged 60 s ago: counters may have started again at 0." in text
     assert "main asks for 20 requests/s and requests_per_second allows 10: its intervals are stretched." in text
 
 
@@ -230,7 +230,7 @@ async def test_more_errors_than_can_be_read_are_left_to_a_link() -> None:
             on.fail(zone(number), reason=f"reason_{number}")
         page = await rendered(on)
     assert page.html.partition('<ul class="errors">')[2].partition("</ul>")[0].count("<li>") == 12
-    assert "All that fails" in page.text
+    assert "All failures" in page.text
 
 
 async def test_a_collector_whose_intervals_are_stretched_shows_both() -> None:
@@ -338,10 +338,10 @@ async def test_a_long_page_looks_again_less_often() -> None:
 
 async def test_nothing_found_is_said() -> None:
     async with stage() as on:
-        assert "There is no target yet." in (await rendered(on)).text
+        assert "There are no targets yet." in (await rendered(on)).text
         on.succeed(zone(1))
         page = await rendered(on, search="nowhere")
-    assert "No target is like that." in page.text
+    assert "No target matches." in page.text
 
 
 def test_a_sparkline_draws_the_days_that_are_over_and_a_dot_for_the_newest() -> None:

@@ -85,8 +85,10 @@ relabelings:
   # The pod's name stays over a restart; its address, which is the default, would begin all series anew.
   - sourceLabels: [__meta_kubernetes_pod_name]
     targetLabel: instance
+metricRelabelings:
+{{- .Files.Get "files/relabeling.yaml" | fromYamlArray | toYaml | nindent 2 }}
 {{- with .Values.monitor.metricRelabelings }}
-metricRelabelings: {{- toYaml . | nindent 2 }}
+{{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end -}}
 

@@ -1,0 +1,240 @@
+"""The leases in the state database: which process holds which shard, by the database's clock."""
+
+from collections.abc import Mapping
+from typing import LiteralString, NamedTuple
+
+from exporter.counters.state_database import LOCK, Connection, Group, StateDatabase
+from exporter.counters.storage import LeaseHeldError
+
+# Statements about leases are given up after this share of a lease's length, so that there is time for another attempt.
+_PATIENCE = 1 / 3
+
+
+class Holding(NamedTuple):
+    """A lease that has not ended.
+
+    Attributes:
+        shard: the shard's number.
+        shards: how many shards its holder counts with.
+        holder: the process that holds it.
+        epoch: how often the shard has been claimed.
+    """
+
+    shard: int
+    shards: int
+    holder: str
+    epoch: int
+
+
+class Renewal(NamedTuple):
+    """What a renewal found.
+
+    Attributes:
+        lost: shards whose leases another process has claimed.
+        holdings: all leases of the installation that have not ended.
+        members: the running processes that share the shards among themselves.
+    """
+
+    lost: frozenset[int]
+    holdings: tuple[Holding, ...]
+    members: frozenset[str]
+
+
+class LeaseTable:
+    """Reads and changes leases.
+
+    Args:
+        database: a connection.
+        group: the process, and the exporters that it shares shards with.
+
+    Raises:
+        StorageError: by all methods: the database cannot be used.
+    """
+
+    def __init__(self, database: StateDatabase, group: Group) -> None:
+        self._database = database
+        self._group = group
+        self._seconds = database.lease * _PATIENCE
+
+    def _values(self, **more: object) -> dict[str, object]:
+        return {**self._group._asdict(), "seconds": self._database.lease, **more}
+
+    def claim(self, shard: int) -> int:
+        """Claim a certain shard's lease, which is free, has ended, or is this process's already; returns its epoch.
+
+        Raises:
+            LeaseHeldError: another process holds it, or one of another number of shards is held.
+        """
+        values = self._values(shard=shard)
+
+        def take(connection: Connection) -> int:
+            # Two exporters of different totals could each find that the other has none.
+            connection.execute(_LOCK_LEASES, {"lock": LOCK})
+            row = connection.execute(_CLAIM_ONE, values).fetchone()
+            if row is None:
+                raise LeaseHeldError(_holder(connection, values))
+            return int(row[1])
+
+        return self._database.run("claim", take, self._seconds)
+
+    def claim_free(self, most: int, held: Mapping[int, int]) -> dict[int, int]:
+        """Claim free shards by one statement.
+
+        Args:
+            most: how many at most.
+            held: those that are held already, shard → epoch.
+
+        Returns:
+            Shard → epoch; nothing while a lease of another number of shards is held.
+        """
+        values = self._values(most=most, **_arrays(held))
+
+        def take(connection: Connection) -> dict[int, int]:
+            connection.execute(_LOCK_LEASES, {"lock": LOCK})
+            return dict(connection.execute(_CLAIM_FREE, values).fetchall())
+
+        return self._database.run("claim", take, self._seconds)
+
+    def renew(self, held: Mapping[int, int], *, is_member: bool) -> Renewal:
+        """Let leases last for their whole length again.
+
+        A lease that has ended is renewed where no one has claimed it, and no lease of another number of shards is held.
+
+        Args:
+            held: shard → epoch.
+            is_member: whether the process shares the shards with others, and is to be counted.
+        """
+        values = self._values(**_arrays(held))
+
+        def change(connection: Connection) -> Renewal:
+            if is_member:
+                connection.execute(_JOIN, values)
+            renewed = connection.execute(_RENEW, values)
+            holdings = connection.execute(_HOLDINGS, values)
+            members = connection.execute(_MEMBERS, values)
+            return Renewal(
+                frozenset(held) - {shard for (shard,) in renewed},
+                tuple(Holding(*row) for row in holdings),
+                frozenset(name for (name,) in members),
+            )
+
+        renewal = self._database.run("renew", change, self._seconds)
+        if renewal.lost:
+            ended = {shard: held[shard] for shard in renewal.lost}
+            return renewal._replace(lost=renewal.lost - self._revive(ended))
+        return renewal
+
+    def _revive(self, ended: Mapping[int, int]) -> set[int]:
+        """Renew leases that have ended; returns the shards for which that was allowed."""
+
+        def change(connection: Connection) -> set[int]:
+            connection.execute(_LOCK_LEASES, {"lock": LOCK})
+            return {shard for (shard,) in connection.execute(_REVIVE, self._values(**_arrays(ended)))}
+
+        return self._database.run("claim", change, self._seconds)
+
+    def release(self, held: Mapping[int, int], *, leaves: bool = False) -> None:
+        """Let others claim leases at once.
+
+        Args:
+            held: shard → epoch.
+            leaves: whether the process ends, and is not to be counted any more.
+        """
+        values = self._values(**_arrays(held))
+
+        def change(connection: Connection) -> None:
+            connection.execute(_RELEASE, values)
+            if leaves:
+                connection.execute(_LEAVE, values)
+
+        self._database.run("release", change, self._seconds)
+
+
+def _arrays(held: Mapping[int, int]) -> dict[str, object]:
+    return {"held_shards": list(held), "held_epochs": list(held.values())}
+
+
+def _holder(connection: Connection, values: Mapping[str, object]) -> str:
+    row = connection.execute(_HOLDER, values).fetchone()
+    if row is None:
+        return "the lease was claimed by another exporter at the same time"
+    shard, shards, holder, seconds = row
+    return f"{holder} holds shard {shard} of {shards}; its lease lasts for {max(0.0, float(seconds)):.0f} s"
+
+
+_LOCK_LEASES = "SELECT pg_advisory_xact_lock(%(lock)s)"
+
+# A lease of another total keeps all of this one's away, so that no target has two exporters.
+_NO_OTHER_TOTAL = """NOT EXISTS (
+        SELECT FROM edge_exporter_lease other
+        WHERE other.installation = %(installation)s AND other.shards <> %(shards)s
+          AND other.holder <> %(holder)s AND other.expires > clock_timestamp()
+    )"""
+_END = "clock_timestamp() + make_interval(secs => %(seconds)s)"
+_TAKE_OVER = """
+    ON CONFLICT (installation, shard) DO UPDATE
+    SET epoch = lease.epoch + 1, shards = excluded.shards, holder = excluded.holder, expires = excluded.expires
+    WHERE lease.expires <= clock_timestamp() OR lease.holder = excluded.holder"""
+
+_CLAIM_ONE: LiteralString = f"""
+    INSERT INTO edge_exporter_lease AS lease (installation, shard, shards, epoch, holder, expires)
+    SELECT %(installation)s, %(shard)s, %(shards)s, 1, %(holder)s, {_END}
+    WHERE {_NO_OTHER_TOTAL}
+    {_TAKE_OVER}
+    RETURNING shard, epoch
+"""
+_CLAIM_FREE: LiteralString = f"""
+    INSERT INTO edge_exporter_lease AS lease (installation, shard, shards, epoch, holder, expires)
+    SELECT %(installation)s, free.shard, %(shards)s, 1, %(holder)s, {_END}
+    FROM (
+        -- One that is this process's without its knowledge is free: the answer to its claim was lost.
+        SELECT shard FROM generate_series(0, %(shards)s - 1) AS shard
+        WHERE NOT EXISTS (
+            SELECT FROM edge_exporter_lease held
+            WHERE held.installation = %(installation)s AND held.shard = shard.shard
+              AND held.expires > clock_timestamp() AND held.holder <> %(holder)s
+        ) AND shard <> ALL(%(held_shards)s::integer[])
+        ORDER BY shard LIMIT %(most)s
+    ) AS free
+    WHERE {_NO_OTHER_TOTAL}
+    {_TAKE_OVER}
+    RETURNING shard, epoch
+"""  # noqa: S608 - constants of this module
+_HOLDER = """
+    SELECT shard, shards, holder, extract(epoch FROM expires - clock_timestamp()) FROM edge_exporter_lease
+    WHERE installation = %(installation)s AND (shard = %(shard)s OR shards <> %(shards)s)
+      AND expires > clock_timestamp()
+    ORDER BY expires DESC LIMIT 1
+"""
+_OWN = """
+    FROM unnest(%(held_shards)s::integer[], %(held_epochs)s::bigint[]) AS mine (shard, epoch)
+    WHERE lease.installation = %(installation)s AND lease.shard = mine.shard AND lease.epoch = mine.epoch
+      AND lease.holder = %(holder)s"""
+_RENEW: LiteralString = f"""
+    UPDATE edge_exporter_lease AS lease SET expires = {_END} {_OWN} AND lease.expires > clock_timestamp()
+    RETURNING lease.shard
+"""  # noqa: S608 - constants of this module
+_REVIVE: LiteralString = f"""
+    UPDATE edge_exporter_lease AS lease SET expires = {_END} {_OWN} AND {_NO_OTHER_TOTAL}
+    RETURNING lease.shard
+"""  # noqa: S608 - constants of this module
+_RELEASE: LiteralString = f"UPDATE edge_exporter_lease AS lease SET expires = clock_timestamp() {_OWN}"  # noqa: S608 - constants
+_HOLDINGS = """
+    SELECT shard, shards, holder, epoch FROM edge_exporter_lease
+    WHERE installation = %(installation)s AND expires > clock_timestamp()
+    ORDER BY shard
+"""
+_JOIN: LiteralString = f"""
+    INSERT INTO edge_exporter_member AS member (installation, holder, shards, expires)
+    VALUES (%(installation)s, %(holder)s, %(shards)s, {_END})
+    ON CONFLICT (installation, holder) DO UPDATE SET expires = excluded.expires
+"""  # noqa: S608 - constants of this module
+# Those that have ended are removed by those that go on; one is enough.
+_LEAVE = """
+    DELETE FROM edge_exporter_member
+    WHERE installation = %(installation)s AND (holder = %(holder)s OR expires < clock_timestamp() - interval '1 day')
+"""
+_MEMBERS = """
+    SELECT holder FROM edge_exporter_member
+    WHERE installation = %(installation)s AND shards = %(shards)s AND expires > clock_timestamp()
+"""

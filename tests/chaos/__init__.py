@@ -1,0 +1,1 @@
+"""Replicas on one state database under faults at random, compared with one exporter that nothing disturbs."""

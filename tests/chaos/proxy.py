@@ -1,0 +1,82 @@
+"""A TCP proxy on the loopback that can be cut: it refuses connections, or keeps them open and passes nothing on."""
+
+import asyncio
+from contextlib import suppress
+
+_CHUNK = 65536
+
+
+class Proxy:
+    """Passes connections on to a port, unless it is cut.
+
+    Args:
+        target: the port on the loopback that connections are passed on to.
+
+    Attributes:
+        port: where it listens, once it has started.
+    """
+
+    def __init__(self, target: int) -> None:
+        self.port = 0
+        self._target = target
+        self._server: asyncio.Server | None = None
+        self._open = asyncio.Event()
+        self._open.set()
+        self._writers: set[asyncio.StreamWriter] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def start(self) -> None:
+        """Listen."""
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
+        self.port = self._server.sockets[0].getsockname()[1]
+
+    async def stop(self) -> None:
+        """Refuse connections, and close those that there are."""
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+        for writer in list(self._writers):
+            writer.close()
+        for task in list(self._tasks):
+            task.cancel()
+
+    def hang(self) -> None:
+        """Keep connections open, accept new ones, and pass nothing on, as a network does that loses every packet."""
+        self._open.clear()
+
+    def pass_on(self) -> None:
+        """Pass on again, what has waited too."""
+        self._open.set()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        self._writers.add(writer)
+        try:
+            with suppress(OSError, asyncio.CancelledError):
+                onward, back = await asyncio.open_connection("127.0.0.1", self._target)
+                self._writers.add(back)
+                try:
+                    # The end of either direction ends both.
+                    ways = [
+                        asyncio.create_task(self._copy(reader, back)),
+                        asyncio.create_task(self._copy(onward, writer)),
+                    ]
+                    await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+                    for way in ways:
+                        way.cancel()
+                finally:
+                    self._writers.discard(back)
+                    back.close()
+        finally:
+            self._tasks.discard(task)
+            self._writers.discard(writer)
+            writer.close()
+
+    async def _copy(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(OSError):
+            while data := await reader.read(_CHUNK):
+                await self._open.wait()
+                writer.write(data)
+                await writer.drain()

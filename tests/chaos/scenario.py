@@ -1,0 +1,335 @@
+"""The scenario: replicas, an exporter that nothing disturbs, and faults at random."""
+
+import asyncio
+import random
+import signal
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psycopg
+
+from exporter.sandbox import keys
+from tests.chaos.platform import Platform
+from tests.chaos.proxy import Proxy
+from tests.chaos.replica import Replica
+from tests.chaos.witness import Witness
+from tests.postgres import Postgres
+
+LEASE = 5.0
+FEWEST, MOST = 2, 4
+SCRAPE_SECONDS = 0.5
+# A scrape that takes longer is one of a suspended process, and is answered later.
+PATIENCE = 2.0
+SETTLE_SECONDS = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How large the scenario is.
+
+    Attributes:
+        events: how many faults there are.
+        interval: seconds between two polls of a target.
+    """
+
+    events: int
+    replicas: int = 3
+    shards: int = 8
+    zones: int = 150
+    scripts: int = 20
+    shields: int = 6
+    interval: float = 10.0
+    seed: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What came of it.
+
+    Attributes:
+        events: kind → how many there were.
+        series: counters that were compared.
+        differences: counters that differ at the end from those of the exporter that nothing disturbed.
+        falls: samples that are lower than one before, in the samples of all replicas merged.
+        calls: the replicas' calls at the platform, and those of the other exporter.
+        takeovers: claims of a shard.
+        first_polls: calls that follow takeovers: each target of the shard once, and the lists of what there is.
+        call_ratio: the replicas' calls without those, by the other exporter's.
+        longest_gap: the longest time in seconds in which no replica served a counter.
+        refused: rows that the fence refused.
+        losses: shards that another replica claimed while one held them.
+        rounds: how often all replicas were scraped.
+        seconds: how long it took.
+    """
+
+    events: dict[str, int]
+    series: int
+    differences: list[str]
+    falls: list[str]
+    calls: tuple[int, int]
+    takeovers: int
+    first_polls: int
+    call_ratio: float
+    longest_gap: float
+    refused: int
+    losses: int
+    rounds: int
+    seconds: float
+
+    def as_plain(self) -> dict[str, object]:
+        """The report as plain values."""
+        return asdict(self)
+
+
+class Scenario:
+    """Replicas that share a state database, and what happens to them.
+
+    Args:
+        size: how large it is.
+        folder: for what the processes write.
+        postgres: the database's server, which is restarted, too.
+        say: reports what happens.
+    """
+
+    def __init__(self, size: Size, folder: Path, postgres: Postgres, say: Callable[[str], object]) -> None:
+        self._size = size
+        self._folder = folder
+        self._postgres = postgres
+        self._say = say
+        self._chance = random.Random(size.seed)  # noqa: S311 - repeatable
+        self._platform = Platform(size.zones, size.scripts, size.shields, self._chance)
+        self._database = postgres.new_database()
+        self._replicas: list[Replica] = []
+        self._numbers = 0
+        self._single: Replica
+        self._witness = Witness()
+        self._expected: dict[str, float] = {}
+        self._moves = True
+        self._counts: Counter[str] = Counter()
+
+    def _settings(self, *, is_single: bool = False) -> dict[str, Any]:
+        replicas, single = self._platform.urls
+        account = {
+            "name": "main",
+            "base_url": single if is_single else replicas,
+            "api_key": keys.API_KEY,
+            "budget": {"requests_per_second": 400, "max_in_flight": 16},
+        }
+        interval = f"{self._size.interval:g}s"
+        polled = ("dns_statistics", "scripts", "shield_rate_limits")
+        others = ("dns_record_scans", "shield_zones", "shield_api_guardian", "shield_bot_detection", "shield_waf_plans")
+        return {
+            "accounts": [account],
+            "web": {"listen": "127.0.0.1:0"},
+            "log": {"format": "json"},
+            "collectors": {
+                **{name: {"interval": interval} for name in polled},
+                **{name: {"enabled": False} for name in others},
+                "discovery": {"interval": "60s"},
+            },
+            **(
+                {"state": {"path": str(self._folder / "alone.db")}}
+                if is_single
+                else {
+                    "state": {"url_file": "url", "lease": f"{LEASE:g}s"},
+                    "shard": {"index": "lease", "total": self._size.shards},
+                }
+            ),
+        }
+
+    async def run(self) -> Report:
+        """Run it; what was started has ended afterwards."""
+        began = time.monotonic()
+        await self._platform.start()
+        try:
+            self._single = Replica(self._settings(is_single=True), self._folder / "alone")
+            await self._single.start()
+            for _ in range(self._size.replicas):
+                await self._one_more()
+            async with httpx.AsyncClient(trust_env=False) as client, self._beside(client):
+                await self._settled("the first polls")
+                calls, epochs = self._platform.calls, self._epochs()
+                self._witness.longest_gap = 0.0
+                await self._events()
+                await self._settled("the last polls")
+                return self._report(calls, epochs, began)
+        finally:
+            await self._end()
+
+    async def _end(self) -> None:
+        for replica in [*self._replicas, *([self._single] if hasattr(self, "_single") else [])]:
+            if replica.is_suspended:
+                replica.resume()
+            await replica.end(signal.SIGKILL)
+            if replica.proxy is not None:
+                await replica.proxy.stop()
+        await self._platform.stop()
+
+    async def _one_more(self) -> None:
+        self._numbers += 1
+        proxy = Proxy(self._postgres.port)
+        await proxy.start()
+        url = self._postgres.url(self._database.rpartition("/")[2], proxy.port)
+        replica = Replica(self._settings(), self._folder / f"replica-{self._numbers}", proxy, url)
+        await replica.start()
+        self._replicas.append(replica)
+
+    @asynccontextmanager
+    async def _beside(self, client: httpx.AsyncClient) -> AsyncIterator[None]:
+        """Let the platform move and all processes be scraped meanwhile."""
+        tasks = [asyncio.create_task(self._move()), asyncio.create_task(self._watch(client))]
+        try:
+            yield
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _move(self) -> None:
+        while True:
+            await asyncio.sleep(1.0)
+            if self._moves:
+                self._platform.move()
+
+    async def _watch(self, client: httpx.AsyncClient) -> None:
+        while True:
+            await asyncio.sleep(SCRAPE_SECONDS)
+            replicas = list(self._replicas)
+            *answers, single = await asyncio.gather(
+                *(replica.scrape(client, PATIENCE) for replica in replicas), self._single.scrape(client, PATIENCE)
+            )
+            self._witness.take(answer for answer in answers if answer is not None)
+            if single is not None:
+                self._expected = dict(single.counters)
+
+    async def _settled(self, awaited: str) -> None:
+        """Wait until the platform stands still, and all replicas together serve what the other exporter serves."""
+        self._moves = False
+        before, until = self._platform.calls[1], time.monotonic() + SETTLE_SECONDS
+        polls = 3 * (self._size.zones + self._size.scripts)
+        # Polls that began before the last change have ended then.
+        while self._platform.calls[1] < before + polls or self._witness.differences(self._expected):
+            if time.monotonic() > until:
+                self._say(f"{awaited} are not equal after {SETTLE_SECONDS:g} s")
+                break
+            await asyncio.sleep(SCRAPE_SECONDS)
+        self._moves = True
+
+    async def _events(self) -> None:
+        kinds = self._kinds()
+        for number in range(self._size.events):
+            # The first ones are one of each kind.
+            name = list(kinds)[number] if number < len(kinds) else self._chance.choice(list(kinds))
+            self._counts[name] += 1
+            self._say(f"{number + 1}. {name}; {len(self._replicas)} replicas, {len(self._witness.falls)} falls")
+            await kinds[name]()
+            await asyncio.sleep(self._chance.uniform(0.1, 0.6) * LEASE)
+            if (number + 1) % max(1, self._size.events // 4) == 0:
+                await self._day_ends()
+
+    async def _day_ends(self) -> None:
+        """End a day, and days that have passed fall; both when all have seen what was there before."""
+        await self._settled("the polls of a day")
+        self._platform.next_day()
+        self._platform.fall()
+        await self._settled("the first polls of a day")
+
+    def _kinds(self) -> dict[str, Callable[[], Awaitable[None]]]:
+        return {
+            "kill": self._kill,
+            "suspend": self._suspend,
+            "hang": self._hang,
+            "cut": self._cut,
+            "restart": self._restart,
+            "more": self._more,
+            "fewer": self._fewer,
+        }
+
+    def _any(self) -> Replica:
+        return self._chance.choice(self._replicas)
+
+    def _soon(self) -> float:
+        """From less than a lease's length to more than it."""
+        return self._chance.uniform(0.3, 2.0) * LEASE
+
+    async def _kill(self) -> None:
+        replica = self._any()
+        await replica.end(signal.SIGKILL)
+        await asyncio.sleep(self._soon())
+        await replica.start()
+
+    async def _suspend(self) -> None:
+        replica = self._any()
+        replica.suspend()
+        await asyncio.sleep(self._chance.uniform(1.2, 2.5) * LEASE)
+        replica.resume()
+
+    async def _hang(self) -> None:
+        replica = self._any()
+        assert replica.proxy is not None
+        replica.proxy.hang()
+        await asyncio.sleep(self._soon())
+        replica.proxy.pass_on()
+
+    async def _cut(self) -> None:
+        replica = self._any()
+        assert replica.proxy is not None
+        await replica.proxy.stop()
+        await asyncio.sleep(self._soon())
+        await replica.proxy.start()
+
+    async def _restart(self) -> None:
+        await asyncio.to_thread(self._postgres.stop)
+        await asyncio.sleep(self._chance.uniform(0.1, 1.5) * LEASE)
+        await asyncio.to_thread(self._postgres.start)
+
+    async def _more(self) -> None:
+        if len(self._replicas) < MOST:
+            await self._one_more()
+        else:
+            await self._fewer()
+
+    async def _fewer(self) -> None:
+        if len(self._replicas) <= FEWEST:
+            await self._one_more()
+            return
+        replica = self._any()
+        self._replicas.remove(replica)
+        await replica.end(signal.SIGTERM)
+        if replica.proxy is not None:
+            await replica.proxy.stop()
+
+    def _epochs(self) -> dict[int, int]:
+        """How often each shard has been claimed."""
+        with psycopg.connect(self._database) as connection:
+            return dict(connection.execute("SELECT shard, epoch FROM edge_exporter_lease").fetchall())
+
+    def _report(self, calls: tuple[int, int], epochs: dict[int, int], began: float) -> Report:
+        claims = sum(epoch - epochs.get(shard, 0) for shard, epoch in self._epochs().items())
+        made, single = (now - before for now, before in zip(self._platform.calls, calls, strict=True))
+        # On average: shards are about as large as each other. An account is listed anew by one that had no shard.
+        lists = 2 + self._size.shields
+        first_polls = claims * (
+            (self._size.zones + self._size.scripts + 2 * self._size.shields) // self._size.shards + lists
+        )
+        return Report(
+            events=dict(self._counts),
+            series=len(self._expected),
+            differences=self._witness.differences(self._expected),
+            falls=self._witness.falls,
+            calls=(made, single),
+            takeovers=claims,
+            first_polls=first_polls,
+            call_ratio=(made - first_polls) / single,
+            longest_gap=self._witness.longest_gap,
+            refused=self._witness.total("refused"),
+            losses=self._witness.total("losses"),
+            rounds=self._witness.rounds,
+            seconds=time.monotonic() - began,
+        )

@@ -1,0 +1,111 @@
+"""Merges what all replicas serve, as a Prometheus would that scrapes them all, and notes what must not be."""
+
+import time
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+_REFUSED = "edge_exporter_ledger_refused_rows_total"
+_LOSSES = "edge_exporter_shard_losses_total{"
+
+Samples = dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a process answered.
+
+    Attributes:
+        process: its name.
+        earliest: the monotonic time before which it cannot have been made: when it was asked for, or when the process
+            was resumed.
+        received: the monotonic time at which it had come.
+        counters: the counters of targets.
+        own: the program's own samples.
+    """
+
+    process: str
+    earliest: float
+    received: float
+    counters: Mapping[str, float]
+    own: Mapping[str, float]
+
+
+@dataclass
+class _History:
+    """The values of a series, each higher than the one before, and when they had come."""
+
+    received: list[float] = field(default_factory=list)
+    values: list[float] = field(default_factory=list)
+
+    def before(self, moment: float) -> float:
+        """The highest value that had come by a moment."""
+        place = bisect_right(self.received, moment)
+        return self.values[place - 1] if place else 0.0
+
+    def add(self, value: float, received: float) -> None:
+        """Note a value, if it is higher than all before."""
+        if not self.values or (value > self.values[-1] and received >= self.received[-1]):
+            self.received.append(received)
+            self.values.append(value)
+
+
+@dataclass
+class Witness:
+    """What was served so far.
+
+    Attributes:
+        falls: what was served although a higher value had come before it can have been made.
+        longest_gap: the longest time, in seconds, in which no replica served a series that had been served.
+        refused: writes that the fence refused, of all processes.
+        losses: shards that were claimed by another replica while a process held them.
+        rounds: how many rounds there were.
+    """
+
+    falls: list[str] = field(default_factory=list)
+    longest_gap: float = 0.0
+    rounds: int = 0
+    _histories: dict[str, _History] = field(default_factory=dict)
+    _seen: dict[str, float] = field(default_factory=dict)
+    _own: dict[str, Counter[str]] = field(default_factory=dict)
+    _latest: dict[str, float] = field(default_factory=dict)
+
+    def take(self, answers: Iterable[Answer]) -> None:
+        """Take in a round of scrapes."""
+        now = time.monotonic()
+        self.rounds += 1
+        merged: dict[str, float] = {}
+        for answer in sorted(answers, key=lambda one: one.received):
+            self._note(answer.process, answer.own)
+            for series, value in answer.counters.items():
+                history = self._histories.setdefault(series, _History())
+                if value < (before := history.before(answer.earliest)):
+                    self.falls.append(f"{answer.process}: {series} {value} after {before}")
+                history.add(value, answer.received)
+                merged[series] = max(value, merged.get(series, 0.0))
+        for series in merged:
+            self.longest_gap = max(self.longest_gap, now - self._seen.get(series, now))
+            self._seen[series] = now
+        self._latest = merged
+
+    def _note(self, process: str, own: Mapping[str, float]) -> None:
+        # Of each process the last values that it served; they only rise.
+        self._own[process] = Counter(
+            {
+                "refused": int(own.get(_REFUSED, 0)),
+                "losses": int(sum(value for series, value in own.items() if series.startswith(_LOSSES))),
+            }
+        )
+
+    def total(self, what: str) -> int:
+        """How many rows were `refused`, or how many `losses` of a shard there were, of all processes."""
+        return sum(own[what] for own in self._own.values())
+
+    def differences(self, expected: Mapping[str, float]) -> list[str]:
+        """How the last round differs from what another exporter serves."""
+        return [
+            f"{series}: {self._latest.get(series)} and not {expected.get(series)}"
+            for series in sorted(expected.keys() | self._latest.keys())
+            if expected.get(series) != self._latest.get(series)
+        ]

@@ -1,0 +1,73 @@
+"""Alerts on a target's counters fire though another replica takes the target over, with the shipped relabelling."""
+
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.for_each import for_each
+from tests.rules.rule_files import CASES, load_case, seconds
+
+ALERTS = (
+    "EdgeDnsQueriesDropped",
+    "EdgeDnsQueriesHalved",
+    "EdgeDnsQueriesSurge",
+    "EdgeRateLimitBreachSurge",
+    "EdgeRateLimitBreachesSustained",
+    "EdgeScriptCpuSurge",
+    "EdgeScriptRequestSurge",
+    "EdgeScriptRequestsHalved",
+)
+# So long before an alert is to fire the replica that polls its target ends, and another goes on.
+BEFORE = 600.0
+IDENTITY = "edge-exporter"
+
+
+def alone(test: dict[str, Any]) -> list[dict[str, str]]:
+    """The series of a case without a second replica of them."""
+    first = re.search(r'instance="([^"]+)"', test["input_series"][0]["series"])
+    assert first is not None
+    return [one for one in test["input_series"] if first[0] in one["series"]]
+
+
+def taken_over(test: dict[str, Any], at: float) -> dict[str, Any]:
+    """A case in which every target is taken over by another replica at a time."""
+    step = seconds(test["interval"])
+    given: list[dict[str, str]] = []
+    for one in alone(test):
+        series, values = one["series"], one["values"]
+        if not series.startswith("edge_exporter_"):
+            # What of a target is served keeps its identity.
+            given.append({"series": re.sub(r'instance="[^"]*"', f'instance="{IDENTITY}"', series), "values": values})
+            continue
+        constant = re.fullmatch(r"([0-9.]+)x(\d+)", values)
+        assert constant is not None, f"{series} is not constant"
+        value, count = constant[1], int(constant[2])
+        place = int(at // step)
+        given.append({"series": series, "values": f"{value}x{place - 1} stale"})
+        other = re.sub(r'instance="[^"]*"', 'instance="another:9877"', series)
+        given.append({"series": other, "values": f"_x{place} {value}x{count - place}"})
+    return {**test, "input_series": given}
+
+
+@for_each("name", ALERTS, name=str)
+def test_an_alert_fires_across_a_takeover(name: str, promtool: str, tmp_path: Path) -> None:
+    case = load_case(name)
+    tests = []
+    for test in case["tests"]:
+        firing = [seconds(check["eval_time"]) for check in test["alert_rule_test"] if check.get("exp_alerts")]
+        is_constant = all(
+            re.fullmatch(r"[0-9.]+x\d+", one["values"])
+            for one in alone(test)
+            if one["series"].startswith("edge_exporter_")
+        )
+        if firing and is_constant:
+            tests.append(taken_over(test, min(firing) - BEFORE))
+    assert tests
+    rules = [str((CASES / path).resolve()) for path in case["rule_files"]]
+    changed = tmp_path / "takeover.test.yml"
+    changed.write_text(yaml.safe_dump({**case, "rule_files": rules, "tests": tests}))
+    done = subprocess.run([promtool, "test", "rules", changed], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,155 @@
+"""Replicas that hold shards by leases: fair shares, takeovers that go on counting, and what each of them serves."""
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.counters.house import House
+from tests.counters.process import Exporter
+from tests.counters.test_daemon_database import QUERIES, ZONES, Fleet
+from tests.postgres import Postgres
+from tests.waiting import PATIENCE
+
+TOTAL = 6
+HELD = "edge_exporter_shard_held"
+
+
+@pytest.fixture
+async def fleet(tmp_path: Path, postgres: Postgres) -> AsyncIterator[Fleet]:
+    house = House(tmp_path)
+    await house.sandbox.start()
+    yield Fleet(house, tmp_path, postgres.new_database())
+    await house.sandbox.stop()
+
+
+@asynccontextmanager
+async def replicas(fleet: Fleet, *names: str) -> AsyncIterator[list[Exporter]]:
+    """Replicas that share six shards, each with its share."""
+    async with AsyncExitStack() as stack:
+        started = [await stack.enter_async_context(fleet.exporter(name, index="lease", total=TOTAL)) for name in names]
+        await shared(started)
+        yield started
+
+
+async def until(is_true: Callable[[], Awaitable[bool]]) -> None:
+    """Wait until scrapes show something."""
+    async with asyncio.timeout(PATIENCE):
+        # Only a scrape shows it.
+        while not await is_true():  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+
+
+async def held_by(exporter: Exporter) -> set[str]:
+    """The shards that an exporter holds."""
+    samples = await asyncio.to_thread(exporter.samples, HELD, "shard")
+    assert set(samples) == {str(shard) for shard in range(TOTAL)}
+    return {shard for shard, is_held in samples.items() if is_held}
+
+
+async def shared(exporters: Sequence[Exporter]) -> None:
+    """Wait until each exporter holds its part of the shards, and every zone is served by one of them."""
+
+    async def are_even() -> bool:
+        held = [await held_by(exporter) for exporter in exporters]
+        zones = [await asyncio.to_thread(exporter.samples, QUERIES, "zone_id") for exporter in exporters]
+        is_fair = {len(own) for own in held} == {TOTAL // len(exporters)} and len(set().union(*held)) == TOTAL
+        return is_fair and sorted(zone for own in zones for zone in own) == sorted(map(str, ZONES))
+
+    await until(are_even)
+
+
+async def serve(expected: float, exporters: Sequence[Exporter]) -> None:
+    """Wait until exporters serve so many queries of all zones together."""
+
+    async def is_served() -> bool:
+        served = [await asyncio.to_thread(exporter.samples, QUERIES, "zone_id") for exporter in exporters]
+        zones = [zone for own in served for zone in own]
+        return len(zones) == len(ZONES) == len(set(zones)) and sum(sum(own.values()) for own in served) == expected
+
+    await until(is_served)
+
+
+async def test_a_replica_takes_over_the_shards_of_one_that_was_killed_and_goes_on_counting(fleet: Fleet) -> None:
+    async with replicas(fleet, "one", "two") as (one, two):
+        fleet.serve(10)
+        await serve(30, [one, two])
+        await asyncio.to_thread(one.end, signal.SIGKILL)
+        fleet.serve(4)
+        await serve(42, [two])
+        assert await held_by(two) == {str(shard) for shard in range(TOTAL)}
+        takeovers = await asyncio.to_thread(two.samples, "edge_exporter_shard_takeovers_total", "shard")
+        assert sum(takeovers.values()) == TOTAL
+
+
+async def test_surplus_shards_are_handed_over_to_a_replica_that_comes_and_back_when_it_ends(fleet: Fleet) -> None:
+    async with replicas(fleet, "one") as (one,):
+        fleet.serve(10)
+        await serve(30, [one])
+        async with fleet.exporter("two", index="lease", total=TOTAL) as two:
+            await shared([one, two])
+            fleet.serve(1)
+            await serve(33, [one, two])
+            assert await asyncio.to_thread(two.end) == 0
+            fleet.serve(1)
+            await serve(36, [one])
+        losses = await asyncio.to_thread(one.samples, "edge_exporter_shard_losses_total", "shard")
+        assert set(losses.values()) == {0}
+
+
+async def test_a_suspended_replica_drops_the_shards_that_another_has_taken_and_takes_its_share_again(
+    fleet: Fleet,
+) -> None:
+    async with replicas(fleet, "one", "two") as (one, two):
+        fleet.serve(10)
+        await serve(30, [one, two])
+        one.send(signal.SIGSTOP)
+        fleet.serve(4)
+        await serve(42, [two])
+        # It waits in the socket until the process goes on, and finds that the leases may have ended.
+        asked = asyncio.create_task(asyncio.to_thread(one.samples, QUERIES, "zone_id"))
+        await asyncio.sleep(0)
+        one.send(signal.SIGCONT)
+        assert await asked == {}
+        await shared([one, two])
+        await serve(42, [one, two])
+        assert "lease lost to another exporter" in one.events
+        fleet.serve(1)
+        await serve(45, [one, two])
+
+
+async def test_counters_catch_up_after_a_restart_of_the_database(fleet: Fleet, postgres: Postgres) -> None:
+    async with replicas(fleet, "one", "two") as both:
+        fleet.serve(10)
+        await serve(30, both)
+        await asyncio.to_thread(postgres.stop)
+        try:
+            fleet.serve(5)
+
+            async def is_gap() -> bool:
+                return not [own for own in both if await asyncio.to_thread(own.samples, QUERIES, "zone_id")]
+
+            await until(is_gap)
+        finally:
+            await asyncio.to_thread(postgres.start)
+        await serve(45, both)
+
+
+async def test_a_spare_is_ready_though_it_holds_nothing_and_polls_nothing(fleet: Fleet) -> None:
+    async with (
+        fleet.exporter("one", index="lease", total=1) as one,
+    ):
+        await until(lambda: asyncio.to_thread(lambda: len(one.samples(QUERIES, "zone_id")) == len(ZONES)))
+        async with fleet.exporter("two", index="lease", total=1) as two:
+            await until(lambda: asyncio.to_thread(is_ready, two))
+            assert await asyncio.to_thread(two.samples, "edge_api_requests_total", "operation") == {}
+            await asyncio.to_thread(one.end, signal.SIGKILL)
+            await serve(0, [two])
+
+
+def is_ready(exporter: Exporter) -> bool:
+    """Whether it answers that it is ready."""
+    return exporter.answers("/-/ready")
