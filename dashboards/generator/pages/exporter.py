@@ -197,7 +197,17 @@ _COST = Row(
                 sort="Shard",
                 ascending=True,
             ),
-            width=20,
+            width=12,
+        ),
+        Panel(
+            title="State database",
+            shows="How long the PostgreSQL that holds the state took for an operation, on average.",
+            act="Lasting above a tenth of a second: counters are served late, and leases may be lost. Look at the"
+            " database's load, and at the way to it.",
+            queries=(queries.STATE_DATABASE,),
+            unit="s",
+            steps=warn_then_red(0.1, 1),
+            none="The state is in a file.",
         ),
         Panel(
             title="Shards present",
@@ -206,6 +216,35 @@ _COST = Row(
             queries=(queries.SHARDS_PRESENT, queries.SHARDS_HELD),
             view=Numbers(),
             height=8,
+        ),
+        Panel(
+            title="Leases",
+            shows="Each shard that is shared by leases: how often it was claimed so far, and how often exporters took"
+            " it and lost it in the last hour.",
+            act="A roll-out moves each shard two or three times. More than that: the database is slow, or exporters"
+            " stand still; see the loop lag below.",
+            queries=(queries.SHARD_CLAIMS, queries.SHARD_TAKEOVERS, queries.SHARD_LOSSES),
+            view=Table(
+                columns=(
+                    Column("Shard", label="shard", width=80),
+                    Column("Claims"),
+                    Column("Taken", decimals=0),
+                    Column("Lost", decimals=0),
+                ),
+                sort="Claims",
+            ),
+            width=20,
+            none="No shard is shared by leases.",
+        ),
+        Panel(
+            title="Rows refused",
+            shows="Rows of the ledger that the database refused in the last hour, because the shard had changed hands.",
+            act="Rows of an exporter that has lost its lease are refused rightly; nothing is counted twice.",
+            queries=(queries.REFUSED_ROWS,),
+            view=Numbers(),
+            decimals=0,
+            height=8,
+            none="None",
         ),
     ),
     folded=True,
