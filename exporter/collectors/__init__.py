@@ -2,9 +2,8 @@
 
 In: a target, and a client bound to the poll's deadline. Out: the target's families and counts, or an error.
 `collector.py` says what a collector is, `measure.py` turns an answer into families, `poll.py` polls a target once, and
-`catalogue.py` lists the collectors: whatever iterates collectors or families (settings, references, dashboards' checks)
-reads the catalogue.
-`endpoints/` makes collectors of what the configuration declares.
+`catalogue.py` lists the collectors, for all that iterates them or their families (settings, references, checks of
+dashboards). `endpoints/` makes collectors of what the configuration declares.
 
 A collector keeps no state between two polls (an answer that several endpoints share aside), decides nothing
 about time, and yields all families of a target or none.

@@ -48,8 +48,8 @@ class Outcome:
     Attributes:
         error: the failure. Families that come beside it are exposed all the same; as a rule there are none.
         chart: the counts of the last days for the status page, oldest first; empty where there is no chart.
-        fingerprint: of the answer, where an equal one tells the same; empty where it may not.
-        is_unchanged: whether the answer was the last one again, so that all that was told before stands.
+        fingerprint: of the answer, where an equal one gives the same; empty where it may not.
+        is_unchanged: whether the answer was the last one again, so that its values stand.
         lack: why families that are not among these have no samples.
     """
 
@@ -68,7 +68,7 @@ class Polled:
     """The outcomes of one poll.
 
     Attributes:
-        outcomes: the polled target's own first, then those of the targets that its answer told of.
+        outcomes: the polled target's own first, then those of the other targets in its answer.
         date: the platform's clock, where its answer carried it.
         found: what a discovery learnt of which resources there are.
     """
@@ -149,7 +149,7 @@ class Collector(Protocol):
         """Poll a target once.
 
         Raises:
-            PlatformError: nothing came of it, for this target or for any that its answer would have told of.
+            PlatformError: there is no usable answer, for this target or for the others in it.
         """
         ...
 
@@ -197,13 +197,13 @@ class TargetCollector(Defaults, Generic[P]):
     """A collector whose call answers for the target that it polls.
 
     Attributes:
-        fetch: makes the calls of one poll; the value is None where the platform has nothing to tell, which is no
+        fetch: makes the calls of one poll; the value is None where the platform has nothing, which is no
             failure and yields no samples.
         labels: the labels of its target.
         metrics: what the payload yields.
-        tells_name: the target's name, where the payload tells it.
+        tells_name: the target's name, where the payload holds it.
         chart: day → count, of which the status page draws the last days; None where the payload has no such chart.
-        nothing: why there are no samples where the platform has nothing to tell.
+        nothing: why there are no samples where the platform has nothing.
     """
 
     name: str
@@ -223,7 +223,7 @@ class TargetCollector(Defaults, Generic[P]):
         object.__setattr__(self, "families", describe(self.labels, self.metrics))
 
     def wants(self, target: Target) -> bool:
-        """See `Collector.wants`: its answers tell of no other target."""
+        """See `Collector.wants`: its answers hold no other target."""
         return not target.scouted
 
     async def poll(self, context: Context, target: Target) -> Polled:
@@ -241,7 +241,7 @@ class TargetCollector(Defaults, Generic[P]):
 
 @dataclass(frozen=True, slots=True)
 class Item(Generic[T]):
-    """One thing that a listing told of: its payload, or what is wrong with it."""
+    """One item of a listing: its payload, or what is wrong with it."""
 
     id: str
     payload: T | None = None

@@ -89,14 +89,14 @@ class DiscoveryCollector(Defaults):
         if SHIELD_ZONES in target.watched:
             names = lists["cdn"].names() if "cdn" in lists else {}
             if lists:
-                lists = await _told(context, lists, names_follow=True)
+                lists = await _passed_on(context, lists, names_follow=True)
             zones = await _tried(shield.zones(context.caller), faults)
             if zones is not None:
                 date = zones.date
                 lists["shield_zone"] = _shield_list(zones.value, names)
                 if RATE_LIMITS in target.watched:
                     own = _owned(context, target.account, lists["shield_zone"])
-                    lists = await _told(context, lists)
+                    lists = await _passed_on(context, lists)
                     limits = await _rate_limits(context, own, faults)
                     if limits is not None:
                         lists["rate_limit"] = limits
@@ -136,10 +136,10 @@ def _owned(context: Context, account: str, zones: ResourceList) -> ResourceList:
     return ResourceList(tuple(own), zones.complete)
 
 
-async def _told(
+async def _passed_on(
     context: Context, lists: dict[str, ResourceList], *, names_follow: bool = False
 ) -> dict[str, ResourceList]:
-    """Tell what is known already, for zones need not wait for calls that tell nothing of them; returns what is left."""
+    """Pass on what is known so far, so that its targets need not wait for the other calls; return what is left."""
     if context.found is None:
         return lists
     await context.found(Inventory(lists, names_follow))
@@ -147,14 +147,14 @@ async def _told(
 
 
 def _has_none(fault: PlatformError) -> bool:
-    """Whether a zone's plan has no rate limits, or the zone went meanwhile; other envelopes tell of failures."""
+    """Whether a zone's plan has no rate limits, or the zone went meanwhile; other envelopes are failures."""
     return isinstance(fault, NotAvailable) or (
         isinstance(fault, EnvelopeError) and fault.error_key.startswith("not_found")
     )
 
 
 def _limit_list(limits: Iterable[RateLimitMetrics], zone_id: str) -> ResourceList:
-    """A zone's rate limits. One that cannot be read is there all the same, but without an id nobody knows which."""
+    """A zone's rate limits. One that cannot be read counts by its id; without an id the list is not complete."""
     ids: list[int | None] = []
     complete = True
     for limit in limits:

@@ -14,7 +14,7 @@ from exporter.targets.target import Target
 
 @dataclass(frozen=True, slots=True)
 class ZoneTraffic:
-    """A zone's statistics with the charts added up to UTC days; None for a chart that tells nothing."""
+    """A zone's statistics with the charts added up to UTC days; None for a chart without a readable day."""
 
     total: float | None
     queries: Days | None

@@ -20,9 +20,9 @@ def failed(target: Target, error: PlatformError) -> Polled:
 
 
 def _recognisable(polled: Polled, fingerprint: bytes) -> Polled:
-    """The result of a poll with its answer's fingerprint, where an equal answer would tell the same.
+    """The result of a poll with its answer's fingerprint, where an equal answer would give the same.
 
-    A list tells of many targets. A month to date is counted by the time of each poll, also while it does not change.
+    A list holds many targets. A month to date is counted by the time of each poll, also while it does not change.
     """
     outcome = polled.outcomes[0]
     sources = (source for count in outcome.counts for _, source in count.sources)

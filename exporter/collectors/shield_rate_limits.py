@@ -41,7 +41,7 @@ class Breaches:
 
     @property
     def actions(self) -> tuple[str, ...]:
-        """The actions that the map can tell of."""
+        """The actions that the map can hold."""
         plain = (UNCLASSIFIED,) if self.days is not None and self.days[UNCLASSIFIED] else ()
         return plain if self.is_plain else (*ACTIONS, *plain)
 
@@ -79,8 +79,8 @@ def _by_action(chart: Mapping[str, BreachCounts | float | None]) -> Mapping[str,
             if not isinstance(counts, BreachCounts)
             else {action: count(counts) for action, count in ACTIONS.items()}
         )
-        for action, told in found.items():
-            value = as_count(told)
+        for action, count in found.items():
+            value = as_count(count)
             if value is not None:
                 days[action][day] = days[action].get(day, 0) + value
     return days

@@ -1,4 +1,4 @@
-"""Reads the whole configuration, with every file that it names, and tells all of its faults together."""
+"""Reads the whole configuration, with every file that it names, and reports all of its faults together."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -15,7 +15,7 @@ _WEB_CONFIG_FLAG = "--web.config-file"
 
 
 def read_configuration(config: Path | None, flags: Mapping[str, str], environ: Mapping[str, str]) -> Settings:
-    """The settings, once they and the files that they name are found to be right.
+    """Read the settings, and check them and the files that they name.
 
     Args:
         config: the configuration file.
@@ -31,7 +31,7 @@ def read_configuration(config: Path | None, flags: Mapping[str, str], environ: M
 def read_with_lines(
     config: Path | None, flags: Mapping[str, str], environ: Mapping[str, str]
 ) -> tuple[Settings, MarkedFile]:
-    """The same as `read_configuration`, and the file with its lines, for whoever has more to say of it.
+    """Read the same, and return the file with its lines too, for messages about what it holds.
 
     Raises:
         ConfigurationError: something is wrong; it holds every fault.
@@ -85,7 +85,7 @@ def _untrustworthy(settings: Settings, file: MarkedFile) -> Iterator[Fault]:
 
 
 def _named_web_config(file: MarkedFile, flags: Mapping[str, str], environ: Mapping[str, str]) -> Path | None:
-    """The web configuration file that refused settings name, so that its faults are told beside theirs."""
+    """The web configuration file that refused settings name, so that its faults are reported beside theirs."""
     given: object = flags.get(_WEB_CONFIG_FLAG) or environ.get(_WEB_CONFIG_VARIABLE, "").strip()
     if not given and file.data is not None:
         web = file_names_resolved(file.data, Path(file.source).parent).get("web")

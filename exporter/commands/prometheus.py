@@ -46,10 +46,10 @@ def find_program() -> str:
 def configuration(folder: Path, target: str) -> str:
     """The shipped configuration, with an exporter to scrape."""
     text = (folder / "prometheus.yml").read_text(encoding="utf-8")
-    for told, ours in ((_TARGET, target), (_RULES, f"{folder}/{_RULES}"), *_PACE):
-        if told not in text:
-            raise PrometheusError(f"the configuration in {folder} has no {told!r}")
-        text = text.replace(told, ours)
+    for shipped, ours in ((_TARGET, target), (_RULES, f"{folder}/{_RULES}"), *_PACE):
+        if shipped not in text:
+            raise PrometheusError(f"the configuration in {folder} has no {shipped!r}")
+        text = text.replace(shipped, ours)
     return text
 
 

@@ -23,7 +23,7 @@ from exporter.telemetry import Telemetry
 
 # Operations that are asked for only where the configuration says so.
 _OPT_IN = {"script_read_by_update": "read: update"}
-# Families that the program tells from its configuration, beside those that they are to be compared with.
+# Families that come from the configuration, listed beside those that they are compared with.
 _BESIDE = {"edge_script_monthly_budget_dollars": "scripts"}
 _NOTES = {
     "dns_statistics": (
@@ -148,11 +148,11 @@ def as_json(collectors: Sequence[Collector] = CATALOGUE) -> str:
 
 
 def _plain(section: Section) -> dict[str, object]:
-    told: dict[str, object] = {"section": section.title}
+    plain: dict[str, object] = {"section": section.title}
     if section.interval is not None:
-        told |= {"interval": dict(zip(("key", "default_seconds"), section.interval, strict=True))}
-        told |= {"requests": section.requests}
-    return told | {
+        plain |= {"interval": dict(zip(("key", "default_seconds"), section.interval, strict=True))}
+        plain |= {"requests": section.requests}
+    return plain | {
         "metrics": [
             {"name": info.name, "type": info.kind, "unit": info.unit, "labels": info.labels, "help": info.help}
             for info in section.families

@@ -90,7 +90,7 @@ class Candidates:
         """A target that is no candidate by itself, in every account that may have such: why it is none."""
         for selection in self._registry.selections(kind):
             target = Target(selection.account, kind, target_id)
-            # Whose a rate limit is follows from its shield zone, which its id does not tell.
+            # A rate limit belongs to the shard of its shield zone, which its id does not name.
             if kind != "rate_limit" and not self._registry.share.owns(target.key):
                 yield self._other_shard(target, "")
             else:

@@ -18,7 +18,8 @@ from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.noise import Noise
 from exporter.sandbox.sample_orders import Orders
 from exporter.sandbox.sql import Statement
-from exporter.sandbox.stream import ProtocolError, SqlError, Stream, connect
+from exporter.sandbox.sqlite_access import SqlError, connect
+from exporter.sandbox.stream import ProtocolError, Stream
 from exporter.sandbox.tokens import TokenKind
 
 BATON_SECONDS: Final = 10.0

@@ -1,6 +1,5 @@
 """A stream of the database: one connection that executes requests in order, within limits."""
 
-import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -8,87 +7,15 @@ from typing import Any, Final
 
 from exporter.sandbox import hrana
 from exporter.sandbox.sql import ArgumentsError, Statement, split
+from exporter.sandbox.sqlite_access import FAULTS, SqlError, authorize, failure
 
-_LONGEST_VALUE: Final = 16 * 1024 * 1024
 _LARGEST_RESULT: Final = 10 * 1024 * 1024
 _STEPS_BETWEEN_CHECKS: Final = 10_000
 _WRITING_OPCODES: Final = frozenset({"Vacuum"})
-# The PRAGMAs that a libSQL server supports; those of the second kind without an argument only.
-_FREE_PRAGMAS: Final = frozenset({
-    "collation_list", "compile_options", "data_version", "database_list", "defer_foreign_keys", "encoding",
-    "foreign_key_check", "foreign_key_list", "foreign_keys", "freelist_count", "function_list", "index_info",
-    "index_list", "index_xinfo", "integrity_check", "module_list", "page_count", "pragma_list", "quick_check",
-    "table_info", "table_list", "table_xinfo", "user_version",
-})  # fmt: skip
-_SHOWN_PRAGMAS: Final = frozenset({
-    "analysis_limit", "application_id", "auto_vacuum", "automatic_index", "busy_timeout", "cache_size",
-    "cache_spill", "cell_size_check", "checkpoint_fullfsync", "fullfsync", "hard_heap_limit", "journal_mode",
-    "journal_size_limit", "legacy_alter_table", "locking_mode", "max_page_count", "mmap_size", "page_size",
-    "query_only", "read_uncommitted", "recursive_triggers", "reverse_unordered_selects", "schema_version",
-    "secure_delete", "soft_heap_limit", "synchronous", "temp_store", "threads", "trusted_schema",
-    "wal_autocheckpoint",
-})  # fmt: skip
-# Python refuses some texts and values before SQLite does: a NUL, or a number that is too large.
-_GENERAL: Final = frozenset({"SQLITE_ERROR", "SQLITE_SCHEMA"})
-_FAULTS: Final = (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError)
-_DENIED: Final = frozenset(
-    {
-        sqlite3.SQLITE_ATTACH,
-        sqlite3.SQLITE_ANALYZE,
-        sqlite3.SQLITE_CREATE_TEMP_INDEX,
-        sqlite3.SQLITE_CREATE_TEMP_TABLE,
-        sqlite3.SQLITE_CREATE_TEMP_TRIGGER,
-        sqlite3.SQLITE_CREATE_TEMP_VIEW,
-    },
-)
-# SQLite's words for faults that a libSQL server finds when it parses a statement, and when it prepares it.
-_SYNTAX: Final = re.compile(r'near "|incomplete input|unrecognized token')
-_INPUT: Final = re.compile(
-    r"no such (column|function)|ambiguous column|wrong number of arguments|misuse of|(table|view|index) .* exists"
-)
-
-
-class SqlError(Exception):
-    """A request failed in the database; the requests after it still run."""
-
-    def __init__(self, message: str, code: str) -> None:
-        super().__init__(message)
-        self._code = code
-
-    def answer(self) -> dict[str, str]:
-        """Return the error as the protocol sends it."""
-        return {"message": str(self), "code": self._code}
 
 
 class ProtocolError(Exception):
     """A request violates the protocol: the whole pipeline is refused, and its stream ends."""
-
-
-def connect(path: str, *, read_only: bool) -> sqlite3.Connection:
-    """Open a connection that can use its own database only."""
-    connection = sqlite3.connect(
-        f"file:{path}?mode={'ro' if read_only else 'rw'}",
-        uri=True,
-        isolation_level=None,
-        check_same_thread=False,
-        timeout=0.5,
-    )
-    connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
-    connection.execute("PRAGMA foreign_keys=ON")
-    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
-    return connection
-
-
-def _authorize(action: int, first: str | None, second: str | None, _database: str | None, _trigger: str | None) -> int:
-    if action in _DENIED:
-        return sqlite3.SQLITE_DENY
-    if action == sqlite3.SQLITE_PRAGMA:
-        name = (first or "").lower()
-        is_known = name in _FREE_PRAGMAS or (name in _SHOWN_PRAGMAS and second is None)
-        return sqlite3.SQLITE_OK if is_known else sqlite3.SQLITE_DENY
-    if action == sqlite3.SQLITE_FUNCTION and (second or "").lower() == "load_extension":
-        return sqlite3.SQLITE_DENY
-    return sqlite3.SQLITE_OK
 
 
 class Stream:
@@ -106,7 +33,7 @@ class Stream:
         self._deadline = 0.0
         self._stored: dict[int, str] = {}
         self.is_closed = False
-        connection.set_authorizer(_authorize)
+        connection.set_authorizer(authorize)
         connection.set_progress_handler(self._is_overdue, _STEPS_BETWEEN_CHECKS)
 
     def set_deadline(self, seconds: float) -> None:
@@ -260,8 +187,8 @@ class Stream:
     def _prepared(self, sql: str, arguments: list[object] | dict[str, object]) -> list[str]:
         try:
             cursor = self._connection.execute(sql, arguments)
-        except _FAULTS as error:
-            raise _failure(error, sql) from error
+        except FAULTS as error:
+            raise failure(error, sql) from error
         return [column[0] for column in cursor.description or ()]
 
     def _known_decltypes(self, statement: Statement, columns: int) -> list[str | None]:
@@ -274,8 +201,8 @@ class Stream:
         try:
             cursor = self._connection.execute(sql, arguments)
             rows = self._rows(cursor)
-        except _FAULTS as error:
-            raise _failure(error, statement.text) from error
+        except FAULTS as error:
+            raise failure(error, statement.text) from error
         names = [column[0] for column in cursor.description or ()]
         inserted = cursor.lastrowid
         changed = 0
@@ -312,8 +239,8 @@ class Stream:
         parameters = [None] * sum(len(statement.parameters) for statement in split(numbered)[:1])
         try:
             program = self._connection.execute(f"EXPLAIN {numbered}", parameters).fetchall()
-        except _FAULTS as error:
-            raise _failure(error, numbered) from error
+        except FAULTS as error:
+            raise failure(error, numbered) from error
         return not any(
             opcode in _WRITING_OPCODES or (opcode == "Transaction" and writing) for _, opcode, _, writing, *_ in program
         )
@@ -349,19 +276,6 @@ def _statements(text: str) -> list[Statement]:
         return split(text)
     except ArgumentsError as error:
         raise SqlError(f"SQL input error: {error}", "SQL_INPUT_ERROR") from error
-
-
-def _failure(error: Exception, sql: str) -> SqlError:
-    message, name = str(error), getattr(error, "sqlite_errorname", None) or ""
-    if message in ("not authorized", "authorization denied"):
-        return SqlError(f"SQL string could not be parsed: unsupported statement: {sql.strip()}", "SQL_PARSE_ERROR")
-    if _SYNTAX.match(message):
-        return SqlError(f"SQL string could not be parsed: {message}", "SQL_PARSE_ERROR")
-    if not name or _INPUT.match(message):
-        return SqlError(f"SQL input error: {message}", "SQL_INPUT_ERROR")
-    # The kind without its details, such as SQLITE_CONSTRAINT; a general error has none.
-    kind = "_".join(name.split("_")[:2])
-    return SqlError(f"SQLite error: {message}", "SQLITE_UNKNOWN" if kind in _GENERAL else kind)
 
 
 def _without_numbers(names: list[str]) -> list[str]:

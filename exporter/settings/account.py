@@ -24,7 +24,7 @@ from exporter.settings.types import (
     parse_path,
 )
 
-_MOST_FAULTS_TOLD = 20
+_MOST_FAULTS_SHOWN = 20
 _MOST_DIGITS = 20
 
 
@@ -55,9 +55,9 @@ def parse_ids_file(value: object) -> IdsFile | None:
             ids[int(text)] = None
         elif text:
             wrong.append(elsewhere(str(path), number, f"found {text[:60]!r}, expected a whole number from 1"))
-    if len(wrong) > _MOST_FAULTS_TOLD:
-        rest = len(wrong) - _MOST_FAULTS_TOLD
-        wrong[_MOST_FAULTS_TOLD:] = [refused(f"{path} holds {rest} more lines that are no ids")]
+    if len(wrong) > _MOST_FAULTS_SHOWN:
+        rest = len(wrong) - _MOST_FAULTS_SHOWN
+        wrong[_MOST_FAULTS_SHOWN:] = [refused(f"{path} holds {rest} more lines that are no ids")]
     if wrong:
         raise ValidationError.from_exception_data("ids_file", [at((), error) for error in wrong])
     return IdsFile(path, tuple(ids))
@@ -76,7 +76,7 @@ class DnsZonesSettings(Section):
     """Which DNS zones are polled."""
 
     discover: Annotated[bool, Field(description="Find zones by the platform's search.")] = True
-    ids: Annotated[tuple[Identifier, ...], Field(description="Zones that are polled whatever is discovered.")] = ()
+    ids: Annotated[tuple[Identifier, ...], Field(description="Zones that are polled, discovered or not.")] = ()
     ids_file: Annotated[
         IdsFile | None,
         PlainValidator(parse_ids_file),
@@ -100,7 +100,7 @@ class ScriptsSettings(Section):
     """Which edge scripts are polled, and how."""
 
     discover: Annotated[bool, Field(description="Find scripts by the platform's search.")] = True
-    ids: Annotated[tuple[Identifier, ...], Field(description="Scripts that are polled whatever is discovered.")] = ()
+    ids: Annotated[tuple[Identifier, ...], Field(description="Scripts that are polled, discovered or not.")] = ()
     read: Annotated[
         Literal["get", "update"],
         Field(description="Read by GET, or by the documented update POST with an empty body."),
@@ -115,7 +115,7 @@ class ShieldZonesSettings(Section):
     """Which shield zones are polled."""
 
     discover: Annotated[bool, Field(description="Find shield zones by the platform's list.")] = True
-    ids: Annotated[tuple[Identifier, ...], Field(description="Shield zones polled whatever is discovered.")] = ()
+    ids: Annotated[tuple[Identifier, ...], Field(description="Shield zones polled, discovered or not.")] = ()
     rate_limits: Annotated[
         bool, Field(description="Find each zone's rate limits, where the platform has the listing.")
     ] = True

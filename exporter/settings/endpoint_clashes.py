@@ -100,8 +100,8 @@ def _built_in(raw: Mapping[str, object]) -> dict[str, str]:
     sections = raw.get("collectors")
     found: dict[str, str] = {}
     for collector in CATALOGUE:
-        told = peek(peek(sections, collector.section), "enabled")
-        if str(told).strip().lower() in _FALSE:
+        enabled = peek(peek(sections, collector.section), "enabled")
+        if str(enabled).strip().lower() in _FALSE:
             continue
         for info in collector.families:
             for name in _exposed(info.name, counts=info.kind is Kind.COUNTER):

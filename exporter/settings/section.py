@@ -1,4 +1,4 @@
-"""The model of one part of a configuration: strict, frozen, and telling all of its faults at once."""
+"""The model of one part of a configuration: strict, frozen, and reporting all of its faults at once."""
 
 from collections.abc import Iterator, Mapping
 from types import NoneType
@@ -50,7 +50,7 @@ class Section(BaseModel):
     """A part of a configuration.
 
     A key that is written without a value counts as not written, unless the key may be null. `cross_check` looks at the
-    data before it is validated, so that what is wrong between keys is told together with what is wrong in one of them.
+    data before it is validated, so that faults between keys are reported together with faults in one of them.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True)
@@ -62,7 +62,7 @@ class Section(BaseModel):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _tell_every_fault(cls, data: object, handler: ModelWrapValidatorHandler[Self]) -> Self:
+    def _report_every_fault(cls, data: object, handler: ModelWrapValidatorHandler[Self]) -> Self:
         if not isinstance(data, Mapping):
             return handler(data)
         given = {key: value for key, value in data.items() if value is not None or cls._may_be_null(key)}
@@ -72,8 +72,8 @@ class Section(BaseModel):
             section = handler(given)
         except ValidationError as error:
             errors.extend(map(_again, error.errors(include_url=False)))
-        told = {error.get("loc", ()) for error in errors}
-        errors.extend(error for error in cls.cross_check(given) if error.get("loc", ()) not in told)
+        known = {error.get("loc", ()) for error in errors}
+        errors.extend(error for error in cls.cross_check(given) if error.get("loc", ()) not in known)
         if errors or section is None:
             raise ValidationError.from_exception_data(cls.__name__, errors, hide_input=True)
         return section

@@ -1,4 +1,4 @@
-"""The kinds of value that the settings speak: durations, addresses, URLs, patterns, paths and names."""
+"""The kinds of value in the settings: durations, addresses, URLs, patterns, paths and names."""
 
 import re
 from collections.abc import Callable

@@ -50,7 +50,7 @@ class MarkedFile:
     Attributes:
         source: The file's name as it was given.
         data: Mappings of mappings, lists, texts and None; None where the file holds no mapping at all.
-        faults: What is wrong with the file as such, whatever it is meant to hold.
+        faults: What is wrong with the file as YAML.
         root: The parsed nodes, which hold the lines; None where there is nothing to hold.
     """
 

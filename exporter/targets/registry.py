@@ -95,7 +95,7 @@ class Registry:
         return self._share
 
     def owns(self, key: TargetKey, parent: str = "") -> bool:
-        """Whether a resource is this process's; `parent` is a rate limit's shield zone, where a listing tells it."""
+        """Whether a resource's shard is held; `parent` is a rate limit's shield zone, where a listing names it."""
         return self._owner_of(key, parent) in self._share.held
 
     def _owner_of(self, key: TargetKey, parent: str) -> int:
@@ -127,7 +127,7 @@ class Registry:
     def is_strange(self, key: TargetKey) -> bool:
         """Whether a resource of an earlier run is another shard's now.
 
-        Of a discovered rate limit that cannot be told before its shield zone is known: see `Change.settled`.
+        Of a discovered rate limit that is not known before its shield zone is known: see `Change.settled`.
         """
         if key.kind == "rate_limit" and key.id not in self._fixed.get((key.account, key.kind), {}):
             return False
@@ -164,14 +164,14 @@ class Registry:
         return replace(change, settled=settled)
 
     def _apply_list(self, account: str, kind: str, resource_list: ResourceList) -> Generator[None, None, bool]:
-        """Take over a listing; returns whether it told anything new."""
+        """Take over a listing; returns whether anything in it was new."""
         listed = self._listed.setdefault((account, kind), {})
         self._complete[account, kind] = resource_list.complete
         changed = False
         named: set[str] = set()
         for resource in resource_list.resources:
             yield
-            # Of what stays another's nothing is kept. A pull zone belongs to no shard: it lends its name.
+            # Nothing is kept of another shard's resources. A pull zone is no target: only its name is used.
             key = TargetKey.of(account, kind, resource.id)
             shard = self._owner_of(key, resource.parent)
             if kind != "cdn" and not self._share.may_change and shard not in self._share.held:
@@ -232,7 +232,7 @@ class Registry:
             if self.owns(target.key):
                 yield replace(target, name=self._name(target, target.name))
             elif target.kind == "account" and self._share.held:
-                # What an account's lists tell of is every shard's business, the account itself is one shard's.
+                # Every shard needs an account's lists; the account itself belongs to one shard.
                 self._scouts[target.account] = replace(target, scouted=True)
         # A copy: a discovery may change it meanwhile.
         for resource_id, entry in list(self._listed.get(key, {}).items()):
@@ -269,7 +269,7 @@ class Registry:
         return key.id in self._targets.get((key.account, key.kind), {})
 
     def admits(self, target: Target) -> bool:
-        """Whether a target that a listing told of in passing is one of ours."""
+        """Whether another target in a listing is polled here."""
         if self.holds(target.key):
             return True
         selection = self._selections.get((target.account, target.kind))

@@ -59,7 +59,7 @@ class Target:
         attributes: what else the call needs, such as the shield zone of a rate limit.
         watched: names to watch for: an image's tags, or the kinds of resource that an account's lists are for.
         interval: seconds between two polls, where the target has an interval of its own.
-        scouted: whether the target is another shard's, and polled only for what its answers tell of other targets.
+        scouted: whether the target is another shard's, and polled only for the other targets in its answers.
         key: the target's identity.
     """
 
@@ -81,7 +81,7 @@ class Target:
         return PollKey(self.key, collector)
 
     def is_polled_as(self, other: "Target") -> bool:
-        """Whether a poll asks the same of both, and as often, so that an earlier poll of the other still serves."""
+        """Whether a poll asks the same of both, and as often: the values of an earlier poll of the other still hold."""
         if other.scouted and not self.scouted:
             return False
         return (self.attributes, self.watched, self.interval) == (other.attributes, other.watched, other.interval)
@@ -137,7 +137,7 @@ class Inventory:
 
     Attributes:
         lists: by kind; a kind that could not be listed is not there.
-        names_follow: whether a list that is still being asked for tells names of its own.
+        names_follow: whether a list that is still being read brings names of its own.
     """
 
     lists: Mapping[str, ResourceList]

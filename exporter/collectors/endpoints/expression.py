@@ -41,7 +41,7 @@ class Expression:
     text: str
     tree: Node = field(repr=False, compare=False)
 
-    def read(self, document: object) -> Any:  # noqa: ANN401 - whatever JSON can say
+    def read(self, document: object) -> Any:  # noqa: ANN401 - any JSON
         """Evaluate the expression.
 
         Returns:

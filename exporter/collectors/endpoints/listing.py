@@ -74,7 +74,7 @@ class EndpointListCollector(Defaults):
                 items, has_more = self._read(answer.value)
                 known = len(found)
                 usable = await self._take(items, found)
-                # An item that comes twice tells that the pages shifted while they were asked for.
+                # An item that comes twice shows that the pages shifted while they were read.
                 complete = complete and usable and len(found) == known + len(items)
                 if len(found) > MOST_TARGETS:
                     raise WrongShape(f"the list names more than {MOST_TARGETS} items")

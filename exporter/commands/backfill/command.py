@@ -25,7 +25,7 @@ def _day(_context: click.Context, parameter: click.Parameter, value: str | None)
     if len(value) == len("2026-02-08"):
         return moment.toordinal()
     if moment.utcoffset() or moment.time().replace(tzinfo=None) != datetime.min.time():
-        raise click.BadParameter(f"found {value!r}, expected a UTC day or its midnight: charts tell of whole days")
+        raise click.BadParameter(f"found {value!r}, expected a UTC day or its midnight: charts hold whole days")
     return moment.toordinal() - (1 if parameter.name == "last" else 0)
 
 
@@ -78,7 +78,7 @@ def command(
 
     `promtool tsdb create-blocks-from openmetrics FILE DIR` makes blocks of it. The series are those of the daemon's
     counters, each day's count spread evenly over the day, and end where the daemon's own counting began, as the state
-    file tells: run it beside the daemon, or before its first start. Then it records where the daemon is to continue.
+    file records: run it beside the daemon, or before its first start. Then it records where the daemon is to continue.
 
     It stays within each account's budget. Interrupted, the same command goes on where it was; what could not be read
     is tried again by the same command, too.

@@ -49,7 +49,7 @@ Progressed = Callable[[Report], None]
 
 
 class NoSuchZoneError(Exception):
-    """Nothing but zones that nobody has was asked for; the message names them."""
+    """Only zones that no account has were asked for; the message names them."""
 
 
 def parse_labels(values: Iterable[str]) -> dict[str, str]:
@@ -222,7 +222,7 @@ def _misspelt(unknown: list[Failure], registry: Registry) -> str:
 
 def _summarize(report: Report, samples: int, output: Path) -> None:
     for failure in report.failures[:SHOWN_FAILURES]:
-        echo(f"not written: {_told(failure)}", err=True)
+        echo(f"not written: {_described(failure)}", err=True)
     left = len(report.failures) - SHOWN_FAILURES
     if left > 0:
         echo(f"not written: {left} more", err=True)
@@ -243,7 +243,7 @@ def _summarize(report: Report, samples: int, output: Path) -> None:
         echo(f"Next: promtool tsdb create-blocks-from --max-block-duration=1200h openmetrics {output} DIRECTORY")
 
 
-def _told(failure: Failure) -> str:
+def _described(failure: Failure) -> str:
     name = f" ({failure.name})" if failure.name and not failure.target.endswith(f"/{failure.name}") else ""
     account = f"{failure.account}: " if failure.account else ""
     return escape(f"{account}{failure.target}{name}: {failure.reason}")

@@ -119,7 +119,7 @@ class _WrongError(Exception):
     """A value is not what its parameter takes."""
 
 
-def _value(parameter: Parameter, text: str, read: Source) -> Any:  # noqa: ANN401 - whatever JSON can say
+def _value(parameter: Parameter, text: str, read: Source) -> Any:  # noqa: ANN401 - any JSON
     if parameter.secret:
         if not stands_for_something(text):
             raise _WrongError("a secret is taken from standard input (-) or a file (@FILE), never from an argument")

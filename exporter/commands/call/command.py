@@ -73,7 +73,7 @@ def command(
 
     The parameters are those of the interface, as NAME=VALUE. A secret's value is taken from standard input
     (Secret=-) or a file (Secret=@FILE), without the line break at its end, and never from an argument. What changes
-    something asks first; where there is nobody to ask it needs --yes.
+    something asks first; without a terminal to ask on it needs --yes.
 
     \b
       edge-exporter call dns_statistics id=101 dateFrom=2026-02-01 dateTo=2026-02-08
@@ -81,7 +81,7 @@ def command(
       edge-exporter call sql 'SELECT count(*) FROM orders' --database orders
 
     The configuration is that of `run`: flags, EDGE_EXPORTER_ variables, a file. Keys stand in variables or files.
-    A database is one of the file, or the one that PLATFORM_DATABASE_URL and PLATFORM_DATABASE_AUTH_TOKEN tell of.
+    A database is one of the file, or the one that PLATFORM_DATABASE_URL and PLATFORM_DATABASE_AUTH_TOKEN name.
 
     \b
     Exit codes

@@ -11,7 +11,7 @@ MASK = "***"
 _SECRET_FIELDS = frozenset({"DeploymentKey", "DefaultValue", "Secret"})
 
 
-def masked(value: Any, secrets: Iterable[str] = ()) -> Any:  # noqa: ANN401 - whatever JSON can say
+def masked(value: Any, secrets: Iterable[str] = ()) -> Any:  # noqa: ANN401 - any JSON
     """JSON in which no field that holds a secret shows it, and none of the given secrets stands anywhere."""
     known = tuple(secret for secret in secrets if secret)
     match value:

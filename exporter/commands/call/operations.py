@@ -109,7 +109,7 @@ def as_json() -> str:
 
 
 def _plain(parameter: Parameter) -> dict[str, object]:
-    told: dict[str, object] = {
+    plain: dict[str, object] = {
         "name": parameter.name,
         "in": parameter.place,
         "type": parameter.type,
@@ -117,7 +117,7 @@ def _plain(parameter: Parameter) -> dict[str, object]:
         "secret": parameter.secret,
         "help": parameter.help,
     }
-    return told | ({"values": parameter.allowed} if parameter.allowed is not None else {})
+    return plain | ({"values": parameter.allowed} if parameter.allowed is not None else {})
 
 
 def explain(name: str, formatter: click.HelpFormatter) -> None:

@@ -11,7 +11,7 @@ from exporter.platform.api import database
 from exporter.platform.errors import NotFound, StatementError
 from exporter.platform.operation import Caller, Request
 
-# What a status tells that means "there is none".
+# What a status that means "there is none" stands for.
 _ABSENT = {
     "dns_record_scan": "the zone was never scanned, or does not exist",
     "shield_zone_rate_limits": "there is no such zone, or the platform has no such listing",

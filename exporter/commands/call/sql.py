@@ -8,7 +8,7 @@ from exporter.collectors.database import is_single, leads_with_reading
 from exporter.platform.api.database import Cell, Rows
 from exporter.platform.errors import StatementError
 
-# Requests of a pipeline that change nothing, whatever they hold.
+# Requests of a pipeline that never change anything.
 _HARMLESS = frozenset({"close", "describe", "close_sql", "get_autocommit"})
 
 
@@ -18,7 +18,7 @@ def reads(sql: str) -> bool:
 
 
 def pipeline_reads(requests: Sequence[Any]) -> bool:
-    """Whether none of a pipeline's requests can change anything; what cannot be told may."""
+    """Whether none of a pipeline's requests can change anything; an unknown request may."""
     return all(isinstance(request, Mapping) and _request_reads(request) for request in requests)
 
 

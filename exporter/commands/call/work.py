@@ -100,7 +100,7 @@ def _ask(task: Task, line: Line) -> None:
     what = f"{task.name} on {line.name} changes something on the platform: {task.does}\n  {place}"
     body = as_text(request["body"], compact=True)
     if not sys.stdin.isatty():
-        complain(f"{what}\n  {body}\nThere is nobody to ask: --yes sends it. Nothing was sent.", MISUSE)
+        complain(f"{what}\n  {body}\nNo terminal to ask on: --yes sends it. Nothing was sent.", MISUSE)
     echo(f"{what}\n  {body}", err=True)
     try:
         is_wanted = click.confirm("Send it?", err=True)

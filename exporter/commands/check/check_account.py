@@ -29,7 +29,7 @@ from exporter.targets.target import ResourceList, Target
 _FINAL = (CredentialError, NameFault, Refused, ConnectTimeout, TlsFault, ProxyFault)
 # These may be about one resource alone; where every collector meets the same one, they are about the account.
 _SWEEPING = (Unauthorized, Forbidden, Redirected, TransportError)
-# So many collectors that fail in one and the same way tell of the account, whatever the way is.
+# If so many collectors fail in the same way, the fault is the account's.
 _MANY_COLLECTORS = 3
 # A query is described once, before it runs for the first time; what it asks for from then on is what counts.
 _ONCE = {"database_queries": 1}
@@ -49,7 +49,7 @@ class AccountCheck:
         timeout: the deadline of one of its attempts, in seconds.
         registry: which targets there are.
         clocks: the clocks.
-        progressed: told the name, how many polls have ended, and how many there are.
+        progressed: receives the name, how many polls have ended, and how many there are.
 
     Attributes:
         tried: what came of each target.

@@ -16,7 +16,7 @@ from exporter.settings.model import Settings
 
 @dataclass(slots=True)
 class _Stopwatch:
-    """Hears of each attempt (see `exporter.platform.http.observer.Observer`), and takes the time."""
+    """Measures how long each attempt takes; an `exporter.platform.http.observer.Observer`."""
 
     answers: int = 0
     seconds: float = 0.0
@@ -42,7 +42,7 @@ class CheckRun:
     Args:
         settings: what is tried.
         clocks: the clocks.
-        progressed: told an account's name, how many of its polls have ended, and how many there are.
+        progressed: receives an account's name, how many of its polls have ended, and how many there are.
     """
 
     def __init__(self, settings: Settings, clocks: Clocks, progressed: Progress) -> None:
@@ -54,16 +54,16 @@ class CheckRun:
 
     async def run(self) -> list[AccountResult]:
         """Try every account and database at once, each within its budget."""
-        works = [self._of(name, told) for name, told in wiring.named(self._settings).items()]
+        works = [self._of(name, asked) for name, asked in wiring.named(self._settings).items()]
         return list(await asyncio.gather(*works))
 
-    async def _of(self, name: str, told: AccountSettings | DatabaseSettings) -> AccountResult:
+    async def _of(self, name: str, asked: AccountSettings | DatabaseSettings) -> AccountResult:
         stopwatch = _Stopwatch()
-        client = client_of(told, stopwatch, self._settings.shard.parts)
+        client = client_of(asked, stopwatch, self._settings.shard.parts)
         check = AccountCheck(
             name,
             client,
-            timeout=told.timeout,
+            timeout=asked.timeout,
             registry=self._registry,
             clocks=self._clocks,
             progressed=self._progressed,

@@ -106,7 +106,7 @@ def _place(target: Target) -> tuple[str, int, str]:
 
 
 def _telling(tried: Sequence[TargetResult]) -> list[TargetResult]:
-    """All but what collectors tell of targets that do not exist: that such a zone was never scanned says nothing."""
+    """All results but those of targets that do not exist: that such a zone was never scanned means nothing."""
     owners = {collector.name for collector in CATALOGUE if collector.owns_target}
     gone = {one.target for one in tried if one.collector in owners and isinstance(one.error, NotFound)}
     return [one for one in tried if one.target not in gone or one.collector in owners]

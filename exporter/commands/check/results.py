@@ -101,8 +101,8 @@ def foresee(settings: Settings) -> list[AccountResult]:
     """What the configured targets ask for; nothing is contacted, and nothing is discovered."""
     plans, registry = wiring.plans(settings), configured_registry(settings)
     results = []
-    for name, told in wiring.named(settings).items():
+    for name, asked in wiring.named(settings).items():
         shards = 1 if name.startswith(DATABASE_PREFIX) else settings.shard.parts
-        capacity = Capacity(told.budget.requests_per_second / shards, told.budget.max_in_flight)
+        capacity = Capacity(asked.budget.requests_per_second / shards, asked.budget.max_in_flight)
         results.append(AccountResult(name, (), load_of(plans, registry, name, capacity)))
     return results

@@ -39,10 +39,10 @@ def _of_account(account: AccountSettings, verdict: AccountResult) -> Iterator[Fi
     zones = verdict.lists.get("dns_zone")
     if account.dns_zones.discover and zones is not None and zones.complete and zones.resources:
         number = len(zones.resources)
-        told = f"discovery found {number} DNS zone{'' if number == 1 else 's'}, and the domain of none matches"
+        message = f"discovery found {number} DNS zone{'' if number == 1 else 's'}, and the domain of none matches"
         for place, pattern in enumerate(account.dns_zones.include):
             if not any(pattern.search(zone.name) for zone in zones.resources):
-                yield ("dns_zones", "include", place), told
+                yield ("dns_zones", "include", place), message
     known = _script_names(account, verdict)
     if known is None:
         return

@@ -57,14 +57,14 @@ def check(config: Path | None, given: Mapping[str, Any], *, offline: bool, is_js
     if is_json:
         click.echo(as_json(faults, verdicts, warnings))
         raise SystemExit(FAULT if count else 0)
-    told = [_counted(report.polls(verdicts), "poll"), _counted(count, "fault")]
+    counts = [_counted(report.polls(verdicts), "poll"), _counted(count, "fault")]
     if warnings:
-        told.append(_counted(len(warnings), "warning"))
+        counts.append(_counted(len(warnings), "warning"))
     table = render(report.rows(verdicts), terminal_width())
     # In one piece: a reader that takes the first line alone (`| head -1`) does not change the exit code.
     ends = [*(f"warning: {one}" for one in warnings), *(f"fault: {one_line(str(fault))}" for fault in faults)]
     lines = [escape(line) for line in (*report.loads(verdicts), *ends)]
-    click.echo("\n".join([table, "", *lines, f"{', '.join(told)}."]))
+    click.echo("\n".join([table, "", *lines, f"{', '.join(counts)}."]))
     if count:
         raise SystemExit(FAULT)
 

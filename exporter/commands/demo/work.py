@@ -126,18 +126,18 @@ async def run_demo(
 
 
 def _print_urls(exporter: str, sandbox: str, watcher: str, world: World) -> None:
-    told = f"\n  metrics      {exporter}/metrics\n  status page  {exporter}/\n  sandbox      {sandbox}\n"
-    told += f"  control      {sandbox}/sandbox\n"
+    text = f"\n  metrics      {exporter}/metrics\n  status page  {exporter}/\n  sandbox      {sandbox}\n"
+    text += f"  control      {sandbox}/sandbox\n"
     if watcher:
         zone = world.dns.zones.slice(0, 1)[0]
-        told += (
+        text += (
             f"  prometheus   {watcher}\n"
             "\n  A record scan fails, and within two minutes EdgeDnsScanFailed fires:"
             f'\n    curl -d \'{{"event": "scan_failed", "zone_id": {zone}}}\' {sandbox}/sandbox/world'
             f"\n    curl {watcher}/api/v1/alerts"
             f"\n  {sandbox}/sandbox/world lists what else can happen.\n"
         )
-    click.echo(f"{told}\n  Stop with Ctrl-C.\n")
+    click.echo(f"{text}\n  Stop with Ctrl-C.\n")
 
 
 def demo(

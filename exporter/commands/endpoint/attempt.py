@@ -123,7 +123,7 @@ class Attempt:
         return [*lines, "", *_exposition(collector, outcome)]
 
     async def _target(self, endpoint: EndpointSettings, context: Context) -> tuple[Target, list[str]]:
-        """The target to poll, and what a list told of it."""
+        """The target to poll, with its name in the list."""
         kind, account = endpoint.target_kind, self._account.name
         if kind == ACCOUNT_KIND:
             return Target(account, kind, account, account), []

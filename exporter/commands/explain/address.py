@@ -20,7 +20,7 @@ _KEYS = ("listen", "route_prefix", "config_file")
 
 @dataclass(frozen=True, slots=True)
 class AddressError(Exception):
-    """The configuration does not tell where the exporter listens; the message says why."""
+    """The configuration does not say where the exporter listens; the message says why."""
 
     message: str
 

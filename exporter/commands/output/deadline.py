@@ -1,4 +1,4 @@
-"""Ends a process in time after SIGTERM or SIGINT, whatever its threads wait for."""
+"""Ends a process in time after SIGTERM or SIGINT, even if its threads hang."""
 
 import os
 import signal

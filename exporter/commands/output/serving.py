@@ -1,4 +1,4 @@
-"""Runs what serves until it is told to stop."""
+"""Runs a server until it receives a signal."""
 
 import asyncio
 from collections.abc import Coroutine

@@ -1,17 +1,15 @@
 """The server's TLS context, which follows its files, so that a renewed certificate is served at once."""
 
 import asyncio
-import os
 import ssl
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import SecretStr
 
-from exporter.regular_file import read_regular, unreadable
+from exporter.web.auth.pem import TlsFileError, read_pem
 
 _VERSIONS = {"TLS12": ssl.TLSVersion.TLSv1_2, "TLS13": ssl.TLSVersion.TLSv1_3}
 _CURVES = {"CurveP256": "prime256v1", "CurveP384": "secp384r1", "CurveP521": "secp521r1", "X25519": "X25519"}
@@ -35,18 +33,8 @@ _CIPHERS: Mapping[str, str] = {
     "TLS_RSA_WITH_AES_128_CBC_SHA": "AES128-SHA",
     "TLS_RSA_WITH_AES_256_CBC_SHA": "AES256-SHA",
 }
-# The capacity of a pipe.
-LARGEST_INLINE = 64 * 1024
 LONGEST_LOOK = 1.0
 _Stamp = tuple[tuple[int, int, int] | None, ...]
-
-
-class TlsFileError(Exception):
-    """A file cannot be used; `key` is the configuration key that names it."""
-
-    def __init__(self, key: str, message: str) -> None:
-        self.key = key
-        super().__init__(message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +124,8 @@ def prefers_curve_unset(settings: TlsSettings) -> bool:
 
 
 def _load_certificate(context: ssl.SSLContext, settings: TlsSettings) -> None:
-    certificate = _pem("cert", settings.cert_file, settings.cert)
-    key = _pem("key", settings.key_file, None if settings.key is None else settings.key.get_secret_value())
+    certificate = read_pem("cert", settings.cert_file, settings.cert)
+    key = read_pem("key", settings.key_file, None if settings.key is None else settings.key.get_secret_value())
     certificate.check("CERTIFICATE")
     key.check("PRIVATE KEY")
     if "ENCRYPTED" in key.text:
@@ -157,66 +145,12 @@ def _load_authorities(context: ssl.SSLContext, settings: TlsSettings) -> None:
     if settings.client_ca_file is None and settings.client_ca is None:
         context.set_default_verify_paths()
         return
-    authorities = _pem("client_ca", settings.client_ca_file, settings.client_ca)
+    authorities = read_pem("client_ca", settings.client_ca_file, settings.client_ca)
     authorities.check("CERTIFICATE")
     try:
         context.load_verify_locations(cadata=authorities.text)
     except (ssl.SSLError, ValueError):
         raise TlsFileError(authorities.name, f"{authorities} holds a broken certificate") from None
-
-
-@dataclass(frozen=True, slots=True)
-class _Pem:
-    """A text in PEM form, from a file or from the configuration itself.
-
-    Attributes:
-        name: the configuration key that gives it.
-        file: the file; None where the text is in the configuration.
-        text: the text.
-    """
-
-    name: str
-    file: Path | None
-    text: str = field(repr=False)
-
-    def __str__(self) -> str:
-        return "the text" if self.file is None else str(self.file)
-
-    def check(self, what: str) -> None:
-        """Raise TlsFileError unless the text contains a block of this kind."""
-        if f"{what}-----" not in self.text:
-            raise TlsFileError(self.name, f"{self} holds no {what.lower()} in PEM form")
-        if self.file is None and len(self.text) > LARGEST_INLINE:
-            raise TlsFileError(self.name, f"{self} is over {LARGEST_INLINE // 1024} KiB long; put it into a file")
-
-    @contextmanager
-    def path(self) -> Iterator[str]:
-        """Return a path from which OpenSSL can read the text once: a pipe, so that no key is written to a disk."""
-        if self.file is not None:
-            yield str(self.file)
-            return
-        reading, writing = os.pipe()
-        try:
-            with os.fdopen(writing, "w", encoding="ascii", errors="replace") as pipe:
-                pipe.write(self.text)
-            yield f"/dev/fd/{reading}"
-        finally:
-            os.close(reading)
-
-
-def _pem(key: str, path: Path | None, text: str | None) -> _Pem:
-    """Return the text of the file, or that of the configuration where it names no file.
-
-    Raises:
-        TlsFileError: the file cannot be read.
-    """
-    if path is None:
-        return _Pem(key, None, text or "")
-    name = f"{key}_file"
-    try:
-        return _Pem(name, path, read_regular(path).decode("ascii", "replace"))
-    except OSError as error:
-        raise TlsFileError(name, f"{path} {unreadable(error)}") from None
 
 
 def _checking(allowed: frozenset[str]) -> type[ssl.SSLObject]:

@@ -12,7 +12,8 @@ from exporter.settings.faults import ConfigurationError, Fault, KeyPath
 from exporter.settings.messages import faults_of
 from exporter.settings.section import Section, at, expected, items, refused
 from exporter.settings.yaml_file import file_names_resolved, read_marked
-from exporter.web.auth.tls import TlsFileError, TlsSettings, openssl_ciphers, server_context
+from exporter.web.auth.pem import TlsFileError
+from exporter.web.auth.tls import TlsSettings, openssl_ciphers, server_context
 
 # The last letter of the salt carries only two bits.
 _BCRYPT = re.compile(r"\$2[aby]\$(?P<cost>[0-9]{2})\$[./A-Za-z0-9]{21}[.Oeu][./A-Za-z0-9]{31}")

@@ -59,7 +59,7 @@ def test_a_write_without_yes_is_shown_and_not_sent_where_there_is_nobody_to_ask(
             script_update on main changes something on the platform: Updates a script's settings and returns the script.
               POST {platform.url}/compute/script/7
               {{"Name":"gone"}}
-            There is nobody to ask: --yes sends it. Nothing was sent.
+            No terminal to ask on: --yes sends it. Nothing was sent.
             """),
         2,
     )
@@ -200,7 +200,7 @@ def test_sql_that_does_not_surely_read_asks_first(platform: Platform, environ: d
     words = ("call", "sql", "SELECT 1", "DELETE FROM orders")
     refused = invoke(*words, environ=environ)
     assert (refused.out, refused.code, platform.requests) == ("", 2, [])
-    assert refused.err.endswith("There is nobody to ask: --yes sends it. Nothing was sent.\n")
+    assert refused.err.endswith("No terminal to ask on: --yes sends it. Nothing was sent.\n")
     done = invoke(*words, "--yes", environ=environ)
     assert done.code == 0
     assert json.loads(invoke("call", "sql", "SELECT count(*) FROM orders", environ=environ).out)[0]["rows"] == [[0]]

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from exporter.http_server.connections import Acceptor, Connections
+from exporter.web.auth.pem import TlsFileError
 from exporter.web.auth.tls import (
     ServerTls,
-    TlsFileError,
     TlsSettings,
     openssl_ciphers,
     prefers_curve_unset,
