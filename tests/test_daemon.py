@@ -11,11 +11,9 @@ from pathlib import Path
 
 import httpx
 import pytest
-from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
 from structlog.testing import capture_logs
 
 from exporter import runtime
-from exporter.counters.storage import StateLockedError
 from exporter.daemon import Daemon
 from exporter.metric import Family
 from exporter.polling.scheduler import CAPACITY_SECONDS
@@ -24,10 +22,10 @@ from exporter.sandbox.app import create_app
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.server import SandboxServer
 from exporter.sandbox.world import World
-from exporter.settings.loading import SettingsError, load
+from exporter.settings.loading import load
 from exporter.settings.model import Settings
 from tests.rig import START, flushed
-from tests.waiting import END_SECONDS, until
+from tests.waiting import until
 
 FILE = """
 accounts:
@@ -181,18 +179,6 @@ async def test_a_reload_after_a_refused_key_polls_at_once(place: Place) -> None:
         assert (await client.post("/-/reload")).status_code == 200
         assert await scraped(daemon, client, "edge_dns_window_queries")
         assert (await client.get("/-/ready")).status_code == 200
-
-
-async def test_openmetrics_parses_whole_with_the_right_types(place: Place) -> None:
-    async with place.daemon() as (daemon, client):
-        await scraped(daemon, client, "edge_dns_queries_total")
-        answer = await client.get("/metrics", headers={"Accept": "application/openmetrics-text; version=1.0.0"})
-        assert answer.headers["content-type"] == "application/openmetrics-text; version=1.0.0; charset=utf-8"
-        types = {family.name: family.type for family in parse_openmetrics(answer.text)}  # type: ignore[no-untyped-call]
-        assert types["edge_dns_queries"] == "counter"
-        assert types["edge_dns_window_queries"] == "gauge"
-        assert types["edge_api_request_duration_seconds"] == "histogram"
-        assert "unknown" not in types.values()
 
 
 async def test_a_reload_takes_over_what_changed_and_loses_no_counter(place: Place) -> None:
@@ -375,35 +361,6 @@ async def test_a_wrong_file_changes_nothing_and_is_visible(place: Place) -> None
         assert "edge_exporter_config_last_reload_successful 0.0" in (await client.get("/metrics")).text
 
 
-async def test_counters_and_names_survive_a_restart(place: Place) -> None:
-    async with place.daemon() as (daemon, client):
-        first = await scraped(daemon, client, "edge_dns_queries_total")
-        assert set(first.values()) == {0.0}
-        await until(lambda: len(daemon._ledger.remembered()) > 5)
-    place.world.clock.advance(3600)
-    async with place.daemon() as (daemon, client):
-        second = await scraped(daemon, client, "edge_dns_queries_total")
-        assert set(second) == set(first)
-        assert sum(second.values()) > 0
-
-
-async def test_stopping_does_not_wait_for_polls_that_stall(place: Place) -> None:
-    place.write(FILE.replace("budget:", "timeout: 600s\n    budget:"))
-    place.sandbox._app.state.faults.add({"kind": "stall", "point": "start", "path_regex": "/dnszone/.*"})
-    daemon = Daemon(place.load(), place.load)
-    await daemon.start()
-    await until(
-        lambda: any(
-            busy
-            for pool in daemon._schedule._pools.values()
-            for busy in pool.busy
-            if busy.collector == "dns_statistics"
-        )
-    )
-    async with asyncio.timeout(END_SECONDS):
-        await daemon.stop()
-
-
 async def test_a_renderer_that_broke_is_said_and_unhealthy(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     async with place.daemon() as (daemon, client):
         await until(daemon._schedule.all_discovered)
@@ -419,13 +376,6 @@ async def test_a_renderer_that_broke_is_said_and_unhealthy(place: Place, monkeyp
         assert (answer.status_code, answer.text) == (503, "the exposition has stalled\n")
 
 
-async def test_a_second_daemon_on_the_same_state_file_is_refused(place: Place) -> None:
-    async with place.daemon():
-        second = Daemon(place.load(), place.load)
-        with pytest.raises(StateLockedError, match="is using this state file"):
-            await second.start()
-
-
 async def test_no_secret_is_in_any_page_metric_log_or_the_state_file(place: Place) -> None:
     with capture_logs() as logs:
         async with place.daemon() as (daemon, client):
@@ -438,17 +388,6 @@ async def test_no_secret_is_in_any_page_metric_log_or_the_state_file(place: Plac
     for secret in secrets:
         assert all(secret not in text for text in shown)
         assert secret.encode() not in state
-
-
-async def test_a_wrong_configuration_names_every_fault(place: Place) -> None:
-    place.write(FILE.replace("api_key_file", "api_kye").replace("web:", "wob:"))
-    with pytest.raises(SettingsError) as caught:
-        place.load()
-    assert [(fault.line, fault.path) for fault in caught.value.faults] == [
-        (3, "accounts[0].api_key"),
-        (5, "accounts[0].api_kye"),
-        (7, "wob"),
-    ]
 
 
 async def test_a_daemon_that_has_the_process_to_itself_keeps_the_collector_from_its_targets(place: Place) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from exporter.targets.target import PollKey
 from tests.counters.house import House, Running
 from tests.waiting import until
 
@@ -22,16 +21,6 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
     await made.sandbox.start()
     yield made
     await made.sandbox.stop()
-
-
-async def test_counters_go_on_after_a_restart(house: House) -> None:
-    async with house.daemon() as running:
-        house.world.dns.add_queries(101, 7)
-        await running.poll("dns_statistics")
-        assert (await running.samples(QUERIES, "zone_id"))["101"] == 7
-    house.world.dns.add_queries(101, 20)
-    async with house.daemon() as running:
-        assert (await running.samples(QUERIES, "zone_id"))["101"] == 27
 
 
 async def test_a_day_without_a_daemon_is_counted(house: House) -> None:
@@ -69,15 +58,6 @@ async def test_the_last_success_is_remembered_where_the_platform_is_down(house: 
         up = await running.samples("edge_target_up", "target")
     assert up["dns_zone/101"] == 0
     assert after["dns_zone/101"] == pytest.approx(before, abs=5)
-
-
-async def test_the_creation_is_remembered(house: House) -> None:
-    async with house.daemon() as running:
-        key = PollKey.of("dns_statistics", "main", "dns_zone", "101")
-        first = running.daemon._ledger._committed(key)[QUERIES][()].created
-    house.world.clock.advance(7200)
-    async with house.daemon() as running:
-        assert running.daemon._ledger._committed(key)[QUERIES][()].created == first
 
 
 async def test_a_reload_keeps_counters_and_what_is_under_way(house: House) -> None:
@@ -154,20 +134,6 @@ async def test_without_its_state_file_a_daemon_serves_gauges_and_says_that_it_do
         text = (await running.client.get("/metrics")).text
         assert "edge_exporter_ledger_up 0.0" in text
         assert (await running.client.get("/-/healthy")).status_code == 200
-
-
-async def test_a_damaged_state_file_is_told_of_by_a_metric(house: House) -> None:
-    house.state.write_text("a note\n" * 1000)
-    async with house.daemon() as running:
-        text = (await running.client.get("/metrics")).text
-        aside = next(
-            float(line.split()[1])
-            for line in text.splitlines()
-            if line.startswith("edge_exporter_ledger_set_aside_timestamp_seconds ")
-        )
-        assert aside == pytest.approx(time.time(), abs=60)
-        assert "edge_exporter_ledger_up 1.0" in text
-        assert set((await running.samples(QUERIES, "zone_id")).values()) == {0}
 
 
 async def test_a_ledger_whose_thread_has_ended_is_unhealthy(house: House) -> None:

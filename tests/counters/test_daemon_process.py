@@ -141,15 +141,6 @@ async def test_kill_9_loses_nothing(house: House) -> None:
     assert await asyncio.to_thread(exporter.end) == 0
 
 
-async def test_a_second_process_on_the_state_file_says_so_and_ends(house: House) -> None:
-    first = await started(house)
-    second = await started(house)
-    assert await asyncio.to_thread(second.wait) == 1
-    assert second.events[-1].endswith("is using this state file")
-    assert str(house.state) in second.events[-1]
-    assert await asyncio.to_thread(first.end) == 0
-
-
 async def ends_in_time(exporter: Exporter) -> None:
     """End it by SIGTERM, while what holds up one of its threads lasts for ever."""
     async with asyncio.timeout(END_SECONDS):

@@ -190,16 +190,16 @@ async def test_a_retry_ends_when_the_next_poll_is_due_and_a_first_attempt_has_it
         bare_server(failing_once(saying(reply(500)), then=stalling())) as server,
         client_of(server.url, attempts=2, deadline=60.0, shortest_retry=0.01) as kit,
     ):
-        error = await statistics(kit, until=kit.clock.now + 0.3)
-    assert str(error) == f"no answer within 0.05 s (127.0.0.1:{server.port})"
-    # The second may end before the server has read it: it has 0.05 s.
+        error = await statistics(kit, until=kit.clock.now + 1.25)
+    assert str(error) == f"no answer within 1 s (127.0.0.1:{server.port})"
+    # On a busy machine the second may end before the server has read it.
     assert [code for _, code, _ in kit.heard.attempts] == ["500", "none"]
     async with (
         bare_server(stalling()) as server,
-        client_of(server.url, deadline=0.1, shortest_retry=0.01) as kit,
+        client_of(server.url, deadline=1.0, shortest_retry=0.01) as kit,
     ):
         error = await statistics(kit, until=kit.clock.now + 0.02)
-    assert str(error) == f"no answer within 0.1 s (127.0.0.1:{server.port})"
+    assert str(error) == f"no answer within 1 s (127.0.0.1:{server.port})"
 
 
 async def test_a_call_that_is_asked_to_wait_for_long_fails_and_says_for_how_long() -> None:
