@@ -23,6 +23,10 @@ NEED_HISTORY = {
     ("edge-dns", "Queries against the same time before"),
     ("edge-scripts", "Releases"),
     ("edge-zone", "Against its past"),
+    # The demo's state is in no PostgreSQL.
+    ("edge-exporter", "State database"),
+    ("edge-exporter", "Leases"),
+    ("edge-exporter", "Rows refused"),
 }
 # Sums that wait until four polls fit into their window: promtool's cases give them an hour and more.
 RECORDED_LATER = ("steady15m", "steady1h", "steady2h")
