@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from exporter.targets.target import Target
-from tests.shards.fleet import fleet
+from tests.shards.sharded_daemons import sharded_daemons
 
 
 @pytest.mark.parametrize(("total", "times"), [(2, 2), (3, 3)])
 async def test_other_shards_list_an_account_less_often(tmp_path: Path, total: int, times: int) -> None:
-    async with fleet(tmp_path) as shared, shared.running(total) as pods:
+    async with sharded_daemons(tmp_path) as shared, shared.running(total) as pods:
         account = Target("main", "account", "main")
         intervals = []
         for pod in pods:
@@ -23,7 +23,7 @@ async def test_other_shards_list_an_account_less_often(tmp_path: Path, total: in
 
 async def test_a_budget_that_is_far_too_small_stretches_polls_but_hardly_discovery(tmp_path: Path) -> None:
     async with (
-        fleet(tmp_path, collectors={"dns_statistics": {"interval": "1s"}}) as shared,
+        sharded_daemons(tmp_path, collectors={"dns_statistics": {"interval": "1s"}}) as shared,
         shared.running(1) as (pod,),
     ):
         schedule = pod.daemon._schedule

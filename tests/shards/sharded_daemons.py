@@ -18,7 +18,7 @@ from exporter.sandbox.server import SandboxServer
 from exporter.sandbox.world import World
 from exporter.settings.model import Settings
 from exporter.targets.target import PollKey
-from tests.rig import START, flushed
+from tests.exporter_parts import START, flushed
 from tests.waiting import PATIENCE, until
 
 # Each process tells these of itself.
@@ -27,7 +27,7 @@ MEANWHILE = ("_timestamp_seconds", "_duration_seconds")
 
 
 @dataclass
-class Fleet:
+class ShardedDaemons:
     """A sandbox, and where its shards keep their state."""
 
     url: str
@@ -133,12 +133,14 @@ class Pod:
 
 
 @asynccontextmanager
-async def fleet(folder: Path, *, zones: int = 20, shield_zones: int = 6, **more: object) -> AsyncIterator[Fleet]:
-    """A fleet whose sandbox stands still until it is turned."""
+async def sharded_daemons(
+    folder: Path, *, zones: int = 20, shield_zones: int = 6, **more: object
+) -> AsyncIterator[ShardedDaemons]:
+    """Daemons whose sandbox stands still until it is turned."""
     world = World(seed=1, clock=WorldClock(START, speed=0), dns_zones=zones, shield_zones=shield_zones)
     server = SandboxServer(create_app(world))
     await server.start()
     try:
-        yield Fleet(server.url, world, folder, more)
+        yield ShardedDaemons(server.url, world, folder, more)
     finally:
         await server.stop()

@@ -17,13 +17,13 @@ from exporter.sandbox.faults import Faults
 from exporter.sandbox.server import SandboxServer
 from exporter.sandbox.world import World
 from exporter.settings.model import Settings
-from tests.rig import START, flushed
+from tests.exporter_parts import START, flushed
 from tests.waiting import until
 
 POLLED_BY_HAND = ("dns_statistics", "scripts", "shield_rate_limits", "discovery")
 
 
-class Running:
+class RunningDaemon:
     """A daemon that runs."""
 
     def __init__(self, daemon: Daemon, client: httpx.AsyncClient) -> None:
@@ -59,7 +59,7 @@ class Running:
         }
 
 
-class House:
+class SandboxedDaemons:
     """A sandbox whose time stands still, and daemons on it that keep one state file."""
 
     def __init__(self, folder: Path) -> None:
@@ -90,7 +90,7 @@ class House:
         )
 
     @asynccontextmanager
-    async def daemon(self, *, first_round: bool = True) -> AsyncIterator[Running]:
+    async def daemon(self, *, first_round: bool = True) -> AsyncIterator[RunningDaemon]:
         """A daemon, as a rule with its first round of polls behind it."""
         daemon = Daemon(self.settings(), self.settings)
         # A commit need not wait for company.
@@ -98,7 +98,7 @@ class House:
         await daemon.start()
         try:
             async with httpx.AsyncClient(base_url=daemon.server.url, trust_env=False) as client:
-                running = Running(daemon, client)
+                running = RunningDaemon(daemon, client)
                 if first_round:
                     await until(daemon._schedule.all_discovered)
                     for name in daemon._schedule.plans:
