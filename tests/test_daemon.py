@@ -82,16 +82,16 @@ async def configured(tmp_path: Path) -> AsyncIterator[ConfiguredSandbox]:
 
 async def scraped(daemon: Daemon, client: httpx.AsyncClient, name: str) -> dict[str, float]:
     """Series → value of a family, once the first round has been published."""
-    await until(daemon._schedule.all_discovered)
+    await until(daemon.schedule.all_discovered)
     return await scraped_of(daemon, client, name)
 
 
 async def scraped_of(daemon: Daemon, client: httpx.AsyncClient, name: str) -> dict[str, float]:
     """The same where not every account can be discovered."""
     for _ in range(1000):
-        await daemon._schedule.drained()
-        await flushed(daemon._ledger)
-        await daemon._renderer.render()
+        await daemon.schedule.drained()
+        await flushed(daemon.ledger)
+        await daemon.renderer.render()
         text = (await client.get("/metrics")).text
         found = {
             line.rpartition(" ")[0]: float(line.rpartition(" ")[2])
@@ -132,9 +132,9 @@ async def test_it_is_ready_after_discovery_and_an_authenticated_answer(configure
 async def test_a_wrong_key_is_healthy_and_never_ready(configured: ConfiguredSandbox) -> None:
     configured.key.write_text("wrong")
     async with configured.daemon() as (daemon, client):
-        await until(daemon._schedule.accounts["main"].client.credential.is_refused)
-        await daemon._schedule.drained()
-        await daemon._renderer.render()
+        await until(daemon.schedule.accounts["main"].client.credential.is_refused)
+        await daemon.schedule.drained()
+        await daemon.renderer.render()
         answer = await client.get("/-/ready")
         assert (answer.status_code, answer.text) == (503, "not ready: the key of account main is not accepted\n")
         assert (await client.get("/-/healthy")).status_code == 200
@@ -162,21 +162,21 @@ async def test_a_refused_reload_leaves_the_web_configuration_as_it_was(
 async def test_a_key_that_is_put_right_in_its_file_is_used_without_a_restart(configured: ConfiguredSandbox) -> None:
     configured.key.write_text("wrong")
     async with configured.daemon() as (daemon, client):
-        await until(daemon._schedule.accounts["main"].client.credential.is_refused)
-        await daemon._schedule.drained()
+        await until(daemon.schedule.accounts["main"].client.credential.is_refused)
+        await daemon.schedule.drained()
         configured.key.write_text(keys.API_KEY)
         # As if a second had passed; what comes due then is polled with the next tick.
-        daemon._schedule._capacity_shown -= CAPACITY_SECONDS
+        daemon.schedule._capacity_shown -= CAPACITY_SECONDS
         for _ in range(2):
-            daemon._schedule.tick("discovery")
+            daemon.schedule.tick("discovery")
         assert await scraped(daemon, client, "edge_resources")
 
 
 async def test_a_reload_after_a_refused_key_polls_at_once(configured: ConfiguredSandbox) -> None:
     configured.write(FILE.replace("api_key_file: {key}", "api_key: wrong"))
     async with configured.daemon() as (daemon, client):
-        await until(daemon._schedule.accounts["main"].client.credential.is_refused)
-        await daemon._schedule.drained()
+        await until(daemon.schedule.accounts["main"].client.credential.is_refused)
+        await daemon.schedule.drained()
         configured.write(FILE)
         assert (await client.post("/-/reload")).status_code == 200
         assert await scraped(daemon, client, "edge_dns_window_queries")
@@ -186,7 +186,7 @@ async def test_a_reload_after_a_refused_key_polls_at_once(configured: Configured
 async def test_a_reload_takes_over_what_changed_and_loses_no_counter(configured: ConfiguredSandbox) -> None:
     async with configured.daemon() as (daemon, client):
         before = await scraped(daemon, client, "edge_dns_queries_total")
-        await daemon._schedule.drained()
+        await daemon.schedule.drained()
         configured.write(FILE.replace("budget:", "dns_zones: {{exclude: ['^prod-api']}}\n    budget:"))
         answer = await client.post("/-/reload")
         assert (answer.status_code, answer.text) == (200, "reloaded\n")
@@ -228,20 +228,20 @@ async def test_a_reload_by_signal_leaves_nothing_behind_and_says_what_broke_it(c
 
 async def test_pages_and_scrapes_find_no_half_of_a_reload(configured: ConfiguredSandbox) -> None:
     async with configured.daemon() as (daemon, client):
-        await until(daemon._schedule.all_discovered)
-        stop = daemon._schedule.stop
+        await until(daemon.schedule.all_discovered)
+        stop = daemon.schedule.stop
         answers: list[int] = []
 
         async def stop_slowly() -> None:
             answers.append((await client.get("/api/v1/status")).status_code)
-            await daemon._renderer.render()
+            await daemon.renderer.render()
             await stop()
 
-        daemon._schedule.stop = stop_slowly  # type: ignore[method-assign]
+        daemon.schedule.stop = stop_slowly  # type: ignore[method-assign]
         configured.write(FILE.replace("web:", "  - {{name: other, base_url: {url}, api_key_file: {key}}}\nweb:"))
         assert await daemon.reload() == ()
         assert answers == [200]
-        await daemon._renderer.render()
+        await daemon.renderer.render()
         assert 'edge_up{account="other"}' in (await client.get("/metrics")).text
 
 
@@ -270,7 +270,7 @@ async def test_of_an_account_and_a_database_that_a_reload_removes_nothing_is_tol
         assert '"other"' in str(await scraped(daemon, client, "edge_api_requests_total"))
         configured.write(FILE)
         assert await daemon.reload() == ()
-        await daemon._renderer.render()
+        await daemon.renderer.render()
         text = (await client.get("/metrics")).text
         assert [line for line in text.splitlines() if '"other"' in line or "orders" in line] == []
         assert 'edge_api_requests_total{account="main"' in text
@@ -282,11 +282,11 @@ async def test_a_query_that_a_reload_changes_is_asked_at_once(configured: Config
     configured.write(FILE + database, token=keys.DATABASE_TOKEN_READ_ONLY, number="1")
     async with configured.daemon() as (daemon, client):
         assert await scraped(daemon, client, "edge_database_n") == {'edge_database_n{database="orders"}': 1.0}
-        await daemon._schedule.drained()
+        await daemon.schedule.drained()
         configured.write(FILE + database, token=keys.DATABASE_TOKEN_READ_ONLY, number="2")
         assert await daemon.reload() == ()
-        await daemon._schedule.drained()
-        await flushed(daemon._ledger)
+        await daemon.schedule.drained()
+        await flushed(daemon.ledger)
         assert await scraped(daemon, client, "edge_database_n") == {'edge_database_n{database="orders"}': 2.0}
 
 
@@ -294,7 +294,7 @@ async def test_a_reload_polls_again_at_once_what_it_cut_off(configured: Configur
     faults = configured.sandbox._app.state.faults
     faults.add({"kind": "stall", "point": "start", "path_regex": "/dnszone/.*"})
     async with configured.daemon() as (daemon, client):
-        pool = daemon._schedule._pools["main"]
+        pool = daemon.schedule._pools["main"]
         await until(lambda: any(key.collector == "dns_statistics" for key in pool.busy))
         faults.clear()
         assert await daemon.reload() == ()
@@ -324,20 +324,20 @@ async def test_what_was_being_counted_when_its_collector_was_switched_off_is_not
     held: list[Callable[[tuple[Family, ...]], None]] = []
     async with configured.daemon() as (daemon, client):
         await scraped(daemon, client, "edge_script_monthly_requests")
-        await daemon._schedule.drained()
-        monkeypatch.setattr(daemon._ledger, "record", lambda _, hand_back: held.append(hand_back))
-        due = daemon._schedule._due["scripts"]
+        await daemon.schedule.drained()
+        monkeypatch.setattr(daemon.ledger, "record", lambda _, hand_back: held.append(hand_back))
+        due = daemon.schedule._due["scripts"]
         for target in list(due.known):
             due.put(target, 0.0, int(target.id))
-        daemon._schedule.tick("scripts")
-        await daemon._schedule.drained()
+        daemon.schedule.tick("scripts")
+        await daemon.schedule.drained()
         assert held
         configured.write(FILE + "collectors: {{scripts: {{enabled: false}}}}\n")
         assert (await client.post("/-/reload")).status_code == 200
         for hand_back in held:
             hand_back(())
         await asyncio.sleep(0.01)
-        await daemon._renderer.render()
+        await daemon.renderer.render()
         assert 'collector="scripts"' not in (await client.get("/metrics")).text
 
 
@@ -346,9 +346,9 @@ async def test_an_account_that_is_refused_keeps_the_rest_neither_from_being_poll
 ) -> None:
     configured.write(FILE.replace("web:", "  - {{name: second, base_url: {url}, api_key: wrong}}\nweb:"))
     async with configured.daemon() as (daemon, client):
-        await until(daemon._schedule.accounts["second"].client.credential.is_refused)
-        await daemon._schedule.drained()
-        await daemon._renderer.render()
+        await until(daemon.schedule.accounts["second"].client.credential.is_refused)
+        await daemon.schedule.drained()
+        await daemon.renderer.render()
         assert await scraped_of(daemon, client, "edge_dns_window_queries")
         assert (await client.get("/-/ready")).status_code == 200
 
@@ -363,7 +363,7 @@ async def test_a_wrong_file_changes_nothing_and_is_visible(configured: Configure
         assert answer.text == f"{configured.config}:6: accounts[0].budgit: unknown key; did you mean 'budget'?\n"
         assert [line["event"] for line in logs] == ["configuration refused, the old one stays in force"]
         assert await scraped(daemon, client, "edge_dns_queries_total") == before
-        await daemon._renderer.render()
+        await daemon.renderer.render()
         assert "edge_exporter_config_last_reload_successful 0.0" in (await client.get("/metrics")).text
 
 
@@ -371,10 +371,10 @@ async def test_a_renderer_that_broke_is_said_and_unhealthy(
     configured: ConfiguredSandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with configured.daemon() as (daemon, client):
-        await until(daemon._schedule.all_discovered)
+        await until(daemon.schedule.all_discovered)
         assert (await client.get("/-/healthy")).status_code == 200
         with capture_logs() as logs:
-            daemon._renderer._exposition.build = lambda *_, **__: 1 / 0  # type: ignore[method-assign,assignment]
+            daemon.renderer._exposition.build = lambda *_, **__: 1 / 0  # type: ignore[method-assign,assignment]
             await until(lambda: any(line["event"] == "background task failed" for line in logs))
         assert [(line["work"], line["error"]) for line in logs if line["event"] == "background task failed"] == [
             ("renderer", "ZeroDivisionError('division by zero')")
@@ -388,7 +388,7 @@ async def test_no_secret_is_in_any_page_metric_log_or_the_state_file(configured:
     with capture_logs() as logs:
         async with configured.daemon() as (daemon, client):
             await scraped(daemon, client, "edge_script_info")
-            await daemon._schedule.drained()
+            await daemon.schedule.drained()
             pages = [(await client.get(path)).text for path in ("/metrics", "/", "/api/v1/targets", "/api/v1/status")]
             shown = [repr(daemon.settings), repr(daemon.__dict__), str(logs), *pages]
     secrets = (keys.API_KEY, keys.DEPLOYMENT_KEY_PREFIX, keys.DEFAULT_VALUE_PREFIX)
@@ -433,7 +433,7 @@ async def test_a_renamed_script_keeps_its_budget_over_a_restart_and_one_without_
                 f'{unmatched}{{account="main",script="gone"}}': 1,
             }
             assert "no script has that name or id" in (await client.get("/")).text
-            await flushed(daemon._ledger)
+            await flushed(daemon.ledger)
     assert [line["script"] for line in log if line["event"] == "monthly budget belongs to no script"] == ["gone"]
     configured.world.scripts.rename_script(script_id, "another")
     async with configured.daemon() as (daemon, client):

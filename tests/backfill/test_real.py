@@ -166,7 +166,7 @@ def test_victoria_metrics_takes_the_file_and_tells_the_same(tmp_path: Path, mont
 
 def counted(daemon: Daemon) -> dict[str, Families]:
     """The counters of each zone that the daemon has polled."""
-    rows = dict(daemon._ledger.remembered())
+    rows = dict(daemon.ledger.remembered())
     return {key.target.id: unpack(row.data) for key, row in rows.items() if key.collector == "dns_statistics"}
 
 

@@ -128,8 +128,8 @@ class KnownWorld:
         """The zone's days, as far as its charts show them."""
         books = self.world.dns
 
-        def routed(location: int) -> Callable[[date], int]:
-            return lambda day: books.true_routed(self.zone, day)[location]
+        def routed(index: int) -> Callable[[date], int]:
+            return lambda day: books.true_routed(self.zone, day)[index]
 
         counts: dict[SeriesKey, tuple[Chart, Callable[[date], int]]] = {
             ("edge_dns_queries_total", ()): (Chart.QUERIES, lambda day: books.true_queries(self.zone, day)),

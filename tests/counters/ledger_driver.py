@@ -16,6 +16,7 @@ from exporter.counters.storage import MemoryStorage, Storage
 from exporter.metric import Count, DayBuckets, Family, FamilyInfo, Kind, LabelValues, Source
 from exporter.targets.target import PollKey
 from tests.counters.series import DAY_0, FIRST_SIGHT
+from tests.waiting import PATIENCE
 
 QUERIES = FamilyInfo("edge_dns_queries_total", "Queries.", Kind.COUNTER, "", ("account", "zone_id", "domain"))
 Sources = Mapping[LabelValues, Source]
@@ -128,18 +129,18 @@ class LedgerDriver:
         published: dict[int, tuple[Family, ...]] = {}
         done = threading.Event()
 
-        def note(location: int) -> Publish:
+        def note(index: int) -> Publish:
             def publish(families: tuple[Family, ...]) -> None:
-                published[location] = families
+                published[index] = families
                 if len(published) == len(entries):
                     done.set()
 
             return publish
 
-        for location, entry in enumerate(entries):
-            self.ledger.record(entry, note(location))
-        assert done.wait(10), "the ledger published nothing"
-        return [published[location] for location in range(len(entries))]
+        for index, entry in enumerate(entries):
+            self.ledger.record(entry, note(index))
+        assert done.wait(PATIENCE), "the ledger published nothing"
+        return [published[index] for index in range(len(entries))]
 
     def poll(self, count: float, zone: str = "102", day: int = 0) -> float | None:
         """Poll a zone whose chart holds one day; returns the counter that is served, None where none is."""

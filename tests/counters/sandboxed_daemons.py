@@ -32,7 +32,7 @@ class RunningDaemon:
 
     async def poll(self, *collectors: str) -> None:
         """Poll all targets of some collectors now, and print what came of it."""
-        schedule = self.daemon._schedule
+        schedule = self.daemon.schedule
         for name in collectors:
             due = schedule._due[name]
             for target in list(due.known):
@@ -43,10 +43,10 @@ class RunningDaemon:
     async def settle(self) -> None:
         """Wait until polls have ended, are counted and are printed."""
         for _ in range(3):
-            await self.daemon._schedule.drained()
-            await flushed(self.daemon._ledger)
+            await self.daemon.schedule.drained()
+            await flushed(self.daemon.ledger)
             await asyncio.sleep(0)
-        await self.daemon._renderer.render()
+        await self.daemon.renderer.render()
 
     async def samples(self, family: str, label: str) -> dict[str, float]:
         """The values of a family on `/metrics`, by one of its labels."""
@@ -94,15 +94,15 @@ class SandboxedDaemons:
         """A daemon, as a rule with its first round of polls behind it."""
         daemon = Daemon(self.settings(), self.settings)
         # A commit need not wait for company.
-        daemon._ledger._linger = 0.0
+        daemon.ledger._linger = 0.0
         await daemon.start()
         try:
             async with httpx.AsyncClient(base_url=daemon.server.url, trust_env=False) as client:
                 running = RunningDaemon(daemon, client)
                 if first_round:
-                    await until(daemon._schedule.all_discovered)
-                    for name in daemon._schedule.plans:
-                        daemon._schedule.tick(name)
+                    await until(daemon.schedule.all_discovered)
+                    for name in daemon.schedule.plans:
+                        daemon.schedule.tick(name)
                     await running.settle()
                 yield running
         finally:

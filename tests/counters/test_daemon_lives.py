@@ -52,7 +52,7 @@ async def test_the_last_success_is_remembered_where_the_platform_is_down(sandbox
         assert before == pytest.approx(time.time(), abs=60)
     sandboxed.faults.add({"kind": "status", "status": 401})
     async with sandboxed.daemon(first_round=False) as running:
-        await until(running.daemon._schedule.accounts["main"].client.credential.is_refused)
+        await until(running.daemon.schedule.accounts["main"].client.credential.is_refused)
         await running.settle()
         after = await running.samples(LAST_SUCCESS, "target")
         up = await running.samples("edge_target_up", "target")
@@ -103,7 +103,7 @@ async def test_after_its_retention_a_removed_zone_begins_anew(sandboxed: Sandbox
         running.daemon._clocks = dataclasses.replace(clocks, wall=lambda: time.time() + 31 * 86400)
         running.daemon.forget_removed()
         await running.settle()
-        remembered = {key.target.label for key in running.daemon._ledger.remembered()}
+        remembered = {key.target.label for key in running.daemon.ledger.remembered()}
         assert "dns_zone/101" not in remembered
         assert "dns_zone/102" in remembered
         sandboxed.world.dns.add_zone(name, 101)
@@ -119,7 +119,7 @@ async def test_a_target_that_is_polled_is_never_forgotten(sandboxed: SandboxedDa
         running.daemon.forget_removed()
         await running.settle()
         assert {"101", "102", "103"} <= {
-            key.target.id for key in running.daemon._ledger.remembered() if key.collector == "dns_statistics"
+            key.target.id for key in running.daemon.ledger.remembered() if key.collector == "dns_statistics"
         }
 
 
@@ -139,7 +139,7 @@ async def test_without_its_state_file_a_daemon_serves_gauges_and_says_that_it_do
 async def test_a_ledger_whose_thread_has_ended_is_unhealthy(sandboxed: SandboxedDaemons) -> None:
     async with sandboxed.daemon() as running:
         assert (await running.client.get("/-/healthy")).status_code == 200
-        running.daemon._ledger.close()
+        running.daemon.ledger.close()
         assert (await running.client.get("/-/healthy")).status_code == 503
 
 

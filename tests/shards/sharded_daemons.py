@@ -108,20 +108,20 @@ class Pod:
 
     async def settle(self) -> None:
         """Wait until what was due is polled, counted and printed."""
-        await until(self.daemon._schedule.all_discovered)
+        await until(self.daemon.schedule.all_discovered)
         async with asyncio.timeout(PATIENCE):
             for _ in range(3):
-                await self.daemon._schedule.drained()
-                await flushed(self.daemon._ledger)
+                await self.daemon.schedule.drained()
+                await flushed(self.daemon.ledger)
                 await asyncio.sleep(0)
-        await self.daemon._renderer.render()
+        await self.daemon.renderer.render()
 
     async def poll_again(self, collector: str) -> None:
         """Poll every target of a collector now."""
-        due = self.daemon._schedule._due[collector]
+        due = self.daemon.schedule._due[collector]
         for number, target in enumerate(list(due.known)):
             due.put(target, 0.0, -1 - number)
-        self.daemon._schedule.tick(collector)
+        self.daemon.schedule.tick(collector)
         await self.settle()
 
     async def series(self) -> dict[str, float]:
