@@ -576,4 +576,4 @@ def _names(key: PollKey, row: Stored) -> bool:
 
 
 def _calls_at_once(accounts: Mapping[str, Account]) -> int:
-    return sum(account.client.rate_limiter.max_in_flight for account in accounts.values())
+    return sum(account.client.rate_limiter.most_in_flight for account in accounts.values())

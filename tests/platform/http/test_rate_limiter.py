@@ -268,3 +268,22 @@ async def test_a_refused_call_leaves_its_place() -> None:
         await it.at(31)
         it.answer("/c")
         assert await it.at(32) == ["/a", "/b", "/c", "/d"]
+
+
+async def test_a_part_of_the_budget_is_a_part_of_its_rate_and_of_its_calls_at_once() -> None:
+    async with desk(rate=1000, max_in_flight=8) as it:
+        it.rate_limiter.resize(0.25)
+        assert (it.rate_limiter.rate, it.rate_limiter.max_in_flight) == (250, 2)
+        it.ask(*names(20))
+        await it.at(1)
+        # Places that were free before the change are given once more.
+        it.answer(*list(it.permits))
+        await it.at(2)
+        for second in range(3, 7):
+            assert len(it.permits) == 2
+            it.answer(*list(it.permits))
+            await it.at(second)
+        it.rate_limiter.resize(1.0)
+        it.ask(*names(20, "/more/"))
+        await it.at(9)
+        assert len(it.permits) == 8
