@@ -271,7 +271,7 @@ async def test_a_refused_call_leaves_its_place() -> None:
 
 
 async def test_a_part_of_the_budget_is_a_part_of_its_rate_and_of_its_calls_at_once() -> None:
-    async with desk(rate=1000, max_in_flight=8) as it:
+    async with limited_calls(rate=1000, max_in_flight=8) as it:
         it.rate_limiter.resize(0.25)
         assert (it.rate_limiter.rate, it.rate_limiter.max_in_flight) == (250, 2)
         it.ask(*names(20))
