@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.demo.stage import Demo, demo_running, prometheus_beside
+from tests.demo.running_demo import Demo, demo_running, prometheus_beside
 from tests.real_parts import Prometheus
 
 # In the test's copy of the rules each is evaluated every second, and fires at once instead of after a while.

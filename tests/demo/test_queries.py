@@ -9,7 +9,7 @@ import pytest
 
 from dashboards.generator.inventory import Use, filled_in, queries
 from tests.demo.conftest import AT_ONCE
-from tests.demo.stage import Demo, demo_running, prometheus_beside
+from tests.demo.running_demo import Demo, demo_running, prometheus_beside
 from tests.real_parts import Prometheus
 from tests.rules.rule_files import CASES, load_alerts, load_recordings
 from tests.waiting import PATIENCE, wait_until
