@@ -70,6 +70,7 @@ def test_a_state_is_held_for_as_long_as_the_first_round_of_polls_may_take(name: 
     assert seconds(rule["keep_firing_for"]) >= least
 
 
+@pytest.mark.timeout(1800)  # it evaluates days of rules for every alert
 @pytest.mark.real
 @BY_NAME
 def test_an_alert_fires_on_while_the_series_are_gone(promtool: str, tmp_path: Path, name: str) -> None:

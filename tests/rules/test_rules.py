@@ -37,6 +37,7 @@ def test_promtool_accepts_the_configuration_and_every_rule(promtool: str) -> Non
     assert (checked.returncode, checked.stderr, sum(found)) == (0, "", len(ALERTS) + len(RECORDINGS))
 
 
+@pytest.mark.timeout(1800)  # it evaluates days of rules for every alert
 @pytest.mark.real
 @for_each("case", sorted(CASES.glob("*.test.yml")), name=lambda path: path.name)
 def test_every_case_comes_out_as_expected(promtool: str, case: Path, tmp_path: Path) -> None:
