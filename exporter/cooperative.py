@@ -41,23 +41,20 @@ async def in_slices(work: Generator[None, None, T], monotonic: Callable[[], floa
     Returns:
         What the generator returns.
     """
-    began = monotonic()
-    while True:
-        try:
-            next(work)
-        except StopIteration as ended:
-            result: T = ended.value
-            return result
-        if monotonic() - began >= SLICE_SECONDS:
-            await give_way()
-            began = monotonic()
+    results: list[T] = []
+    async for _ in unhurried(_keeping(work, results), monotonic):
+        pass
+    return results[0]
 
 
 def at_once(work: Generator[None, None, T]) -> T:
     """Do the same work without a pause."""
-    while True:
-        try:
-            next(work)
-        except StopIteration as ended:
-            result: T = ended.value
-            return result
+    results: list[T] = []
+    for _ in _keeping(work, results):
+        pass
+    return results[0]
+
+
+def _keeping(work: Generator[None, None, T], results: list[T]) -> Generator[None, None, None]:
+    """The pieces of work; what it returns at its end is added to the results."""
+    results.append((yield from work))

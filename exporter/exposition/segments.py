@@ -18,7 +18,7 @@ from exporter.targets.target import PollKey
 
 # Large enough to be sent as they are and to be deflated well, small enough to be made anew for one target.
 SEGMENT_BYTES = 256 * 1024
-SMALL_BYTES = 128 * 1024
+SMALL_BYTES = 64 * 1024
 DEFLATE_LEVEL = 1
 _GZIP_HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x04\xff"
 _FINAL_BLOCK = b"\x03\x00"

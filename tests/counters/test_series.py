@@ -7,7 +7,8 @@ from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 
-from exporter.counters.series import DaySeries, from_plain, to_plain
+from exporter.counters.days import DaySeries
+from exporter.counters.series import from_plain, to_plain
 from exporter.metric import DayBuckets
 from tests.counters.series import DAY_0, FIRST_SIGHT, Counter, window
 
@@ -458,5 +459,5 @@ def test_a_series_of_days_comes_back_as_it_was_stored() -> None:
     ],
 )
 def test_a_row_that_is_not_ours_is_refused(plain: object) -> None:
-    with pytest.raises(ValueError, match="a series of the state file"):
+    with pytest.raises(ValueError, match="a series of the state"):
         from_plain(plain)

@@ -6,7 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from exporter.counters.series import DaySeries, Series, advance_family, from_plain, to_plain
+from exporter.counters.days import DaySeries
+from exporter.counters.series import Series, advance_family, from_plain, to_plain
 from exporter.metric import DayBuckets, LabelValues, Source
 from tests.counters.series import DAY_0, FIRST_SIGHT
 
@@ -26,8 +27,8 @@ class Limit:
         sources: list[tuple[LabelValues, Source]] = []
         if objects or plain is None:
             sources += [
-                ((action,), DayBuckets({DAY_0 + number: counts[place] for number, counts in objects.items()}))
-                for place, action in enumerate(ACTIONS)
+                ((action,), DayBuckets({DAY_0 + number: counts[index] for number, counts in objects.items()}))
+                for index, action in enumerate(ACTIONS)
             ]
         if plain is not None:
             days = {DAY_0 + number: count for number, count in plain.items()}

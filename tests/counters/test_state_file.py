@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from exporter.counters import state_file
+from exporter.counters.days import DaySeries
 from exporter.counters.months import MonthSeries
-from exporter.counters.series import DaySeries
 from exporter.counters.state_file import (
     StateFile,
     StateLock,
