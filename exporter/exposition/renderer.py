@@ -132,14 +132,25 @@ class Renderer:
         """Whether generations are still being made."""
         return self._monotonic() - self._rendered < LONGEST_SILENCE
 
-    async def select(self, wanted: Filter, form: Format, *, gzip: bool = False) -> bytes:
-        """The part of the exposition that a filter wants, as it is or as a gzip member."""
+    async def select(self, wanted: Filter, form: Format, *, gzip: bool = False, renew: bool = False) -> bytes:
+        """Select the part of the exposition that a filter wants.
 
-        def make() -> bytes:
+        Args:
+            wanted: the filter.
+            form: the format.
+            gzip: whether to return it as a gzip member.
+            renew: whether to make a generation of what was selected from, so that none that is served later is older.
+        """
+
+        def make() -> tuple[bytes, Generation | None]:
             selected = self._exposition.select(wanted, form)
-            return igzip.compress(selected, compresslevel=DEFLATE_LEVEL) if gzip else selected
+            packed = igzip.compress(selected, compresslevel=DEFLATE_LEVEL) if gzip else selected
+            return packed, self._exposition.build(self._yield_to_others, own=False) if renew else None
 
-        return await self._on_thread(make)
+        packed, generation = await self._on_thread(make)
+        if generation is not None:
+            self.current = generation
+        return packed
 
     async def declare(self, families: Iterable[FamilyInfo]) -> None:
         """Change which families there are."""

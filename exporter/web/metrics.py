@@ -85,7 +85,9 @@ class MetricsEndpoint:
             return await self._renderer.select(wanted, form, gzip=gzip)
         while True:
             counted = self._fence.counted()
-            selected = await self._renderer.select(replace(wanted, counts=self._fence.counts), form, gzip=gzip)
+            own = replace(wanted, counts=self._fence.counts)
+            # A whole scrape after this one is served from a generation, which must not be older.
+            selected = await self._renderer.select(own, form, gzip=gzip, renew=wanted == Filter())
             # Another exporter may have begun to count since this was begun.
             if self._fence.counted() == counted:
                 return selected
