@@ -98,8 +98,12 @@ fuzz: $(VENV)/.test ## ten minutes of the property tests with ever new examples 
 	$(BIN)/python -m tests.fuzz.run --minutes $(or $(MINUTES),10)
 
 .PHONY: scale
-scale: $(VENV)/.test ## 100,000 zones on one, two, four and eight processes
-	$(BIN)/python -m tests.scale.run
+scale: $(VENV)/.test ## 100,000 zones on one, two, four and eight processes, with the counters in files and in a PostgreSQL
+	$(BIN)/python -m tests.scale.run --postgres
+
+.PHONY: chaos
+chaos: $(VENV)/.test ## three exporters that share a PostgreSQL, under 300 faults at random, beside one that nothing disturbs
+	$(BIN)/python -m tests.chaos.run
 
 .PHONY: newer-parts
 newer-parts: ## newer releases of Prometheus, and VictoriaMetrics, for the tests: unpacked below ~/.cache

@@ -72,7 +72,7 @@ MEANINGS: Mapping[Cause, Meaning] = {
         "Add the family to series.allow, or remove series.allow, and reload.",
     ),
     Cause.OTHER_SHARD: Meaning(
-        "the target belongs to another shard", "Look at the named shard; this one never polls the target."
+        "the target belongs to another shard", "Look at the exporter that has that shard; this one does not poll it."
     ),
     Cause.FILTERED: Meaning(
         "an include or exclude pattern leaves the target out",

@@ -64,6 +64,12 @@ class Daemon:
     Args:
         settings: the configuration.
         load: reads the settings again, for a reload.
+
+    Attributes:
+        server: serves the endpoints, once it has started.
+        ledger: counts.
+        schedule: polls; a reload replaces it.
+        renderer: prints the exposition.
     """
 
     def __init__(self, settings: Settings, load: Callable[[], Settings]) -> None:
@@ -86,7 +92,7 @@ class Daemon:
         self._epochs: Mapping[int, int] = {}
         self._database = self._database_storage() if settings.state.is_shared else None
         self._storage = self._database or file_storage(settings.state, self._telemetry.set_aside)
-        self._ledger = Ledger(self._storage, self._telemetry, clocks=self._clocks)
+        self.ledger = Ledger(self._storage, self._telemetry, clocks=self._clocks)
         self._observers: dict[str, AccountObserver] = {}
         self._tasks: set[asyncio.Task[object]] = set()
         self._reloading = asyncio.Lock()
@@ -98,8 +104,8 @@ class Daemon:
         self._config_loaded = self._clocks.wall()
         self._store: Store
         self._registry: Registry
-        self._renderer: Renderer
-        self._schedule: Schedule
+        self.renderer: Renderer
+        self.schedule: Schedule
         self._scope: Scope
         self._explainer: Explainer
         self.server: WebServer
@@ -129,21 +135,21 @@ class Daemon:
             await self.server.stop()
             raise
         loop = asyncio.get_running_loop()
-        rows = dict(self._ledger.remembered())
+        rows = dict(self.ledger.remembered())
         names = {key.target: row.name for key, row in rows.items() if _names(key, row)}
-        self._budgets = BudgetMetrics(self._telemetry, self._ledger, rows, alone=self._share.total == 1)
+        self._budgets = BudgetMetrics(self._telemetry, self.ledger, rows, alone=self._share.total == 1)
         self._registry = Registry(self._share, names)
         board = StatusBoard(self._clocks.wall, self._remembered)
         self._store = Store(board, self._clocks.monotonic, self._lifetime)
-        self._renderer = self._build_renderer()
+        self.renderer = self._build_renderer()
         self._registry.configure(wiring.selections(self.settings))
         self._scope = wiring.scope(self.settings)
         # They belong to another shard now, which counts them from its own first poll.
-        self._ledger.leave([key for key in rows if self._registry.is_strange(key.target)])
+        self.ledger.leave([key for key in rows if self._registry.is_strange(key.target)])
         if self._share.total > 1:
             self._unsettled = {(key.target.account, key.target.kind) for key in rows if key.target.kind == "rate_limit"}
         accounts = self._build_accounts(self.settings, {})
-        self._schedule = self._build_schedule(accounts, loop, None)
+        self.schedule = self._build_schedule(accounts, loop, None)
         self._declare(accounts)
         self._warn(exposed(self.settings))
         self._telemetry.declare_shards(
@@ -152,9 +158,9 @@ class Daemon:
         self._telemetry.show_shards(self._share.total, dict.fromkeys(self._share.held))
         self._note_loaded()
         self._show_budgets()
-        self._schedule.start()
-        await self._renderer.render()
-        self._begin(self._renderer.run(), "renderer")
+        self.schedule.start()
+        await self.renderer.render()
+        self._begin(self.renderer.run(), "renderer")
         self._begin(self._clean(), "cleaning")
         self._begin(self._follow_budgets(), "budgets")
         self._explainer = self._build_explainer()
@@ -163,7 +169,7 @@ class Daemon:
         )
         self._begin(watch_lag(self._telemetry.loop_lag.observe, self._clocks.monotonic), "loop lag")
         prefix = self.settings.web.route_prefix
-        app = create_app(self._view(), self._renderer, self.reload, self._database, route_prefix=prefix)
+        app = create_app(self._view(), self.renderer, self.reload, self._database, route_prefix=prefix)
         self.server.leave_room(_calls_at_once(accounts))
         await self.server.start(app, prefix)
         if self._database is not None and self._share.may_change:
@@ -198,7 +204,7 @@ class Daemon:
         """Open the ledger; wait for a lease that another process left, so that names are known."""
         ends = self._clocks.monotonic() + self.settings.state.lease * LEASES_AWAITED
         while not await asyncio.to_thread(
-            self._ledger.open, may_wait=self._clocks.monotonic() < ends and not self._ending.is_set()
+            self.ledger.open, may_wait=self._clocks.monotonic() < ends and not self._ending.is_set()
         ):
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._ending.wait(), HELD_SECONDS)
@@ -215,7 +221,7 @@ class Daemon:
     def _shard_lost(self) -> None:
         """Drop a shard that another exporter has, from any thread; end the process where it can have no other."""
         if self._share.may_change:
-            self._ledger.wake()
+            self.ledger.wake()
         else:
             self._is_lost = True
             self._end_soon()
@@ -223,7 +229,7 @@ class Daemon:
     def _leases_renewed(self) -> None:
         """Let the ledger read the rows of new shards, from any thread."""
         if self._database is not None and self._database.is_behind():
-            self._ledger.wake()
+            self.ledger.wake()
 
     def _shards_held(self, holding: Holding) -> None:
         """Poll the targets of these shards and no others, from any thread."""
@@ -241,7 +247,7 @@ class Daemon:
             # What was served of the others is removed first: another exporter may have counted them since.
             if kept != self._registry.share.held:
                 await self._poll_shards(kept)
-                await self._renderer.render()
+                await self.renderer.render()
             if self._database is not None:
                 self._database.rendered(holding.epochs)
             self._registry.remember({key.target: row.name for key, row in holding.rows.items() if _names(key, row)})
@@ -252,7 +258,7 @@ class Daemon:
             self._telemetry.show_shards(self._share.total, holding.epochs)
             zones = {target.account for target in change.added if target.kind == "shield_zone"}
             # Which rate limits a new shield zone has is not known before the next discovery.
-            await self._schedule.targets_changed(zones)
+            await self.schedule.targets_changed(zones)
 
     async def _poll_shards(self, shards: Iterable[int]) -> Change:
         share = Share(frozenset(shards), self._share.total, may_change=True)
@@ -264,7 +270,7 @@ class Daemon:
         """Use the part of the accounts' budgets that belongs to the shards that are held."""
         share = self._registry.share
         if share.may_change:
-            self._schedule.resize(max(1, len(share.held)) / share.total)
+            self.schedule.resize(max(1, len(share.held)) / share.total)
 
     def _is_held(self, shard: int) -> bool:
         return shard in self._database.counted() if self._database is not None else self._storage.holds()
@@ -275,12 +281,12 @@ class Daemon:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await self._schedule.stop()
-        await asyncio.to_thread(self._ledger.close)
+        await self.schedule.stop()
+        await asyncio.to_thread(self.ledger.close)
         await self.server.stop()
-        for account in self._schedule.accounts.values():
+        for account in self.schedule.accounts.values():
             await account.client.aclose()
-        self._renderer.close()
+        self.renderer.close()
 
     def _begin(self, work: Coroutine[Any, Any, object], name: str) -> None:
         """Run a task in the background, until it ends or the daemon stops."""
@@ -295,11 +301,11 @@ class Daemon:
             self._log.error("background task failed", work=task.get_name(), error=repr(error), exc_info=error)
 
     def _remembered(self, collector: str, target: Target) -> float:
-        row = self._ledger.remembered().get(target.polled_by(collector))
+        row = self.ledger.remembered().get(target.polled_by(collector))
         return row.success if row is not None else 0.0
 
     def _lifetime(self, collector: str, target: Target) -> float:
-        return self._schedule.lifetime(collector, target)
+        return self.schedule.lifetime(collector, target)
 
     def _build_renderer(self) -> Renderer:
         series = self.settings.series
@@ -321,7 +327,7 @@ class Daemon:
             if name in former and known.get(name) == configured:
                 accounts[name] = former[name]
             else:
-                time_of_platform = self._ledger.platform_time(name)
+                time_of_platform = self.ledger.platform_time(name)
                 client = client_of(
                     configured, self._observer(name), settings.shard.parts, time_of_platform, self._turns
                 )
@@ -358,7 +364,7 @@ class Daemon:
         return self._observers[name]
 
     def _is_up(self, account: str, timeout: float) -> bool:
-        return self._observers[account].is_up(self._schedule.intervals.shortest(account), timeout)
+        return self._observers[account].is_up(self.schedule.intervals.shortest(account), timeout)
 
     def _build_schedule(
         self, accounts: Mapping[str, Account], loop: asyncio.AbstractEventLoop, left: ScheduleState | None
@@ -368,7 +374,7 @@ class Daemon:
             accounts,
             registry=self._registry,
             store=self._store,
-            ledger=self._ledger,
+            ledger=self.ledger,
             telemetry=self._telemetry,
             clocks=self._clocks,
             call_soon=loop.call_soon_threadsafe,
@@ -383,8 +389,8 @@ class Daemon:
         if settled:
             # The shard of a rate limit is known when its shield zone is; until then it is not polled here.
             self._unsettled -= settled
-            rows = [key for key in dict(self._ledger.remembered()) if (key.target.account, key.target.kind) in settled]
-            self._ledger.leave([key for key in rows if not self._registry.holds(key.target)])
+            rows = [key for key in dict(self.ledger.remembered()) if (key.target.account, key.target.kind) in settled]
+            self.ledger.leave([key for key in rows if not self._registry.holds(key.target)])
         self._scripts_listed |= {account for account, kind in change.settled if kind == "script"}
         self._show_budgets()
 
@@ -409,14 +415,14 @@ class Daemon:
         return View(
             board=self._store.board,
             registry=self._registry,
-            schedule=lambda: self._schedule,
+            schedule=lambda: self.schedule,
             account_up=self._accounts_up,
             is_authenticated=self._is_authenticated,
             ledger=self._ledger_view,
             explainer=self._explainer,
-            ledger_alive=self._ledger.is_alive,
-            renderer_alive=self._renderer.is_alive,
-            series=lambda: self._renderer.current.series,
+            ledger_alive=self.ledger.is_alive,
+            renderer_alive=self.renderer.is_alive,
+            series=lambda: self.renderer.current.series,
             config=lambda: (self._config_loaded, self._config_faults),
             unmatched_budgets=lambda: self._budgets.unmatched,
             clocks=self._clocks,
@@ -431,10 +437,10 @@ class Daemon:
             scope=lambda: self._scope,
             registry=self._registry,
             board=self._store.board,
-            schedule=lambda: self._schedule,
-            is_capped=self._renderer.is_capped,
+            schedule=lambda: self.schedule,
+            is_capped=self.renderer.is_capped,
             accepted=self._accepted,
-            ledger_fault=lambda: self._ledger.fault,
+            ledger_fault=lambda: self.ledger.fault,
             holders=self._holders,
             clocks=self._clocks,
         )
@@ -488,11 +494,11 @@ class Daemon:
             The faults for which they were refused; none if they are in force.
         """
         async with self._reloading:
-            self._renderer.be_eager()
+            self.renderer.be_eager()
             try:
                 settings = await asyncio.to_thread(self._load)
                 shown = await asyncio.to_thread(lambda: list(exposed(settings)))
-                accounts = self._build_accounts(settings, self._schedule.accounts)
+                accounts = self._build_accounts(settings, self.schedule.accounts)
                 # The last step that can be refused: a wrong file changes nothing, in the web configuration neither.
                 await self.server.reload()
                 await self._take_over(settings, accounts)
@@ -502,7 +508,7 @@ class Daemon:
             except OSError as error:
                 self._refuse([f"{error.filename or 'a file'}: {error.strerror or error}"])
             # A scrape after the answer to a reload must show its result.
-            await self._renderer.render()
+            await self.renderer.render()
             return self._config_faults
 
     def _refuse(self, faults: Iterable[str]) -> None:
@@ -514,30 +520,30 @@ class Daemon:
         fixed = [name for name in ("web", "state", "shard") if getattr(settings, name) != getattr(self.settings, name)]
         if fixed:
             self._log.warning("settings that take a restart have changed", sections=fixed)
-        former = self._schedule
+        former = self.schedule
         series = settings.series
-        await self._renderer.govern(series.max_per_family, series.serves, created=series.created)
-        await self._renderer.declare(_all_families(settings))
+        await self.renderer.govern(series.max_per_family, series.serves, created=series.created)
+        await self.renderer.declare(_all_families(settings))
         await former.stop()
         # No await from here to the end of the change: a scrape or a page sees either the old state or the new one.
         self.settings = settings
         configure(settings.log.level, settings.log.format)
         change = self._registry.configure(wiring.selections(settings))
         self._scope = wiring.scope(settings)
-        self._schedule = self._build_schedule(accounts, asyncio.get_running_loop(), former.hand_over())
+        self.schedule = self._build_schedule(accounts, asyncio.get_running_loop(), former.hand_over())
         self._share_budgets()
         self.server.leave_room(_calls_at_once(accounts))
         self._declare(accounts)
         self._targets_changed(change)
         for key, status in list(self._store.board.statuses()):
-            if key.collector not in self._schedule.plans:
+            if key.collector not in self.schedule.plans:
                 self._store.remove(status.target, key.collector)
         self._note_loaded()
-        self._schedule.start()
+        self.schedule.start()
         for name in former.accounts.keys() - accounts.keys():
             self._telemetry.forget("account", name)
             self._observers.pop(name, None)
-        for name in former.plans.keys() - self._schedule.plans.keys():
+        for name in former.plans.keys() - self.schedule.plans.keys():
             self._telemetry.forget("collector", name)
         for name, account in former.accounts.items():
             if accounts.get(name) is not account:
@@ -552,11 +558,11 @@ class Daemon:
     def forget_removed(self) -> None:
         """Delete the counters of targets that have not been polled for longer than their retention."""
         limit = self._clocks.wall() - self.settings.state.retention
-        polled = self._schedule.polled()
+        polled = self.schedule.polled()
         # The name of a budget is kept as long as its script.
         polled |= {PollKey(key.target, BUDGET_ROWS) for key in polled if key.collector == "scripts"}
-        old = [key for key, row in list(self._ledger.remembered().items()) if row.success < limit and key not in polled]
-        self._ledger.forget(old)
+        old = [key for key, row in list(self.ledger.remembered().items()) if row.success < limit and key not in polled]
+        self.ledger.forget(old)
 
 
 def _all_families(settings: Settings) -> list[FamilyInfo]:
@@ -570,4 +576,4 @@ def _names(key: PollKey, row: Stored) -> bool:
 
 
 def _calls_at_once(accounts: Mapping[str, Account]) -> int:
-    return sum(account.client.rate_limiter.max_in_flight for account in accounts.values())
+    return sum(account.client.rate_limiter.most_in_flight for account in accounts.values())

@@ -11,11 +11,9 @@ from pathlib import Path
 
 import httpx
 import pytest
-from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
 from structlog.testing import capture_logs
 
 from exporter import runtime
-from exporter.counters.storage import StateLockedError
 from exporter.daemon import Daemon
 from exporter.metric import Family
 from exporter.polling.scheduler import CAPACITY_SECONDS
@@ -24,10 +22,10 @@ from exporter.sandbox.app import create_app
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.server import SandboxServer
 from exporter.sandbox.world import World
-from exporter.settings.loading import SettingsError, load
+from exporter.settings.loading import load
 from exporter.settings.model import Settings
-from tests.rig import START, flushed
-from tests.waiting import END_SECONDS, until
+from tests.exporter_parts import START, flushed
+from tests.waiting import until
 
 FILE = """
 accounts:
@@ -40,7 +38,7 @@ state: {{path: {state}}}
 """
 
 
-class Place:
+class ConfiguredSandbox:
     """A sandbox, a configuration file for it, and daemons that were started from that."""
 
     def __init__(self, folder: Path, sandbox: SandboxServer, world: World) -> None:
@@ -73,27 +71,27 @@ class Place:
 
 
 @pytest.fixture
-async def place(tmp_path: Path) -> AsyncIterator[Place]:
+async def configured(tmp_path: Path) -> AsyncIterator[ConfiguredSandbox]:
     """A place with a sandbox whose time stands still."""
     world = World(seed=1, clock=WorldClock(START, speed=0), dns_zones=3)
     sandbox = SandboxServer(create_app(world))
     await sandbox.start()
-    yield Place(tmp_path, sandbox, world)
+    yield ConfiguredSandbox(tmp_path, sandbox, world)
     await sandbox.stop()
 
 
 async def scraped(daemon: Daemon, client: httpx.AsyncClient, name: str) -> dict[str, float]:
     """Series → value of a family, once the first round has been published."""
-    await until(daemon._schedule.all_discovered)
+    await until(daemon.schedule.all_discovered)
     return await scraped_of(daemon, client, name)
 
 
 async def scraped_of(daemon: Daemon, client: httpx.AsyncClient, name: str) -> dict[str, float]:
     """The same where not every account can be discovered."""
     for _ in range(1000):
-        await daemon._schedule.drained()
-        await flushed(daemon._ledger)
-        await daemon._renderer.render()
+        await daemon.schedule.drained()
+        await flushed(daemon.ledger)
+        await daemon.renderer.render()
         text = (await client.get("/metrics")).text
         found = {
             line.rpartition(" ")[0]: float(line.rpartition(" ")[2])
@@ -106,11 +104,11 @@ async def scraped_of(daemon: Daemon, client: httpx.AsyncClient, name: str) -> di
     raise AssertionError(f"{name} never came")
 
 
-async def test_two_variables_suffice(place: Place) -> None:
+async def test_two_variables_suffice(configured: ConfiguredSandbox) -> None:
     settings = load(
         None,
         {"--web.listen": "127.0.0.1:0", "--state.path": "null"},
-        {"EDGE_EXPORTER_BASE_URL": place.sandbox.url, "EDGE_EXPORTER_API_KEY": keys.API_KEY},
+        {"EDGE_EXPORTER_BASE_URL": configured.sandbox.url, "EDGE_EXPORTER_API_KEY": keys.API_KEY},
     )
     daemon = Daemon(settings, lambda: settings)
     await daemon.start()
@@ -124,82 +122,72 @@ async def test_two_variables_suffice(place: Place) -> None:
         await daemon.stop()
 
 
-async def test_it_is_ready_after_discovery_and_an_authenticated_answer(place: Place) -> None:
-    async with place.daemon() as (daemon, client):
+async def test_it_is_ready_after_discovery_and_an_authenticated_answer(configured: ConfiguredSandbox) -> None:
+    async with configured.daemon() as (daemon, client):
         await scraped(daemon, client, "edge_dns_window_queries")
         assert (await client.get("/-/ready")).status_code == 200
         assert (await client.get("/-/healthy")).status_code == 200
 
 
-async def test_a_wrong_key_is_healthy_and_never_ready(place: Place) -> None:
-    place.key.write_text("wrong")
-    async with place.daemon() as (daemon, client):
-        await until(daemon._schedule.accounts["main"].client.credential.is_refused)
-        await daemon._schedule.drained()
-        await daemon._renderer.render()
+async def test_a_wrong_key_is_healthy_and_never_ready(configured: ConfiguredSandbox) -> None:
+    configured.key.write_text("wrong")
+    async with configured.daemon() as (daemon, client):
+        await until(daemon.schedule.accounts["main"].client.credential.is_refused)
+        await daemon.schedule.drained()
+        await daemon.renderer.render()
         answer = await client.get("/-/ready")
         assert (answer.status_code, answer.text) == (503, "not ready: the key of account main is not accepted\n")
         assert (await client.get("/-/healthy")).status_code == 200
         assert 'edge_up{account="main"} 0.0' in (await client.get("/metrics")).text
 
 
-async def test_a_refused_reload_leaves_the_web_configuration_as_it_was(place: Place, tmp_path: Path) -> None:
+async def test_a_refused_reload_leaves_the_web_configuration_as_it_was(
+    configured: ConfiguredSandbox, tmp_path: Path
+) -> None:
     web, authorities = tmp_path / "web.yml", tmp_path / "ca.pem"
     web.write_text("{}")
     authorities.write_text("no certificate")
     told = FILE.replace('"127.0.0.1:0"', f'"127.0.0.1:0", config_file: "{web}"')
-    place.write(told)
-    async with place.daemon() as (daemon, client):
+    configured.write(told)
+    async with configured.daemon() as (daemon, client):
         web.write_text("http_server_config: {headers: {X-Frame-Options: sameorigin}}\n")
-        place.write(told.replace("budget:", f"ca_file: {authorities}\n    budget:"))
+        configured.write(told.replace("budget:", f"ca_file: {authorities}\n    budget:"))
         assert len(await daemon.reload()) == 1
         assert (await client.get("/metrics")).headers["x-frame-options"] == "DENY"
-        place.write(told)
+        configured.write(told)
         assert await daemon.reload() == ()
         assert (await client.get("/metrics")).headers["x-frame-options"] == "sameorigin"
 
 
-async def test_a_key_that_is_put_right_in_its_file_is_used_without_a_restart(place: Place) -> None:
-    place.key.write_text("wrong")
-    async with place.daemon() as (daemon, client):
-        await until(daemon._schedule.accounts["main"].client.credential.is_refused)
-        await daemon._schedule.drained()
-        place.key.write_text(keys.API_KEY)
+async def test_a_key_that_is_put_right_in_its_file_is_used_without_a_restart(configured: ConfiguredSandbox) -> None:
+    configured.key.write_text("wrong")
+    async with configured.daemon() as (daemon, client):
+        await until(daemon.schedule.accounts["main"].client.credential.is_refused)
+        await daemon.schedule.drained()
+        configured.key.write_text(keys.API_KEY)
         # As if a second had passed; what comes due then is polled with the next tick.
-        daemon._schedule._capacity_shown -= CAPACITY_SECONDS
+        daemon.schedule._capacity_shown -= CAPACITY_SECONDS
         for _ in range(2):
-            daemon._schedule.tick("discovery")
+            daemon.schedule.tick("discovery")
         assert await scraped(daemon, client, "edge_resources")
 
 
-async def test_a_reload_after_a_refused_key_polls_at_once(place: Place) -> None:
-    place.write(FILE.replace("api_key_file: {key}", "api_key: wrong"))
-    async with place.daemon() as (daemon, client):
-        await until(daemon._schedule.accounts["main"].client.credential.is_refused)
-        await daemon._schedule.drained()
-        place.write(FILE)
+async def test_a_reload_after_a_refused_key_polls_at_once(configured: ConfiguredSandbox) -> None:
+    configured.write(FILE.replace("api_key_file: {key}", "api_key: wrong"))
+    async with configured.daemon() as (daemon, client):
+        await until(daemon.schedule.accounts["main"].client.credential.is_refused)
+        await daemon.schedule.drained()
+        configured.write(FILE)
         assert (await client.post("/-/reload")).status_code == 200
         assert await scraped(daemon, client, "edge_dns_window_queries")
         assert (await client.get("/-/ready")).status_code == 200
 
 
-async def test_openmetrics_parses_whole_with_the_right_types(place: Place) -> None:
-    async with place.daemon() as (daemon, client):
-        await scraped(daemon, client, "edge_dns_queries_total")
-        answer = await client.get("/metrics", headers={"Accept": "application/openmetrics-text; version=1.0.0"})
-        assert answer.headers["content-type"] == "application/openmetrics-text; version=1.0.0; charset=utf-8"
-        types = {family.name: family.type for family in parse_openmetrics(answer.text)}  # type: ignore[no-untyped-call]
-        assert types["edge_dns_queries"] == "counter"
-        assert types["edge_dns_window_queries"] == "gauge"
-        assert types["edge_api_request_duration_seconds"] == "histogram"
-        assert "unknown" not in types.values()
-
-
-async def test_a_reload_takes_over_what_changed_and_loses_no_counter(place: Place) -> None:
-    async with place.daemon() as (daemon, client):
+async def test_a_reload_takes_over_what_changed_and_loses_no_counter(configured: ConfiguredSandbox) -> None:
+    async with configured.daemon() as (daemon, client):
         before = await scraped(daemon, client, "edge_dns_queries_total")
-        await daemon._schedule.drained()
-        place.write(FILE.replace("budget:", "dns_zones: {{exclude: ['^prod-api']}}\n    budget:"))
+        await daemon.schedule.drained()
+        configured.write(FILE.replace("budget:", "dns_zones: {{exclude: ['^prod-api']}}\n    budget:"))
         answer = await client.post("/-/reload")
         assert (answer.status_code, answer.text) == (200, "reloaded\n")
         after = await scraped(daemon, client, "edge_dns_queries_total")
@@ -208,8 +196,8 @@ async def test_a_reload_takes_over_what_changed_and_loses_no_counter(place: Plac
         assert "edge_exporter_config_last_reload_successful 1.0" in text
 
 
-async def test_a_scrape_right_after_a_reload_shows_its_result(place: Place) -> None:
-    async with place.daemon() as (_, client):
+async def test_a_scrape_right_after_a_reload_shows_its_result(configured: ConfiguredSandbox) -> None:
+    async with configured.daemon() as (_, client):
 
         async def loaded() -> float:
             text = (await client.get("/metrics", params={"name[]": "edge_exporter_config_last_reload_successful"})).text
@@ -217,17 +205,17 @@ async def test_a_scrape_right_after_a_reload_shows_its_result(place: Place) -> N
             assert text.splitlines()[-1] in whole.splitlines()
             return float(text.split()[-1])
 
-        right = place.config.read_text()
-        place.config.write_text("accounts: 1")
+        right = configured.config.read_text()
+        configured.config.write_text("accounts: 1")
         assert (await client.post("/-/reload")).status_code == 400
         assert await loaded() == 0.0
-        place.config.write_text(right)
+        configured.config.write_text(right)
         assert (await client.post("/-/reload")).status_code == 200
         assert await loaded() == 1.0
 
 
-async def test_a_reload_by_signal_leaves_nothing_behind_and_says_what_broke_it(place: Place) -> None:
-    async with place.daemon() as (daemon, _):
+async def test_a_reload_by_signal_leaves_nothing_behind_and_says_what_broke_it(configured: ConfiguredSandbox) -> None:
+    async with configured.daemon() as (daemon, _):
         always = ["absence counting", "budgets", "cleaning", "loop lag", "renderer"]
         daemon._reload_soon()
         await until(lambda: len(daemon._tasks) == len(always))
@@ -238,81 +226,85 @@ async def test_a_reload_by_signal_leaves_nothing_behind_and_says_what_broke_it(p
         assert sorted(task.get_name() for task in daemon._tasks) == always
 
 
-async def test_pages_and_scrapes_find_no_half_of_a_reload(place: Place) -> None:
-    async with place.daemon() as (daemon, client):
-        await until(daemon._schedule.all_discovered)
-        stop = daemon._schedule.stop
+async def test_pages_and_scrapes_find_no_half_of_a_reload(configured: ConfiguredSandbox) -> None:
+    async with configured.daemon() as (daemon, client):
+        await until(daemon.schedule.all_discovered)
+        stop = daemon.schedule.stop
         answers: list[int] = []
 
         async def stop_slowly() -> None:
             answers.append((await client.get("/api/v1/status")).status_code)
-            await daemon._renderer.render()
+            await daemon.renderer.render()
             await stop()
 
-        daemon._schedule.stop = stop_slowly  # type: ignore[method-assign]
-        place.write(FILE.replace("web:", "  - {{name: other, base_url: {url}, api_key_file: {key}}}\nweb:"))
+        daemon.schedule.stop = stop_slowly  # type: ignore[method-assign]
+        configured.write(FILE.replace("web:", "  - {{name: other, base_url: {url}, api_key_file: {key}}}\nweb:"))
         assert await daemon.reload() == ()
         assert answers == [200]
-        await daemon._renderer.render()
+        await daemon.renderer.render()
         assert 'edge_up{account="other"}' in (await client.get("/metrics")).text
 
 
-async def test_of_a_collector_that_a_reload_switches_off_nothing_is_told_any_more(place: Place) -> None:
+async def test_of_a_collector_that_a_reload_switches_off_nothing_is_told_any_more(
+    configured: ConfiguredSandbox,
+) -> None:
     families = ("edge_exporter_collector_interval_seconds", "edge_exporter_collector_duration_seconds")
-    async with place.daemon() as (daemon, client):
+    async with configured.daemon() as (daemon, client):
         await scraped(daemon, client, "edge_dns_record_scan_found")
         before = [set(await scraped(daemon, client, name)) for name in families]
-        place.write(FILE + "collectors: {{dns_record_scans: {{enabled: false}}}}\n")
+        configured.write(FILE + "collectors: {{dns_record_scans: {{enabled: false}}}}\n")
         assert await daemon.reload() == ()
         after = [set(await scraped(daemon, client, name)) for name in families]
         gone = [{f'{name}{{collector="dns_record_scans"}}'} for name in families]
         assert [old - new for old, new in zip(before, after, strict=True)] == gone
 
 
-async def test_of_an_account_and_a_database_that_a_reload_removes_nothing_is_told_any_more(place: Place) -> None:
+async def test_of_an_account_and_a_database_that_a_reload_removes_nothing_is_told_any_more(
+    configured: ConfiguredSandbox,
+) -> None:
     other = "  - {{name: other, base_url: {url}, api_key_file: {key}}}\n"
     database = "databases: [{{name: orders, url: '{url}', auth_token: {token}}}]\n"
-    place.write(FILE.replace("web:", other + "web:") + database, token=keys.DATABASE_TOKEN_READ_ONLY)
-    async with place.daemon() as (daemon, client):
+    configured.write(FILE.replace("web:", other + "web:") + database, token=keys.DATABASE_TOKEN_READ_ONLY)
+    async with configured.daemon() as (daemon, client):
         assert "orders" in str(await scraped(daemon, client, "edge_database_up"))
         assert '"other"' in str(await scraped(daemon, client, "edge_api_requests_total"))
-        place.write(FILE)
+        configured.write(FILE)
         assert await daemon.reload() == ()
-        await daemon._renderer.render()
+        await daemon.renderer.render()
         text = (await client.get("/metrics")).text
         assert [line for line in text.splitlines() if '"other"' in line or "orders" in line] == []
         assert 'edge_api_requests_total{account="main"' in text
 
 
-async def test_a_query_that_a_reload_changes_is_asked_at_once(place: Place) -> None:
+async def test_a_query_that_a_reload_changes_is_asked_at_once(configured: ConfiguredSandbox) -> None:
     query = "{{name: n, sql: 'SELECT {number} AS value', interval: 1h}}"
     database = f"databases: [{{{{name: orders, url: '{{url}}', auth_token: {{token}}, queries: [{query}]}}}}]\n"
-    place.write(FILE + database, token=keys.DATABASE_TOKEN_READ_ONLY, number="1")
-    async with place.daemon() as (daemon, client):
+    configured.write(FILE + database, token=keys.DATABASE_TOKEN_READ_ONLY, number="1")
+    async with configured.daemon() as (daemon, client):
         assert await scraped(daemon, client, "edge_database_n") == {'edge_database_n{database="orders"}': 1.0}
-        await daemon._schedule.drained()
-        place.write(FILE + database, token=keys.DATABASE_TOKEN_READ_ONLY, number="2")
+        await daemon.schedule.drained()
+        configured.write(FILE + database, token=keys.DATABASE_TOKEN_READ_ONLY, number="2")
         assert await daemon.reload() == ()
-        await daemon._schedule.drained()
-        await flushed(daemon._ledger)
+        await daemon.schedule.drained()
+        await flushed(daemon.ledger)
         assert await scraped(daemon, client, "edge_database_n") == {'edge_database_n{database="orders"}': 2.0}
 
 
-async def test_a_reload_polls_again_at_once_what_it_cut_off(place: Place) -> None:
-    faults = place.sandbox._app.state.faults
+async def test_a_reload_polls_again_at_once_what_it_cut_off(configured: ConfiguredSandbox) -> None:
+    faults = configured.sandbox._app.state.faults
     faults.add({"kind": "stall", "point": "start", "path_regex": "/dnszone/.*"})
-    async with place.daemon() as (daemon, client):
-        pool = daemon._schedule._pools["main"]
+    async with configured.daemon() as (daemon, client):
+        pool = daemon.schedule._pools["main"]
         await until(lambda: any(key.collector == "dns_statistics" for key in pool.busy))
         faults.clear()
         assert await daemon.reload() == ()
         assert len(await scraped(daemon, client, "edge_dns_window_queries")) == 3
 
 
-async def test_a_reload_takes_over_which_families_are_served(place: Place) -> None:
-    async with place.daemon() as (daemon, client):
+async def test_a_reload_takes_over_which_families_are_served(configured: ConfiguredSandbox) -> None:
+    async with configured.daemon() as (daemon, client):
         await scraped(daemon, client, "edge_dns_window_queries")
-        place.write(FILE + "series: {{deny: [edge_dns_window_.*, edge_script_.*]}}\n")
+        configured.write(FILE + "series: {{deny: [edge_dns_window_.*, edge_script_.*]}}\n")
         with capture_logs() as logs:
             assert (await client.post("/-/reload")).status_code == 200
         assert [line["event"] for line in logs if line["log_level"] == "warning"] == []
@@ -320,96 +312,69 @@ async def test_a_reload_takes_over_which_families_are_served(place: Place) -> No
         text = (await client.get("/metrics")).text
         assert "edge_dns_window_" not in text
         assert "\nedge_script_" not in text
-        place.write(FILE)
+        configured.write(FILE)
         assert (await client.post("/-/reload")).status_code == 200
         # What is asked for again is polled at once.
         assert await scraped(daemon, client, "edge_script_monthly_requests")
 
 
 async def test_what_was_being_counted_when_its_collector_was_switched_off_is_not_published(
-    place: Place, monkeypatch: pytest.MonkeyPatch
+    configured: ConfiguredSandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held: list[Callable[[tuple[Family, ...]], None]] = []
-    async with place.daemon() as (daemon, client):
+    async with configured.daemon() as (daemon, client):
         await scraped(daemon, client, "edge_script_monthly_requests")
-        await daemon._schedule.drained()
-        monkeypatch.setattr(daemon._ledger, "record", lambda _, hand_back: held.append(hand_back))
-        due = daemon._schedule._due["scripts"]
+        await daemon.schedule.drained()
+        monkeypatch.setattr(daemon.ledger, "record", lambda _, hand_back: held.append(hand_back))
+        due = daemon.schedule._due["scripts"]
         for target in list(due.known):
             due.put(target, 0.0, int(target.id))
-        daemon._schedule.tick("scripts")
-        await daemon._schedule.drained()
+        daemon.schedule.tick("scripts")
+        await daemon.schedule.drained()
         assert held
-        place.write(FILE + "collectors: {{scripts: {{enabled: false}}}}\n")
+        configured.write(FILE + "collectors: {{scripts: {{enabled: false}}}}\n")
         assert (await client.post("/-/reload")).status_code == 200
         for hand_back in held:
             hand_back(())
         await asyncio.sleep(0.01)
-        await daemon._renderer.render()
+        await daemon.renderer.render()
         assert 'collector="scripts"' not in (await client.get("/metrics")).text
 
 
 async def test_an_account_that_is_refused_keeps_the_rest_neither_from_being_polled_nor_from_being_ready(
-    place: Place,
+    configured: ConfiguredSandbox,
 ) -> None:
-    place.write(FILE.replace("web:", "  - {{name: second, base_url: {url}, api_key: wrong}}\nweb:"))
-    async with place.daemon() as (daemon, client):
-        await until(daemon._schedule.accounts["second"].client.credential.is_refused)
-        await daemon._schedule.drained()
-        await daemon._renderer.render()
+    configured.write(FILE.replace("web:", "  - {{name: second, base_url: {url}, api_key: wrong}}\nweb:"))
+    async with configured.daemon() as (daemon, client):
+        await until(daemon.schedule.accounts["second"].client.credential.is_refused)
+        await daemon.schedule.drained()
+        await daemon.renderer.render()
         assert await scraped_of(daemon, client, "edge_dns_window_queries")
         assert (await client.get("/-/ready")).status_code == 200
 
 
-async def test_a_wrong_file_changes_nothing_and_is_visible(place: Place) -> None:
-    async with place.daemon() as (daemon, client):
+async def test_a_wrong_file_changes_nothing_and_is_visible(configured: ConfiguredSandbox) -> None:
+    async with configured.daemon() as (daemon, client):
         before = await scraped(daemon, client, "edge_dns_queries_total")
-        place.write(FILE.replace("budget:", "budgit:"))
+        configured.write(FILE.replace("budget:", "budgit:"))
         with capture_logs() as logs:
             answer = await client.post("/-/reload")
         assert answer.status_code == 400
-        assert answer.text == f"{place.config}:6: accounts[0].budgit: unknown key; did you mean 'budget'?\n"
+        assert answer.text == f"{configured.config}:6: accounts[0].budgit: unknown key; did you mean 'budget'?\n"
         assert [line["event"] for line in logs] == ["configuration refused, the old one stays in force"]
         assert await scraped(daemon, client, "edge_dns_queries_total") == before
-        await daemon._renderer.render()
+        await daemon.renderer.render()
         assert "edge_exporter_config_last_reload_successful 0.0" in (await client.get("/metrics")).text
 
 
-async def test_counters_and_names_survive_a_restart(place: Place) -> None:
-    async with place.daemon() as (daemon, client):
-        first = await scraped(daemon, client, "edge_dns_queries_total")
-        assert set(first.values()) == {0.0}
-        await until(lambda: len(daemon._ledger.remembered()) > 5)
-    place.world.clock.advance(3600)
-    async with place.daemon() as (daemon, client):
-        second = await scraped(daemon, client, "edge_dns_queries_total")
-        assert set(second) == set(first)
-        assert sum(second.values()) > 0
-
-
-async def test_stopping_does_not_wait_for_polls_that_stall(place: Place) -> None:
-    place.write(FILE.replace("budget:", "timeout: 600s\n    budget:"))
-    place.sandbox._app.state.faults.add({"kind": "stall", "point": "start", "path_regex": "/dnszone/.*"})
-    daemon = Daemon(place.load(), place.load)
-    await daemon.start()
-    await until(
-        lambda: any(
-            busy
-            for pool in daemon._schedule._pools.values()
-            for busy in pool.busy
-            if busy.collector == "dns_statistics"
-        )
-    )
-    async with asyncio.timeout(END_SECONDS):
-        await daemon.stop()
-
-
-async def test_a_renderer_that_broke_is_said_and_unhealthy(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with place.daemon() as (daemon, client):
-        await until(daemon._schedule.all_discovered)
+async def test_a_renderer_that_broke_is_said_and_unhealthy(
+    configured: ConfiguredSandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with configured.daemon() as (daemon, client):
+        await until(daemon.schedule.all_discovered)
         assert (await client.get("/-/healthy")).status_code == 200
         with capture_logs() as logs:
-            daemon._renderer._exposition.build = lambda *_, **__: 1 / 0  # type: ignore[method-assign,assignment]
+            daemon.renderer._exposition.build = lambda *_, **__: 1 / 0  # type: ignore[method-assign,assignment]
             await until(lambda: any(line["event"] == "background task failed" for line in logs))
         assert [(line["work"], line["error"]) for line in logs if line["event"] == "background task failed"] == [
             ("renderer", "ZeroDivisionError('division by zero')")
@@ -419,40 +384,24 @@ async def test_a_renderer_that_broke_is_said_and_unhealthy(place: Place, monkeyp
         assert (answer.status_code, answer.text) == (503, "the exposition has stalled\n")
 
 
-async def test_a_second_daemon_on_the_same_state_file_is_refused(place: Place) -> None:
-    async with place.daemon():
-        second = Daemon(place.load(), place.load)
-        with pytest.raises(StateLockedError, match="is using this state file"):
-            await second.start()
-
-
-async def test_no_secret_is_in_any_page_metric_log_or_the_state_file(place: Place) -> None:
+async def test_no_secret_is_in_any_page_metric_log_or_the_state_file(configured: ConfiguredSandbox) -> None:
     with capture_logs() as logs:
-        async with place.daemon() as (daemon, client):
+        async with configured.daemon() as (daemon, client):
             await scraped(daemon, client, "edge_script_info")
-            await daemon._schedule.drained()
+            await daemon.schedule.drained()
             pages = [(await client.get(path)).text for path in ("/metrics", "/", "/api/v1/targets", "/api/v1/status")]
             shown = [repr(daemon.settings), repr(daemon.__dict__), str(logs), *pages]
     secrets = (keys.API_KEY, keys.DEPLOYMENT_KEY_PREFIX, keys.DEFAULT_VALUE_PREFIX)
-    state = b"".join(path.read_bytes() for path in place.state.parent.iterdir() if path != place.key)
+    state = b"".join(path.read_bytes() for path in configured.state.parent.iterdir() if path != configured.key)
     for secret in secrets:
         assert all(secret not in text for text in shown)
         assert secret.encode() not in state
 
 
-async def test_a_wrong_configuration_names_every_fault(place: Place) -> None:
-    place.write(FILE.replace("api_key_file", "api_kye").replace("web:", "wob:"))
-    with pytest.raises(SettingsError) as caught:
-        place.load()
-    assert [(fault.line, fault.path) for fault in caught.value.faults] == [
-        (3, "accounts[0].api_key"),
-        (5, "accounts[0].api_kye"),
-        (7, "wob"),
-    ]
-
-
-async def test_a_daemon_that_has_the_process_to_itself_keeps_the_collector_from_its_targets(place: Place) -> None:
-    daemon = Daemon(place.load(), place.load)
+async def test_a_daemon_that_has_the_process_to_itself_keeps_the_collector_from_its_targets(
+    configured: ConfiguredSandbox,
+) -> None:
+    daemon = Daemon(configured.load(), configured.load)
     turn, thresholds = sys.getswitchinterval(), gc.get_threshold()
     running = asyncio.create_task(daemon.run())
     try:
@@ -468,15 +417,15 @@ async def test_a_daemon_that_has_the_process_to_itself_keeps_the_collector_from_
 
 
 async def test_a_renamed_script_keeps_its_budget_over_a_restart_and_one_without_a_script_is_reported(
-    place: Place,
+    configured: ConfiguredSandbox,
 ) -> None:
-    script_id = next(iter(place.world.scripts.scripts))
-    name = place.world.scripts.scripts.name(script_id)
+    script_id = next(iter(configured.world.scripts.scripts))
+    name = configured.world.scripts.scripts.name(script_id)
     budgets = f"scripts: {{{{monthly_budget_dollars: {{{{{name}: 20, gone: 5}}}}}}}}\n    budget:"
-    place.write(FILE.replace("budget:", budgets))
+    configured.write(FILE.replace("budget:", budgets))
     family, unmatched = "edge_script_monthly_budget_dollars", "edge_exporter_script_budget_unmatched"
     with capture_logs() as log:
-        async with place.daemon() as (daemon, client):
+        async with configured.daemon() as (daemon, client):
             await scraped(daemon, client, "edge_script_info")
             assert list(await scraped(daemon, client, family)) == [_budget(script_id, name)]
             assert await scraped(daemon, client, unmatched) == {
@@ -484,10 +433,10 @@ async def test_a_renamed_script_keeps_its_budget_over_a_restart_and_one_without_
                 f'{unmatched}{{account="main",script="gone"}}': 1,
             }
             assert "no script has that name or id" in (await client.get("/")).text
-            await flushed(daemon._ledger)
+            await flushed(daemon.ledger)
     assert [line["script"] for line in log if line["event"] == "monthly budget belongs to no script"] == ["gone"]
-    place.world.scripts.rename_script(script_id, "another")
-    async with place.daemon() as (daemon, client):
+    configured.world.scripts.rename_script(script_id, "another")
+    async with configured.daemon() as (daemon, client):
         await scraped(daemon, client, "edge_script_info")
         daemon._show_budgets()
         assert list(await scraped(daemon, client, family)) == [_budget(script_id, "another")]

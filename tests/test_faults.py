@@ -8,7 +8,7 @@ from structlog.testing import capture_logs
 
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.world import World
-from tests.rig import START, Rig, rig
+from tests.exporter_parts import START, ExporterParts, exporter_parts
 
 WELL = "101"
 ZONES = {"dns_zones": {"discover": True}, "scripts": {"discover": False}, "shield_zones": {"discover": False}}
@@ -63,10 +63,10 @@ def small_world(zones: int = 3) -> World:
     return World(seed=1, clock=WorldClock(START, speed=0), dns_zones=zones)
 
 
-def true_today(rigged: Rig, zone: str) -> int:
+def true_today(parts: ExporterParts, zone: str) -> int:
     """What the platform has truly counted of a zone today."""
-    today = datetime.fromtimestamp(rigged.world.clock.now(), UTC).date()
-    return rigged.world.dns.true_queries(int(zone), today)
+    today = datetime.fromtimestamp(parts.world.clock.now(), UTC).date()
+    return parts.world.dns.true_queries(int(zone), today)
 
 
 @pytest.mark.parametrize("names", GROUPS, ids=lambda names: names[0])
@@ -76,13 +76,13 @@ async def test_a_fault_of_one_zone_is_one_failure_and_nobody_elses(names: tuple[
     patience = {"timeout": 1.0} if names == STALLS else {}
     zones = {name: str(int(WELL) + number) for number, name in enumerate(names, start=1)}
     reasons = {name: MATRIX[name][1] for name in names}
-    async with rig(account={**ZONES, **patience}, world=small_world(len(zones) + 1)) as rigged:
+    async with exporter_parts(account={**ZONES, **patience}, world=small_world(len(zones) + 1)) as parts:
 
         def of_today() -> dict[str, float | None]:
-            return {name: rigged.value("edge_dns_day_queries", zone_id=zone) for name, zone in zones.items()}
+            return {name: parts.value("edge_dns_day_queries", zone_id=zone) for name, zone in zones.items()}
 
         def assert_well() -> None:
-            assert rigged.value("edge_dns_day_queries", zone_id=WELL) == true_today(rigged, WELL)
+            assert parts.value("edge_dns_day_queries", zone_id=WELL) == true_today(parts, WELL)
 
         def targets(event: str) -> list[tuple[str, str | None]]:
             return sorted((line["target"], line.get("reason")) for line in logs if line["event"] == event)
@@ -90,45 +90,45 @@ async def test_a_fault_of_one_zone_is_one_failure_and_nobody_elses(names: tuple[
         before = of_today()
         assert None not in before.values()
         for name, zone in zones.items():
-            rigged.faults.add({"path": f"/dnszone/{zone}/statistics", **MATRIX[name][0]})
+            parts.faults.add({"path": f"/dnszone/{zone}/statistics", **MATRIX[name][0]})
         with capture_logs() as logs:
-            await rigged.turn(400)
-            await rigged.turn(400)
+            await parts.turn(400)
+            await parts.turn(400)
         assert targets("target fails") == [(f"dns_zone/{zone}", reasons[name]) for name, zone in zones.items()]
-        ups = rigged.samples("edge_target_up", collector="dns_statistics", account="main")
+        ups = parts.samples("edge_target_up", collector="dns_statistics", account="main")
         up = {target.removeprefix("dns_zone/"): value for (_, target), value in ups.items()}
         assert up == {WELL: 1.0, **dict.fromkeys(zones.values(), 0.0)}
         assert_well()
         # Its own 404 takes a zone's series away at once; any other failure leaves them until they are stale.
         assert of_today() == {name: None if reasons[name] == "not_found" else before[name] for name in names}
-        failures = rigged.samples("edge_api_request_failures_total", operation="dns_statistics", account="main")
+        failures = parts.samples("edge_api_request_failures_total", operation="dns_statistics", account="main")
         assert {reason for (reason,), count in failures.items() if count} == set(reasons.values())
 
-        await rigged.turn(400)
-        await rigged.turn(400)
+        await parts.turn(400)
+        await parts.turn(400)
         assert of_today() == dict.fromkeys(names)
         assert_well()
 
-        rigged.faults.clear()
+        parts.faults.clear()
         # Every zone is due after one and a half intervals.
         with capture_logs() as logs:
-            await rigged.turn(450)
-            await rigged.turn(450)
+            await parts.turn(450)
+            await parts.turn(450)
         assert targets("target recovered") == [(f"dns_zone/{zone}", None) for zone in zones.values()]
-        assert of_today() == {name: true_today(rigged, zone) for name, zone in zones.items()}
+        assert of_today() == {name: true_today(parts, zone) for name, zone in zones.items()}
 
 
 async def test_a_platform_that_refuses_connections_is_one_failure_a_target() -> None:
-    async with rig(
+    async with exporter_parts(
         account={**ZONES, "dns_zones": {"discover": False, "ids": [101]}}, url="http://127.0.0.1:1", world=small_world()
-    ) as rigged:
-        assert rigged.samples("edge_target_up", collector="dns_statistics") == {("main", "", "dns_zone/101"): 0.0}
-        refused = rigged.samples("edge_api_request_failures_total", operation="dns_statistics", reason="refused")
+    ) as parts:
+        assert parts.samples("edge_target_up", collector="dns_statistics") == {("main", "", "dns_zone/101"): 0.0}
+        refused = parts.samples("edge_api_request_failures_total", operation="dns_statistics", reason="refused")
         assert refused == {("main",): 3.0}
 
 
 async def test_a_wrong_key_makes_no_target_look_well_and_is_no_authenticated_answer() -> None:
-    async with rig(account={**ZONES, "api_key": "wrong"}, world=small_world()) as rigged:
-        assert rigged.observers["main"].authenticated is None
-        assert set(rigged.samples("edge_target_up").values()) == {0.0}
-        assert rigged.samples("edge_dns_window_queries") == {}
+    async with exporter_parts(account={**ZONES, "api_key": "wrong"}, world=small_world()) as parts:
+        assert parts.observers["main"].authenticated is None
+        assert set(parts.samples("edge_target_up").values()) == {0.0}
+        assert parts.samples("edge_dns_window_queries") == {}

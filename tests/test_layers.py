@@ -1,4 +1,4 @@
-"""The house's rules, read from the source: who may import whom, and what no module may do."""
+"""The project's rules, read from the source: who may import whom, and what no module may do."""
 
 import ast
 

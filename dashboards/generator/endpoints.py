@@ -71,7 +71,7 @@ def _panel(info: FamilyInfo, collector: Collector) -> Panel:
         shows=info.help,
         act=_ACT,
         queries=(Query(top(highest(expr, *info.labels)), step, legend),),
-        view=Lines(),
+        view=Lines(least=None),
         unit=units.get(info.unit, "short"),
         width=12,
         steps=NEUTRAL,

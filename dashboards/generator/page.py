@@ -98,6 +98,7 @@ class Lines:
         dashed: expressions for the legends of the lines that only compare.
         band: the legends of a lower and an upper line, between which the space is filled.
         painted: legends that have a colour by what they mean.
+        least: where the axis begins; None for the least value.
     """
 
     stack: bool = False
@@ -105,6 +106,7 @@ class Lines:
     dashed: tuple[str, ...] = ()
     band: tuple[str, str] | None = None
     painted: tuple[tuple[str, Colour], ...] = ()
+    least: float | None = 0
 
 
 ACTION_PAINT = (
@@ -197,6 +199,9 @@ class Panel:
     Attributes:
         shows: what is seen, in a sentence or two.
         act: what to do when it is red or, where nothing turns red, when it looks wrong.
+        width: of the page's 24 columns; 4 for numbers, 8 for all else where it is not given.
+        height: in rows; as the width where it is not given.
+        steps: the colours of values; numbers are neutral where it is not given.
         since: a time range of the panel's own, whatever is chosen for the page.
         none: what is said in place of an empty panel.
     """
@@ -205,17 +210,24 @@ class Panel:
     shows: str
     act: str
     queries: tuple[Query, ...]
-    view: View
+    view: View = field(default_factory=Lines)
     unit: str = "short"
-    width: int = 8
-    height: int = 8
+    width: int = 0
+    height: int = 0
     decimals: int | None = None
-    least: float | None = None
     most: float | None = None
     steps: Steps | None = None
     words: tuple[Word, ...] = ()
     since: str = ""
     none: str = ""
+
+    def __post_init__(self) -> None:
+        is_number = isinstance(self.view, Numbers)
+        size = 4 if is_number else 8
+        object.__setattr__(self, "width", self.width or size)
+        object.__setattr__(self, "height", self.height or size)
+        if is_number and self.steps is None:
+            object.__setattr__(self, "steps", NEUTRAL)
 
     @property
     def colours(self) -> frozenset[Colour]:

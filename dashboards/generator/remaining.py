@@ -58,7 +58,7 @@ def _panels(page: Page, missing: Sequence[tuple[Collector, FamilyInfo]]) -> Iter
             act="Compare it with the days before: this panel is made from the metric's declaration, which knows of no"
             " threshold.",
             queries=(_query(page, collector, info),),
-            view=Lines(),
+            view=Lines(least=None),
             unit="short" if info.kind is Kind.COUNTER else UNITS.get(info.unit, "short"),
             width=_GRID // beside,
             steps=NEUTRAL,

@@ -104,7 +104,9 @@ def _lines(declared: Panel, view: Lines) -> dashboard.Panel:
                 mode=common.TooltipDisplayMode.MULTI, sort=common.SortOrder.DESCENDING, hide_zeros=view.stack
             ),
         ),
-        field_config=_fields(declared, custom, dashboard.FieldColorModeId.PALETTE_CLASSIC_BY_NAME, overrides),
+        field_config=_fields(
+            declared, custom, dashboard.FieldColorModeId.PALETTE_CLASSIC_BY_NAME, overrides, least=view.least
+        ),
     )
 
 
@@ -256,7 +258,7 @@ def _fields(
         defaults=dashboard.FieldConfig(
             unit=declared.unit,
             decimals=declared.decimals,
-            min_val=least if declared.least is None else declared.least,
+            min_val=least,
             max_val=declared.most,
             mappings=[_words(declared.words)] if declared.words else None,
             thresholds=_thresholds(declared.steps or Steps(Colour.QUIET)),

@@ -1,4 +1,4 @@
-"""Sends the head of an answer in one piece with the beginning of its body."""
+"""Sends the head of an answer together with the beginning of its body."""
 
 import asyncio
 
@@ -9,10 +9,10 @@ LARGEST_JOINED = 64 * 1024
 
 
 class JoinedWriter(asyncio.Transport):
-    """What one answer is written to: holds its head back until the body begins.
+    """The transport of one answer, which holds the head back until the body begins.
 
-    One system call less, and the client wakes once: a scrape of 1,000 series takes 15 % less processor time here, and
-    a quarter less time at the client.
+    This saves a system call, and the client wakes once: a scrape of 1,000 series takes 15 % less processor time here,
+    and a quarter less time at the client.
 
     Args:
         transport: the connection.
@@ -26,7 +26,7 @@ class JoinedWriter(asyncio.Transport):
         self._head: bytes | None = None
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
-        """Write to the connection, or hold the head; `100 Continue` comes before the answer has started."""
+        """Write to the connection, or hold the head; `100 Continue`, which precedes an answer, is not held."""
         # Nothing follows the head of an answer to HEAD.
         if self._head is None and self._cycle.response_started and self._cycle.scope["method"] != "HEAD":
             self._head = bytes(data)
@@ -40,11 +40,11 @@ class JoinedWriter(asyncio.Transport):
             self._transport.write(data)
 
     def is_closing(self) -> bool:
-        """See `asyncio.Transport`."""
+        """Return whether the connection is closing or closed."""
         return self._transport.is_closing()
 
     def close(self) -> None:
-        """See `asyncio.Transport`; an answer that ends before its body is cut off, and not unsent."""
+        """Close the connection; the head of an answer without a body is sent before."""
         if self._head:
             self._transport.write(self._head)
         self._transport.close()

@@ -123,7 +123,7 @@ class Schedule:
         self._backoff = Backoff(self.intervals)
         starts = asyncio.Lock()
         self._pools = {
-            name: WorkerPool(account.capacity.max_in_flight, self._run, starts)
+            name: WorkerPool(account.client.rate_limiter.most_in_flight, self._run, starts)
             for name, account in self._accounts.items()
         }
         if left is not None:

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from tests.backfill.place import Raw, grown, parsed
+from tests.backfill.backfill_setup import Raw, grown, parsed
 from tests.commands.shell import clean
 from tests.endpoints.platform import Platform, Query, good, platform
 

@@ -23,7 +23,7 @@ from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.faults import Faults
 from exporter.sandbox.server import SandboxServer
 from exporter.sandbox.world import World
-from tests.backfill.place import parsed
+from tests.backfill.backfill_setup import parsed
 from tests.commands.terminal import type_in
 from tests.postgres import Postgres
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from dashboards.generator.inventory import PAGES, Kind, Use, filled_in, queries
-from tests.backfill.place import place
+from tests.backfill.backfill_setup import backfill_setup
 from tests.real_parts import Prometheus, Release, create_blocks, prometheus_running
 
 pytestmark = pytest.mark.real
@@ -61,7 +61,7 @@ def past(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     home = tmp_path_factory.mktemp("past")
 
     async def write() -> tuple[Path, float, list[int]]:
-        async with place(home, start=time.time()) as where:
+        async with backfill_setup(home, start=time.time()) as where:
             today = datetime.fromtimestamp(where.world.clock.now(), UTC).date()
             days = [today - timedelta(days=number) for number in range(DAYS, 0, -1)]
             await where.backfill(days[0], days[-1], labels={"job": "edge"}, state=False, step=step)

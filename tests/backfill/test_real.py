@@ -19,7 +19,7 @@ from exporter.counters.storage import Families, unpack
 from exporter.daemon import Daemon
 from exporter.sandbox import keys
 from exporter.settings.model import Settings
-from tests.backfill.place import Place, Samples, grown, place
+from tests.backfill.backfill_setup import BackfillSetup, Samples, backfill_setup, grown
 from tests.real_parts import (
     Prometheus,
     Release,
@@ -35,7 +35,7 @@ DAY = timedelta(days=1)
 ZONES = range(101, 113)
 
 
-def settings(where: Place, listen: str) -> Settings:
+def settings(where: BackfillSetup, listen: str) -> Settings:
     return Settings.model_validate(
         {
             "accounts": [
@@ -76,7 +76,7 @@ def written(home: Path, step: str) -> Written:
     """Write the 30 days that end with yesterday."""
 
     async def write() -> Written:
-        async with place(home, start=time.time()) as where:
+        async with backfill_setup(home, start=time.time()) as where:
             today = datetime.fromtimestamp(where.world.clock.now(), UTC).date()
             await where.backfill(today - 30 * DAY, today - DAY, labels={"job": "edge"}, state=False, step=step)
             days = [today - number * DAY for number in range(30, 0, -1)]
@@ -166,7 +166,7 @@ def test_victoria_metrics_takes_the_file_and_tells_the_same(tmp_path: Path, mont
 
 def counted(daemon: Daemon) -> dict[str, Families]:
     """The counters of each zone that the daemon has polled."""
-    rows = dict(daemon._ledger.remembered())
+    rows = dict(daemon.ledger.remembered())
     return {key.target.id: unpack(row.data) for key, row in rows.items() if key.collector == "dns_statistics"}
 
 
@@ -175,7 +175,7 @@ def counted(daemon: Daemon) -> dict[str, Families]:
 async def test_across_the_seam_every_query_is_counted_once(
     tmp_path: Path, release: Release, *, history_first: bool
 ) -> None:
-    async with place(tmp_path, start=time.time()) as where:
+    async with backfill_setup(tmp_path, start=time.time()) as where:
         dns = where.world.dns
         # One whose past is so small that the live counter outgrows it before its first scrape.
         small = dns.add_zone("small.example", queries_a_day=0)

@@ -7,8 +7,8 @@ import pytest
 
 from exporter.backfill.job import Selected, SpanError
 from exporter.sandbox.dns import Chart, Shape
-from tests.backfill.place import DAY, TODAY, Place, Raw, ago, grown, parsed, place
-from tests.rig import START
+from tests.backfill.backfill_setup import DAY, TODAY, BackfillSetup, Raw, ago, backfill_setup, grown, parsed
+from tests.exporter_parts import START
 
 FIRST = ago(29)
 QUERIES, ROUTED, BREACHES = (
@@ -38,7 +38,7 @@ def growth(raw: Raw, name: str, **labels: str) -> float:
     )
 
 
-def assert_all_is_counted(where: Place, raw: Raw, first: date, last: date) -> None:
+def assert_all_is_counted(where: BackfillSetup, raw: Raw, first: date, last: date) -> None:
     """Every zone's queries and every limit's breaches of the days, to the query and to the breach."""
     world, span = where.world, days(first, last)
     for zone in world.dns.zones:
@@ -52,7 +52,7 @@ def assert_all_is_counted(where: Place, raw: Raw, first: date, last: date) -> No
 
 
 async def test_history_first_and_live_later_lose_nothing(tmp_path: Path) -> None:
-    async with place(tmp_path) as where:
+    async with backfill_setup(tmp_path) as where:
         report = await where.backfill(FIRST)
         assert (report.failures, report.targets, report.done) == ([], 18, 18)
         raw: Raw = {}
@@ -65,7 +65,7 @@ async def test_history_first_and_live_later_lose_nothing(tmp_path: Path) -> None
 
 
 async def test_live_first_and_history_later_count_nothing_twice(tmp_path: Path) -> None:
-    async with place(tmp_path) as where:
+    async with backfill_setup(tmp_path) as where:
         raw: Raw = {}
         with where.ledger() as ledger:
             for step in (0.0, 3600.0, DAY, DAY):
@@ -79,7 +79,7 @@ async def test_live_first_and_history_later_count_nothing_twice(tmp_path: Path) 
 
 async def test_history_after_months_still_ends_where_live_counting_began(tmp_path: Path) -> None:
     """The ledger has forgotten the days before the first sight, but not the first day's baseline."""
-    async with place(tmp_path, shield_zones={"discover": False}) as where:
+    async with backfill_setup(tmp_path, shield_zones={"discover": False}) as where:
         raw: Raw = {}
         with where.ledger() as ledger:
             for _ in range(5):
@@ -97,7 +97,7 @@ async def test_history_after_months_still_ends_where_live_counting_began(tmp_pat
 
 
 async def test_both_share_their_labels(tmp_path: Path) -> None:
-    async with place(tmp_path) as where:
+    async with backfill_setup(tmp_path) as where:
         raw: Raw = {}
         with where.ledger() as ledger:
             await where.scrape(ledger, raw)
@@ -114,7 +114,7 @@ async def test_both_share_their_labels(tmp_path: Path) -> None:
 
 
 async def test_each_days_sample_stands_at_its_end(tmp_path: Path) -> None:
-    async with place(tmp_path) as where:
+    async with backfill_setup(tmp_path) as where:
         await where.backfill(ago(3), ago(1))
         (samples,) = (
             samples
@@ -133,7 +133,7 @@ async def test_each_days_sample_stands_at_its_end(tmp_path: Path) -> None:
 
 
 async def test_far_history_is_asked_for_in_windows(tmp_path: Path) -> None:
-    async with place(tmp_path, shield_zones={"discover": False}) as where:
+    async with backfill_setup(tmp_path, shield_zones={"discover": False}) as where:
         report = await where.backfill(ago(99), selected=Selected(zones=frozenset({"101"})))
         assert (report.failures, report.targets) == ([], 1)
         grown = growth(parsed(where.output), QUERIES)
@@ -141,7 +141,7 @@ async def test_far_history_is_asked_for_in_windows(tmp_path: Path) -> None:
 
 
 async def test_two_spans_one_after_the_other_count_all_once(tmp_path: Path) -> None:
-    async with place(tmp_path) as where:
+    async with backfill_setup(tmp_path) as where:
         await where.backfill(ago(20), ago(11))
         first = parsed(where.output)
         where.output.unlink()
@@ -151,7 +151,7 @@ async def test_two_spans_one_after_the_other_count_all_once(tmp_path: Path) -> N
 
 
 async def test_a_chart_that_is_null_has_no_history(tmp_path: Path) -> None:
-    async with place(tmp_path) as where:
+    async with backfill_setup(tmp_path) as where:
         where.world.dns.set_chart(ZONE, Chart.QUERIES, Shape.NULL)
         await where.backfill(FIRST)
         history = parsed(where.output)
@@ -160,7 +160,7 @@ async def test_a_chart_that_is_null_has_no_history(tmp_path: Path) -> None:
 
 
 async def test_without_a_state_file_it_ends_with_yesterday(tmp_path: Path) -> None:
-    async with place(tmp_path) as where:
+    async with backfill_setup(tmp_path) as where:
         await where.backfill(FIRST, state=False)
         grown = growth(parsed(where.output), QUERIES, zone_id=str(ZONE))
         assert grown == sum(where.world.dns.true_queries(ZONE, day) for day in days(FIRST, ago(1)))
@@ -168,7 +168,7 @@ async def test_without_a_state_file_it_ends_with_yesterday(tmp_path: Path) -> No
 
 
 async def test_a_zone_that_cannot_be_read_spoils_no_other_and_is_tried_again(tmp_path: Path) -> None:
-    async with place(tmp_path, dns_zones={"ids": [999]}) as where:
+    async with backfill_setup(tmp_path, dns_zones={"ids": [999]}) as where:
         fault = where.faults.add({"kind": "status", "status": 500, "path_regex": "/dnszone/103/.*"})
         report = await where.backfill(FIRST)
         assert {failure.target for failure in report.failures} == {"dns_zone/103", "dns_zone/999"}
@@ -188,9 +188,9 @@ class Unplugged(Exception):
 async def test_interrupted_anywhere_it_goes_on_and_writes_the_same(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
-    async with place(tmp_path / "a") as whole:
+    async with backfill_setup(tmp_path / "a") as whole:
         await whole.backfill(FIRST)
-    async with place(tmp_path / "b") as broken:
+    async with backfill_setup(tmp_path / "b") as broken:
         for stop in range(1, 18, 4):
 
             def progressed(report: object, stop: int = stop) -> None:
@@ -207,7 +207,7 @@ async def test_interrupted_anywhere_it_goes_on_and_writes_the_same(tmp_path: Pat
 
 
 async def test_a_refused_key_is_one_failure_and_not_one_a_zone(tmp_path: Path) -> None:
-    async with place(tmp_path, api_key="wrong", dns_zones={"ids": list(range(101, 113))}) as where:
+    async with backfill_setup(tmp_path, api_key="wrong", dns_zones={"ids": list(range(101, 113))}) as where:
         report = await where.backfill(FIRST)
         assert [failure.target for failure in report.failures] == ["account/main", "account/main"]
         assert ["401" in failure.reason for failure in report.failures] == [True, True]
@@ -215,7 +215,7 @@ async def test_a_refused_key_is_one_failure_and_not_one_a_zone(tmp_path: Path) -
 
 
 async def test_an_answer_of_too_many_requests_is_waited_for(tmp_path: Path) -> None:
-    async with place(tmp_path) as where:
+    async with backfill_setup(tmp_path) as where:
         where.faults.add({"kind": "status", "status": 429, "path_regex": "/dnszone/104/.*", "times": 3})
         assert (await where.backfill(FIRST)).failures == []
 
@@ -229,21 +229,21 @@ async def test_an_answer_of_too_many_requests_is_waited_for(tmp_path: Path) -> N
     ],
 )
 async def test_days_that_cannot_be_are_refused(tmp_path: Path, first: date, last: date | None, says: str) -> None:
-    async with place(tmp_path) as where:
+    async with backfill_setup(tmp_path) as where:
         with pytest.raises(SpanError, match=says):
             await where.backfill(first, last)
         assert not where.output.exists()
 
 
 async def test_a_zone_that_nobody_has_is_a_failure(tmp_path: Path) -> None:
-    async with place(tmp_path) as where:
+    async with backfill_setup(tmp_path) as where:
         report = await where.backfill(FIRST, selected=Selected(zones=frozenset({"prod-shop.example", "no-such-zone"})))
         assert [failure.target for failure in report.failures] == ["dns_zone/no-such-zone"]
         assert {dict(own)["domain"] for _, own in parsed(where.output)} == {"prod-shop.example"}
 
 
 async def test_a_target_that_the_running_daemon_has_not_seen_is_left_for_later(tmp_path: Path) -> None:
-    async with place(tmp_path) as where:
+    async with backfill_setup(tmp_path) as where:
         with where.ledger() as ledger:
             await where.scrape(ledger, {})
             where.world.dns.add_zone("new.example")
@@ -254,7 +254,7 @@ async def test_a_target_that_the_running_daemon_has_not_seen_is_left_for_later(t
 
 
 async def test_the_state_file_is_left_alone_where_a_daemon_has_it(tmp_path: Path) -> None:
-    async with place(tmp_path) as where:
+    async with backfill_setup(tmp_path) as where:
         with where.ledger() as ledger:
             await where.scrape(ledger, {})
             before = dict(ledger.remembered())
@@ -263,7 +263,7 @@ async def test_the_state_file_is_left_alone_where_a_daemon_has_it(tmp_path: Path
 
 
 async def test_days_that_the_ledger_knows_are_not_asked_for_again(tmp_path: Path) -> None:
-    async with place(tmp_path, shield_zones={"discover": False}) as where:
+    async with backfill_setup(tmp_path, shield_zones={"discover": False}) as where:
         with where.ledger() as ledger:
             await where.scrape(ledger, {})
         where.faults.add({"kind": "status", "status": 500, "path_regex": "/dnszone/101/.*"})

@@ -11,37 +11,37 @@ from exporter.metric import Family, Sample
 from tests.browser.window import window
 from tests.polled import succeed
 from tests.web.rendered import HOSTILE
-from tests.web.stage import SCANS, STATISTICS, Stage, stage, zone
+from tests.web.view_setup import SCANS, STATISTICS, ViewSetup, view_setup, zone
 
 pytestmark = pytest.mark.real
 
 NARROW = {"width": 390, "height": 800}
 
 
-def some(on: Stage) -> None:
+def some(setup: ViewSetup) -> None:
     """Three zones: one draws a line, one fails, one is scanned."""
-    on.succeed(zone(9, "prod-shop.example"), chart=[900 + day * 7 % 400 for day in range(31)], took=0.3)
-    on.turn(5)
-    on.succeed(zone(10, "dev-shop.example"), chart=[10] * 31, took=0.1)
-    on.succeed(zone(10, "dev-shop.example"), SCANS, took=0.2)
-    on.turn(5)
+    setup.succeed(zone(9, "prod-shop.example"), chart=[900 + day * 7 % 400 for day in range(31)], took=0.3)
+    setup.turn(5)
+    setup.succeed(zone(10, "dev-shop.example"), chart=[10] * 31, took=0.1)
+    setup.succeed(zone(10, "dev-shop.example"), SCANS, took=0.2)
+    setup.turn(5)
     served = Family(TARGET_UP, (Sample(("main", STATISTICS, "dns_zone/200", ""), 1.0),))
     outcome = Outcome(zone(200, "prod-api.example"), (served,))
-    succeed(on.store, STATISTICS, outcome, (), lifetime=600.0, duration=0.1)
-    on.fail(zone(200, "prod-api.example"), reason="rate_limited", message="the platform answered 429")
+    succeed(setup.store, STATISTICS, outcome, (), lifetime=600.0, duration=0.1)
+    setup.fail(zone(200, "prod-api.example"), reason="rate_limited", message="the platform answered 429")
 
 
-def many(on: Stage) -> None:
+def many(setup: ViewSetup) -> None:
     """Ten thousand zones, all of them scanned."""
     for number in range(10_000):
-        on.succeed(zone(number, f"zone-{number:05}.example"), chart=range(31), took=number / 1000)
-        on.succeed(zone(number, f"zone-{number:05}.example"), SCANS)
+        setup.succeed(zone(number, f"zone-{number:05}.example"), chart=range(31), took=number / 1000)
+        setup.succeed(zone(number, f"zone-{number:05}.example"), SCANS)
 
 
 async def test_it_loads_its_own_files_and_nothing_from_elsewhere() -> None:
-    async with stage() as on:
-        some(on)
-        async with window(on) as seen:
+    async with view_setup() as setup:
+        some(setup)
+        async with window(setup) as seen:
             assert await seen.names() == [
                 "prod-api.example",
                 "prod-shop.example",
@@ -57,9 +57,9 @@ async def test_it_loads_its_own_files_and_nothing_from_elsewhere() -> None:
 
 
 async def test_a_search_finds_among_ten_thousand_zones_while_one_types() -> None:
-    async with stage() as on:
-        many(on)
-        async with window(on) as seen:
+    async with view_setup() as setup:
+        many(setup)
+        async with window(setup) as seen:
             assert await seen.texts("#found") == ["1 to 100 of 20,000 targets"]
             await seen.page.keyboard.press("Tab")
             await seen.page.locator("#search").press_sequentially("zone-0777")
@@ -75,9 +75,9 @@ async def test_a_search_finds_among_ten_thousand_zones_while_one_types() -> None
 
 
 async def test_a_choice_of_collector_narrows_the_search() -> None:
-    async with stage() as on:
-        some(on)
-        async with window(on, "/?search=shop") as seen:
+    async with view_setup() as setup:
+        some(setup)
+        async with window(setup, "/?search=shop") as seen:
             await seen.page.locator("#collector").select_option(SCANS)
             await seen.until_found("1 target")
             assert await seen.texts("#targets tbody td:nth-child(4)") == [SCANS]
@@ -87,9 +87,9 @@ async def test_a_choice_of_collector_narrows_the_search() -> None:
 
 
 async def test_heads_sort_by_click_and_by_key_and_keep_the_focus() -> None:
-    async with stage() as on:
-        many(on)
-        async with window(on) as seen:
+    async with view_setup() as setup:
+        many(setup)
+        async with window(setup) as seen:
             head = seen.page.locator("#targets th", has=seen.page.locator("#sort-duration"))
             await seen.page.locator("#sort-duration").click()
             await expect(head).to_have_attribute("aria-sort", "descending")
@@ -103,10 +103,10 @@ async def test_heads_sort_by_click_and_by_key_and_keep_the_focus() -> None:
 
 
 async def test_pages_lead_to_the_last_row() -> None:
-    async with stage() as on:
+    async with view_setup() as setup:
         for number in range(250):
-            on.succeed(zone(number, f"zone-{number:03}.example"))
-        async with window(on) as seen:
+            setup.succeed(zone(number, f"zone-{number:03}.example"))
+        async with window(setup) as seen:
             await seen.page.locator("#page-after").click()
             await seen.until_found("101 to 200 of 250 targets")
             assert await seen.focused() == "page-after"
@@ -117,9 +117,9 @@ async def test_pages_lead_to_the_last_row() -> None:
 
 
 async def test_ten_thousand_rows_fit_on_one_page() -> None:
-    async with stage() as on:
-        many(on)
-        async with window(on, "/?limit=10000") as seen:
+    async with view_setup() as setup:
+        many(setup)
+        async with window(setup, "/?limit=10000") as seen:
             assert await seen.page.locator("#targets tbody tr").count() == 10_000
             assert await seen.texts("#found") == ["1 to 10,000 of 20,000 targets"]
             await seen.page.locator("#search").fill("zone-09999")
@@ -127,9 +127,9 @@ async def test_ten_thousand_rows_fit_on_one_page() -> None:
 
 
 async def test_what_fails_is_a_click_away() -> None:
-    async with stage() as on:
-        some(on)
-        async with window(on) as seen:
+    async with view_setup() as setup:
+        some(setup)
+        async with window(setup) as seen:
             assert await seen.page.title() == "1 failing · edge-exporter"
             await seen.page.locator("#collectors a.failing").click()
             await seen.until_found("1 target")
@@ -140,9 +140,9 @@ async def test_what_fails_is_a_click_away() -> None:
 
 @pytest.mark.parametrize(("scheme", "ground", "ink"), [("light", 248, 29), ("dark", 18, 227)])
 async def test_it_is_light_or_dark_as_the_system_is(scheme: str, ground: int, ink: int) -> None:
-    async with stage() as on:
-        some(on)
-        async with window(on, color_scheme=scheme) as seen:
+    async with view_setup() as setup:
+        some(setup)
+        async with window(setup, color_scheme=scheme) as seen:
             style = "getComputedStyle(document.documentElement)"
             assert await seen.page.evaluate(f"{style}.backgroundColor.match(/\\d+/)[0]") == str(ground)
             assert await seen.page.evaluate(f"{style}.color.match(/\\d+/)[0]") == str(ink)
@@ -150,19 +150,19 @@ async def test_it_is_light_or_dark_as_the_system_is(scheme: str, ground: int, in
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 async def test_it_is_accessible(scheme: str) -> None:
-    async with stage("main", "other") as on:
-        some(on)
-        on.faults = ("config.yml:3: wrong",)
-        on.schedule.demands["main"] = 20.0
-        on.schedule.stretch = 2.0
-        async with window(on, color_scheme=scheme) as seen:
+    async with view_setup("main", "other") as setup:
+        some(setup)
+        setup.faults = ("config.yml:3: wrong",)
+        setup.schedule.demands["main"] = 20.0
+        setup.schedule.stretch = 2.0
+        async with window(setup, color_scheme=scheme) as seen:
             assert await seen.barriers() == []
 
 
 async def test_it_can_be_walked_through_by_keyboard() -> None:
-    async with stage() as on:
-        some(on)
-        async with window(on) as seen:
+    async with view_setup() as setup:
+        some(setup)
+        async with window(setup) as seen:
             await seen.page.keyboard.press("Tab")
             await expect(seen.page.locator(".skip")).to_be_focused()
             await seen.page.keyboard.press("Enter")
@@ -189,9 +189,9 @@ async def test_it_can_be_walked_through_by_keyboard() -> None:
 
 
 async def test_on_a_phone_nothing_is_out_of_sight() -> None:
-    async with stage() as on:
-        some(on)
-        async with window(on, viewport=NARROW) as seen:
+    async with view_setup() as setup:
+        some(setup)
+        async with window(setup, viewport=NARROW) as seen:
             assert await seen.page.evaluate("document.documentElement.scrollWidth") == NARROW["width"]
             frame = "document.querySelector('#targets .frame')"
             assert await seen.page.evaluate(f"{frame}.scrollWidth <= {frame}.clientWidth")
@@ -200,26 +200,26 @@ async def test_on_a_phone_nothing_is_out_of_sight() -> None:
 
 @pytest.mark.parametrize("width", [1280, 1366, 1440, 1920])
 async def test_a_window_of_usual_width_shows_accounts_and_collectors_whole(width: int) -> None:
-    async with stage("main", "database:orders") as on:
-        on.schedule.stretch = 2.4
-        on.schedule.demands = {"main": 123.0, "database:orders": 0.5}
-        for name in on.schedule.plans:
-            on.schedule.durations[name] = 0.123
-            on.schedule.next_due[name] = on.clock() + 59
+    async with view_setup("main", "database:orders") as setup:
+        setup.schedule.stretch = 2.4
+        setup.schedule.demands = {"main": 123.0, "database:orders": 0.5}
+        for name in setup.schedule.plans:
+            setup.schedule.durations[name] = 0.123
+            setup.schedule.next_due[name] = setup.clock() + 59
             for number in range(1000):
-                on.fail(zone(number), name, reason="connect_timeout")
-        on.up["main"] = False
-        async with window(on, viewport={"width": width, "height": 900}) as seen:
+                setup.fail(zone(number), name, reason="connect_timeout")
+        setup.up["main"] = False
+        async with window(setup, viewport={"width": width, "height": 900}) as seen:
             frames = "[...document.querySelectorAll('.pair .frame')]"
             sizes = await seen.page.evaluate(f"{frames}.map(frame => [frame.scrollWidth, frame.clientWidth])")
     assert [whole for whole, _ in sizes] == [shown for _, shown in sizes]
 
 
 async def test_without_a_script_everything_can_be_read_and_found() -> None:
-    async with stage() as on:
+    async with view_setup() as setup:
         for number in range(150):
-            on.succeed(zone(number, f"zone-{number:03}.example"), chart=range(31))
-        async with window(on, java_script_enabled=False) as seen:
+            setup.succeed(zone(number, f"zone-{number:03}.example"), chart=range(31))
+        async with window(setup, java_script_enabled=False) as seen:
             assert len(await seen.names()) == 100
             assert await seen.page.locator("#pause").count() == 0
             await seen.page.locator("#page-after").click()
@@ -236,11 +236,11 @@ async def test_without_a_script_everything_can_be_read_and_found() -> None:
 
 
 async def test_hostile_names_are_names() -> None:
-    async with stage() as on:
+    async with view_setup() as setup:
         for number, name in enumerate(HOSTILE.values()):
-            on.succeed(zone(number, name), note=name, chart=range(31))
-            on.fail(zone(number, name), SCANS, reason="wrong_shape", message=name)
-        async with window(on) as seen:
+            setup.succeed(zone(number, name), note=name, chart=range(31))
+            setup.fail(zone(number, name), SCANS, reason="wrong_shape", message=name)
+        async with window(setup) as seen:
             names = await seen.names()
             assert names[:4] == [
                 "<script>alert(1)</script>",
@@ -256,11 +256,11 @@ async def test_hostile_names_are_names() -> None:
 
 
 async def test_it_looks_again_by_itself_and_keeps_the_place() -> None:
-    async with stage() as on:
-        some(on)
-        async with window(on, is_clock_turned=True) as seen:
+    async with view_setup() as setup:
+        some(setup)
+        async with window(setup, is_clock_turned=True) as seen:
             await seen.page.locator("#sort-name").focus()
-            on.fail(zone(9, "prod-shop.example"))
+            setup.fail(zone(9, "prod-shop.example"))
             await seen.later(6)
             await seen.page.locator(".verdict", has_text="2 of 4 targets fail, 1 of them stale.").wait_for()
             assert await seen.focused() == "sort-name"
@@ -268,24 +268,24 @@ async def test_it_looks_again_by_itself_and_keeps_the_place() -> None:
 
 
 async def test_it_can_be_paused() -> None:
-    async with stage() as on:
-        some(on)
-        async with window(on, is_clock_turned=True) as seen:
+    async with view_setup() as setup:
+        some(setup)
+        async with window(setup, is_clock_turned=True) as seen:
             await seen.page.locator("#pause").click()
             await expect(seen.page.locator("#pause")).to_have_attribute("aria-pressed", "true")
             asked = len(seen.requests)
             await seen.later(60)
             assert len(seen.requests) == asked
-            on.fail(zone(9, "prod-shop.example"))
+            setup.fail(zone(9, "prod-shop.example"))
             await seen.page.locator("#pause").click()
             await seen.later(6)
             await seen.page.locator(".verdict", has_text="2 of 4 targets fail, 1 of them stale.").wait_for()
 
 
 async def test_it_says_when_the_exporter_does_not_answer() -> None:
-    async with stage() as on:
-        some(on)
-        async with window(on, is_clock_turned=True) as seen:
+    async with view_setup() as setup:
+        some(setup)
+        async with window(setup, is_clock_turned=True) as seen:
             await seen.server.stop()
             await seen.later(6)
             await seen.page.locator("#as-of.lost", has_text="No answer from the exporter.").wait_for()
@@ -293,9 +293,9 @@ async def test_it_says_when_the_exporter_does_not_answer() -> None:
 
 
 async def test_it_works_below_a_prefix() -> None:
-    async with stage() as on:
-        some(on)
-        async with window(on, prefix="/tools/edge") as seen:
+    async with view_setup() as setup:
+        some(setup)
+        async with window(setup, prefix="/tools/edge") as seen:
             await seen.page.locator("#search").fill("dev")
             await seen.until_found("2 targets")
             assert urlsplit(seen.page.url).path == "/tools/edge/"

@@ -1,4 +1,4 @@
-"""A browser's window on the status page of a stage, on a real server."""
+"""A browser's window on the status page of a view, on a real server."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -12,7 +12,7 @@ from exporter.web.app import create_app
 from exporter.web.server import WebServer
 from tests.real_parts import find
 from tests.waiting import PATIENCE
-from tests.web.stage import Stage
+from tests.web.view_setup import ViewSetup
 
 
 @dataclass
@@ -55,7 +55,7 @@ class Window:
 
 @asynccontextmanager
 async def window(
-    on: Stage,
+    setup: ViewSetup,
     path: str = "/",
     *,
     prefix: str = "/",
@@ -65,7 +65,7 @@ async def window(
     """A window on the page; whatever the browser complains of fails the test.
 
     Args:
-        on: what the page shows.
+        setup: what the page shows.
         path: what is opened, below the prefix.
         prefix: the route prefix.
         is_clock_turned: whether the page's time stands still until the test turns it.
@@ -74,7 +74,7 @@ async def window(
     chromium = find("chromium")
     server = WebServer("127.0.0.1", 0, None)
     server.bind()
-    await server.start(create_app(on.view(), on.renderer, on.reload, route_prefix=prefix), prefix)
+    await server.start(create_app(setup.view(), setup.renderer, setup.reload, route_prefix=prefix), prefix)
     url = server.url + prefix.rstrip("/") + path
     try:
         async with async_playwright() as playwright:

@@ -8,8 +8,8 @@ from click.testing import CliRunner, Result
 from exporter.counters.state_file import StateFile, StateLock
 from exporter.counters.storage import Stored
 from exporter.targets.target import PollKey
-from tests.counters.book import WALL, Book, key_of
-from tests.counters.places import DatabasePlace
+from tests.counters.ledger_driver import WALL, LedgerDriver, key_of
+from tests.counters.state_locations import DatabaseLocation
 from tests.postgres import PASSWORD, Postgres
 
 ROWS = {
@@ -65,14 +65,14 @@ def test_a_state_goes_to_a_database_and_back_exactly(file: Path, address: str, t
 
 
 def test_counters_go_on_from_a_copy(address: str, tmp_path: Path) -> None:
-    with Book(tmp_path / "state.db") as book:
-        assert [book.poll(count) for count in (40, 45)] == [0, 5]
+    with LedgerDriver(tmp_path / "state.db") as driver:
+        assert [driver.poll(count) for count in (40, 45)] == [0, 5]
     assert copy(tmp_path / "state.db", address).exit_code == 0
-    place = DatabasePlace(Path(address[1:]).read_text().strip())
+    place = DatabaseLocation(Path(address[1:]).read_text().strip())
     # As `state.installation` is by default.
     place.execute("UPDATE edge_exporter_row SET installation = 'life-0'")
-    with Book(place.storage()) as book:
-        assert book.poll(52) == 12
+    with LedgerDriver(place.storage()) as driver:
+        assert driver.poll(52) == 12
 
 
 def test_an_installation_of_another_name_is_another_state(file: Path, address: str, tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_a_file_that_an_exporter_uses_is_not_copied(file: Path, address: str) ->
 
 def test_a_database_that_an_exporter_uses_is_not_copied(file: Path, address: str, tmp_path: Path) -> None:
     copy(file, address)
-    place = DatabasePlace(Path(address[1:]).read_text().strip())
+    place = DatabaseLocation(Path(address[1:]).read_text().strip())
     place.execute(
         "INSERT INTO edge_exporter_lease VALUES ('default', 3, 4, 1, 'pod-3/1', clock_timestamp() + interval '1 h')"
     )

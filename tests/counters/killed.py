@@ -15,8 +15,8 @@ from pathlib import Path
 
 from exporter.counters.ledger import Ledger, Publish
 from exporter.metric import Family
-from tests.counters.book import Heard, poll_of, today
-from tests.counters.places import DatabasePlace, FilePlace, Place
+from tests.counters.ledger_driver import LedgerEvents, poll_of, today
+from tests.counters.state_locations import DatabaseLocation, FileLocation, StateLocation
 
 ZONES = ("101", "102", "103")
 # The next life waits for its end.
@@ -24,16 +24,16 @@ SHORT_LEASE = 1.5
 NUMBER = struct.Struct("=q")
 
 
-def place_of(state: str) -> FilePlace | DatabasePlace:
+def location_of(state: str) -> FileLocation | DatabaseLocation:
     """The place that an argument names."""
-    return DatabasePlace(state, SHORT_LEASE) if "://" in state else FilePlace(Path(state))
+    return DatabaseLocation(state, SHORT_LEASE) if "://" in state else FileLocation(Path(state))
 
 
-def main(place: Place, truth: Path) -> None:
+def main(location: StateLocation, truth: Path) -> None:
     """Poll three zones as fast as the ledger publishes."""
     with truth.open("r+b") as file:
         numbers = mmap.mmap(file.fileno(), NUMBER.size)
-    ledger = Ledger(place.storage(time.time, lambda _at: None), Heard(), linger=0.001)
+    ledger = Ledger(location.storage(time.time, lambda _at: None), LedgerEvents(), linger=0.001)
     while not ledger.open(may_wait=True):
         time.sleep(0.05)
     room = threading.Semaphore(12)
@@ -56,4 +56,4 @@ def main(place: Place, truth: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(place_of(sys.argv[1]), Path(sys.argv[2]))
+    main(location_of(sys.argv[1]), Path(sys.argv[2]))

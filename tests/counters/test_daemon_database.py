@@ -12,8 +12,8 @@ import psycopg
 import pytest
 
 from exporter.sandbox import keys
-from tests.counters.house import House
 from tests.counters.process import Exporter
+from tests.counters.sandboxed_daemons import SandboxedDaemons
 from tests.postgres import PASSWORD, Postgres
 from tests.waiting import PATIENCE
 
@@ -21,11 +21,11 @@ QUERIES = "edge_dns_queries_total"
 ZONES = (101, 102, 103)
 
 
-class Fleet:
+class SharingProcesses:
     """Processes that share a sandbox and a state database."""
 
-    def __init__(self, house: House, folder: Path, url: str) -> None:
-        self.house = house
+    def __init__(self, sandboxed: SandboxedDaemons, folder: Path, url: str) -> None:
+        self.sandboxed = sandboxed
         self.url = url
         self._folder = folder
 
@@ -38,7 +38,7 @@ class Fleet:
         (folder / "url").chmod(0o600)
         account = {
             "name": "main",
-            "base_url": self.house.sandbox.url,
+            "base_url": self.sandboxed.sandbox.url,
             "api_key": keys.API_KEY,
             "budget": {"requests_per_second": 500, "max_in_flight": 8},
         }
@@ -61,7 +61,7 @@ class Fleet:
     def serve(self, queries: int) -> None:
         """Let the platform count queries of every zone."""
         for zone in ZONES:
-            self.house.world.dns.add_queries(zone, queries)
+            self.sandboxed.world.dns.add_queries(zone, queries)
 
 
 async def total(*exporters: Exporter) -> float:
@@ -86,40 +86,42 @@ async def counts(exporter: Exporter) -> None:
 
 
 @pytest.fixture
-async def fleet(tmp_path: Path, postgres: Postgres) -> AsyncIterator[Fleet]:
-    house = House(tmp_path)
-    await house.sandbox.start()
-    yield Fleet(house, tmp_path, postgres.new_database())
-    await house.sandbox.stop()
+async def sharing(tmp_path: Path, postgres: Postgres) -> AsyncIterator[SharingProcesses]:
+    sandboxed = SandboxedDaemons(tmp_path)
+    await sandboxed.sandbox.start()
+    yield SharingProcesses(sandboxed, tmp_path, postgres.new_database())
+    await sandboxed.sandbox.stop()
 
 
-async def test_the_next_process_goes_on_where_a_killed_one_stopped(fleet: Fleet) -> None:
-    async with fleet.exporter("one") as one:
+async def test_the_next_process_goes_on_where_a_killed_one_stopped(sharing: SharingProcesses) -> None:
+    async with sharing.exporter("one") as one:
         await counts(one)
-        fleet.serve(10)
+        sharing.serve(10)
         await serves(30, one)
         await asyncio.to_thread(one.end, signal.SIGKILL)
-    fleet.serve(4)
-    async with fleet.exporter("two") as two:
+    sharing.serve(4)
+    async with sharing.exporter("two") as two:
         await serves(42, two)
 
 
-async def test_a_process_that_ends_leaves_its_shard_to_the_next_at_once(fleet: Fleet) -> None:
-    async with fleet.exporter("one") as one:
+async def test_a_process_that_ends_leaves_its_shard_to_the_next_at_once(sharing: SharingProcesses) -> None:
+    async with sharing.exporter("one") as one:
         await counts(one)
         assert await asyncio.to_thread(one.end) == 0
-    with psycopg.connect(fleet.url) as connection:
+    with psycopg.connect(sharing.url) as connection:
         assert connection.execute("SELECT bool_and(expires <= now()) FROM edge_exporter_lease").fetchone() == (True,)
 
 
-async def test_a_suspended_process_serves_no_counter_that_another_has_passed_and_ends(fleet: Fleet) -> None:
-    async with fleet.exporter("one") as one:
+async def test_a_suspended_process_serves_no_counter_that_another_has_passed_and_ends(
+    sharing: SharingProcesses,
+) -> None:
+    async with sharing.exporter("one") as one:
         await counts(one)
-        fleet.serve(10)
+        sharing.serve(10)
         await serves(30, one)
         one.send(signal.SIGSTOP)
-        async with fleet.exporter("two") as two:
-            fleet.serve(10)
+        async with sharing.exporter("two") as two:
+            sharing.serve(10)
             await serves(60, two)
             # It waits in the socket until the process goes on.
             asked = asyncio.create_task(asyncio.to_thread(urllib.request.urlopen, f"{one.url}/metrics"))
@@ -130,18 +132,18 @@ async def test_a_suspended_process_serves_no_counter_that_another_has_passed_and
             assert await asyncio.to_thread(one.wait) == 1
             assert "lease lost to another exporter" in one.events
             assert any("has taken this one's shard in postgresql://127.0.0.1" in event for event in one.events)
-            fleet.serve(1)
+            sharing.serve(1)
             await serves(63, two)
 
 
-async def test_counters_catch_up_after_a_restart_of_the_database(fleet: Fleet, postgres: Postgres) -> None:
-    async with fleet.exporter("one") as one:
+async def test_counters_catch_up_after_a_restart_of_the_database(sharing: SharingProcesses, postgres: Postgres) -> None:
+    async with sharing.exporter("one") as one:
         await counts(one)
-        fleet.serve(10)
+        sharing.serve(10)
         await serves(30, one)
         await asyncio.to_thread(postgres.stop)
         try:
-            fleet.serve(5)
+            sharing.serve(5)
             # Once the lease may have ended, counters are a gap; gauges are polled and served on.
             await serves(0, one)
             assert await asyncio.to_thread(one.samples, "edge_exporter_shard_held", "shard") == {"0": 0}
@@ -153,16 +155,16 @@ async def test_counters_catch_up_after_a_restart_of_the_database(fleet: Fleet, p
 
 
 async def test_a_process_starts_while_the_database_is_away_and_counts_when_it_is_back(
-    fleet: Fleet, postgres: Postgres
+    sharing: SharingProcesses, postgres: Postgres
 ) -> None:
-    async with fleet.exporter("one") as one:
+    async with sharing.exporter("one") as one:
         await counts(one)
         await asyncio.to_thread(one.end)
     await asyncio.to_thread(postgres.stop)
     try:
-        fleet.serve(7)
+        sharing.serve(7)
         async with AsyncExitStack() as stack:
-            two = await stack.enter_async_context(fleet.exporter("two"))
+            two = await stack.enter_async_context(sharing.exporter("two"))
             assert await total(two) == 0
             await asyncio.to_thread(postgres.start)
             await serves(21, two)
@@ -171,19 +173,19 @@ async def test_a_process_starts_while_the_database_is_away_and_counts_when_it_is
             postgres.start()
 
 
-async def test_another_number_of_shards_goes_on_with_every_counter(fleet: Fleet) -> None:
+async def test_another_number_of_shards_goes_on_with_every_counter(sharing: SharingProcesses) -> None:
     """Each target is counted by another process after the change, and none begins anew."""
-    async with fleet.exporter("a", index=0, total=2) as a, fleet.exporter("b", index=1, total=2) as b:
+    async with sharing.exporter("a", index=0, total=2) as a, sharing.exporter("b", index=1, total=2) as b:
         await until_all(a, b)
-        fleet.serve(10)
+        sharing.serve(10)
         await serves(30, a, b)
         for exporter in (a, b):
             await asyncio.to_thread(exporter.end)
-    fleet.serve(1)
+    sharing.serve(1)
     async with (
-        fleet.exporter("c", index=0, total=3) as c,
-        fleet.exporter("d", index=1, total=3) as d,
-        fleet.exporter("e", index=2, total=3) as e,
+        sharing.exporter("c", index=0, total=3) as c,
+        sharing.exporter("d", index=1, total=3) as d,
+        sharing.exporter("e", index=2, total=3) as e,
     ):
         await serves(33, c, d, e)
 
@@ -198,8 +200,8 @@ async def until_all(*exporters: Exporter) -> None:
             await asyncio.sleep(0.05)
 
 
-async def test_the_password_is_seen_nowhere(fleet: Fleet) -> None:
-    async with fleet.exporter("one") as one:
+async def test_the_password_is_seen_nowhere(sharing: SharingProcesses) -> None:
+    async with sharing.exporter("one") as one:
         await counts(one)
         seen = await asyncio.to_thread(Path(f"/proc/{one.pid}/cmdline").read_text)
         for path in ("/metrics", "/", "/api/v1/status", "/api/v1/targets"):

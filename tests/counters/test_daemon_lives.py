@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.targets.target import PollKey
-from tests.counters.house import House, Running
+from tests.counters.sandboxed_daemons import RunningDaemon, SandboxedDaemons
 from tests.waiting import until
 
 QUERIES = "edge_dns_queries_total"
@@ -17,53 +16,43 @@ LAST_SUCCESS = "edge_target_last_success_timestamp_seconds"
 
 
 @pytest.fixture
-async def house(tmp_path: Path) -> AsyncIterator[House]:
-    made = House(tmp_path)
+async def sandboxed(tmp_path: Path) -> AsyncIterator[SandboxedDaemons]:
+    made = SandboxedDaemons(tmp_path)
     await made.sandbox.start()
     yield made
     await made.sandbox.stop()
 
 
-async def test_counters_go_on_after_a_restart(house: House) -> None:
-    async with house.daemon() as running:
-        house.world.dns.add_queries(101, 7)
-        await running.poll("dns_statistics")
-        assert (await running.samples(QUERIES, "zone_id"))["101"] == 7
-    house.world.dns.add_queries(101, 20)
-    async with house.daemon() as running:
-        assert (await running.samples(QUERIES, "zone_id"))["101"] == 27
-
-
-async def test_a_day_without_a_daemon_is_counted(house: House) -> None:
-    (today,) = (house.world.dns.true_queries(101, day) for day in _days(house, 0))
-    async with house.daemon():
+async def test_a_day_without_a_daemon_is_counted(sandboxed: SandboxedDaemons) -> None:
+    (today,) = (sandboxed.world.dns.true_queries(101, day) for day in _days(sandboxed, 0))
+    async with sandboxed.daemon():
         pass
-    house.world.clock.advance(26 * 3600)
-    yesterday, now = (house.world.dns.true_queries(101, day) for day in _days(house, -1, 0))
-    async with house.daemon() as running:
+    sandboxed.world.clock.advance(26 * 3600)
+    yesterday, now = (sandboxed.world.dns.true_queries(101, day) for day in _days(sandboxed, -1, 0))
+    async with sandboxed.daemon() as running:
         assert (await running.samples(QUERIES, "zone_id"))["101"] == yesterday - today + now
 
 
-async def test_names_are_remembered_where_discovery_fails(house: House) -> None:
-    house.account = {"dns_zones": {"ids": [101]}}
-    async with house.daemon() as running:
+async def test_names_are_remembered_where_discovery_fails(sandboxed: SandboxedDaemons) -> None:
+    sandboxed.account = {"dns_zones": {"ids": [101]}}
+    async with sandboxed.daemon() as running:
         domains = await running.samples(QUERIES, "domain")
-        house.world.dns.add_queries(101, 7)
+        sandboxed.world.dns.add_queries(101, 7)
     assert all(domains)
-    house.faults.add({"kind": "status", "status": 500, "path": "/search"})
-    async with house.daemon() as running:
+    sandboxed.faults.add({"kind": "status", "status": 500, "path": "/search"})
+    async with sandboxed.daemon() as running:
         assert set(await running.samples(QUERIES, "domain")) < set(domains)
         assert await running.samples(QUERIES, "zone_id") == {"101": 7}
 
 
-async def test_the_last_success_is_remembered_where_the_platform_is_down(house: House) -> None:
-    house.account = {"dns_zones": {"discover": False, "ids": [101]}}
-    async with house.daemon() as running:
+async def test_the_last_success_is_remembered_where_the_platform_is_down(sandboxed: SandboxedDaemons) -> None:
+    sandboxed.account = {"dns_zones": {"discover": False, "ids": [101]}}
+    async with sandboxed.daemon() as running:
         before = (await running.samples(LAST_SUCCESS, "target"))["dns_zone/101"]
         assert before == pytest.approx(time.time(), abs=60)
-    house.faults.add({"kind": "status", "status": 401})
-    async with house.daemon(first_round=False) as running:
-        await until(running.daemon._schedule.accounts["main"].client.credential.is_refused)
+    sandboxed.faults.add({"kind": "status", "status": 401})
+    async with sandboxed.daemon(first_round=False) as running:
+        await until(running.daemon.schedule.accounts["main"].client.credential.is_refused)
         await running.settle()
         after = await running.samples(LAST_SUCCESS, "target")
         up = await running.samples("edge_target_up", "target")
@@ -71,84 +60,75 @@ async def test_the_last_success_is_remembered_where_the_platform_is_down(house: 
     assert after["dns_zone/101"] == pytest.approx(before, abs=5)
 
 
-async def test_the_creation_is_remembered(house: House) -> None:
-    async with house.daemon() as running:
-        key = PollKey.of("dns_statistics", "main", "dns_zone", "101")
-        first = running.daemon._ledger._committed(key)[QUERIES][()].created
-    house.world.clock.advance(7200)
-    async with house.daemon() as running:
-        assert running.daemon._ledger._committed(key)[QUERIES][()].created == first
-
-
-async def test_a_reload_keeps_counters_and_what_is_under_way(house: House) -> None:
-    async with house.daemon() as running:
-        house.world.dns.add_queries(101, 7)
+async def test_a_reload_keeps_counters_and_what_is_under_way(sandboxed: SandboxedDaemons) -> None:
+    async with sandboxed.daemon() as running:
+        sandboxed.world.dns.add_queries(101, 7)
         await running.poll("dns_statistics")
-        house.world.dns.add_queries(101, 20)
-        house.account = {"dns_zones": {"exclude": ["^nothing$"]}, "timeout": "5s"}
+        sandboxed.world.dns.add_queries(101, 20)
+        sandboxed.account = {"dns_zones": {"exclude": ["^nothing$"]}, "timeout": "5s"}
         assert (await running.client.post("/-/reload")).status_code == 200
         await running.poll("dns_statistics")
         assert (await running.samples(QUERIES, "zone_id"))["101"] == 27
 
 
-async def lose_a_zone(house: House, running: Running) -> None:
+async def lose_a_zone(sandboxed: SandboxedDaemons, running: RunningDaemon) -> None:
     """Let zone 101 have counted seven queries, and be removed."""
-    house.world.dns.add_queries(101, 7)
+    sandboxed.world.dns.add_queries(101, 7)
     await running.poll("dns_statistics")
-    house.world.dns.remove_zone(101)
+    sandboxed.world.dns.remove_zone(101)
     for _ in range(2):
         await running.poll("discovery")
 
 
-async def test_a_zone_that_is_removed_goes_and_one_that_comes_back_goes_on(house: House) -> None:
-    name = house.world.dns.zones.name(101)
-    async with house.daemon() as running:
-        await lose_a_zone(house, running)
+async def test_a_zone_that_is_removed_goes_and_one_that_comes_back_goes_on(sandboxed: SandboxedDaemons) -> None:
+    name = sandboxed.world.dns.zones.name(101)
+    async with sandboxed.daemon() as running:
+        await lose_a_zone(sandboxed, running)
         await running.settle()
         assert "101" not in await running.samples(QUERIES, "zone_id")
         running.daemon.forget_removed()
         await running.settle()
-        house.world.dns.add_zone(name, 101)
-        house.world.dns.add_queries(101, 7 + 5)
+        sandboxed.world.dns.add_zone(name, 101)
+        sandboxed.world.dns.add_queries(101, 7 + 5)
         await running.poll("discovery")
         await running.poll("dns_statistics")
         assert (await running.samples(QUERIES, "zone_id"))["101"] == 12
 
 
-async def test_after_its_retention_a_removed_zone_begins_anew(house: House) -> None:
-    name = house.world.dns.zones.name(101)
-    async with house.daemon() as running:
-        await lose_a_zone(house, running)
+async def test_after_its_retention_a_removed_zone_begins_anew(sandboxed: SandboxedDaemons) -> None:
+    name = sandboxed.world.dns.zones.name(101)
+    async with sandboxed.daemon() as running:
+        await lose_a_zone(sandboxed, running)
         clocks = running.daemon._clocks
         running.daemon._clocks = dataclasses.replace(clocks, wall=lambda: time.time() + 31 * 86400)
         running.daemon.forget_removed()
         await running.settle()
-        remembered = {key.target.label for key in running.daemon._ledger.remembered()}
+        remembered = {key.target.label for key in running.daemon.ledger.remembered()}
         assert "dns_zone/101" not in remembered
         assert "dns_zone/102" in remembered
-        house.world.dns.add_zone(name, 101)
+        sandboxed.world.dns.add_zone(name, 101)
         await running.poll("discovery")
         await running.poll("dns_statistics")
         assert (await running.samples(QUERIES, "zone_id"))["101"] == 0
 
 
-async def test_a_target_that_is_polled_is_never_forgotten(house: House) -> None:
-    async with house.daemon() as running:
+async def test_a_target_that_is_polled_is_never_forgotten(sandboxed: SandboxedDaemons) -> None:
+    async with sandboxed.daemon() as running:
         clocks = running.daemon._clocks
         running.daemon._clocks = dataclasses.replace(clocks, wall=lambda: time.time() + 31 * 86400)
         running.daemon.forget_removed()
         await running.settle()
         assert {"101", "102", "103"} <= {
-            key.target.id for key in running.daemon._ledger.remembered() if key.collector == "dns_statistics"
+            key.target.id for key in running.daemon.ledger.remembered() if key.collector == "dns_statistics"
         }
 
 
 async def test_without_its_state_file_a_daemon_serves_gauges_and_says_that_it_does_not_count(
-    house: House, tmp_path: Path
+    sandboxed: SandboxedDaemons, tmp_path: Path
 ) -> None:
     (tmp_path / "in the way").write_text("a file where a folder should be")
-    house.state = tmp_path / "in the way" / "state.db"
-    async with house.daemon() as running:
+    sandboxed.state = tmp_path / "in the way" / "state.db"
+    async with sandboxed.daemon() as running:
         assert set(await running.samples("edge_dns_window_queries", "zone_id")) == {"101", "102", "103"}
         assert await running.samples(QUERIES, "zone_id") == {}
         text = (await running.client.get("/metrics")).text
@@ -156,37 +136,23 @@ async def test_without_its_state_file_a_daemon_serves_gauges_and_says_that_it_do
         assert (await running.client.get("/-/healthy")).status_code == 200
 
 
-async def test_a_damaged_state_file_is_told_of_by_a_metric(house: House) -> None:
-    house.state.write_text("a note\n" * 1000)
-    async with house.daemon() as running:
-        text = (await running.client.get("/metrics")).text
-        aside = next(
-            float(line.split()[1])
-            for line in text.splitlines()
-            if line.startswith("edge_exporter_ledger_set_aside_timestamp_seconds ")
-        )
-        assert aside == pytest.approx(time.time(), abs=60)
-        assert "edge_exporter_ledger_up 1.0" in text
-        assert set((await running.samples(QUERIES, "zone_id")).values()) == {0}
-
-
-async def test_a_ledger_whose_thread_has_ended_is_unhealthy(house: House) -> None:
-    async with house.daemon() as running:
+async def test_a_ledger_whose_thread_has_ended_is_unhealthy(sandboxed: SandboxedDaemons) -> None:
+    async with sandboxed.daemon() as running:
         assert (await running.client.get("/-/healthy")).status_code == 200
-        running.daemon._ledger.close()
+        running.daemon.ledger.close()
         assert (await running.client.get("/-/healthy")).status_code == 503
 
 
-async def test_a_correction_is_told_of_by_its_family(house: House) -> None:
-    async with house.daemon() as running:
-        house.world.dns.add_queries(101, 50)
+async def test_a_correction_is_told_of_by_its_family(sandboxed: SandboxedDaemons) -> None:
+    async with sandboxed.daemon() as running:
+        sandboxed.world.dns.add_queries(101, 50)
         await running.poll("dns_statistics")
-        house.world.dns.add_queries(101, -20)
+        sandboxed.world.dns.add_queries(101, -20)
         await running.poll("dns_statistics")
         assert (await running.samples(QUERIES, "zone_id"))["101"] == 50
         assert (await running.samples("edge_exporter_ledger_corrections_total", "family"))[QUERIES] == 1
 
 
-def _days(house: House, *offsets: int) -> list[date]:
-    today = datetime.fromtimestamp(house.world.clock.now(), UTC).date()
+def _days(sandboxed: SandboxedDaemons, *offsets: int) -> list[date]:
+    today = datetime.fromtimestamp(sandboxed.world.clock.now(), UTC).date()
     return [today + timedelta(days=offset) for offset in offsets]

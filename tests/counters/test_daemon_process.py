@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from exporter.sandbox import keys
-from tests.counters.house import House
 from tests.counters.process import Exporter
+from tests.counters.sandboxed_daemons import SandboxedDaemons
 from tests.real_parts import PARTS, end_without, find
 from tests.waiting import END_SECONDS, PATIENCE, until
 
@@ -67,18 +67,18 @@ def hanging_disk(tmp_path: Path) -> HangingDisk:
 
 
 @pytest.fixture
-async def house(tmp_path: Path) -> AsyncIterator[House]:
-    made = House(tmp_path)
+async def sandboxed(tmp_path: Path) -> AsyncIterator[SandboxedDaemons]:
+    made = SandboxedDaemons(tmp_path)
     await made.sandbox.start()
     yield made
     await made.sandbox.stop()
 
 
-def settings(house: House) -> dict[str, Any]:
+def settings(sandboxed: SandboxedDaemons) -> dict[str, Any]:
     """One account that is polled every second."""
     account = {
         "name": "main",
-        "base_url": house.sandbox.url,
+        "base_url": sandboxed.sandbox.url,
         "api_key": keys.API_KEY,
         "budget": {"requests_per_second": 1000, "max_in_flight": 8},
         "timeout": "600s",
@@ -86,14 +86,14 @@ def settings(house: House) -> dict[str, Any]:
     return {
         "accounts": [account],
         "web": {"listen": "127.0.0.1:0"},
-        "state": {"path": str(house.state)},
+        "state": {"path": str(sandboxed.state)},
         "collectors": {"dns_statistics": {"interval": "1s"}},
     }
 
 
-async def started(house: House) -> Exporter:
+async def started(sandboxed: SandboxedDaemons) -> Exporter:
     """An exporter that serves."""
-    return await asyncio.to_thread(Exporter, settings(house), house.state.parent)
+    return await asyncio.to_thread(Exporter, settings(sandboxed), sandboxed.state.parent)
 
 
 async def served(exporter: Exporter, zone: str, value: float) -> None:
@@ -104,50 +104,41 @@ async def served(exporter: Exporter, zone: str, value: float) -> None:
             await asyncio.sleep(0.05)
 
 
-async def test_sigterm_ends_it_though_polls_stall(house: House) -> None:
-    exporter = await started(house)
+async def test_sigterm_ends_it_though_polls_stall(sandboxed: SandboxedDaemons) -> None:
+    exporter = await started(sandboxed)
     await served(exporter, "101", 0)
-    house.faults.add({"kind": "stall", "point": "start"})
-    house.faults.add({"kind": "stall", "point": "body"})
-    await until(lambda: any(fault.hits for fault in house.faults.all()))
+    sandboxed.faults.add({"kind": "stall", "point": "start"})
+    sandboxed.faults.add({"kind": "stall", "point": "body"})
+    await until(lambda: any(fault.hits for fault in sandboxed.faults.all()))
     await ends_in_time(exporter)
     assert exporter.events[-1] == "stopping"
 
 
-async def test_sigterm_saves_what_was_counted(house: House) -> None:
-    exporter = await started(house)
+async def test_sigterm_saves_what_was_counted(sandboxed: SandboxedDaemons) -> None:
+    exporter = await started(sandboxed)
     await served(exporter, "101", 0)
-    house.world.dns.add_queries(101, 7)
+    sandboxed.world.dns.add_queries(101, 7)
     await served(exporter, "101", 7)
     assert await asyncio.to_thread(exporter.end) == 0
-    assert not house.state.with_name("state.db-wal").exists()
-    exporter = await started(house)
+    assert not sandboxed.state.with_name("state.db-wal").exists()
+    exporter = await started(sandboxed)
     await served(exporter, "101", 7)
     assert await asyncio.to_thread(exporter.end) == 0
 
 
-async def test_kill_9_loses_nothing(house: House) -> None:
-    exporter = await started(house)
+async def test_kill_9_loses_nothing(sandboxed: SandboxedDaemons) -> None:
+    exporter = await started(sandboxed)
     await served(exporter, "101", 0)
     expected = 0
     for _ in range(3):
-        house.world.dns.add_queries(101, 7)
+        sandboxed.world.dns.add_queries(101, 7)
         await served(exporter, "101", expected + 7)
-        house.world.dns.add_queries(101, 100)
+        sandboxed.world.dns.add_queries(101, 100)
         assert await asyncio.to_thread(exporter.end, signal.SIGKILL) == -signal.SIGKILL
-        exporter = await started(house)
+        exporter = await started(sandboxed)
         expected += 107
         await served(exporter, "101", expected)
     assert await asyncio.to_thread(exporter.end) == 0
-
-
-async def test_a_second_process_on_the_state_file_says_so_and_ends(house: House) -> None:
-    first = await started(house)
-    second = await started(house)
-    assert await asyncio.to_thread(second.wait) == 1
-    assert second.events[-1].endswith("is using this state file")
-    assert str(house.state) in second.events[-1]
-    assert await asyncio.to_thread(first.end) == 0
 
 
 async def ends_in_time(exporter: Exporter) -> None:
@@ -156,9 +147,9 @@ async def ends_in_time(exporter: Exporter) -> None:
         assert await asyncio.to_thread(exporter.end) == 0
 
 
-async def test_sigterm_ends_it_within_5_seconds_though_a_reload_waits_for_its_file(house: House) -> None:
-    exporter = await started(house)
-    config = house.state.with_name("exporter.yml")
+async def test_sigterm_ends_it_within_5_seconds_though_a_reload_waits_for_its_file(sandboxed: SandboxedDaemons) -> None:
+    exporter = await started(sandboxed)
+    config = sandboxed.state.with_name("exporter.yml")
     config.unlink()
     # To open it for reading waits for someone who writes.
     os.mkfifo(config)
@@ -167,18 +158,18 @@ async def test_sigterm_ends_it_within_5_seconds_though_a_reload_waits_for_its_fi
 
 
 async def test_sigterm_ends_it_within_5_seconds_though_the_disk_hangs_in_a_commit(
-    house: House, hanging_disk: HangingDisk
+    sandboxed: SandboxedDaemons, hanging_disk: HangingDisk
 ) -> None:
-    exporter = await asyncio.to_thread(Exporter, settings(house), house.state.parent, hanging_disk.prefix)
+    exporter = await asyncio.to_thread(Exporter, settings(sandboxed), sandboxed.state.parent, hanging_disk.prefix)
     await served(exporter, "101", 0)
     hanging_disk.hang()
-    house.world.dns.add_queries(101, 7)
+    sandboxed.world.dns.add_queries(101, 7)
     await hanging_disk.hung()
     await ends_in_time(exporter)
 
 
-async def test_sigterm_ends_it_within_5_seconds_though_its_log_is_not_read(house: House) -> None:
-    exporter = await started(house)
+async def test_sigterm_ends_it_within_5_seconds_though_its_log_is_not_read(sandboxed: SandboxedDaemons) -> None:
+    exporter = await started(sandboxed)
     await asyncio.to_thread(exporter.fill_log)
     await served(exporter, "101", 0)
     await ends_in_time(exporter)

@@ -14,7 +14,7 @@ from structlog.testing import capture_logs
 
 from exporter.counters.state_file import StateLock
 from exporter.counters.storage import StateLockedError, Stored
-from tests.counters.book import Book, key_of
+from tests.counters.ledger_driver import LedgerDriver, key_of
 
 ASIDE = "state.db.corrupt-20260206T120000Z"
 
@@ -38,8 +38,8 @@ def damage_header(path: Path) -> None:
 def damage_rows(path: Path) -> None:
     """Flip bits in the middle of the rows."""
     whole = bytearray(path.read_bytes())
-    place = whole.rindex(b"edge_dns_queries_total")
-    whole[place + 25] ^= 4
+    location = whole.rindex(b"edge_dns_queries_total")
+    whole[location + 25] ^= 4
     path.write_bytes(whole)
 
 
@@ -79,53 +79,53 @@ DAMAGE = [damage_header, damage_rows, truncate, scramble, make_newer, empty, dro
 
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_a_damaged_file_is_put_aside_and_counters_start_anew(path: Path, damage: Callable[[Path], None]) -> None:
-    with Book(path) as book:
-        assert [book.poll(count) for count in (40, 45)] == [0, 5]
+    with LedgerDriver(path) as driver:
+        assert [driver.poll(count) for count in (40, 45)] == [0, 5]
     damage(path)
     damaged = path.read_bytes()
-    with capture_logs() as logs, Book(path) as book:
-        assert [book.poll(count) for count in (50, 57)] == [0, 7]
-        assert book.heard.asides == [1770379200.0]
-        assert book.heard.is_up() is True
+    with capture_logs() as logs, LedgerDriver(path) as driver:
+        assert [driver.poll(count) for count in (50, 57)] == [0, 7]
+        assert driver.events.asides == [1770379200.0]
+        assert driver.events.is_up() is True
     assert asides(path) == [ASIDE]
     assert (path.parent / ASIDE).read_bytes() == damaged
     assert [(line["event"], line["aside"]) for line in logs] == [("state file put aside", str(path.parent / ASIDE))]
     assert logs[0]["error"]
-    with Book(path) as book:
-        assert book.poll(60) == 10
+    with LedgerDriver(path) as driver:
+        assert driver.poll(60) == 10
 
 
 @pytest.mark.parametrize("damage", [damage_header, scramble])
 def test_a_file_that_is_damaged_under_a_running_process_is_put_aside_and_counters_go_on(
     path: Path, damage: Callable[[Path], None]
 ) -> None:
-    with Book(path) as book:
+    with LedgerDriver(path) as driver:
         for zone in range(50):
-            book.poll(1, str(zone))
-        assert [book.poll(count) for count in (40, 45)] == [0, 5]
-        book.file._pragma("wal_checkpoint(TRUNCATE)")
+            driver.poll(1, str(zone))
+        assert [driver.poll(count) for count in (40, 45)] == [0, 5]
+        driver.file._pragma("wal_checkpoint(TRUNCATE)")
         damage(path)
         # What SQLite holds in memory hides the damage from it.
-        book.file._pragma("shrink_memory")
-        served = [book.poll(45 + count) for count in range(1, 20)]
+        driver.file._pragma("shrink_memory")
+        served = [driver.poll(45 + count) for count in range(1, 20)]
         assert served == sorted(value or 0 for value in served)
-        assert book.poll(70) == 30
+        assert driver.poll(70) == 30
         assert asides(path) == [ASIDE]
-    with Book(path) as book:
-        assert book.poll(71) == 31
-        assert book.poll(2, "7") == 1
+    with LedgerDriver(path) as driver:
+        assert driver.poll(71) == 31
+        assert driver.poll(2, "7") == 1
 
 
 def test_damage_that_a_commit_meets_is_put_aside(path: Path) -> None:
-    with Book(path) as book:
-        assert [book.poll(count) for count in (40, 45)] == [0, 5]
-        book.file._database.execute("DROP TABLE row")
-        assert book.poll(50) == 5
-        assert book.poll(51) == 11
+    with LedgerDriver(path) as driver:
+        assert [driver.poll(count) for count in (40, 45)] == [0, 5]
+        driver.file._database.execute("DROP TABLE row")
+        assert driver.poll(50) == 5
+        assert driver.poll(51) == 11
         assert asides(path) == [ASIDE]
-        assert book.heard.asides == [1770379200.0]
-    with Book(path) as book:
-        assert book.poll(52) == 12
+        assert driver.events.asides == [1770379200.0]
+    with LedgerDriver(path) as driver:
+        assert driver.poll(52) == 12
 
 
 def test_a_folder_that_lets_nothing_be_put_aside_leaves_the_file_where_it_is(
@@ -135,11 +135,11 @@ def test_a_folder_that_lets_nothing_be_put_aside_leaves_the_file_where_it_is(
         raise PermissionError(13, "Permission denied")
 
     path.write_text("a note\n" * 1000)
-    with monkeypatch.context() as patched, Book(None) as _:
+    with monkeypatch.context() as patched, LedgerDriver(None) as _:
         patched.setattr("exporter.counters.file_storage.put_aside", refuse)
-        with Book(path) as book:
-            assert [book.poll(count) for count in (40, 45)] == [None, None]
-            assert book.heard.is_up() is False
+        with LedgerDriver(path) as driver:
+            assert [driver.poll(count) for count in (40, 45)] == [None, None]
+            assert driver.events.is_up() is False
     assert path.read_text() == "a note\n" * 1000
 
 
@@ -170,42 +170,42 @@ def test_a_file_that_is_deleted_under_a_running_process_is_made_anew(
     tmp_path: Path, lose: Callable[[Path], None]
 ) -> None:
     path = tmp_path / "state" / "state.db"
-    with Book(path) as book, capture_logs() as logs:
-        assert [book.poll(count) for count in (40, 45)] == [0, 5]
-        book.poll(9, "103")
+    with LedgerDriver(path) as driver, capture_logs() as logs:
+        assert [driver.poll(count) for count in (40, 45)] == [0, 5]
+        driver.poll(9, "103")
         lose(path)
-        assert book.poll(50) == 10
+        assert driver.poll(50) == 10
         events = [line["event"] for line in logs]
     assert events[0] == "state file was lost, it is written anew"
     # An empty file in its place, and a journal without its file, are damage besides.
     assert events[1:] == (["state file put aside"] if lose in (delete_file, empty_in_place) else [])
-    with Book(path) as book:
-        assert book.poll(51) == 11
-        assert book.poll(11, "103") == 2
+    with LedgerDriver(path) as driver:
+        assert driver.poll(51) == 11
+        assert driver.poll(11, "103") == 2
 
 
 def test_a_backup_that_is_put_in_place_under_a_running_process_does_not_turn_counters_back(path: Path) -> None:
-    with Book(path) as book:
-        assert book.poll(40) == 0
+    with LedgerDriver(path) as driver:
+        assert driver.poll(40) == 0
     backup = path.with_name("backup.db")
     shutil.copy(path, backup)
-    with Book(path) as book:
-        assert book.poll(90) == 50
+    with LedgerDriver(path) as driver:
+        assert driver.poll(90) == 50
         backup.replace(path)
-        assert book.poll(91) == 51
-    with Book(path) as book:
-        assert book.poll(92) == 52
+        assert driver.poll(91) == 51
+    with LedgerDriver(path) as driver:
+        assert driver.poll(92) == 52
 
 
 def test_a_journal_that_was_left_behind_by_a_deleted_file_brings_nothing_back(path: Path) -> None:
-    with Book(path) as book:
-        assert [book.poll(count) for count in (40, 45)] == [0, 5]
+    with LedgerDriver(path) as driver:
+        assert [driver.poll(count) for count in (40, 45)] == [0, 5]
         journal = path.with_name("state.db-wal").read_bytes()
     path.unlink()
     path.with_name("state.db-wal").write_bytes(journal)
-    with capture_logs() as logs, Book(path) as book:
-        assert [book.poll(count) for count in (60, 61)] == [0, 1]
-        assert book.heard.asides == [1770379200.0]
+    with capture_logs() as logs, LedgerDriver(path) as driver:
+        assert [driver.poll(count) for count in (60, 61)] == [0, 1]
+        assert driver.events.asides == [1770379200.0]
     assert [(line["event"], line["error"]) for line in logs] == [
         ("state file put aside", "it is gone, and its journal was left behind")
     ]
@@ -216,10 +216,10 @@ def test_a_journal_that_was_left_behind_by_a_deleted_file_brings_nothing_back(pa
 KILLED = """
 import os, sys
 from pathlib import Path
-from tests.counters.book import Book
-book = Book(Path(sys.argv[1]))
-book.poll(10, "777")
-print(book.poll(17, "777"), flush=True)
+from tests.counters.ledger_driver import LedgerDriver
+driver = LedgerDriver(Path(sys.argv[1]))
+driver.poll(10, "777")
+print(driver.poll(17, "777"), flush=True)
 os.kill(os.getpid(), 9)
 """
 
@@ -245,41 +245,41 @@ def delete_lock(path: Path) -> None:
 def test_once_the_lock_file_was_deleted_another_exporter_may_come_and_this_one_stands(
     path: Path, lose: Callable[[Path], None]
 ) -> None:
-    with Book(path) as book:
-        assert [book.poll(count) for count in (40, 45)] == [0, 5]
+    with LedgerDriver(path) as driver:
+        assert [driver.poll(count) for count in (40, 45)] == [0, 5]
         lose(path)
         other = StateLock(path)
-        assert [book.poll(count) for count in (50, 55)] == [5, 5]
-        assert book.heard.is_up() is False
+        assert [driver.poll(count) for count in (50, 55)] == [5, 5]
+        assert driver.events.is_up() is False
         other.release()
-        assert book.poll(60) == 20
+        assert driver.poll(60) == 20
 
 
 @pytest.mark.parametrize("lose", [delete_lock, delete_everything])
 def test_what_another_exporter_counted_in_between_goes_on(path: Path, lose: Callable[[Path], None]) -> None:
     """Its own targets from where it left them, those of both as they were served here."""
-    with Book(path) as book:
-        assert [book.poll(count) for count in (40, 45)] == [0, 5]
+    with LedgerDriver(path) as driver:
+        assert [driver.poll(count) for count in (40, 45)] == [0, 5]
         lose(path)
-        with Book(path) as other:
+        with LedgerDriver(path) as other:
             assert other.poll(90) == (50 if lose is delete_lock else 0)
             assert [other.poll(count, "777") for count in (10, 17)] == [0, 7]
-            assert book.poll(95) == 5
-        assert book.poll(100) == 60
-        assert book.poll(20, "777") == 10
-    with Book(path) as book:
-        assert book.poll(101) == 61
-        assert book.poll(21, "777") == 11
+            assert driver.poll(95) == 5
+        assert driver.poll(100) == 60
+        assert driver.poll(20, "777") == 10
+    with LedgerDriver(path) as driver:
+        assert driver.poll(101) == 61
+        assert driver.poll(21, "777") == 11
 
 
 def test_the_journal_of_another_exporter_that_was_killed_outlives_this_ones_deleted_file(path: Path) -> None:
-    with Book(path) as book:
-        book.poll(40)
+    with LedgerDriver(path) as driver:
+        driver.poll(40)
         delete_everything(path)
         assert kill_one(path) == "7.0\n"
         assert path.with_name("state.db-wal").stat().st_size > 0
-        assert book.poll(45) == 5
-        assert book.poll(20, "777") == 10
+        assert driver.poll(45) == 5
+        assert driver.poll(20, "777") == 10
 
 
 def delete_journal(path: Path) -> None:
@@ -313,48 +313,48 @@ def spoil_journal(path: Path) -> None:
 def test_a_journal_that_is_removed_after_a_kill_is_missed_and_the_days_tell_the_rest_again(
     path: Path, lose: Callable[[Path], None]
 ) -> None:
-    with Book(path) as book:
-        assert [book.poll(count, "777") for count in (3, 10)] == [0, 7]
+    with LedgerDriver(path) as driver:
+        assert [driver.poll(count, "777") for count in (3, 10)] == [0, 7]
     assert kill_one(path) == "14.0\n"
     lose(path)
-    with capture_logs() as logs, Book(path) as book:
+    with capture_logs() as logs, LedgerDriver(path) as driver:
         assert [line["event"] for line in logs] == ["state file has lost its journal, counters go on from before it"]
-        assert book.heard.asides == [1770379200.0]
-        assert book.poll(20, "777") == 17
+        assert driver.events.asides == [1770379200.0]
+        assert driver.poll(20, "777") == 17
     assert asides(path) == []
-    with capture_logs() as logs, Book(path) as book:
-        assert book.poll(21, "777") == 18
-        assert book.heard.asides == []
+    with capture_logs() as logs, LedgerDriver(path) as driver:
+        assert driver.poll(21, "777") == 18
+        assert driver.events.asides == []
     assert logs == []
 
 
 def test_a_journal_that_is_there_after_a_kill_is_not_missed(path: Path) -> None:
     kill_one(path)
-    with capture_logs() as logs, Book(path) as book:
-        assert book.poll(20, "777") == 10
-        assert book.heard.asides == []
+    with capture_logs() as logs, LedgerDriver(path) as driver:
+        assert driver.poll(20, "777") == 10
+        assert driver.events.asides == []
     assert logs == []
 
 
 def test_a_file_that_is_emptied_under_a_running_process_is_written_anew(path: Path) -> None:
-    with Book(path) as book:
-        assert [book.poll(count) for count in (40, 45)] == [0, 5]
-        book.poll(9, "103")
+    with LedgerDriver(path) as driver:
+        assert [driver.poll(count) for count in (40, 45)] == [0, 5]
+        driver.poll(9, "103")
         empty(path)
-        assert book.poll(50) == 10
-    with Book(path) as book:
-        assert book.poll(51) == 11
-        assert book.poll(11, "103") == 2
+        assert driver.poll(50) == 10
+    with LedgerDriver(path) as driver:
+        assert driver.poll(51) == 11
+        assert driver.poll(11, "103") == 2
 
 
 def test_a_link_to_a_file_that_does_not_exist_yet_names_the_place_for_it(path: Path, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     path.symlink_to(tmp_path / "elsewhere" / "real.db")
-    with Book(path) as book:
-        assert [book.poll(count) for count in (40, 45)] == [0, 5]
+    with LedgerDriver(path) as driver:
+        assert [driver.poll(count) for count in (40, 45)] == [0, 5]
     assert path.is_symlink()
-    with Book(path) as book:
-        assert book.poll(46) == 6
+    with LedgerDriver(path) as driver:
+        assert driver.poll(46) == 6
 
 
 @pytest.mark.parametrize("lose", [delete_journal, delete_index, delete_both])
@@ -364,32 +364,32 @@ def test_a_journal_that_is_deleted_under_a_running_process_costs_nothing_that_is
     """Killed after that, it leaves what it served last."""
     left = tmp_path / "left"
     left.mkdir()
-    with Book(path) as book:
-        assert [book.poll(count) for count in (40, 45)] == [0, 5]
-        book.poll(9, "103")
+    with LedgerDriver(path) as driver:
+        assert [driver.poll(count) for count in (40, 45)] == [0, 5]
+        driver.poll(9, "103")
         lose(path)
-        assert book.poll(50) == 10
+        assert driver.poll(50) == 10
         for name in ("state.db", "state.db-wal"):
             shutil.copy(path.with_name(name), left / name)
-    with Book(left / "state.db") as book:
-        assert book.poll(51) == 11
-        assert book.poll(11, "103") == 2
+    with LedgerDriver(left / "state.db") as driver:
+        assert driver.poll(51) == 11
+        assert driver.poll(11, "103") == 2
 
 
 def test_a_folder_that_does_not_exist_is_made(tmp_path: Path) -> None:
-    with Book(tmp_path / "var" / "lib" / "state.db") as book:
-        assert [book.poll(count) for count in (40, 45)] == [0, 5]
+    with LedgerDriver(tmp_path / "var" / "lib" / "state.db") as driver:
+        assert [driver.poll(count) for count in (40, 45)] == [0, 5]
 
 
 def test_a_folder_that_cannot_be_used_serves_no_counter_until_it_can(tmp_path: Path) -> None:
     """What stands in the folder's place is a file, which stops root too."""
     folder = tmp_path / "state"
     folder.write_text("in the way")
-    with capture_logs() as logs, Book(folder / "state.db") as book:
-        assert [book.poll(count) for count in (40, 45)] == [None, None]
-        assert book.heard.is_up() is False
+    with capture_logs() as logs, LedgerDriver(folder / "state.db") as driver:
+        assert [driver.poll(count) for count in (40, 45)] == [None, None]
+        assert driver.events.is_up() is False
         folder.unlink()
-        assert book.poll(50) == 10
+        assert driver.poll(50) == 10
     assert [line["event"] for line in logs] == [
         "state not usable, counters stand still until it is",
         "state saved again",
@@ -398,26 +398,26 @@ def test_a_folder_that_cannot_be_used_serves_no_counter_until_it_can(tmp_path: P
 
 def test_a_state_file_that_is_a_folder_serves_no_counter(path: Path) -> None:
     path.mkdir()
-    with Book(path) as book:
-        assert [book.poll(count) for count in (40, 45)] == [None, None]
+    with LedgerDriver(path) as driver:
+        assert [driver.poll(count) for count in (40, 45)] == [None, None]
         path.rmdir()
-        assert book.poll(50) == 10
+        assert driver.poll(50) == 10
 
 
 def test_a_value_that_no_row_can_hold_stops_no_thread(path: Path) -> None:
-    with Book(path) as book:
-        assert book.poll(40) == 0
-        book.ledger._unsaved[key_of("103")] = Stored("x", float("nan"), b"")
-        assert book.poll(45) == 0
-        assert book.ledger.is_alive()
+    with LedgerDriver(path) as driver:
+        assert driver.poll(40) == 0
+        driver.ledger._unsaved[key_of("103")] = Stored("x", float("nan"), b"")
+        assert driver.poll(45) == 0
+        assert driver.ledger.is_alive()
         assert asides(path) == []
-        book.ledger.forget([key_of("103")])
-        assert book.poll(50) == 10
+        driver.ledger.forget([key_of("103")])
+        assert driver.poll(50) == 10
 
 
 def test_two_processes_never_share_a_file(path: Path) -> None:
-    with Book(path) as book:
-        book.poll(40)
+    with LedgerDriver(path) as driver:
+        driver.poll(40)
         with pytest.raises(StateLockedError, match=rf"another exporter \(process {os.getpid()}\)"):
-            Book(path)
-        assert book.poll(45) == 5
+            LedgerDriver(path)
+        assert driver.poll(45) == 5

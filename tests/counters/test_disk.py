@@ -11,7 +11,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from exporter.counters import state_file
-from tests.counters.book import Book, key_of
+from tests.counters.ledger_driver import LedgerDriver, key_of
 from tests.real_parts import find
 
 
@@ -55,75 +55,75 @@ def fill(disk: Path) -> Path:
 
 def test_on_a_full_disk_counters_stand_and_the_rest_comes_later(small_disk: Path) -> None:
     path = small_disk / "state.db"
-    # The book is closed before its logs are: its thread may say so after it has served.
-    with capture_logs() as logs, Book(path) as book:
-        assert [book.poll(count) for count in (40, 45)] == [0, 5]
+    # The ledger is closed before its logs are: its thread may say so after it has served.
+    with capture_logs() as logs, LedgerDriver(path) as driver:
+        assert [driver.poll(count) for count in (40, 45)] == [0, 5]
         ballast = fill(small_disk)
         # What the journal still has room for is written; then counters stand.
-        served = [book.poll(50 + count) for count in range(400)]
-        assert book.heard.is_up() is False
+        served = [driver.poll(50 + count) for count in range(400)]
+        assert driver.events.is_up() is False
         assert served == sorted(value or 0 for value in served)
         stood = served[-1]
         assert stood is not None
         assert stood < 409
         assert served[-2] == stood
         ballast.unlink()
-        assert book.poll(460) == 420
-        assert book.heard.is_up() is True
+        assert driver.poll(460) == 420
+        assert driver.events.is_up() is True
     assert [line["event"] for line in logs] == [
         "state not saved, counters stand still until it is",
         "state saved again",
     ]
-    with Book(path) as book:
-        assert book.poll(461) == 421
+    with LedgerDriver(path) as driver:
+        assert driver.poll(461) == 421
 
 
 def test_a_disk_that_is_full_from_the_start_serves_no_counter_until_there_is_room(small_disk: Path) -> None:
     ballast = fill(small_disk)
-    with Book(small_disk / "state.db") as book:
-        assert [book.poll(count) for count in (40, 45)] == [None, None]
+    with LedgerDriver(small_disk / "state.db") as driver:
+        assert [driver.poll(count) for count in (40, 45)] == [None, None]
         ballast.unlink()
-        assert book.poll(50) == 10
+        assert driver.poll(50) == 10
 
 
 def test_a_disk_that_is_full_at_the_end_loses_nothing_that_was_served(small_disk: Path) -> None:
     path = small_disk / "state.db"
-    with Book(path) as book:
-        assert [book.poll(count) for count in (40, 45)] == [0, 5]
+    with LedgerDriver(path) as driver:
+        assert [driver.poll(count) for count in (40, 45)] == [0, 5]
         fill(small_disk)
         for count in range(400):
-            stood = book.poll(50 + count)
+            stood = driver.poll(50 + count)
     (small_disk / "ballast").unlink()
-    with Book(path) as book:
-        served = book.ledger._unpacked(key_of("102"), book.ledger.remembered()[key_of("102")])
+    with LedgerDriver(path) as driver:
+        served = driver.ledger._unpacked(key_of("102"), driver.ledger.remembered()[key_of("102")])
         assert served["edge_dns_queries_total"][()].value == stood
-        assert book.poll(460) == 420
+        assert driver.poll(460) == 420
 
 
 def test_where_sqlite_finds_no_room_counters_stand(path: Path) -> None:
     """The same as a full disk, where none can be mounted."""
-    with Book(path) as book:
-        assert book.poll(40) == 0
-        book.file._pragma("max_page_count=1")
+    with LedgerDriver(path) as driver:
+        assert driver.poll(40) == 0
+        driver.file._pragma("max_page_count=1")
         zones = [str(zone) for zone in range(200)]
-        assert {book.poll(7, zone) for zone in zones} <= {0, None}
-        assert book.poll(7, "200") is None
-        assert book.heard.is_up() is False
-        book.file._pragma("max_page_count=1000000")
-        assert book.poll(9, "200") == 2
-        assert book.poll(41) == 1
+        assert {driver.poll(7, zone) for zone in zones} <= {0, None}
+        assert driver.poll(7, "200") is None
+        assert driver.events.is_up() is False
+        driver.file._pragma("max_page_count=1000000")
+        assert driver.poll(9, "200") == 2
+        assert driver.poll(41) == 1
 
 
 def test_a_read_only_disk_serves_no_counter_until_it_can_be_written(small_disk: Path) -> None:
     path = small_disk / "state.db"
-    with Book(path) as book:
-        assert [book.poll(count) for count in (40, 45)] == [0, 5]
+    with LedgerDriver(path) as driver:
+        assert [driver.poll(count) for count in (40, 45)] == [0, 5]
     subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
-    with Book(path) as book:
+    with LedgerDriver(path) as driver:
         # Nobody can be kept out of the file here, so that nothing is counted from it.
-        assert [book.poll(count) for count in (50, 55)] == [None, None]
+        assert [driver.poll(count) for count in (50, 55)] == [None, None]
         subprocess.run(["mount", "-o", "remount,rw", small_disk], check=True)
-        assert book.poll(60) == 20
+        assert driver.poll(60) == 20
 
 
 def protect(path: Path, *, on: bool) -> None:
@@ -139,75 +139,75 @@ def protect(path: Path, *, on: bool) -> None:
 
 
 def test_a_read_only_file_serves_what_was_committed_until_it_can_be_written(path: Path) -> None:
-    with Book(path) as book:
-        assert [book.poll(count) for count in (40, 45)] == [0, 5]
+    with LedgerDriver(path) as driver:
+        assert [driver.poll(count) for count in (40, 45)] == [0, 5]
     protect(path, on=True)
     try:
-        with Book(path) as book:
-            assert [book.poll(count) for count in (50, 55)] == [5, 5]
-            assert book.heard.is_up() is False
+        with LedgerDriver(path) as driver:
+            assert [driver.poll(count) for count in (50, 55)] == [5, 5]
+            assert driver.events.is_up() is False
             protect(path, on=False)
-            assert book.poll(60) == 20
+            assert driver.poll(60) == 20
     finally:
         protect(path, on=False)
 
 
 def test_a_connection_that_becomes_read_only_is_made_anew(path: Path) -> None:
-    with Book(path) as book:
-        assert [book.poll(count) for count in (40, 45)] == [0, 5]
-        book.file._pragma("query_only=1")
-        assert book.poll(50) == 5
-        assert book.poll(60) == 20
+    with LedgerDriver(path) as driver:
+        assert [driver.poll(count) for count in (40, 45)] == [0, 5]
+        driver.file._pragma("query_only=1")
+        assert driver.poll(50) == 5
+        assert driver.poll(60) == 20
 
 
 def test_a_file_that_another_connection_locks_stands_until_it_lets_go(path: Path) -> None:
-    with Book(path) as book:
-        assert [book.poll(count) for count in (40, 45)] == [0, 5]
+    with LedgerDriver(path) as driver:
+        assert [driver.poll(count) for count in (40, 45)] == [0, 5]
         other = sqlite3.connect(path, isolation_level=None)
         other.execute("BEGIN EXCLUSIVE")
-        assert [book.poll(count) for count in (50, 55)] == [5, 5]
+        assert [driver.poll(count) for count in (50, 55)] == [5, 5]
         # A series that nobody has seen on disk is not served at all.
-        assert book.poll(9, "103") is None
+        assert driver.poll(9, "103") is None
         other.execute("ROLLBACK")
         other.close()
-        assert book.poll(60) == 20
-        assert book.poll(11, "103") == 2
+        assert driver.poll(60) == 20
+        assert driver.poll(11, "103") == 2
 
 
 def test_a_file_that_is_locked_at_the_start_is_read_when_it_is_free(path: Path) -> None:
-    with Book(path) as book:
-        assert [book.poll(count) for count in (40, 45)] == [0, 5]
+    with LedgerDriver(path) as driver:
+        assert [driver.poll(count) for count in (40, 45)] == [0, 5]
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("PRAGMA locking_mode=EXCLUSIVE")
     other.execute("BEGIN EXCLUSIVE")
-    with Book(path) as book:
-        assert [book.poll(count) for count in (50, 55)] == [None, None]
+    with LedgerDriver(path) as driver:
+        assert [driver.poll(count) for count in (50, 55)] == [None, None]
         other.close()
-        assert book.poll(60) == 20
-        assert book.heard.asides == []
+        assert driver.poll(60) == 20
+        assert driver.events.asides == []
 
 
 def test_a_failed_write_is_not_tried_again_for_every_poll(path: Path) -> None:
     now = [0.0]
-    with Book(path, retry=5.0, monotonic=lambda: now[0]) as book:
-        assert book.poll(40) == 0
+    with LedgerDriver(path, retry=5.0, monotonic=lambda: now[0]) as driver:
+        assert driver.poll(40) == 0
         other = sqlite3.connect(path, isolation_level=None)
         other.execute("BEGIN EXCLUSIVE")
-        assert [book.poll(count) for count in (50, 55, 60)] == [0, 0, 0]
-        assert book.heard.failures == 1
+        assert [driver.poll(count) for count in (50, 55, 60)] == [0, 0, 0]
+        assert driver.events.failures == 1
         other.close()
-        assert book.poll(65) == 0
+        assert driver.poll(65) == 0
         now[0] = 5.0
-        assert book.poll(70) == 30
+        assert driver.poll(70) == 30
 
 
 def test_what_could_not_be_saved_is_saved_though_nothing_more_comes(path: Path) -> None:
-    with Book(path, retry=0.05, monotonic=time.monotonic) as book:
-        book.poll(40)
+    with LedgerDriver(path, retry=0.05, monotonic=time.monotonic) as driver:
+        driver.poll(40)
         other = sqlite3.connect(path, isolation_level=None)
         other.execute("BEGIN EXCLUSIVE")
-        assert book.poll(50) == 0
+        assert driver.poll(50) == 0
         other.close()
-        assert book.heard.saved.wait(10)
-        served = book.ledger._committed(key_of("102"))
+        assert driver.events.saved.wait(10)
+        served = driver.ledger._committed(key_of("102"))
         assert served["edge_dns_queries_total"][()].value == 10

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from exporter.counters.storage import unpack
-from tests.counters.book import Book, key_of
-from tests.counters.killed import NUMBER, ZONES, place_of
-from tests.counters.places import DatabasePlace, FilePlace
+from tests.counters.killed import NUMBER, ZONES, location_of
+from tests.counters.ledger_driver import LedgerDriver, key_of
+from tests.counters.state_locations import DatabaseLocation, FileLocation
 from tests.postgres import Postgres
 from tests.waiting import PATIENCE
 
@@ -60,7 +60,7 @@ class Life:
 class Lives:
     """The platform's truth, the lives, and what was stored after each."""
 
-    place: FilePlace | DatabasePlace
+    location: FileLocation | DatabaseLocation
     truth: Path
     lived: list[Life]
     stored: list[dict[str, float]]
@@ -77,13 +77,13 @@ def lives(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     truth = folder / "truth"
     truth.write_bytes(NUMBER.pack(1000))
     chance = random.Random(4)  # noqa: S311 - repeatable
-    result = Lives(place_of(state), truth, [], [])
+    result = Lives(location_of(state), truth, [], [])
     for _ in range(kills):
         life = Life(state, truth)
         life._reader.join(timeout=chance.uniform(0, 0.12))
         life.kill()
         result.lived.append(life)
-        rows = result.place.rows()
+        rows = result.location.rows()
         result.stored.append(
             {key.target.id: unpack(row.data)["edge_dns_queries_total"][()].value for key, row in rows.items()}
         )
@@ -109,9 +109,9 @@ def test_what_was_served_is_stored(lives: Lives) -> None:
 def test_after_the_last_kill_the_counters_equal_what_the_platform_served(lives: Lives) -> None:
     """The first poll saw 1,001 queries, which are history; all others count once. No killed process is in the way."""
     (count,) = NUMBER.unpack(lives.truth.read_bytes())
-    with Book(lives.place.storage(time.time, lambda _at: None), attempts=1000) as book:
-        assert key_of(ZONES[0]) in book.ledger.remembered()
-        assert [book.poll(count + 5, zone) for zone in ZONES] == [count + 5 - 1001] * 3
-        if isinstance(lives.place, FilePlace):
-            lock = lives.place.path.with_name("state.db.lock")
+    with LedgerDriver(lives.location.storage(time.time, lambda _at: None), attempts=1000) as driver:
+        assert key_of(ZONES[0]) in driver.ledger.remembered()
+        assert [driver.poll(count + 5, zone) for zone in ZONES] == [count + 5 - 1001] * 3
+        if isinstance(lives.location, FileLocation):
+            lock = lives.location.path.with_name("state.db.lock")
             assert lock.read_text().splitlines()[0] == str(os.getpid())

@@ -11,7 +11,7 @@ from exporter.counters.file_storage import FileStorage
 from exporter.counters.ledger import Ledger
 from exporter.counters.storage import StateLockedError, Stored
 from exporter.metric import DayBuckets, Family, FamilyInfo, Kind, MonthToDate, Sample
-from tests.counters.book import QUERIES, WALL, Book, Heard, Sources, key_of, poll_of, today
+from tests.counters.ledger_driver import QUERIES, WALL, LedgerDriver, LedgerEvents, Sources, key_of, poll_of, today
 from tests.counters.series import DAY_0, FIRST_SIGHT
 
 ROUTED = FamilyInfo("edge_dns_routed_queries_total", "Queries.", Kind.COUNTER, "", ("account", "zone_id", "routing"))
@@ -23,129 +23,129 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_a_poll_is_published_with_the_targets_labels_and_the_creation(path: Path) -> None:
-    with Book(path) as book:
-        (families,) = book.record(poll_of("102", today(40)))
+    with LedgerDriver(path) as driver:
+        (families,) = driver.record(poll_of("102", today(40)))
         assert families == (Family(QUERIES, (Sample(("main", "102", "shop.example"), 0.0, 1770379200.0),)),)
 
 
 def test_every_label_set_is_there_from_the_first_sight(path: Path) -> None:
     sources: Sources = {("normal",): DayBuckets({DAY_0: 5}), ("smart",): DayBuckets({}, charted=False)}
-    with Book(path) as book:
-        (families,) = book.record(poll_of("102", sources, info=ROUTED))
+    with LedgerDriver(path) as driver:
+        (families,) = driver.record(poll_of("102", sources, info=ROUTED))
         assert [(sample.values[-1], sample.value) for sample in families[0].samples] == [("normal", 0), ("smart", 0)]
 
 
 def test_rises_are_counted(path: Path) -> None:
-    with Book(path) as book:
-        assert [book.poll(count) for count in (40, 45, 52)] == [0, 5, 12]
+    with LedgerDriver(path) as driver:
+        assert [driver.poll(count) for count in (40, 45, 52)] == [0, 5, 12]
 
 
 def test_a_counter_goes_on_after_a_restart(path: Path) -> None:
-    with Book(path) as book:
-        assert [book.poll(count) for count in (40, 45)] == [0, 5]
-    with Book(path) as book:
-        assert book.poll(60) == 20
+    with LedgerDriver(path) as driver:
+        assert [driver.poll(count) for count in (40, 45)] == [0, 5]
+    with LedgerDriver(path) as driver:
+        assert driver.poll(60) == 20
 
 
 def test_the_creation_survives_a_restart(path: Path) -> None:
-    with Book(path) as book:
-        book.poll(40)
-    with Book(path) as book:
-        (families,) = book.record(poll_of("102", today(50), FIRST_SIGHT + timedelta(hours=5)))
+    with LedgerDriver(path) as driver:
+        driver.poll(40)
+    with LedgerDriver(path) as driver:
+        (families,) = driver.record(poll_of("102", today(50), FIRST_SIGHT + timedelta(hours=5)))
         assert families[0].samples[0].created == 1770379200.0
 
 
 def test_a_renamed_target_goes_on_under_its_new_name(path: Path) -> None:
-    with Book(path) as book:
-        book.poll(40)
-        (families,) = book.record(poll_of("102", today(50), name="store.example"))
+    with LedgerDriver(path) as driver:
+        driver.poll(40)
+        (families,) = driver.record(poll_of("102", today(50), name="store.example"))
         assert families[0].samples == (Sample(("main", "102", "store.example"), 10.0, 1770379200.0),)
 
 
 def test_a_zone_with_another_id_is_another_counter(path: Path) -> None:
-    with Book(path) as book:
-        book.poll(40)
-        assert book.poll(90, zone="103") == 0
+    with LedgerDriver(path) as driver:
+        driver.poll(40)
+        assert driver.poll(90, zone="103") == 0
 
 
 def test_months_and_days_stand_side_by_side(path: Path) -> None:
     sources: Sources = {("normal",): DayBuckets({DAY_0: 5}), ("month",): MonthToDate(80)}
     later: Sources = {("normal",): DayBuckets({DAY_0: 7}), ("month",): MonthToDate(81)}
-    with Book(path) as book:
-        book.record(poll_of("102", sources, info=ROUTED))
-    with Book(path) as book:
-        (families,) = book.record(poll_of("102", later, info=ROUTED))
+    with LedgerDriver(path) as driver:
+        driver.record(poll_of("102", sources, info=ROUTED))
+    with LedgerDriver(path) as driver:
+        (families,) = driver.record(poll_of("102", later, info=ROUTED))
         assert [sample.value for sample in families[0].samples] == [2, 1]
 
 
 def test_a_series_that_a_poll_does_not_tell_of_is_not_served_and_goes_on_later(path: Path) -> None:
     both: Sources = {("normal",): DayBuckets({DAY_0: 5}), ("smart",): DayBuckets({DAY_0: 1})}
-    with Book(path) as book:
-        book.record(poll_of("102", both, info=ROUTED))
-        (families,) = book.record(poll_of("102", {("normal",): DayBuckets({DAY_0: 5})}, info=ROUTED))
+    with LedgerDriver(path) as driver:
+        driver.record(poll_of("102", both, info=ROUTED))
+        (families,) = driver.record(poll_of("102", {("normal",): DayBuckets({DAY_0: 5})}, info=ROUTED))
         assert [sample.values[-1] for sample in families[0].samples] == ["normal"]
-        (families,) = book.record(poll_of("102", {("smart",): DayBuckets({DAY_0: 4})}, info=ROUTED))
+        (families,) = driver.record(poll_of("102", {("smart",): DayBuckets({DAY_0: 4})}, info=ROUTED))
         assert [(sample.values[-1], sample.value) for sample in families[0].samples] == [("smart", 3)]
 
 
 def test_a_month_that_begins_as_no_number_is_counted_from_its_first_number(path: Path) -> None:
     values: list[list[float]] = []
-    with Book(path) as book:
+    with LedgerDriver(path) as driver:
         for month in (-1.0, 80.0, -1.0, 81.5):
-            (families,) = book.record(poll_of("102", {(): MonthToDate(month)}))
+            (families,) = driver.record(poll_of("102", {(): MonthToDate(month)}))
             values.append([sample.value for family in families for sample in family.samples])
     assert values == [[], [0], [0], [1.5]]
 
 
 def test_a_target_without_counters_is_remembered_too(path: Path) -> None:
-    with Book(path) as book:
-        assert book.record(poll_of("102", {}, success=WALL + 7)) == [()]
-    with Book(path) as book:
-        row = book.ledger.remembered()[key_of("102")]
+    with LedgerDriver(path) as driver:
+        assert driver.record(poll_of("102", {}, success=WALL + 7)) == [()]
+    with LedgerDriver(path) as driver:
+        row = driver.ledger.remembered()[key_of("102")]
         assert (row.name, row.success) == ("shop.example", WALL + 7)
 
 
 def test_a_fall_is_told_once_by_its_family(path: Path) -> None:
-    with Book(path) as book:
-        assert [book.poll(count) for count in (40, 45, 41, 41)] == [0, 5, 5, 5]
-        assert book.heard.corrections == {"edge_dns_queries_total": 1}
+    with LedgerDriver(path) as driver:
+        assert [driver.poll(count) for count in (40, 45, 41, 41)] == [0, 5, 5, 5]
+        assert driver.events.corrections == {"edge_dns_queries_total": 1}
 
 
 def test_without_a_state_file_counters_start_anew_with_the_process() -> None:
-    with Book(None) as book:
-        assert [book.poll(count) for count in (40, 45)] == [0, 5]
-        assert book.heard.is_up()
-    with Book(None) as book:
-        assert book.poll(60) == 0
+    with LedgerDriver(None) as driver:
+        assert [driver.poll(count) for count in (40, 45)] == [0, 5]
+        assert driver.events.is_up()
+    with LedgerDriver(None) as driver:
+        assert driver.poll(60) == 0
 
 
 def test_polls_that_end_together_share_a_commit(path: Path) -> None:
-    with Book(path, linger=0.3) as book:
-        published = book.record(*(poll_of(str(zone), today(1)) for zone in range(100)))
+    with LedgerDriver(path, linger=0.3) as driver:
+        published = driver.record(*(poll_of(str(zone), today(1)) for zone in range(100)))
         assert [families[0].samples[0].values[1] for families in published] == [str(zone) for zone in range(100)]
-        assert book.heard.commits <= 2
+        assert driver.events.commits <= 2
 
 
 def test_two_polls_of_a_target_in_one_commit_both_count(path: Path) -> None:
-    with Book(path, linger=0.3) as book:
-        first, second = book.record(poll_of("102", today(40)), poll_of("102", today(45)))
+    with LedgerDriver(path, linger=0.3) as driver:
+        first, second = driver.record(poll_of("102", today(40)), poll_of("102", today(45)))
         assert (first[0].samples[0].value, second[0].samples[0].value) == (0, 5)
-        assert book.poll(46) == 6
+        assert driver.poll(46) == 6
 
 
 def test_closing_commits_what_waits(path: Path) -> None:
-    book = Book(path, linger=30.0)
+    driver = LedgerDriver(path, linger=30.0)
     served = threading.Event()
-    book.ledger.record(poll_of("102", today(40)), lambda _: served.set())
-    book.ledger.close()
+    driver.ledger.record(poll_of("102", today(40)), lambda _: served.set())
+    driver.ledger.close()
     assert served.is_set()
-    with Book(path) as book:
-        assert book.poll(43) == 3
+    with LedgerDriver(path) as driver:
+        assert driver.poll(43) == 3
 
 
 def ledger_on(path: Path) -> Ledger:
     """A ledger that is not open yet."""
-    return Ledger(FileStorage(path, time.time, lambda _at: None), Heard(), linger=0)
+    return Ledger(FileStorage(path, time.time, lambda _at: None), LedgerEvents(), linger=0)
 
 
 def test_it_is_alive_from_open_to_close(path: Path) -> None:
@@ -159,7 +159,7 @@ def test_it_is_alive_from_open_to_close(path: Path) -> None:
 
 def test_a_second_ledger_on_the_file_is_refused_until_the_first_has_ended(path: Path) -> None:
     second = ledger_on(path)
-    with Book(path), pytest.raises(StateLockedError, match="another exporter"):
+    with LedgerDriver(path), pytest.raises(StateLockedError, match="another exporter"):
         second.open()
     assert not second.is_alive()
     second.open()
@@ -167,38 +167,38 @@ def test_a_second_ledger_on_the_file_is_refused_until_the_first_has_ended(path: 
 
 
 def test_a_row_that_is_forgotten_begins_anew(path: Path) -> None:
-    with Book(path) as book:
-        book.poll(40)
-        book.poll(45)
-        book.ledger.forget([key_of("102"), key_of("never seen")])
-        book.settle()
-        assert key_of("102") not in book.ledger.remembered()
-        assert book.poll(50) == 0
+    with LedgerDriver(path) as driver:
+        driver.poll(40)
+        driver.poll(45)
+        driver.ledger.forget([key_of("102"), key_of("never seen")])
+        driver.settle()
+        assert key_of("102") not in driver.ledger.remembered()
+        assert driver.poll(50) == 0
 
 
 def test_a_row_that_was_forgotten_is_gone_after_a_restart(path: Path) -> None:
-    with Book(path) as book:
-        book.poll(40)
-        book.ledger.forget([key_of("102")])
-    with Book(path) as book:
-        assert key_of("102") not in book.ledger.remembered()
+    with LedgerDriver(path) as driver:
+        driver.poll(40)
+        driver.ledger.forget([key_of("102")])
+    with LedgerDriver(path) as driver:
+        assert key_of("102") not in driver.ledger.remembered()
 
 
 def test_a_target_that_comes_back_as_it_is_forgotten_goes_on(path: Path) -> None:
-    with Book(path, linger=0.3) as book:
-        book.poll(40)
-        book.ledger.forget([key_of("102")])
-        assert book.poll(45) == 5
-        assert book.poll(46) == 6
+    with LedgerDriver(path, linger=0.3) as driver:
+        driver.poll(40)
+        driver.ledger.forget([key_of("102")])
+        assert driver.poll(45) == 5
+        assert driver.poll(46) == 6
 
 
 def test_an_event_loop_that_has_closed_ends_nothing(path: Path) -> None:
     def publish(_families: tuple[Family, ...]) -> None:
         raise RuntimeError("Event loop is closed")
 
-    with Book(path) as book:
-        book.ledger.record(poll_of("102", today(40)), publish)
-        assert book.poll(45) == 5
+    with LedgerDriver(path) as driver:
+        driver.ledger.record(poll_of("102", today(40)), publish)
+        assert driver.poll(45) == 5
 
 
 def test_what_was_committed_but_never_published_is_counted_once(path: Path, tmp_path: Path) -> None:
@@ -210,12 +210,12 @@ def test_what_was_committed_but_never_published_is_counted_once(path: Path, tmp_
         for name in ("state.db", "state.db-wal"):
             shutil.copy(path.with_name(name), left / name)
 
-    with Book(path) as book:
-        assert book.poll(40) == 0
-        book.ledger.record(poll_of("102", today(45)), die)
-        book.settle()
-    with Book(left / "state.db") as book:
-        assert [book.poll(count) for count in (45, 47)] == [5, 7]
+    with LedgerDriver(path) as driver:
+        assert driver.poll(40) == 0
+        driver.ledger.record(poll_of("102", today(45)), die)
+        driver.settle()
+    with LedgerDriver(left / "state.db") as driver:
+        assert [driver.poll(count) for count in (45, 47)] == [5, 7]
 
 
 def test_a_log_that_cannot_be_written_ends_nothing(path: Path) -> None:
@@ -225,20 +225,20 @@ def test_a_log_that_cannot_be_written_ends_nothing(path: Path) -> None:
 
         info = error
 
-    with Book(path) as book:
-        book.ledger._log = FullDisk()  # type: ignore[assignment]
-        book.poll(40)
+    with LedgerDriver(path) as driver:
+        driver.ledger._log = FullDisk()  # type: ignore[assignment]
+        driver.poll(40)
         path.unlink()
-        assert book.poll(45) == 5
-        assert book.ledger.is_alive()
+        assert driver.poll(45) == 5
+        assert driver.ledger.is_alive()
 
 
 def test_a_row_that_cannot_be_read_begins_anew_and_is_logged(path: Path) -> None:
-    with Book(path) as book:
-        book.poll(40)
-        book.ledger._rows[key_of("102")] = Stored("shop.example", WALL, b"\xc1")
+    with LedgerDriver(path) as driver:
+        driver.poll(40)
+        driver.ledger._rows[key_of("102")] = Stored("shop.example", WALL, b"\xc1")
         with capture_logs() as logs:
-            assert book.poll(45) == 0
+            assert driver.poll(45) == 0
         assert [(line["event"], line["target"]) for line in logs] == [
             ("counters of a target start anew", "dns_zone/102")
         ]

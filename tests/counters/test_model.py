@@ -51,11 +51,11 @@ from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.dns import Chart, KeyFormat, Shape
 from exporter.sandbox.faults import Faults
 from exporter.sandbox.keys import API_KEY
-from tests.counters.book import Heard
+from tests.counters.known_world import BREACHES, KnownWorld, Poll, Watched
+from tests.counters.ledger_driver import LedgerEvents
 from tests.counters.life import Life
-from tests.counters.places import DatabasePlace, FilePlace, Place
 from tests.counters.reference import Dated, Month, believed_time
-from tests.counters.scene import BREACHES, Poll, Scene, Watched
+from tests.counters.state_locations import DatabaseLocation, FileLocation, StateLocation
 from tests.platform.asgi import AsgiReply, AsgiTransport
 from tests.platform.clients import FakeClock
 from tests.platform.clients import Heard as HeardCalls
@@ -103,7 +103,7 @@ class Platform(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.folder = Path(tempfile.mkdtemp(prefix="ledger-model-"))
-        self.place = self._make_place()
+        self.location = self._make_location()
         self.runner = asyncio.Runner()
         self.monkeypatch = pytest.MonkeyPatch()
         self.monkeypatch.setattr(state_file, "BUSY_SECONDS", 0.0)
@@ -118,15 +118,15 @@ class Platform(RuleBasedStateMachine):
     @initialize(seed=st.integers(0, 1000), busy=st.booleans())
     def make_the_world(self, seed: int, *, busy: bool) -> None:
         """A zone, a quiet rate limit and a busy one, and a script."""
-        self.scene = Scene(self.clock, seed, busy=busy)
-        self.watched = self.scene.watched()
+        self.known_world = KnownWorld(self.clock, seed, busy=busy)
+        self.watched = self.known_world.watched()
         self.life = self._begin_life()
-        self.transport = Redated(create_app(self.scene.world, self.faults), self._note_date)
+        self.transport = Redated(create_app(self.known_world.world, self.faults), self._note_date)
         self.client = self.runner.run(self._connect())
 
     async def _connect(self) -> Client:
         clock = FakeClock()
-        clocks = Clocks(lambda: self.scene.now().timestamp(), clock, clock.sleep)
+        clocks = Clocks(lambda: self.known_world.now().timestamp(), clock, clock.sleep)
         return Client(
             "http://sandbox",
             Credential("access_key", lambda: API_KEY),
@@ -148,15 +148,15 @@ class Platform(RuleBasedStateMachine):
     def _wall(self) -> float:
         return self.monotonic.now + self.behind
 
-    def _make_place(self) -> Place:
-        return FilePlace(self.folder)
+    def _make_location(self) -> StateLocation:
+        return FileLocation(self.folder)
 
     def _begin_life(self) -> Life:
-        self.heard = Heard()
-        storage = self.place.storage(self._wall, self.heard.set_aside)
+        self.events = LedgerEvents()
+        storage = self.location.storage(self._wall, self.events.set_aside)
         polled = [(watched.collector, watched.target) for watched in self.watched.values()]
         # What could not be saved is tried again when the test's clock says so.
-        life = Life(storage, self.heard, Clocks(self._wall, self.monotonic), polled)
+        life = Life(storage, self.events, Clocks(self._wall, self.monotonic), polled)
         # It goes on from what was believed at the last commit.
         self.answers.append(Dated(None, self._wall(), self.monotonic.now, self.kept))
         return life
@@ -177,71 +177,71 @@ class Platform(RuleBasedStateMachine):
     def serve_queries(self, queries: int, then: Then) -> None:
         """Traffic of this moment."""
         STEPS_RUN["traffic"] += 1
-        self.scene.world.dns.add_queries(self.scene.zone, queries)
+        self.known_world.world.dns.add_queries(self.known_world.zone, queries)
         self._go_on(then)
 
     @rule(queries=st.integers(-300, 300), back=DAYS_BACK, then=THEN)
     def correct_queries(self, queries: int, back: int, then: Then) -> None:
         """A late correction of a day, up or down."""
         STEPS_RUN["corrections"] += 1
-        self.scene.world.dns.add_queries(self.scene.zone, queries, self.scene.day(back))
+        self.known_world.world.dns.add_queries(self.known_world.zone, queries, self.known_world.day(back))
         self._go_on(then)
 
     @rule(logged=st.integers(-5, 40), blocked=st.integers(-5, 40), back=DAYS_BACK, then=THEN)
     def breach(self, logged: int, blocked: int, back: int, then: Then) -> None:
         """Breaches of today or another day, or fewer of them."""
         STEPS_RUN["breaches"] += 1
-        limits, day = self.scene.world.rate_limits, self.scene.day(back)
-        limits.add_breaches(self.scene.limit, logged=logged, blocked=blocked, day=day)
+        limits, day = self.known_world.world.rate_limits, self.known_world.day(back)
+        limits.add_breaches(self.known_world.limit, logged=logged, blocked=blocked, day=day)
         self._go_on(then)
 
     @rule(cost=st.floats(0, 200), requests=st.integers(0, 10**7), then=THEN)
     def set_the_month(self, cost: float, requests: int, then: Then) -> None:
         """A month's values are corrected."""
         STEPS_RUN["months"] += 1
-        self.scene.world.scripts.set_month(self.scene.script, cost=cost, requests=requests)
+        self.known_world.world.scripts.set_month(self.known_world.script, cost=cost, requests=requests)
         self._go_on(then)
 
     @rule(what=st.sampled_from(["zone", "limit"]), back=DAYS_BACK, then=THEN)
     def hide_a_day(self, what: str, back: int, then: Then) -> None:
         """A day is missing from the answers."""
         STEPS_RUN["forms"] += 1
-        self.scene.hide_day(what, back)
+        self.known_world.hide_day(what, back)
         self._go_on(then)
 
     @rule(then=THEN)
     def show_all_days(self, then: Then) -> None:
         """Missing days come back."""
         STEPS_RUN["forms"] += 1
-        self.scene.show_all_days()
+        self.known_world.show_all_days()
         self._go_on(then)
 
     @rule(chart=st.sampled_from([Chart.QUERIES, Chart.NORMAL, Chart.SMART]), shape=st.sampled_from(Shape), then=THEN)
     def change_a_charts_shape(self, chart: Chart, shape: Shape, then: Then) -> None:
         """A chart is null or empty, or whole again."""
         STEPS_RUN["forms"] += 1
-        self.scene.set_shape(chart, shape)
+        self.known_world.set_shape(chart, shape)
         self._go_on(then)
 
     @rule(missing=st.booleans(), then=THEN)
     def change_the_maps_shape(self, *, missing: bool, then: Then) -> None:
         """The map of breaches is null, or there again."""
         STEPS_RUN["forms"] += 1
-        self.scene.set_no_map(missing=missing)
+        self.known_world.set_no_map(missing=missing)
         self._go_on(then)
 
     @rule(form=st.sampled_from(KeyFormat), window=st.sampled_from([30, 30, 31]), then=THEN)
     def change_keys_and_window(self, form: KeyFormat, window: int, then: Then) -> None:
         """Days are written otherwise, and the window is of 31 or 32 of them."""
         STEPS_RUN["forms"] += 1
-        self.scene.set_keys(form, window)
+        self.known_world.set_keys(form, window)
         self._go_on(then)
 
     @rule(hours=st.sampled_from([1, 6, 24]), then=THEN)
     def change_the_buckets(self, hours: int, then: Then) -> None:
         """Buckets become finer, or days again."""
         STEPS_RUN["forms"] += 1
-        self.scene.set_hours(hours)
+        self.known_world.set_hours(hours)
         self._go_on(then)
 
     @rule(hours=st.integers(1, 60), then=THEN)
@@ -255,14 +255,14 @@ class Platform(RuleBasedStateMachine):
     def change_the_days_shape(self, *, plain: bool, then: Then) -> None:
         """The days of breaches are plain numbers, or objects."""
         STEPS_RUN["shapes"] += 1
-        self.scene.set_plain(plain=plain)
+        self.known_world.set_plain(plain=plain)
         self._go_on(then)
 
     @rule(zeros=st.integers(1, 2), then=THEN)
     def send_zeros(self, zeros: int, then: Then) -> None:
         """A month is 0 for an answer or two, and then what it was."""
         STEPS_RUN["zeros"] += 1
-        books, script = self.scene.world.scripts, self.scene.script
+        books, script = self.known_world.world.scripts, self.known_world.script
         month = books.true_month(script)
         books.set_month(script, cost=0.0, requests=0, cpu_ms=0.0)
         for _ in range(zeros):
@@ -275,9 +275,9 @@ class Platform(RuleBasedStateMachine):
     def begin_a_month(self, minutes: int, lags: list[int], then: Then) -> None:
         """A month begins, and a replica that lags still answers with the one before now and then."""
         STEPS_RUN["months begun"] += 1
-        books, script = self.scene.world.scripts, self.scene.script
+        books, script = self.known_world.world.scripts, self.known_world.script
         self._poll(self.watched["script"], is_saved=True)
-        now = self.scene.now()
+        now = self.known_world.now()
         following = datetime(now.year + now.month // 12, now.month % 12 + 1, 1, tzinfo=UTC)
         self._wait((following - now).total_seconds() - 60)
         self._poll(self.watched["script"], is_saved=True)
@@ -331,11 +331,11 @@ class Platform(RuleBasedStateMachine):
     def fail_a_poll_with_buckets_of_two_days(self) -> None:
         """Buckets longer than a day are refused; with days missing besides, their length is not known."""
         STEPS_RUN["faults"] += 1
-        scene = self.scene
-        if not scene.hidden["zone"] and Shape.FULL in scene.shapes.values():
-            scene.world.dns.set_bucket_hours(scene.zone, 48)
+        known_world = self.known_world
+        if not known_world.hidden["zone"] and Shape.FULL in known_world.shapes.values():
+            known_world.world.dns.set_bucket_hours(known_world.zone, 48)
             self._fail(self.watched["zone"])
-            scene.world.dns.set_bucket_hours(scene.zone, scene.hours)
+            known_world.world.dns.set_bucket_hours(known_world.zone, known_world.hours)
 
     def _fail(self, watched: Watched) -> None:
         polled = self._ask(watched)
@@ -348,7 +348,7 @@ class Platform(RuleBasedStateMachine):
     def poll_while_the_state_is_locked(self, names: set[str]) -> None:
         """What cannot be saved is not served, and follows with the next commit."""
         STEPS_RUN["locked polls"] += 1
-        with self.place.locked():
+        with self.location.locked():
             for name in sorted(names):
                 self._poll(self.watched[name], is_saved=False)
 
@@ -367,10 +367,10 @@ class Platform(RuleBasedStateMachine):
     def kill(self, names: set[str], then: Then) -> None:
         """What was not saved is lost with the process; the state is what it leaves at that moment."""
         STEPS_RUN["kills"] += 1
-        with self.place.locked():
+        with self.location.locked():
             for name in sorted(names):
                 self._poll(self.watched[name], is_saved=False)
-            self.place.copy_to_next_life()
+            self.location.copy_to_next_life()
         # It cannot be killed for real within this process; no one looks at its state again.
         self.life.close()
         for watched in self.watched.values():
@@ -382,7 +382,7 @@ class Platform(RuleBasedStateMachine):
     def lose_a_piece(self, piece: str, name: str, then: Then) -> None:
         """Someone deletes a piece of the state file, or cuts the connections; the next commit goes well."""
         STEPS_RUN["losses"] += 1
-        self.place.lose(piece)
+        self.location.lose(piece)
         self._poll(self.watched[name], is_saved=True)
         self._go_on(then)
 
@@ -455,7 +455,7 @@ class Platform(RuleBasedStateMachine):
         if hasattr(self, "client"):
             self.life.close()
             self.runner.run(self.client.aclose())
-            self.scene.world.close()
+            self.known_world.world.close()
         self.runner.close()
         self.monkeypatch.undo()
         shutil.rmtree(self.folder)
@@ -488,8 +488,8 @@ def on_database(server: Postgres) -> type[Platform]:
     """The same with a state database."""
 
     class OnDatabase(Platform):
-        def _make_place(self) -> Place:
-            return DatabasePlace(server.new_database())
+        def _make_location(self) -> StateLocation:
+            return DatabaseLocation(server.new_database())
 
     return OnDatabase
 

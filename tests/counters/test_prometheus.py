@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from exporter.sandbox import keys
-from tests.counters.house import House
 from tests.counters.process import Exporter
+from tests.counters.sandboxed_daemons import SandboxedDaemons
 from tests.real_parts import Prometheus, prometheus_running, scraping
 
 pytestmark = pytest.mark.real
@@ -39,19 +39,19 @@ def increase(values: list[float]) -> float:
 
 
 @pytest.fixture
-async def house(tmp_path: Path) -> AsyncIterator[House]:
-    made = House(tmp_path)
+async def sandboxed(tmp_path: Path) -> AsyncIterator[SandboxedDaemons]:
+    made = SandboxedDaemons(tmp_path)
     await made.sandbox.start()
     yield made
     await made.sandbox.stop()
 
 
-def settings(house: House, port: int) -> dict[str, Any]:
+def settings(sandboxed: SandboxedDaemons, port: int) -> dict[str, Any]:
     """Everything that is counted, polled every second."""
-    limits = house.world.rate_limit_ids()
+    limits = sandboxed.world.rate_limit_ids()
     account = {
         "name": "main",
-        "base_url": house.sandbox.url,
+        "base_url": sandboxed.sandbox.url,
         "api_key": keys.API_KEY,
         "budget": {"requests_per_second": 1000, "max_in_flight": 8},
         "rate_limits": [{"id": limit, "name": name, "shield_zone_id": zone} for limit, name, zone in limits],
@@ -59,7 +59,7 @@ def settings(house: House, port: int) -> dict[str, Any]:
     return {
         "accounts": [account],
         "web": {"listen": f"127.0.0.1:{port}"},
-        "state": {"path": str(house.state)},
+        "state": {"path": str(sandboxed.state)},
         "collectors": {name: {"interval": "1s"} for name in ("dns_statistics", "scripts", "shield_rate_limits")},
     }
 
@@ -67,9 +67,9 @@ def settings(house: House, port: int) -> dict[str, Any]:
 class Truth:
     """What the platform has served, whatever anybody polled."""
 
-    def __init__(self, house: House) -> None:
-        self._world = house.world
-        self._from = datetime.fromtimestamp(house.world.clock.now(), UTC).date()
+    def __init__(self, sandboxed: SandboxedDaemons) -> None:
+        self._world = sandboxed.world
+        self._from = datetime.fromtimestamp(sandboxed.world.clock.now(), UTC).date()
         self._before = self._now()
 
     def _now(self) -> dict[str, dict[Labels, float]]:
@@ -81,9 +81,9 @@ class Truth:
         breaches: dict[Labels, float] = {}
         for zone in (101, 102, 103):
             queries[("zone_id", str(zone)),] = sum(world.dns.true_queries(zone, day) for day in days)
-            for place, routing in enumerate(("normal", "smart")):
+            for location, routing in enumerate(("normal", "smart")):
                 key = (("zone_id", str(zone)), ("routing", routing))
-                routed[key] = sum(world.dns.true_routed(zone, day)[place] for day in days)
+                routed[key] = sum(world.dns.true_routed(zone, day)[location] for day in days)
         for limit, _, _ in world.rate_limit_ids():
             for action in ("logged", "challenged", "blocked"):
                 key = (("rate_limit_id", str(limit)), ("action", action))
@@ -125,10 +125,12 @@ async def caught_up(prometheus: Prometheus, truth: Truth) -> dict[str, dict[Labe
     return held
 
 
-async def test_across_a_kill_and_an_outage_prometheus_holds_every_query_once(house: House, tmp_path: Path) -> None:
+async def test_across_a_kill_and_an_outage_prometheus_holds_every_query_once(
+    sandboxed: SandboxedDaemons, tmp_path: Path
+) -> None:
     chance = random.Random(4)  # noqa: S311 - repeatable
-    truth = Truth(house)
-    exporter = await asyncio.to_thread(Exporter, settings(house, 0), tmp_path)
+    truth = Truth(sandboxed)
+    exporter = await asyncio.to_thread(Exporter, settings(sandboxed, 0), tmp_path)
     port = int(exporter.url.rpartition(":")[2])
     stack = ExitStack()
     try:
@@ -137,16 +139,18 @@ async def test_across_a_kill_and_an_outage_prometheus_holds_every_query_once(hou
         await caught_up(prometheus, truth)
         for outage in (HOUR, 13 * HOUR):
             for _ in range(12):
-                house.world.clock.advance(chance.randint(10, 300))
-                house.world.dns.add_queries(chance.choice((101, 102, 103)), chance.randint(1, 1000))
-                limit, _, _ = chance.choice(house.world.rate_limit_ids())
-                house.world.rate_limits.add_breaches(limit, logged=chance.randint(0, 9), blocked=chance.randint(0, 9))
+                sandboxed.world.clock.advance(chance.randint(10, 300))
+                sandboxed.world.dns.add_queries(chance.choice((101, 102, 103)), chance.randint(1, 1000))
+                limit, _, _ = chance.choice(sandboxed.world.rate_limit_ids())
+                sandboxed.world.rate_limits.add_breaches(
+                    limit, logged=chance.randint(0, 9), blocked=chance.randint(0, 9)
+                )
                 await asyncio.sleep(chance.uniform(0.05, 0.4))
             assert await asyncio.to_thread(exporter.end, signal.SIGKILL) == -signal.SIGKILL
-            house.world.clock.advance(outage)
-            house.world.dns.add_queries(101, 12_345)
-            exporter = await asyncio.to_thread(Exporter, settings(house, port), tmp_path)
-        house.world.clock.advance(60)
+            sandboxed.world.clock.advance(outage)
+            sandboxed.world.dns.add_queries(101, 12_345)
+            exporter = await asyncio.to_thread(Exporter, settings(sandboxed, port), tmp_path)
+        sandboxed.world.clock.advance(60)
         held = await caught_up(prometheus, truth)
         assert {
             family: {labels: increase(values) for labels, values in series.items()} for family, series in held.items()

@@ -27,8 +27,8 @@ class Limit:
         sources: list[tuple[LabelValues, Source]] = []
         if objects or plain is None:
             sources += [
-                ((action,), DayBuckets({DAY_0 + number: counts[place] for number, counts in objects.items()}))
-                for place, action in enumerate(ACTIONS)
+                ((action,), DayBuckets({DAY_0 + number: counts[index] for number, counts in objects.items()}))
+                for index, action in enumerate(ACTIONS)
             ]
         if plain is not None:
             days = {DAY_0 + number: count for number, count in plain.items()}

@@ -15,8 +15,8 @@ from exporter.counters.state_database import Group, StateDatabase
 from exporter.counters.storage import LeaseHeldError, LeaseLostError, StorageError, Stored
 from exporter.state_storage import Unobserved
 from exporter.targets.target import PollKey
-from tests.counters.book import WALL, Book, key_of
-from tests.counters.places import DatabasePlace
+from tests.counters.ledger_driver import WALL, LedgerDriver, key_of
+from tests.counters.state_locations import DatabaseLocation
 from tests.postgres import PASSWORD, Postgres
 from tests.waiting import PATIENCE, wait_until
 
@@ -31,14 +31,14 @@ ROWS = {
 
 
 @pytest.fixture
-def place(postgres: Postgres) -> DatabasePlace:
-    return DatabasePlace(postgres.new_database(), LONG)
+def location(postgres: Postgres) -> DatabaseLocation:
+    return DatabaseLocation(postgres.new_database(), LONG)
 
 
 @pytest.fixture
-def database(place: DatabasePlace) -> StateDatabase:
+def database(location: DatabaseLocation) -> StateDatabase:
     """A connection to a database whose tables are made."""
-    database = place.connect()
+    database = location.connect()
     database.prepare()
     return database
 
@@ -55,9 +55,9 @@ def commit(
     return not database.commit({key: (shard, row) for key, row in rows.items()}, group, {shard: epoch})
 
 
-def end_leases(place: DatabasePlace) -> None:
+def end_leases(location: DatabaseLocation) -> None:
     """Let every lease have ended, as if no exporter had been heard of for its length."""
-    place.execute("UPDATE edge_exporter_lease SET expires = clock_timestamp() - interval '1 s'")
+    location.execute("UPDATE edge_exporter_lease SET expires = clock_timestamp() - interval '1 s'")
 
 
 def test_rows_come_back_as_they_were_committed(database: StateDatabase) -> None:
@@ -96,22 +96,22 @@ def test_odd_texts_stop_no_commit(database: StateDatabase) -> None:
     database.close()
 
 
-def test_a_commit_takes_one_transaction_whatever_its_size(place: DatabasePlace, database: StateDatabase) -> None:
+def test_a_commit_takes_one_transaction_whatever_its_size(location: DatabaseLocation, database: StateDatabase) -> None:
     epoch = claim(database, FIRST)
-    before = place.execute("SELECT txid_current()")[0][0]
+    before = location.execute("SELECT txid_current()")[0][0]
     commit(database, ROWS, FIRST, epoch)
-    after = place.execute("SELECT txid_current()")[0][0]
+    after = location.execute("SELECT txid_current()")[0][0]
     assert isinstance(before, int)
     assert after == before + 2
     database.close()
 
 
 def test_nothing_is_written_under_a_lease_that_another_has_claimed(
-    place: DatabasePlace, database: StateDatabase
+    location: DatabaseLocation, database: StateDatabase
 ) -> None:
     old = claim(database, FIRST)
     assert commit(database, {ZONE: Stored("a", WALL, b"a")}, FIRST, old)
-    end_leases(place)
+    end_leases(location)
     new = claim(database, SECOND)
     assert not commit(database, {ZONE: Stored("a", WALL, b"old"), SCRIPT: Stored("b", WALL, b"old")}, FIRST, old)
     assert not commit(database, {ZONE: None}, FIRST, old)
@@ -122,11 +122,11 @@ def test_nothing_is_written_under_a_lease_that_another_has_claimed(
 
 
 def test_of_the_rows_of_several_shards_those_are_written_whose_leases_are_held(
-    place: DatabasePlace, database: StateDatabase
+    location: DatabaseLocation, database: StateDatabase
 ) -> None:
     one, two = (Group("default", 2, f"half/{number}") for number in range(2))
     held = {shard: claim(database, one, shard) for shard in range(2)}
-    place.execute("UPDATE edge_exporter_lease SET expires = clock_timestamp() WHERE shard = 1")
+    location.execute("UPDATE edge_exporter_lease SET expires = clock_timestamp() WHERE shard = 1")
     claim(database, two, 1)
     rows = {ZONE: (0, Stored("a", WALL, b"a")), SCRIPT: (1, Stored("b", WALL, b"b"))}
     assert database.commit(rows, one, held) == {1}
@@ -135,19 +135,19 @@ def test_of_the_rows_of_several_shards_those_are_written_whose_leases_are_held(
 
 
 def test_a_claim_waits_for_a_commit_that_is_under_way_and_finds_its_rows(
-    place: DatabasePlace, database: StateDatabase
+    location: DatabaseLocation, database: StateDatabase
 ) -> None:
     old = claim(database, FIRST)
-    end_leases(place)
+    end_leases(location)
     claimed: list[int] = []
-    with psycopg.connect(place._url) as writer:
+    with psycopg.connect(location._url) as writer:
         # What a commit does first, and does not end yet.
         writer.execute("SELECT FROM edge_exporter_lease WHERE epoch = %s FOR SHARE", (old,))
-        other = place.connect()
+        other = location.connect()
         thread = threading.Thread(target=lambda: claimed.append(claim(other, SECOND)))
         thread.start()
         wait_until(
-            lambda: place.execute("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'") == [(1,)],
+            lambda: location.execute("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'") == [(1,)],
             "a claim that waits",
         )
         assert claimed == []
@@ -163,7 +163,7 @@ def test_a_claim_waits_for_a_commit_that_is_under_way_and_finds_its_rows(
 
 
 def test_a_lease_is_claimed_when_it_is_free_its_own_released_or_ended(
-    place: DatabasePlace, database: StateDatabase
+    location: DatabaseLocation, database: StateDatabase
 ) -> None:
     first = claim(database, FIRST)
     with pytest.raises(LeaseHeldError, match=r"first/1 holds shard 0 of 1; its lease lasts for \d+ s"):
@@ -171,7 +171,7 @@ def test_a_lease_is_claimed_when_it_is_free_its_own_released_or_ended(
     assert claim(database, FIRST) == first + 1
     LeaseTable(database, FIRST).release({0: first + 1})
     assert claim(database, SECOND) == first + 2
-    end_leases(place)
+    end_leases(location)
     assert claim(database, FIRST) == first + 3
     database.close()
 
@@ -196,21 +196,21 @@ def test_shards_of_another_total_wait_until_none_of_the_old_is_held(database: St
 
 
 def test_a_lease_that_has_ended_is_not_renewed_beside_one_of_another_total(
-    place: DatabasePlace, database: StateDatabase
+    location: DatabaseLocation, database: StateDatabase
 ) -> None:
     """Its holder was suspended, and exporters of the new total have begun; not all of its shards are claimed yet."""
     old, new = Group("default", 8, "old/1"), Group("default", 16, "new/1")
     epoch = claim(database, old, 5)
-    end_leases(place)
+    end_leases(location)
     assert LeaseTable(database, old).renew({5: epoch}, is_member=True).lost == frozenset()
-    end_leases(place)
+    end_leases(location)
     claim(database, new, 3)
     assert LeaseTable(database, old).renew({5: epoch}, is_member=True).lost == {5}
     database.close()
 
 
 def test_free_shards_are_claimed_by_one_statement_and_no_more_than_are_wanted(
-    place: DatabasePlace, database: StateDatabase
+    location: DatabaseLocation, database: StateDatabase
 ) -> None:
     one, two = (Group("default", 8, f"replica/{number}") for number in range(2))
     held = LeaseTable(database, one).claim_free(3, {})
@@ -219,16 +219,16 @@ def test_free_shards_are_claimed_by_one_statement_and_no_more_than_are_wanted(
     assert LeaseTable(database, one).claim_free(8, held) == {}
     # The answer to its claim was lost: this process holds it, and does not know.
     assert LeaseTable(database, one).claim_free(1, {0: 1, 1: 1}) == {2: 2}
-    end_leases(place)
+    end_leases(location)
     assert LeaseTable(database, two).claim_free(2, {}) == {0: 2, 1: 2}
     database.close()
 
 
-def test_many_claim_at_once_and_no_shard_has_two_holders(place: DatabasePlace, database: StateDatabase) -> None:
+def test_many_claim_at_once_and_no_shard_has_two_holders(location: DatabaseLocation, database: StateDatabase) -> None:
     claimed: list[int] = []
 
     def take(number: int) -> None:
-        own = place.connect()
+        own = location.connect()
         claimed.extend(LeaseTable(own, Group("default", 16, f"replica/{number}")).claim_free(5, {}))
         own.close()
 
@@ -269,15 +269,15 @@ def test_a_shard_deletes_no_row_that_another_shard_of_the_total_has_written(data
     database.close()
 
 
-def test_a_newer_schema_is_refused(place: DatabasePlace, database: StateDatabase) -> None:
-    place.execute("UPDATE edge_exporter_schema SET version = 3")
+def test_a_newer_schema_is_refused(location: DatabaseLocation, database: StateDatabase) -> None:
+    location.execute("UPDATE edge_exporter_schema SET version = 3")
     with pytest.raises(StorageError, match="schema 3 of a newer version; this one knows 2"):
         database.prepare()
     database.close()
 
 
 def test_an_older_schema_is_led_to_the_newest_with_its_rows(
-    place: DatabasePlace, database: StateDatabase, monkeypatch: pytest.MonkeyPatch
+    location: DatabaseLocation, database: StateDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commit(database, {ZONE: Stored("a", WALL, b"a")}, FIRST, claim(database, FIRST))
     step = ("UPDATE edge_exporter_row SET name = name || '!'", "ALTER TABLE edge_exporter_row ADD tag text")
@@ -286,29 +286,29 @@ def test_an_older_schema_is_led_to_the_newest_with_its_rows(
     database.prepare()
     database.prepare()
     assert database.rows(FIRST, {0}) == {ZONE: Stored("a!", WALL, b"a")}
-    assert place.execute("SELECT version FROM edge_exporter_schema") == [(3,)]
+    assert location.execute("SELECT version FROM edge_exporter_schema") == [(3,)]
     database.close()
 
 
 def test_a_check_finds_what_is_wrong_and_makes_nothing(postgres: Postgres) -> None:
-    place = DatabasePlace(postgres.new_database())
-    database = place.connect()
+    location = DatabaseLocation(postgres.new_database())
+    database = location.connect()
     database.check()
-    assert place.execute("SELECT count(*) FROM pg_tables WHERE tablename LIKE 'edge%%'") == [(0,)]
+    assert location.execute("SELECT count(*) FROM pg_tables WHERE tablename LIKE 'edge%%'") == [(0,)]
     database.close()
-    place.execute("REVOKE CREATE ON SCHEMA public FROM PUBLIC")
-    place.execute("CREATE ROLE guest LOGIN PASSWORD 'guest'")
-    guest = StateDatabase(lambda: place._url.replace(f"edge:{PASSWORD}", "guest:guest"), LONG)
+    location.execute("REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+    location.execute("CREATE ROLE guest LOGIN PASSWORD 'guest'")
+    guest = StateDatabase(lambda: location._url.replace(f"edge:{PASSWORD}", "guest:guest"), LONG)
     with pytest.raises(StorageError, match="the role may create no table in the schema"):
         guest.check()
     guest.close()
 
 
-def test_many_exporters_make_the_tables_at_once(place: DatabasePlace) -> None:
+def test_many_exporters_make_the_tables_at_once(location: DatabaseLocation) -> None:
     failed: list[Exception] = []
 
     def prepare() -> None:
-        database = place.connect()
+        database = location.connect()
         try:
             database.prepare()
         except StorageError as error:
@@ -324,11 +324,11 @@ def test_many_exporters_make_the_tables_at_once(place: DatabasePlace) -> None:
 
 
 def test_a_connection_that_was_cut_is_made_anew_and_the_commit_goes_well(
-    place: DatabasePlace, database: StateDatabase
+    location: DatabaseLocation, database: StateDatabase
 ) -> None:
     epoch = claim(database, FIRST)
     commit(database, {ZONE: Stored("a", WALL, b"a")}, FIRST, epoch)
-    place.lose("")
+    location.lose("")
     commit(database, {ZONE: Stored("a", WALL, b"b")}, FIRST, epoch)
     assert database.rows(FIRST, {0}) == {ZONE: Stored("a", WALL, b"b")}
     database.close()
@@ -364,11 +364,11 @@ class Clock:
         return self.now
 
 
-def test_a_lease_is_relied_on_for_less_than_its_length(place: DatabasePlace) -> None:
+def test_a_lease_is_relied_on_for_less_than_its_length(location: DatabaseLocation) -> None:
     """A machine that was suspended finds that its clock has gone on, and may not serve what it remembers."""
     clock = Clock()
     storage = DatabaseStorage(
-        lambda: place._url, FIRST, Unobserved(), only=0, shard_of=lambda _key: 0, lease=LONG, clock=clock
+        lambda: location._url, FIRST, Unobserved(), only=0, shard_of=lambda _key: 0, lease=LONG, clock=clock
     )
     assert not storage.holds()
     storage.prepare()
@@ -380,19 +380,19 @@ def test_a_lease_is_relied_on_for_less_than_its_length(place: DatabasePlace) -> 
     storage.close()
 
 
-def test_a_renewal_lets_a_lease_last_and_finds_that_it_is_lost(place: DatabasePlace) -> None:
+def test_a_renewal_lets_a_lease_last_and_finds_that_it_is_lost(location: DatabaseLocation) -> None:
     lost = threading.Event()
 
     class Losses(Unobserved):
         def lost(self, _shard: int) -> None:
             lost.set()
 
-    first = DatabaseStorage(lambda: place._url, FIRST, Losses(), only=0, shard_of=lambda _key: 0, lease=1.5)
+    first = DatabaseStorage(lambda: location._url, FIRST, Losses(), only=0, shard_of=lambda _key: 0, lease=1.5)
     first.prepare()
-    ends = place.execute("SELECT expires FROM edge_exporter_lease")
-    wait_until(lambda: place.execute("SELECT expires FROM edge_exporter_lease") != ends, "a renewal")
+    ends = location.execute("SELECT expires FROM edge_exporter_lease")
+    wait_until(lambda: location.execute("SELECT expires FROM edge_exporter_lease") != ends, "a renewal")
     assert not lost.is_set()
-    place.execute("UPDATE edge_exporter_lease SET epoch = epoch + 1, holder = 'another'")
+    location.execute("UPDATE edge_exporter_lease SET epoch = epoch + 1, holder = 'another'")
     assert lost.wait(PATIENCE)
     assert not first.holds()
     with pytest.raises(LeaseLostError):
@@ -402,66 +402,66 @@ def test_a_renewal_lets_a_lease_last_and_finds_that_it_is_lost(place: DatabasePl
     first.close()
 
 
-def test_a_ledger_goes_on_counting_where_another_stopped(place: DatabasePlace) -> None:
-    with Book(place.storage()) as book:
-        assert [book.poll(count) for count in (40, 45)] == [0, 5]
-        with pytest.raises(AssertionError, match="held"), Book(place.storage(), attempts=1):
+def test_a_ledger_goes_on_counting_where_another_stopped(location: DatabaseLocation) -> None:
+    with LedgerDriver(location.storage()) as driver:
+        assert [driver.poll(count) for count in (40, 45)] == [0, 5]
+        with pytest.raises(AssertionError, match="held"), LedgerDriver(location.storage(), attempts=1):
             pass
-    with Book(place.storage()) as book:
-        assert book.poll(52) == 12
+    with LedgerDriver(location.storage()) as driver:
+        assert driver.poll(52) == 12
 
 
-def test_a_ledger_whose_shard_was_taken_counts_no_further(place: DatabasePlace) -> None:
-    with Book(place.storage()) as old:
+def test_a_ledger_whose_shard_was_taken_counts_no_further(location: DatabaseLocation) -> None:
+    with LedgerDriver(location.storage()) as old:
         assert [old.poll(count) for count in (40, 45)] == [0, 5]
-        end_leases(place)
-        with Book(place.storage()) as new:
+        end_leases(location)
+        with LedgerDriver(location.storage()) as new:
             assert new.poll(50) == 10
             # What is committed is published again; a request finds that the lease does not hold.
             assert old.poll(60) == 5
             assert not old.storage.holds()
-            assert old.heard.is_up() is False
+            assert old.events.is_up() is False
             assert new.poll(61) == 21
 
 
 def test_a_database_that_is_away_lets_counters_stand_and_catch_up(postgres: Postgres) -> None:
-    place = DatabasePlace(postgres.new_database(), LONG)
-    with Book(place.storage()) as book:
-        assert [book.poll(count) for count in (40, 45)] == [0, 5]
+    location = DatabaseLocation(postgres.new_database(), LONG)
+    with LedgerDriver(location.storage()) as driver:
+        assert [driver.poll(count) for count in (40, 45)] == [0, 5]
         postgres.stop()
         try:
-            assert [book.poll(count) for count in (46, 49)] == [5, 5]
-            assert book.heard.is_up() is False
+            assert [driver.poll(count) for count in (46, 49)] == [5, 5]
+            assert driver.events.is_up() is False
         finally:
             postgres.start()
-        assert book.poll(50) == 10
-        assert book.heard.is_up() is True
+        assert driver.poll(50) == 10
+        assert driver.events.is_up() is True
 
 
 def test_a_ledger_starts_while_the_database_is_away(postgres: Postgres) -> None:
-    place = DatabasePlace(postgres.new_database(), LONG)
-    with Book(place.storage()) as book:
-        assert [book.poll(count) for count in (40, 45)] == [0, 5]
+    location = DatabaseLocation(postgres.new_database(), LONG)
+    with LedgerDriver(location.storage()) as driver:
+        assert [driver.poll(count) for count in (40, 45)] == [0, 5]
     postgres.stop()
     try:
-        book = Book(place.storage())
-        assert book.poll(46) is None
+        driver = LedgerDriver(location.storage())
+        assert driver.poll(46) is None
     finally:
         postgres.start()
-    with book:
-        assert book.poll(50) == 10
+    with driver:
+        assert driver.poll(50) == 10
 
 
 def test_a_transaction_pooler_may_stand_in_between(postgres: Postgres) -> None:
     name = postgres.new_database().rpartition("/")[2]
     with postgres.pooled(name) as url:
-        place = DatabasePlace(url)
-        with Book(place.storage()) as book:
-            assert [book.poll(count) for count in range(40, 60)] == [*range(20)]
-            with pytest.raises(AssertionError, match="held"), Book(place.storage(), attempts=1):
+        location = DatabaseLocation(url)
+        with LedgerDriver(location.storage()) as driver:
+            assert [driver.poll(count) for count in range(40, 60)] == [*range(20)]
+            with pytest.raises(AssertionError, match="held"), LedgerDriver(location.storage(), attempts=1):
                 pass
-        with Book(place.storage()) as book:
-            assert book.poll(61) == 21
+        with LedgerDriver(location.storage()) as driver:
+            assert driver.poll(61) == 21
 
 
 def test_random_rows_come_back(database: StateDatabase) -> None:

@@ -1,24 +1,24 @@
-"""One demo for all tests that only look at it, and one Prometheus that scrapes it."""
+"""One demo for all tests of a file that only look at it, and one Prometheus that scrapes it."""
 
 from collections.abc import Iterator
 
 import pytest
 
-from tests.demo.stage import Demo, demo_running, prometheus_beside
+from tests.demo.running_demo import Demo, demo_running, prometheus_beside
 from tests.real_parts import Prometheus
 
 # In the test's copy of the rules each is evaluated every second, and fires at once instead of after a while.
 AT_ONCE = (("interval: 1m\n", "interval: 1s\n"), ("interval: 2m\n", "interval: 1s\n"), ("        for: ", "        # "))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def demo() -> Iterator[Demo]:
     """The demo, ready, with everything polled once."""
     with demo_running() as running:
         yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def prometheus(demo: Demo, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
     """A Prometheus with the shipped configuration and rules, whose alerts fire at once."""
     with prometheus_beside(demo, tmp_path_factory.mktemp("prometheus"), AT_ONCE) as running:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.demo.stage import SHIPPED, Served, decoded, demo_running, prometheus_beside, replace
+from tests.demo.running_demo import SHIPPED, Served, decoded, demo_running, prometheus_beside, replace
 from tests.real_parts import alertmanager_reading
 from tests.waiting import wait_until
 

@@ -8,7 +8,7 @@ from prometheus_client.parser import text_string_to_metric_families as parse_tex
 
 from exporter.collectors.catalogue import families
 from exporter.exposition.status_board import HEALTH
-from tests.demo.stage import Served
+from tests.demo.running_demo import Served
 from tests.real_parts import Prometheus, find
 from tests.waiting import settled, wait_until
 
@@ -71,8 +71,8 @@ def test_a_real_prometheus_scrapes_it_whole(demo: Served, prometheus: Prometheus
 
 @pytest.mark.real
 def test_no_alert_fires_on_a_healthy_demo_even_where_none_waits(prometheus: Prometheus) -> None:
-    wait_until(lambda: bool(prometheus.ask("count_over_time(edge_up[10m]) >= 40")), "forty scrapes")
+    wait_until(lambda: bool(prometheus.ask("count_over_time(edge_up[10m]) >= 20")), "twenty scrapes")
     # From the second evaluation after the first scrape on: before, there is no exporter to be seen.
     chosen = 'alertstate="firing",alertname!="EdgeWatchdog"'
-    fired = prometheus.ask(f"count by (alertname, name) (max_over_time(ALERTS{{{chosen}}}[36s]))")
+    fired = prometheus.ask(f"count by (alertname, name) (max_over_time(ALERTS{{{chosen}}}[16s]))")
     assert [alert["metric"] for alert in fired] == []

@@ -9,7 +9,7 @@ import pytest
 from exporter.assets.shipped import find_folder
 from exporter.commands.prometheus import configuration
 from tests.commands.shell import Ended, invoke, process
-from tests.demo.stage import addresses
+from tests.demo.running_demo import addresses
 from tests.real_parts import Prometheus, find
 from tests.rules.rule_files import load_rules
 from tests.waiting import wait_until

@@ -9,7 +9,7 @@ import pytest
 
 from dashboards.generator.inventory import Use, filled_in, queries
 from tests.demo.conftest import AT_ONCE
-from tests.demo.stage import Demo, demo_running, prometheus_beside
+from tests.demo.running_demo import Demo, demo_running, prometheus_beside
 from tests.real_parts import Prometheus
 from tests.rules.rule_files import CASES, load_alerts, load_recordings
 from tests.waiting import PATIENCE, wait_until
@@ -23,6 +23,10 @@ NEED_HISTORY = {
     ("edge-dns", "Queries against the same time before"),
     ("edge-scripts", "Releases"),
     ("edge-zone", "Against its past"),
+    # The demo's state is in no PostgreSQL.
+    ("edge-exporter", "State database"),
+    ("edge-exporter", "Leases"),
+    ("edge-exporter", "Rows refused"),
 }
 # Sums that wait until four polls fit into their window: promtool's cases give them an hour and more.
 RECORDED_LATER = ("steady15m", "steady1h", "steady2h")

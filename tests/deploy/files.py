@@ -1,7 +1,7 @@
 """What is deployed, as the tests read it: places, documents, and the variables that the exporter knows."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -85,7 +85,13 @@ def secret_files(config: str) -> set[str]:
     return set(re.findall(r"(?:api_key|auth_token)_file: (\S+)", config))
 
 
+def workload_of(objects: Iterable[Document]) -> Document:
+    """The one object that runs the exporter."""
+    (found,) = [each for each in objects if each["kind"] in ("StatefulSet", "Deployment")]
+    return found
+
+
 def containers(workload: Document) -> Iterator[Document]:
-    """The containers of a StatefulSet or of a Pod."""
+    """The containers of a StatefulSet, of a Deployment or of a Pod."""
     spec = workload["spec"]
     yield from (spec["template"]["spec"] if "template" in spec else spec)["containers"]

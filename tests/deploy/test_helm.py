@@ -24,6 +24,7 @@ from tests.deploy.files import (
     of_kind,
     secret_files,
     settings_from,
+    workload_of,
 )
 from tests.deploy.programs import run
 from tests.real_parts import find_promtool
@@ -44,7 +45,7 @@ def _objects(helm: Helm, *arguments: str) -> list[Document]:
 
 
 def _exporter(objects: list[Document]) -> Document:
-    (container,) = containers(of_kind(objects, "StatefulSet"))
+    (container,) = containers(workload_of(objects))
     return container
 
 
@@ -89,12 +90,12 @@ def test_what_an_example_makes_is_valid(
 @pytest.mark.parametrize("example", [path for path in EXAMPLES if "demo" not in path.name], ids=lambda path: path.name)
 def test_the_exporter_takes_what_an_example_tells_it(helm: Helm, tmp_path: Path, example: Path) -> None:
     objects = _objects(helm, "--values", str(example))
-    workload = of_kind(objects, "StatefulSet")
+    workload = workload_of(objects)
     exporter = _exporter(objects)
     given = environment(exporter)
     config = _config_map(objects)
     assert given.keys() <= known_variables()
-    shards = workload["spec"]["replicas"]
+    shards = 0 if workload["kind"] == "Deployment" else workload["spec"]["replicas"]
     for ordinal in range(shards):
         host = f"{workload['metadata']['name']}-{ordinal}"
         # The web configuration is not read until the daemon starts.
@@ -154,7 +155,7 @@ def test_the_chart_says_of_a_pod_what_the_manifests_say(helm: Helm, kustomize: C
 @BY_EXAMPLE
 def test_selectors_find_the_exporter_and_not_the_test_s_pod(helm: Helm, example: Path) -> None:
     objects = _objects(helm, "--values", str(example))
-    workload = of_kind(objects, "StatefulSet")["spec"]
+    workload = workload_of(objects)["spec"]
     found = [of_kind(objects, "Service")["spec"]["selector"], workload["selector"]["matchLabels"]]
     found += [each["spec"]["selector"]["matchLabels"] for each in objects if each["kind"] == "PodDisruptionBudget"]
     found += [each["spec"]["podSelector"]["matchLabels"] for each in objects if each["kind"] == "NetworkPolicy"]
@@ -351,6 +352,20 @@ def test_counters_in_a_database_need_no_volume(helm: Helm, tmp_path: Path) -> No
     assert (settings.state.is_shared, settings.state.installation) == (True, "monitoring/edge-edge-exporter")
     egress = of_kind(objects, "NetworkPolicy")["spec"]["egress"]
     assert {"ports": [{"port": 6432, "protocol": "TCP"}]} in egress
+
+
+@pytest.mark.real
+def test_exporters_that_share_shards_by_leases_are_a_deployment_without_a_volume(helm: Helm, tmp_path: Path) -> None:
+    objects = _objects(helm, "--namespace", "monitoring", "--values", str(CHART / "ci" / "leases-values.yaml"))
+    workload, exporter = of_kind(objects, "Deployment"), _exporter(objects)
+    settings = settings_from(environment(exporter), tmp_path, config=_config_map(objects), host_name="any")
+    assert (settings.shard.is_leased, settings.shard.total, workload["spec"]["replicas"]) == (True, 12, 3)
+    assert settings.state.is_shared
+    volumes = {volume["name"] for volume in workload["spec"]["template"]["spec"]["volumes"]}
+    assert volumes == {"tmp", "state-url", "api-key"}
+    assert {mount["name"] for mount in exporter["volumeMounts"]} == volumes
+    assert {"serviceName", "podManagementPolicy", "volumeClaimTemplates"} & workload["spec"].keys() == set()
+    assert of_kind(objects, "PodDisruptionBudget")["spec"]["maxUnavailable"] == 1
 
 
 @pytest.mark.real

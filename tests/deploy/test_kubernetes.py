@@ -6,7 +6,11 @@ from pathlib import Path
 
 import pytest
 import yaml
+from prometheus_client import CollectorRegistry
 
+from exporter.collectors.catalogue import families
+from exporter.exposition.status_board import HEALTH
+from exporter.telemetry import Telemetry
 from tests.deploy.files import (
     DASHBOARDS,
     DEPLOY,
@@ -23,6 +27,7 @@ from tests.deploy.files import (
     of_kind,
     secret_files,
     settings_from,
+    workload_of,
 )
 from tests.deploy.programs import run
 from tests.real_parts import find
@@ -30,14 +35,14 @@ from tests.real_parts import find
 FOLDER = DEPLOY / "kubernetes"
 RULE_OBJECTS = FOLDER / "monitoring" / "prometheusrules.yaml"
 GENERATOR = FOLDER / "generate_rules.py"
-OVERLAYS = ("overlays/plain", "overlays/sharded")
+OVERLAYS = ("overlays/plain", "overlays/sharded", "overlays/leases")
 BY_OVERLAY = pytest.mark.parametrize("overlay", OVERLAYS)
 
 Build = Callable[..., list[Document]]
 
 
 def _exporter(objects: list[Document]) -> Document:
-    (container,) = containers(of_kind(objects, "StatefulSet"))
+    (container,) = containers(workload_of(objects))
     return container
 
 
@@ -61,7 +66,7 @@ def test_an_overlay_is_valid(
         "PrometheusRule",
         "Service",
         "ServiceAccount",
-        "StatefulSet",
+        "Deployment" if overlay == "overlays/leases" else "StatefulSet",
     }
 
 
@@ -69,10 +74,14 @@ def test_an_overlay_is_valid(
 @BY_OVERLAY
 def test_the_exporter_takes_what_an_overlay_tells_it(kustomize: Build, tmp_path: Path, overlay: str) -> None:
     objects = kustomize(overlay)
-    workload = of_kind(objects, "StatefulSet")
-    shards = workload["spec"]["replicas"]
+    workload = workload_of(objects)
     given = environment(_exporter(objects))
     assert given.keys() <= known_variables()
+    if workload["kind"] == "Deployment":
+        settings = settings_from(given, tmp_path, config=_config(objects), host_name="any")
+        assert (settings.shard.is_leased, settings.shard.total, settings.state.is_shared) == (True, 12, True)
+        return
+    shards = workload["spec"]["replicas"]
     for ordinal in range(shards):
         name = f"{workload['metadata']['name']}-{ordinal}"
         settings = settings_from(given, tmp_path, config=_config(objects), host_name=name)
@@ -91,7 +100,7 @@ def test_one_number_makes_the_shards(kustomize: Build) -> None:
 @BY_OVERLAY
 def test_everything_finds_the_pods(kustomize: Build, overlay: str) -> None:
     objects = kustomize(overlay)
-    workload = of_kind(objects, "StatefulSet")["spec"]
+    workload = workload_of(objects)["spec"]
     service = of_kind(objects, "Service")
     labels = workload["template"]["metadata"]["labels"].items()
     selectors = [
@@ -102,7 +111,7 @@ def test_everything_finds_the_pods(kustomize: Build, overlay: str) -> None:
         of_kind(objects, "NetworkPolicy")["spec"]["podSelector"]["matchLabels"],
     ]
     assert all(selector and selector.items() <= labels for selector in selectors)
-    assert workload["serviceName"] == service["metadata"]["name"]
+    assert workload.get("serviceName", service["metadata"]["name"]) == service["metadata"]["name"]
     assert (service["spec"]["clusterIP"], service["spec"]["publishNotReadyAddresses"]) == ("None", True)
 
 
@@ -125,7 +134,7 @@ def test_every_port_is_the_one_that_the_image_listens_on(kustomize: Build, overl
 @BY_OVERLAY
 def test_a_pod_has_no_privilege_and_no_place_to_write_but_its_volumes(kustomize: Build, overlay: str) -> None:
     objects = kustomize(overlay)
-    pod = of_kind(objects, "StatefulSet")["spec"]["template"]["spec"]
+    pod = workload_of(objects)["spec"]["template"]["spec"]
     exporter = _exporter(objects)
     assert pod["securityContext"] == {
         "runAsNonRoot": True,
@@ -141,20 +150,28 @@ def test_a_pod_has_no_privilege_and_no_place_to_write_but_its_volumes(kustomize:
         "capabilities": {"drop": ["ALL"]},
     }
     writable = {mount["mountPath"] for mount in exporter["volumeMounts"] if not mount.get("readOnly")}
-    assert writable == {STATE_FOLDER, "/tmp"}  # noqa: S108 - a mount inside the pod
+    state = set() if overlay == "overlays/leases" else {STATE_FOLDER}
+    assert writable == {*state, "/tmp"}  # noqa: S108 - a mount inside the pod
     assert (pod["automountServiceAccountToken"], pod["enableServiceLinks"]) == (False, False)
 
 
 @pytest.mark.real
 @BY_OVERLAY
-def test_the_key_is_a_file_of_a_secret_and_the_state_a_volume_of_its_own(kustomize: Build, overlay: str) -> None:
+def test_the_key_is_a_file_of_a_secret_and_the_state_a_volume_or_a_database(kustomize: Build, overlay: str) -> None:
     objects = kustomize(overlay)
-    spec = of_kind(objects, "StatefulSet")["spec"]
+    spec = workload_of(objects)["spec"]
     mounts = {mount["mountPath"]: mount["name"] for mount in _exporter(objects)["volumeMounts"]}
     volumes = {volume["name"]: volume for volume in spec["template"]["spec"]["volumes"]}
     (key,) = secret_files(_config(objects))
     assert volumes[mounts[str(Path(key).parent)]]["secret"] == {"secretName": "edge-exporter", "defaultMode": 0o440}
-    assert mounts[STATE_FOLDER] in [claim["metadata"]["name"] for claim in spec["volumeClaimTemplates"]]
+    if overlay == "overlays/leases":
+        url = environment(_exporter(objects))["EDGE_EXPORTER_STATE__URL_FILE"]
+        assert volumes[mounts[str(Path(url).parent)]]["secret"]["secretName"] == "edge-exporter-state"
+        assert "volumeClaimTemplates" not in spec
+        egress = of_kind(objects, "NetworkPolicy")["spec"]["egress"]
+        assert {"ports": [{"port": 5432, "protocol": "TCP"}]} in egress
+    else:
+        assert mounts[STATE_FOLDER] in [claim["metadata"]["name"] for claim in spec["volumeClaimTemplates"]]
 
 
 @pytest.mark.real
@@ -173,6 +190,21 @@ def test_the_monitor_scrapes_as_the_shipped_prometheus_does(kustomize: Build) ->
     assert endpoint["interval"] == prometheus["global"]["scrape_interval"]
     assert endpoint["scrapeTimeout"] == prometheus["global"]["scrape_timeout"]
     assert endpoint["relabelings"] == [{"sourceLabels": ["__meta_kubernetes_pod_name"], "targetLabel": "instance"}]
+    rules = [(rule["sourceLabels"], rule["targetLabel"], rule["regex"]) for rule in endpoint["metricRelabelings"]]
+    theirs = job["metric_relabel_configs"]
+    assert rules == [(rule["source_labels"], rule["target_label"], rule["regex"]) for rule in theirs]
+
+
+def test_the_series_of_targets_have_one_identity_and_those_of_the_process_keep_theirs() -> None:
+    prometheus = yaml.safe_load((DEPLOY / "prometheus" / "prometheus.yml").read_text())
+    rules = prometheus["scrape_configs"][0]["metric_relabel_configs"]
+    assert {rule["target_label"] for rule in rules} == {"instance", "pod"}
+    (pattern,) = {rule["regex"] for rule in rules}
+    told = [info.name for info in Telemetry(CollectorRegistry(), "").families()]
+    own = [name for name in told if name.startswith(("edge_up", "edge_api_", "edge_exporter_"))]
+    of_targets = [info.name for info in (*families(), *HEALTH)]
+    assert [name for name in of_targets if not re.fullmatch(pattern, name)] == []
+    assert [name for name in (*own, "up", "process_cpu_seconds_total") if re.fullmatch(pattern, name)] == []
 
 
 def test_the_rule_objects_are_what_the_rules_generate() -> None:

@@ -13,7 +13,7 @@ from exporter.polling.first_discovery import FIRST_TRIES
 from exporter.targets.target import Target
 from tests.collectors.polls import KnownNames
 from tests.endpoints.platform import Query, good, platform
-from tests.rig import Rig, configuration, rig
+from tests.exporter_parts import ExporterParts, configuration, exporter_parts
 
 ITEMS, PAGE = 1000, 7
 ABSENT = "13"
@@ -73,7 +73,7 @@ def things() -> dict[str, Any]:
     return dict(THINGS)
 
 
-async def lists(world: Rig, times: int = 1) -> None:
+async def lists(world: ExporterParts, times: int = 1) -> None:
     """Let listings come and go."""
     for _ in range(times):
         await world.turn(600)
@@ -83,7 +83,7 @@ async def test_a_thousand_things_in_pages_of_seven() -> None:
     made = Things(range(1, ITEMS + 1))
     async with (
         platform(made.answer) as place,
-        rig(url=place.url, account=BUSY, more={"endpoints": [things()]}, collectors=OFF) as world,
+        exporter_parts(url=place.url, account=BUSY, more={"endpoints": [things()]}, collectors=OFF) as world,
     ):
         await world.settle()
         found = world.samples("edge_thing_bytes")
@@ -106,7 +106,7 @@ async def test_a_thing_goes_after_two_complete_lists_without_it_and_after_no_sho
     made = Things(range(1, 30))
     async with (
         platform(made.answer) as place,
-        rig(url=place.url, account=BUSY, more={"endpoints": [things()]}, collectors=OFF) as world,
+        exporter_parts(url=place.url, account=BUSY, more={"endpoints": [things()]}, collectors=OFF) as world,
     ):
         await world.settle()
         assert len(world.samples("edge_thing_bytes")) == 28
@@ -135,7 +135,7 @@ async def test_a_list_that_fails_on_a_page_removes_nothing_and_brings_what_it_ha
 
     async with (
         platform(answer) as place,
-        rig(url=place.url, account=BUSY, more={"endpoints": [things()]}, collectors=OFF) as world,
+        exporter_parts(url=place.url, account=BUSY, more={"endpoints": [things()]}, collectors=OFF) as world,
     ):
         await world.settle()
         assert len(world.samples("edge_thing_bytes")) == 13
@@ -152,7 +152,7 @@ async def test_a_counter_counts_what_rises() -> None:
 
     async with (
         platform(answer) as place,
-        rig(url=place.url, account=BUSY, more={"endpoints": [things()]}, collectors=OFF) as world,
+        exporter_parts(url=place.url, account=BUSY, more={"endpoints": [things()]}, collectors=OFF) as world,
     ):
         await world.settle()
         requests["count"] = 12
@@ -173,7 +173,7 @@ async def test_two_endpoints_with_one_path_share_the_call() -> None:
     both = [shared("charges", "Charges"), shared("balance", "Balance")]
     async with (
         platform(answer) as place,
-        rig(url=place.url, account=BUSY, more={"endpoints": both}, collectors=OFF) as world,
+        exporter_parts(url=place.url, account=BUSY, more={"endpoints": both}, collectors=OFF) as world,
     ):
         await world.settle()
         path = "/billing?from=2026-01-09&to=2026-02-08"
@@ -192,7 +192,7 @@ async def test_endpoints_of_one_path_that_fails_share_the_failure() -> None:
     both = [shared("charges", "Charges"), shared("balance", "Balance")]
     async with (
         platform(answer) as place,
-        rig(url=place.url, account=BUSY, more={"endpoints": both}, collectors=OFF) as world,
+        exporter_parts(url=place.url, account=BUSY, more={"endpoints": both}, collectors=OFF) as world,
     ):
         await world.settle()
         assert sum(place.asked.values()) == 1
@@ -216,7 +216,7 @@ async def test_a_list_of_an_endpoint_does_not_keep_zones_from_being_polled_with_
 
     async with (
         platform(answer) as place,
-        rig(url=place.url, account=account, more={"endpoints": [things()]}, collectors=on) as world,
+        exporter_parts(url=place.url, account=account, more={"endpoints": [things()]}, collectors=on) as world,
     ):
         for _ in range(FIRST_TRIES):
             await world.turn(60)
@@ -248,7 +248,9 @@ async def test_an_endpoint_polls_targets_of_another_and_of_a_built_in_kind() -> 
 
     async with (
         platform(answer) as place,
-        rig(url=place.url, account=account, more={"endpoints": [things(), further, zones]}, collectors=OFF) as world,
+        exporter_parts(
+            url=place.url, account=account, more={"endpoints": [things(), further, zones]}, collectors=OFF
+        ) as world,
     ):
         await world.settle()
         assert world.samples("edge_thing_info", thing_id="2") == {("main", "true", "", "2"): 1.0}
@@ -260,14 +262,14 @@ async def test_an_endpoint_that_is_switched_off_asks_nothing_and_has_its_own_int
     off = {**OFF, "thing_stats": {"enabled": False}}
     async with (
         platform(made.answer) as place,
-        rig(url=place.url, account=BUSY, more={"endpoints": [things()]}, collectors=off) as world,
+        exporter_parts(url=place.url, account=BUSY, more={"endpoints": [things()]}, collectors=off) as world,
     ):
         await world.settle()
         assert place.asked == {}
     slow = {**OFF, "thing_stats": {"interval": "1h", "stale_after": "5h"}}
     async with (
         platform(made.answer) as place,
-        rig(url=place.url, account=BUSY, more={"endpoints": [things()]}, collectors=slow) as world,
+        exporter_parts(url=place.url, account=BUSY, more={"endpoints": [things()]}, collectors=slow) as world,
     ):
         plans = world.schedule.plans
         assert (plans["thing_stats"].interval, plans["thing_stats"].stale_after) == (3600, 18000)

@@ -6,7 +6,7 @@ from typing import Any
 
 from exporter.causes import Cause
 from exporter.targets.sharding import Shard, owner
-from tests.explain.scripted import Scene, after, status, whole
+from tests.explain.scripted import Situation, after, status, whole
 
 ZONES = "pull_zones"
 LIMIT, CHARGES, REQUESTS, INFO, PARTS = FAMILIES = (
@@ -58,7 +58,7 @@ def endpoint(**keys: object) -> dict[str, object]:
 
 
 def with_endpoints(*endpoints: Mapping[str, object], **settings: Any) -> dict[str, Any]:
-    """A rig's settings, with these endpoints, or the one of pull zones."""
+    """Settings of the parts, with these endpoints, or the one of pull zones."""
     more = {"endpoints": list(endpoints or [endpoint()]), **settings.pop("more", {})}
     return {"account": ALONE, "more": more, **settings}
 
@@ -71,8 +71,8 @@ def answers(code: int = 200, body: object = "", path: str = "/pullzone/501") -> 
     return after(status(path, code, body), status(PATH, body=GOOD))
 
 
-def configured_scenes(folder: Path) -> list[Scene]:
-    """Every scene.
+def configured_scenes(folder: Path) -> list[Situation]:
+    """Every situation.
 
     Args:
         folder: holds a folder named state.db, which is no state file.
@@ -80,43 +80,43 @@ def configured_scenes(folder: Path) -> list[Scene]:
     return [*_settings(), *_lists(), *_keys(), *_answers(), *_ledger(folder)]
 
 
-def _settings() -> list[Scene]:
+def _settings() -> list[Situation]:
     details = endpoint(
         name="details", each=None, label=None, kind="pull_zone", metrics=[{**METRICS[0], "name": "edge_z"}]
     )
     others = [target for target in TARGETS if owner(f"main/{target}", 3) != 0]
     return [
-        Scene(
+        Situation(
             "an endpoint that is disabled",
             whole(Cause.COLLECTOR_DISABLED, ZONES, "pull_zone/*"),
             with_endpoints(collectors={ZONES: {"enabled": False}}),
             words=("collectors.pull_zones.enabled is false",),
         ),
-        Scene(
+        Situation(
             "an endpoint whose targets a disabled endpoint lists",
             whole(Cause.COLLECTOR_DISABLED, "details", "pull_zone/*"),
             with_endpoints(endpoint(), details, collectors={ZONES: {"enabled": False}}),
             words=("collectors.pull_zones.enabled is false",),
         ),
-        Scene(
+        Situation(
             "a denied family of an endpoint",
             {(ZONES, FIRST): {Cause.DENIED: (LIMIT,)}},
             with_endpoints(more={"series": {"deny": [LIMIT]}}),
             answers(body=GOOD),
         ),
-        Scene(
+        Situation(
             "a family of an endpoint that is not allowed",
             {(ZONES, FIRST): {Cause.NOT_ALLOWED: (CHARGES, REQUESTS, INFO, PARTS)}},
             with_endpoints(more={"series": {"allow": [LIMIT]}}),
             answers(body=GOOD),
         ),
-        Scene(
+        Situation(
             "zones of an endpoint that other shards poll",
             whole(Cause.OTHER_SHARD, ZONES, *others),
             with_endpoints(FIXED, shard=Shard(0, 3)),
             words=("polls it; this is 0",),
         ),
-        Scene(
+        Situation(
             "an endpoint of a kind that the configuration names none of",
             whole(Cause.NOT_CONFIGURED, "lists", "access_list/*"),
             with_endpoints(
@@ -129,7 +129,7 @@ def _settings() -> list[Scene]:
             ),
             words=("under access_lists",),
         ),
-        Scene(
+        Situation(
             "an endpoint of zones that a pattern leaves out",
             whole(Cause.FILTERED, "zone_state", "dns_zone/103"),
             with_endpoints(
@@ -143,7 +143,7 @@ def _settings() -> list[Scene]:
             ),
             words=("its name matches the exclude pattern ^staging-",),
         ),
-        Scene(
+        Situation(
             "a cap that an endpoint's series would pass",
             {(ZONES, "pull_zone/501"): {Cause.CAPPED: (PARTS,)}},
             with_endpoints(endpoint(each=None, ids=[501]), more={"series": {"max_per_family": 1}}),
@@ -152,52 +152,52 @@ def _settings() -> list[Scene]:
     ]
 
 
-def _lists() -> list[Scene]:
+def _lists() -> list[Situation]:
     def listed(body: object, code: int = 200) -> dict[str, Any]:
         return with_endpoints(fault=status("/pullzone", code, body))
 
     return [
-        Scene(
+        Situation(
             "a zone that the endpoint's complete list does not hold",
             whole(Cause.NOT_DISCOVERED, ZONES, "pull_zone/999"),
             with_endpoints(),
             words=("the complete list of account main holds no pull_zone 999",),
         ),
-        Scene(
+        Situation(
             "an endpoint whose list is empty",
             whole(Cause.NOT_DISCOVERED, ZONES, "pull_zone/*"),
             listed({"Items": []}),
             _settled,
         ),
-        Scene(
+        Situation(
             "an endpoint whose list fails",
             whole(Cause.DISCOVERY_INCOMPLETE, ZONES, "pull_zone/*"),
             listed("no", 400),
             _settled,
             words=("the list pull_zones_list fails: since", "rejected"),
         ),
-        Scene(
+        Situation(
             "an endpoint whose list is not there",
             whole(Cause.DISCOVERY_INCOMPLETE, ZONES, "pull_zone/*"),
             listed("", 404),
             _settled,
             words=("not_found",),
         ),
-        Scene(
+        Situation(
             "an endpoint whose list has no items where they are declared",
             whole(Cause.DISCOVERY_INCOMPLETE, ZONES, "pull_zone/*"),
             listed({"items": ITEMS}),
             _settled,
             words=("the list has no items at Items",),
         ),
-        Scene(
+        Situation(
             "an endpoint whose list has items without an id",
             whole(Cause.DISCOVERY_INCOMPLETE, ZONES, "pull_zone/999"),
             listed({"Items": [*ITEMS, {"Name": "none"}]}),
             _settled,
             words=("is not complete",),
         ),
-        Scene(
+        Situation(
             "an endpoint whose first list has not ended",
             whole(Cause.DISCOVERY_INCOMPLETE, ZONES, "pull_zone/*"),
             with_endpoints(
@@ -208,39 +208,39 @@ def _lists() -> list[Scene]:
     ]
 
 
-async def _settled(rig: Any) -> None:
+async def _settled(parts: Any) -> None:
     """Wait for the first round."""
-    await rig.settle()
+    await parts.settle()
 
 
-def _keys() -> list[Scene]:
+def _keys() -> list[Situation]:
     return [
-        Scene(
+        Situation(
             "a key that is refused where an endpoint's list is asked",
             whole(Cause.KEY_REFUSED, ZONES, "pull_zone/*"),
             with_endpoints(account={**ALONE, "api_key": "wrong"}),
             words=("unauthorized",),
         ),
-        Scene(
+        Situation(
             "a key that may not read an endpoint's list",
             whole(Cause.KEY_FORBIDDEN, ZONES, "pull_zone/*"),
             with_endpoints(account={}, fault=status("/pullzone", 401)),
             _settled,
             words=("the key is accepted for other calls",),
         ),
-        Scene(
+        Situation(
             "a key that is refused where an endpoint is asked",
             whole(Cause.KEY_REFUSED, ZONES, *TARGETS),
             with_endpoints(FIXED, account={**ALONE, "api_key": "wrong"}),
         ),
-        Scene(
+        Situation(
             "a key that may not read one target of an endpoint",
             whole(Cause.KEY_FORBIDDEN, ZONES, FIRST) | {(ZONES, SECOND): {}},
             with_endpoints(fault=status("/pullzone/501", 401)),
             after(status(PATH, body=GOOD)),
             words=("the key is accepted for other calls",),
         ),
-        Scene(
+        Situation(
             "a target of an endpoint that the platform forbids",
             whole(Cause.KEY_FORBIDDEN, ZONES, FIRST) | {(ZONES, SECOND): {}},
             with_endpoints(fault=status("/pullzone/501", 403)),
@@ -249,10 +249,10 @@ def _keys() -> list[Scene]:
     ]
 
 
-def _answers() -> list[Scene]:
-    def first(name: str, cause: Cause, code: int = 200, body: object = "", *words: str) -> Scene:
+def _answers() -> list[Situation]:
+    def first(name: str, cause: Cause, code: int = 200, body: object = "", *words: str) -> Situation:
         """The first answer of one target is wrong, and those of the others are good."""
-        return Scene(
+        return Situation(
             name,
             whole(cause, ZONES, FIRST) | {(ZONES, SECOND): {}},
             with_endpoints(fault=status("/pullzone/501", code, body)),
@@ -260,8 +260,10 @@ def _answers() -> list[Scene]:
             words=words,
         )
 
-    def lacking(name: str, body: Mapping[str, object], *families: str, words: tuple[str, ...]) -> Scene:
-        return Scene(name, {(ZONES, FIRST): {Cause.NO_VALUE: families}}, with_endpoints(), answers(body=body), words)
+    def lacking(name: str, body: Mapping[str, object], *families: str, words: tuple[str, ...]) -> Situation:
+        return Situation(
+            name, {(ZONES, FIRST): {Cause.NO_VALUE: families}}, with_endpoints(), answers(body=body), words
+        )
 
     without = {key: value for key, value in GOOD.items() if key not in ("Limit", "Type")}
     nulls = {**GOOD, "Limit": None, "Type": None, "A": None, "B": None}
@@ -288,7 +290,7 @@ def _answers() -> list[Scene]:
         ),
         lacking("an endpoint's fields that are left out", without, LIMIT, INFO, words=("Limit:", "Type:")),
         lacking("an endpoint's fields that are null", nulls, LIMIT, INFO, PARTS, words=("{a: A, b: B}:",)),
-        Scene(
+        Situation(
             "a target of an endpoint that was never polled",
             whole(Cause.FIRST_POLL, ZONES, FIRST),
             with_endpoints(
@@ -298,14 +300,14 @@ def _answers() -> list[Scene]:
             ),
             words=("due at 2026-02-08 12:",),
         ),
-        Scene(
+        Situation(
             "an endpoint whose series were withdrawn",
             whole(Cause.STALE, ZONES, FIRST),
             with_endpoints(fault=status(PATH, body=GOOD)),
             _withdrawn,
             words=("server_error", "series withdrawn at"),
         ),
-        Scene(
+        Situation(
             "an endpoint that is asked once an account, and is not there",
             whole(Cause.FAILING, "usage", "account/main"),
             with_endpoints({"name": "usage", "path": "/usage", "metrics": [{"name": "edge_x", "value": "X"}]}),
@@ -314,17 +316,17 @@ def _answers() -> list[Scene]:
     ]
 
 
-async def _withdrawn(rig: Any) -> None:
+async def _withdrawn(parts: Any) -> None:
     """A good first round, and failures until the series go."""
-    await rig.settle()
-    rig.faults.clear()
-    rig.faults.add(status(PATH, 500))
-    await rig.turn(4000)
+    await parts.settle()
+    parts.faults.clear()
+    parts.faults.add(status(PATH, 500))
+    await parts.turn(4000)
 
 
-def _ledger(folder: Path) -> list[Scene]:
+def _ledger(folder: Path) -> list[Situation]:
     return [
-        Scene(
+        Situation(
             "an endpoint's counters whose ledger cannot write",
             {(ZONES, FIRST): {Cause.LEDGER: (CHARGES, REQUESTS)}},
             with_endpoints(fault=status(PATH, body=GOOD), state=folder / "state.db"),

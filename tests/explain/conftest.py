@@ -6,7 +6,7 @@ FAMILIES, MISSES = "scripted families", "misses"
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print the total over every scene that ran."""
+    """Print the total over every situation that ran."""
     reports = [
         report for found in terminalreporter.stats.values() for report in found if hasattr(report, "user_properties")
     ]

@@ -9,7 +9,7 @@ from typing import Any
 from exporter.causes import Cause
 from exporter.sandbox import keys
 from exporter.targets.sharding import Shard, owner
-from tests.rig import Rig
+from tests.exporter_parts import ExporterParts
 
 ZONES = tuple(f"dns_zone/{number}" for number in range(101, 113))
 SCRIPTS = tuple(f"script/{number}" for number in range(7, 11))
@@ -17,7 +17,7 @@ SHIELDS = tuple(f"shield_zone/{number}" for number in (1, 2, 3))
 
 # (collector, target) → cause → the families that are absent for it; None stands for all of the target.
 Absent = Mapping[tuple[str, str], Mapping[Cause, tuple[str, ...] | None]]
-Script = Callable[[Rig], Awaitable[None]]
+Script = Callable[[ExporterParts], Awaitable[None]]
 
 DNS = "dns_statistics"
 SCANS = "dns_record_scans"
@@ -39,7 +39,7 @@ ONE_ZONE: Mapping[str, object] = {
 }
 
 
-async def nothing(_rig: Rig) -> None:
+async def nothing(_parts: ExporterParts) -> None:
     """The first round is all that it takes."""
 
 
@@ -52,10 +52,10 @@ def status(path: str, code: int = 200, body: object = "") -> dict[str, Any]:
 def after(*faults: Mapping[str, Any], turns: float = 600) -> Script:
     """Let these faults come after the first round, and poll again."""
 
-    async def script(rig: Rig) -> None:
+    async def script(exporter_parts: ExporterParts) -> None:
         for fault in faults:
-            rig.faults.add(fault)
-        await rig.turn(turns)
+            exporter_parts.faults.add(fault)
+        await exporter_parts.turn(turns)
 
     return script
 
@@ -66,13 +66,13 @@ def whole(cause: Cause, collector: str, *targets: str) -> dict[tuple[str, str], 
 
 
 @dataclass(frozen=True)
-class Scene:
+class Situation:
     """An absence, made to happen.
 
     Attributes:
         name: what happens.
         absent: what should be absent, of the collectors and targets that it names: all of it, and nothing else.
-        settings: how the rig is set up.
+        settings: how the parts are set up.
         script: what happens after the first round.
         words: texts that must stand in the evidence of some absence.
     """
@@ -84,8 +84,8 @@ class Scene:
     words: tuple[str, ...] = ()
 
 
-def scenes(folder: Path) -> list[Scene]:
-    """Every scene.
+def situations(folder: Path) -> list[Situation]:
+    """Every situation.
 
     Args:
         folder: holds a folder named state.db, which is no state file.
@@ -93,7 +93,7 @@ def scenes(folder: Path) -> list[Scene]:
     return [*_configured(), *_found(), *_keys(), *_answers(), *_failing(), *_databases(), *_ledger(folder)]
 
 
-def _configured() -> list[Scene]:
+def _configured() -> list[Situation]:
     deny = {"series": {"deny": ["edge_dns_window_.*"]}}
     window = GAUGES[:3]
     off = {"dns_zones": {"discover": False, "ids": [101]}, "scripts": {"discover": False}}
@@ -101,49 +101,49 @@ def _configured() -> list[Scene]:
     fixed = {**ONE_ZONE, "dns_zones": {"discover": False, "ids": list(range(101, 113))}}
     others = [zone for zone in ZONES if owner(f"main/{zone}", 3) != 0]
     return [
-        Scene(
+        Situation(
             "a disabled collector",
             whole(Cause.COLLECTOR_DISABLED, SCANS, *ZONES),
             {"collectors": {SCANS: {"enabled": False}}},
             words=("collectors.dns_record_scans.enabled is false",),
         ),
-        Scene(
+        Situation(
             "a denied family",
             {(DNS, "dns_zone/101"): {Cause.DENIED: window}, (DNS, "dns_zone/102"): {Cause.DENIED: window}},
             {"more": deny},
             words=("series.deny: edge_dns_window_.*",),
         ),
-        Scene(
+        Situation(
             "a collector all of whose families are denied",
             whole(Cause.DENIED, "scripts", *SCRIPTS),
             {"more": {"series": {"deny": ["edge_script_.*"]}}},
         ),
-        Scene(
+        Situation(
             "a family that is not allowed",
             whole(Cause.NOT_ALLOWED, "scripts", *SCRIPTS),
             {"more": {"series": {"allow": ["edge_dns_.*"]}}},
             words=("series.allow: edge_dns_.*",),
         ),
-        Scene(
+        Situation(
             "an include pattern with a typing error",
             whole(Cause.FILTERED, DNS, *ZONES) | whole(Cause.FILTERED, SCANS, *ZONES),
             {"account": {"dns_zones": {"include": ["^prdo-"]}}},
             words=("'prod-shop.example': its name matches no include pattern: ^prdo- (dns_zones)",),
         ),
-        Scene(
+        Situation(
             "an exclude pattern",
             whole(Cause.FILTERED, DNS, "dns_zone/103", "dns_zone/108"),
             {"account": {"dns_zones": {"exclude": ["^staging-"]}}},
             words=("its name matches the exclude pattern ^staging-",),
         ),
-        Scene(
+        Situation(
             "zones and scripts whose discovery is off",
             whole(Cause.NOT_CONFIGURED, SCANS, *ZONES[1:2])
             | whole(Cause.NOT_CONFIGURED, "scripts", "script/*")
             | whole(Cause.NOT_CONFIGURED, "discovery", "account/main"),
             {"account": off},
         ),
-        Scene(
+        Situation(
             "kinds that the configuration names none of",
             whole(Cause.NOT_CONFIGURED, "container_tags", "image/*")
             | whole(Cause.NOT_CONFIGURED, "search", "search/*")
@@ -153,13 +153,13 @@ def _configured() -> list[Scene]:
             | whole(Cause.NOT_CONFIGURED, "database_queries", "query/*"),
             words=("under images", "under searches", "under databases[].queries"),
         ),
-        Scene(
+        Situation(
             "configured zones of other shards",
             whole(Cause.OTHER_SHARD, DNS, *others) | whole(Cause.OTHER_SHARD, SCANS, *others),
             {"account": fixed, "shard": three},
             words=tuple(f"shard {number} of 3 polls it; this is 0" for number in (1, 2)),
         ),
-        Scene(
+        Situation(
             "a cap that a target's series would pass",
             {
                 (DNS, "dns_zone/101"): {
@@ -176,14 +176,14 @@ def _configured() -> list[Scene]:
     ]
 
 
-def _found() -> list[Scene]:
+def _found() -> list[Situation]:
     def lists(*items: tuple[str, int, str], total: int | None = None) -> dict[str, Any]:
         results = [{"Type": kind, "Id": number, "Name": name} for kind, number, name in items]
         count = len(items) if total is None else total
         return {"Query": "", "Total": count, "From": 0, "Size": 20, "SearchResults": results}
 
     return [
-        Scene(
+        Situation(
             "targets that the complete list does not hold",
             whole(Cause.NOT_DISCOVERED, DNS, "dns_zone/999")
             | whole(Cause.NOT_DISCOVERED, SCANS, "dns_zone/999")
@@ -191,19 +191,19 @@ def _found() -> list[Scene]:
             | whole(Cause.NOT_DISCOVERED, "shield_zones", "shield_zone/999"),
             words=("the complete list of account main holds no dns_zone 999",),
         ),
-        Scene(
+        Situation(
             "an account without scripts",
             whole(Cause.NOT_DISCOVERED, "scripts", "script/*"),
             {"fault": status("/search", body=lists(("dns", 101, "a.example")))},
             _settled,
         ),
-        Scene(
+        Situation(
             "a configured shield zone that the list does not hold",
             whole(Cause.NOT_DISCOVERED, "shield_zones", "shield_zone/99"),
             {"account": {"shield_zones": {"ids": [99]}}},
             words=("does not hold it",),
         ),
-        Scene(
+        Situation(
             "a search that fails",
             whole(Cause.DISCOVERY_INCOMPLETE, DNS, "dns_zone/*")
             | whole(Cause.DISCOVERY_INCOMPLETE, SCANS, "dns_zone/*")
@@ -212,14 +212,14 @@ def _found() -> list[Scene]:
             _settled,
             words=("discovery fails: since", "rejected"),
         ),
-        Scene(
+        Situation(
             "a search whose list is not complete",
             whole(Cause.DISCOVERY_INCOMPLETE, "scripts", "script/*"),
             {"fault": status("/search", body=lists(("dns", 101, "a.example"), total=7))},
             _settled,
             words=("fewer resources than it counts",),
         ),
-        Scene(
+        Situation(
             "a first discovery that has not ended",
             whole(Cause.DISCOVERY_INCOMPLETE, DNS, "dns_zone/101", "dns_zone/102")
             | whole(Cause.DISCOVERY_INCOMPLETE, SCANS, "dns_zone/101", "dns_zone/102"),
@@ -229,14 +229,14 @@ def _found() -> list[Scene]:
             },
             words=("the first discovery has not ended",),
         ),
-        Scene(
+        Situation(
             "a platform without the list of rate limits",
             whole(Cause.NOT_DISCOVERED, "shield_rate_limits", "rate_limit/*"),
             {"fault": status("/shield/metrics/rate-limits/.*", 404)},
             _settled,
             words=("the platform has no such list",),
         ),
-        Scene(
+        Situation(
             "polls that have not ended",
             whole(Cause.FIRST_POLL, DNS, "dns_zone/101") | whole(Cause.FIRST_POLL, SCANS, "dns_zone/101"),
             {
@@ -248,14 +248,14 @@ def _found() -> list[Scene]:
     ]
 
 
-async def _settled(rig: Rig) -> None:
+async def _settled(exporter_parts: ExporterParts) -> None:
     """Wait for the first round."""
-    await rig.settle()
+    await exporter_parts.settle()
 
 
-def _keys() -> list[Scene]:
+def _keys() -> list[Situation]:
     return [
-        Scene(
+        Situation(
             "a key that is refused",
             whole(Cause.KEY_REFUSED, DNS, "dns_zone/101")
             | whole(Cause.KEY_REFUSED, SCANS, "dns_zone/101")
@@ -263,25 +263,25 @@ def _keys() -> list[Scene]:
             {"account": {**ONE_ZONE, "api_key": "wrong"}},
             words=("unauthorized",),
         ),
-        Scene(
+        Situation(
             "a key that is refused at discovery",
             whole(Cause.KEY_REFUSED, DNS, "dns_zone/*") | whole(Cause.KEY_REFUSED, "scripts", "script/*"),
             {"account": {"api_key": "wrong"}},
         ),
-        Scene(
+        Situation(
             "a key that may not read statistics",
             whole(Cause.KEY_FORBIDDEN, DNS, *ZONES),
             {"account": {"api_key": keys.POWERLESS_KEY}},
             words=("the key is accepted for other calls",),
         ),
-        Scene(
+        Situation(
             "a call that the platform forbids",
             whole(Cause.KEY_FORBIDDEN, SCANS, "dns_zone/101"),
             {"fault": status(SCAN_101, 403)},
             _settled,
             words=("forbidden",),
         ),
-        Scene(
+        Situation(
             "a key that was refused for so long that series were withdrawn",
             whole(Cause.KEY_REFUSED, DNS, "dns_zone/101") | whole(Cause.KEY_REFUSED, SCANS, "dns_zone/101"),
             {"account": ONE_ZONE},
@@ -305,7 +305,7 @@ SCRIPT_FAMILIES = (
 )
 
 
-def _answers() -> list[Scene]:
+def _answers() -> list[Situation]:
     nulls = dict.fromkeys(
         ("TotalQueriesServed", "QueriesServedChart", "NormalQueriesServedChart", "SmartQueriesServedChart"), None
     )
@@ -319,13 +319,13 @@ def _answers() -> list[Scene]:
     bots = {"data": {"shieldZoneId": 1, "requestIntegrity": None, "browserFingerprint": None}, "error": None}
     guardian = {"data": {"configuration": None, "endpoints": None}, "error": None}
     return [
-        Scene(
+        Situation(
             "a zone's plan without bot detection, and a guardian that was never set up",
             whole(Cause.NOT_AVAILABLE, "shield_bot_detection", "shield_zone/2")
             | whole(Cause.NOT_AVAILABLE, "shield_api_guardian", "shield_zone/2"),
             words=("The plan has no bot detection. (invalid_plan_type.bot_detection)", "no_configuration"),
         ),
-        Scene(
+        Situation(
             "a zone that was never scanned",
             {
                 (SCANS, "dns_zone/104"): {
@@ -336,34 +336,34 @@ def _answers() -> list[Scene]:
                 }
             },
         ),
-        Scene(
+        Situation(
             "statistics of nulls",
             {(DNS, "dns_zone/101"): {Cause.NO_VALUE: GAUGES}},
             {"account": ONE_ZONE, "fault": status(STATISTICS_101, body=nulls)},
             _settled,
             words=("TotalQueriesServed: null, empty or left out", "not seen since the exporter started"),
         ),
-        Scene(
+        Situation(
             "fields that are left out after they were there",
             {(DNS, "dns_zone/101"): {Cause.NO_VALUE: GAUGES[1:]}},
             {"account": ONE_ZONE},
             after(status(STATISTICS_101, body={"TotalQueriesServed": 5})),
             words=("last seen 2026-02-08 12:00:00 UTC", "QueriesByTypeChart: null"),
         ),
-        Scene(
+        Situation(
             "a scan of nulls",
             {(SCANS, "dns_zone/101"): {Cause.NO_VALUE: scan_nulls}},
             {"account": ONE_ZONE, "fault": status(SCAN_101, body=scan)},
             _settled,
         ),
-        Scene(
+        Situation(
             "a script of nulls",
             {("scripts", "script/7"): {Cause.NO_VALUE: SCRIPT_FAMILIES}},
             {"fault": status("/compute/script/7", body=NULL_SCRIPT)},
             _settled,
             words=("MonthlyCost: null",),
         ),
-        Scene(
+        Situation(
             "a rate limit of nulls",
             {
                 ("shield_rate_limits", "rate_limit/7"): {
@@ -377,26 +377,26 @@ def _answers() -> list[Scene]:
             {"fault": status("/shield/metrics/rate-limit/7", body=limit)},
             _settled,
         ),
-        Scene(
+        Situation(
             "bot detection and a guardian of nulls",
             whole(Cause.NO_VALUE, "shield_bot_detection", "shield_zone/1"),
             {"fault": status("/shield/shield-zone/1/bot-detection", body=bots)},
             _settled,
         ),
-        Scene(
+        Situation(
             "a guardian of nulls",
             whole(Cause.NO_VALUE, "shield_api_guardian", "shield_zone/1"),
             {"fault": status("/shield/shield-zone/1/api-guardian", body=guardian)},
             _settled,
         ),
-        Scene(
+        Situation(
             "a number that is out of range",
             whole(Cause.OUT_OF_RANGE, DNS, "dns_zone/101"),
             {"account": ONE_ZONE, "fault": status(STATISTICS_101, body={"TotalQueriesServed": 2**70})},
             _settled,
             words=("TotalQueriesServed",),
         ),
-        Scene(
+        Situation(
             "a chart whose keys are no dates",
             {
                 (DNS, "dns_zone/101"): {
@@ -411,7 +411,7 @@ def _answers() -> list[Scene]:
     ]
 
 
-def _failing() -> list[Scene]:
+def _failing() -> list[Situation]:
     kinds: dict[str, dict[str, Any]] = {
         "server_error": status(STATISTICS_101, 500),
         "rejected": status(STATISTICS_101, 400),
@@ -421,7 +421,7 @@ def _failing() -> list[Scene]:
         "reset": {"kind": "reset", "path": STATISTICS_101},
     }
     failing = [
-        Scene(
+        Situation(
             f"polls that fail: {reason}",
             whole(Cause.FAILING, DNS, "dns_zone/101"),
             {"account": ONE_ZONE, "fault": fault},
@@ -431,7 +431,7 @@ def _failing() -> list[Scene]:
         for reason, fault in kinds.items()
     ]
     stale = [
-        Scene(
+        Situation(
             f"series that were withdrawn: {reason}",
             whole(Cause.STALE, DNS, "dns_zone/101"),
             {"account": ONE_ZONE},
@@ -443,21 +443,21 @@ def _failing() -> list[Scene]:
     return [
         *failing,
         *stale,
-        Scene(
+        Situation(
             "a zone that does not exist",
             whole(Cause.FAILING, DNS, "dns_zone/999") | whole(Cause.FAILING, SCANS, "dns_zone/999"),
             {"account": {**ONE_ZONE, "dns_zones": {"discover": False, "ids": [999]}}},
             after(turns=600),
             words=("not_found",),
         ),
-        Scene(
+        Situation(
             "a list that fails",
             whole(Cause.STALE, "shield_zones", *SHIELDS) | whole(Cause.STALE, "shield_zones", "account/main"),
             {},
             after(status("/shield/shield-zones", 500), turns=4000),
             words=("server_error",),
         ),
-        Scene(
+        Situation(
             "a failing target whose last values are still served",
             {(DNS, "dns_zone/101"): {}},
             {"account": ONE_ZONE},
@@ -466,7 +466,7 @@ def _failing() -> list[Scene]:
     ]
 
 
-def _databases() -> list[Scene]:
+def _databases() -> list[Situation]:
     def query(sql: str) -> dict[str, Any]:
         asked = {"name": "q", "sql": sql, "value": "value"}
         token = keys.DATABASE_TOKEN_READ_ONLY
@@ -474,26 +474,28 @@ def _databases() -> list[Scene]:
 
     own, target = "edge_database_q", ("database_queries", "query/orders/q")
     return [
-        Scene(
+        Situation(
             "a query without a row",
             {target: {Cause.NO_ROW: (own,)}},
             query("SELECT 1 AS value WHERE 0"),
             words=("the query q returned 0 rows",),
         ),
-        Scene(
+        Situation(
             "a query whose value is NULL",
             {target: {Cause.NO_VALUE: (own,)}},
             query("SELECT NULL AS value"),
             words=("value is NULL or no finite number in all 1 rows",),
         ),
-        Scene("a query that fails", {target: {Cause.FAILING: None}}, query("SELECT x FROM nowhere"), words=("sql",)),
-        Scene(
+        Situation(
+            "a query that fails", {target: {Cause.FAILING: None}}, query("SELECT x FROM nowhere"), words=("sql",)
+        ),
+        Situation(
             "a query whose value is text",
             {target: {Cause.FAILING: None}},
             query("SELECT 'x' AS value"),
             words=("text",),
         ),
-        Scene(
+        Situation(
             "a token that is refused",
             {target: {Cause.KEY_REFUSED: None}, ("database", "database/orders"): {}},
             {"database": {**query("SELECT 1 AS value")["database"], "auth_token": "wrong"}, "account": ONE_ZONE},
@@ -501,9 +503,9 @@ def _databases() -> list[Scene]:
     ]
 
 
-def _ledger(folder: Path) -> list[Scene]:
+def _ledger(folder: Path) -> list[Situation]:
     return [
-        Scene(
+        Situation(
             "a ledger that cannot write",
             {(DNS, "dns_zone/101"): {Cause.LEDGER: COUNTERS}},
             {"account": ONE_ZONE, "state": folder / "state.db"},

@@ -2,7 +2,7 @@ import pytest
 
 from exporter.causes import Cause
 from exporter.explain.counting import EVERY_SECONDS, FIRST_SECONDS, keep_counting
-from tests.rig import TurnedClock, rig
+from tests.exporter_parts import TurnedClock, exporter_parts
 
 
 class Ended(Exception):
@@ -23,8 +23,8 @@ async def test_a_count_takes_a_hundredth_of_the_time_at_most(seconds: float, exp
             raise Ended
         clock.now += wait
 
-    async with rig() as on:
-        explainer = on.explainer()
+    async with exporter_parts() as parts:
+        explainer = parts.explainer()
         absences = explainer.absences
 
         def slowly() -> object:
@@ -38,7 +38,7 @@ async def test_a_count_takes_a_hundredth_of_the_time_at_most(seconds: float, exp
 
 
 async def test_the_metric_counts_families_of_targets_by_collector_and_cause() -> None:
-    async with rig(collectors={"dns_record_scans": {"enabled": False}}) as on:
+    async with exporter_parts(collectors={"dns_record_scans": {"enabled": False}}) as parts:
         clock = TurnedClock()
         rounds = 0
 
@@ -49,12 +49,12 @@ async def test_the_metric_counts_families_of_targets_by_collector_and_cause() ->
                 raise Ended
 
         with pytest.raises(Ended):
-            await keep_counting(on.explainer(), on.telemetry.show_absent, clock, sleep)
-        await on.renderer.render()
-        disabled = on.value(
+            await keep_counting(parts.explainer(), parts.telemetry.show_absent, clock, sleep)
+        await parts.renderer.render()
+        disabled = parts.value(
             "edge_exporter_absent_families", collector="dns_record_scans", cause=Cause.COLLECTOR_DISABLED
         )
         assert disabled == 12 * 7
-        on.telemetry.show_absent({})
-        await on.renderer.render()
-        assert on.samples("edge_exporter_absent_families") == {}
+        parts.telemetry.show_absent({})
+        await parts.renderer.render()
+        assert parts.samples("edge_exporter_absent_families") == {}

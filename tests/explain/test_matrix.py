@@ -10,27 +10,27 @@ from exporter.collectors.catalogue import CATALOGUE
 from exporter.wiring import scope
 from tests.explain.configured import configured_scenes
 from tests.explain.conftest import FAMILIES, MISSES
-from tests.explain.scripted import Scene
-from tests.explain.scripted import scenes as built_in_scenes
-from tests.rig import Rig, rig
+from tests.explain.scripted import Situation
+from tests.explain.scripted import situations as built_in_scenes
+from tests.exporter_parts import ExporterParts, exporter_parts
 
 # (collector, target, family) → its cause.
 Causes = dict[tuple[str, str, str], Cause]
 
 
-def scenes(folder: Path) -> list[Scene]:
-    """Every scene."""
+def situations(folder: Path) -> list[Situation]:
+    """Every situation."""
     return [*built_in_scenes(folder), *configured_scenes(folder)]
 
 
-_NAMES = [scene.name for scene in scenes(Path("/nowhere"))]
+_NAMES = [situation.name for situation in situations(Path("/nowhere"))]
 
 
-def scripted(scene: Scene, on: Rig) -> Causes:
-    """The causes that a scene scripts, family by family."""
-    collectors = {collector.name: collector for collector in scope(on.settings).collectors}
+def scripted(situation: Situation, parts: ExporterParts) -> Causes:
+    """The causes that a situation scripts, family by family."""
+    collectors = {collector.name: collector for collector in scope(parts.settings).collectors}
     found: Causes = {}
-    for (collector, target), causes in scene.absent.items():
+    for (collector, target), causes in situation.absent.items():
         kind, _, target_id = target.partition("/")
         for cause, families in causes.items():
             all_of_them = (info.name for info in collectors[collector].families_of(kind, target_id))
@@ -38,13 +38,13 @@ def scripted(scene: Scene, on: Rig) -> Causes:
     return found
 
 
-def named(scene: Scene, on: Rig) -> tuple[Causes, list[str]]:
+def named(situation: Situation, parts: ExporterParts) -> tuple[Causes, list[str]]:
     """The causes that the explanation names of the same collectors and targets, and its evidence."""
     found: Causes = {}
     evidence: list[str] = []
-    targets = frozenset(target for _, target in scene.absent)
-    for absence in on.absences(targets=targets):
-        if (absence.collector, absence.target) not in scene.absent:
+    targets = frozenset(target for _, target in situation.absent)
+    for absence in parts.absences(targets=targets):
+        if (absence.collector, absence.target) not in situation.absent:
             continue
         evidence.append(absence.evidence)
         for family in absence.families:
@@ -55,40 +55,40 @@ def named(scene: Scene, on: Rig) -> tuple[Causes, list[str]]:
 
 
 @pytest.fixture(params=_NAMES)
-def scene(request: pytest.FixtureRequest, tmp_path: Path) -> Scene:
-    """Each scene, with a folder of its own."""
+def situation(request: pytest.FixtureRequest, tmp_path: Path) -> Situation:
+    """Each situation, with a folder of its own."""
     (tmp_path / "state.db").mkdir()
-    return next(scene for scene in scenes(tmp_path) if scene.name == request.param)
+    return next(situation for situation in situations(tmp_path) if situation.name == request.param)
 
 
 async def test_the_named_cause_of_every_family_is_the_scripted_one(
-    scene: Scene, record_property: Callable[[str, object], None]
+    situation: Situation, record_property: Callable[[str, object], None]
 ) -> None:
-    async with rig(**scene.settings) as on:
-        await scene.script(on)
-        wanted = scripted(scene, on)
-        found, evidence = named(scene, on)
+    async with exporter_parts(**situation.settings) as parts:
+        await situation.script(parts)
+        wanted = scripted(situation, parts)
+        found, evidence = named(situation, parts)
     misses = {key: (wanted.get(key), found.get(key)) for key in wanted.keys() | found.keys()}
     misses = {key: causes for key, causes in misses.items() if causes[0] != causes[1]}
     record_property(FAMILIES, len(wanted))
     record_property(MISSES, len(misses))
     assert misses == {}
     said = "\n".join(evidence)
-    assert [words for words in scene.words if words not in said] == [], said
+    assert [words for words in situation.words if words not in said] == [], said
 
 
 async def test_a_family_that_has_series_is_never_absent_and_one_without_always_is() -> None:
-    async with rig() as on:
-        absent = {(absence.target, family) for absence in on.absences() for family in absence.families}
+    async with exporter_parts() as parts:
+        absent = {(absence.target, family) for absence in parts.absences() for family in absence.families}
         exposed = {
             (key.target.label, family)
-            for key, status in on.store.board.statuses()
+            for key, status in parts.store.board.statuses()
             for family in status.families
             if status.served
         }
         every = {
             (key.target.label, info.name)
-            for key, _ in on.store.board.statuses()
+            for key, _ in parts.store.board.statuses()
             for collector in CATALOGUE
             if collector.name == key.collector
             for info in collector.families_of(key.target.kind, key.target.id)
@@ -98,5 +98,7 @@ async def test_a_family_that_has_series_is_never_absent_and_one_without_always_i
 
 
 def test_every_cause_is_scripted() -> None:
-    happens = {cause for scene in scenes(Path("/nowhere")) for causes in scene.absent.values() for cause in causes}
+    happens = {
+        cause for situation in situations(Path("/nowhere")) for causes in situation.absent.values() for cause in causes
+    }
     assert set(Cause) - happens == set()

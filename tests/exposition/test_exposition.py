@@ -2,6 +2,7 @@
 
 import gzip
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from unittest.mock import patch
 
 import pytest
@@ -301,6 +302,20 @@ def test_a_family_that_is_declared_no_more_is_gone_and_others_stand() -> None:
     assert names(text(made.build())) == ["edge_day_start_timestamp_seconds"]
     made.take({key(9): GONE})
     assert text(made.build()) == ""
+
+
+def test_a_family_whose_help_changes_has_the_new_one_from_its_targets_next_polls_on() -> None:
+    made = exposition()
+    made.take({key(9): Update((family(WINDOW, "9"),))})
+    reworded = replace(WINDOW, help="Queries in other words.")
+    made.declare((reworded,))
+    assert text(made.build()) == ""
+    made.take({key(9): Update((family(reworded, "9", 2.0),))})
+    assert text(made.build()) == (
+        "# HELP edge_window_queries Queries in other words.\n"
+        "# TYPE edge_window_queries gauge\n"
+        'edge_window_queries{zone_id="9"} 2.0\n'
+    )
 
 
 def test_a_target_whose_name_changes_has_no_series_under_the_old_one() -> None:

@@ -45,7 +45,7 @@ class Clock:
 
 
 @dataclass(frozen=True)
-class Rig:
+class RendererSetup:
     """A renderer with its store and its clock."""
 
     renderer: Renderer
@@ -70,7 +70,7 @@ class Rig:
 
 
 @asynccontextmanager
-async def rendering(cap: int = 1_000_000, grown: Callable[[], None] = lambda: None) -> AsyncIterator[Rig]:
+async def rendering(cap: int = 1_000_000, grown: Callable[[], None] = lambda: None) -> AsyncIterator[RendererSetup]:
     """A renderer that is not eager any more, has printed, and has time to print again."""
     clock = Clock()
     store = Store(StatusBoard(lambda: 1_770_000_000.0), clock)
@@ -82,154 +82,155 @@ async def rendering(cap: int = 1_000_000, grown: Callable[[], None] = lambda: No
         clock.now += EAGER_SECONDS
         await renderer.render()
         clock.now += SHORTEST_PAUSE
-        yield Rig(renderer, store, clock)
+        yield RendererSetup(renderer, store, clock)
     finally:
         renderer.close()
 
 
 async def test_what_changed_is_printed_with_the_next_step() -> None:
-    async with rendering() as rig:
-        rig.publish(101, 1)
-        await rig.renderer.step()
-        assert 'edge_poll_0{part="1",zone_id="101"} 1.0\n' in rig.text()
-        assert rig.renderer.current.series == 4 * 2 + 2
+    async with rendering() as setup:
+        setup.publish(101, 1)
+        await setup.renderer.step()
+        assert 'edge_poll_0{part="1",zone_id="101"} 1.0\n' in setup.text()
+        assert setup.renderer.current.series == 4 * 2 + 2
 
 
 async def test_nothing_is_printed_where_nothing_changed() -> None:
-    async with rendering() as rig:
-        before = rig.renderer.current
-        await rig.renderer.step()
-        assert rig.renderer.current is before
+    async with rendering() as setup:
+        before = setup.renderer.current
+        await setup.renderer.step()
+        assert setup.renderer.current is before
 
 
 async def test_generations_are_a_second_apart() -> None:
-    async with rendering() as rig:
-        rig.publish(101, 1)
-        await rig.renderer.step()
-        first = rig.renderer.current
-        rig.publish(101, 2)
-        rig.clock.now += SHORTEST_PAUSE - 0.01
-        await rig.renderer.step()
-        assert rig.renderer.current is first
-        rig.clock.now += 0.01
-        await rig.renderer.step()
-        assert 'edge_poll_0{part="1",zone_id="101"} 2.0\n' in rig.text()
+    async with rendering() as setup:
+        setup.publish(101, 1)
+        await setup.renderer.step()
+        first = setup.renderer.current
+        setup.publish(101, 2)
+        setup.clock.now += SHORTEST_PAUSE - 0.01
+        await setup.renderer.step()
+        assert setup.renderer.current is first
+        setup.clock.now += 0.01
+        await setup.renderer.step()
+        assert 'edge_poll_0{part="1",zone_id="101"} 2.0\n' in setup.text()
 
 
 async def test_own_metrics_are_told_anew_every_five_seconds_and_no_more_often() -> None:
-    async with rendering() as rig:
-        rig.publish(101, 1)
-        await rig.renderer.step()
-        assert rig.value("edge_exporter_series") == 0.0, "told when the first generation was printed"
-        rig.clock.now += LONGEST_PAUSE
-        await rig.renderer.step()
-        assert rig.value("edge_exporter_series") == 10.0
+    async with rendering() as setup:
+        setup.publish(101, 1)
+        await setup.renderer.step()
+        assert setup.value("edge_exporter_series") == 0.0, "told when the first generation was printed"
+        setup.clock.now += LONGEST_PAUSE
+        await setup.renderer.step()
+        assert setup.value("edge_exporter_series") == 10.0
 
 
 async def test_own_metrics_are_told_anew_every_second_for_a_while_where_something_has_happened() -> None:
-    async with rendering() as rig:
-        rig.renderer.be_eager()
-        rig.publish(101, 1)
+    async with rendering() as setup:
+        setup.renderer.be_eager()
+        setup.publish(101, 1)
         for _ in range(2):
-            rig.clock.now += SHORTEST_PAUSE
-            await rig.renderer.step()
-        assert rig.value("edge_exporter_series") == 10.0
-        rig.clock.now += EAGER_SECONDS - 2 * SHORTEST_PAUSE
-        await rig.renderer.step()
-        before = rig.renderer.current
-        rig.clock.now += SHORTEST_PAUSE
-        await rig.renderer.step()
-        assert rig.renderer.current is before, "nothing changed, and it is not eager any more"
+            setup.clock.now += SHORTEST_PAUSE
+            await setup.renderer.step()
+        assert setup.value("edge_exporter_series") == 10.0
+        setup.clock.now += EAGER_SECONDS - 2 * SHORTEST_PAUSE
+        await setup.renderer.step()
+        before = setup.renderer.current
+        setup.clock.now += SHORTEST_PAUSE
+        await setup.renderer.step()
+        assert setup.renderer.current is before, "nothing changed, and it is not eager any more"
 
 
 async def test_stale_series_go_without_any_poll() -> None:
-    async with rendering() as rig:
-        rig.publish(101, 1, lifetime=60.0)
-        await rig.renderer.render()
-        rig.clock.now += 60
-        await rig.renderer.step()
-        assert "edge_poll_0{" not in rig.text()
+    async with rendering() as setup:
+        setup.publish(101, 1, lifetime=60.0)
+        await setup.renderer.render()
+        setup.clock.now += 60
+        await setup.renderer.step()
+        assert "edge_poll_0{" not in setup.text()
         assert (
-            'edge_target_up{account="main",collector="dns_statistics",name="",target="dns_zone/101"} 0.0' in rig.text()
+            'edge_target_up{account="main",collector="dns_statistics",name="",target="dns_zone/101"} 0.0'
+            in setup.text()
         )
 
 
 async def test_a_generation_that_is_being_sent_is_not_touched_by_the_next() -> None:
-    async with rendering() as rig:
-        rig.publish(101, 1)
-        first = await rig.renderer.render()
-        before = rig.text(first), first.bodies[Format.TEXT].gzip
-        rig.publish(101, 2)
-        rig.publish(102, 2)
-        await rig.renderer.render()
-        assert (rig.text(first), first.bodies[Format.TEXT].gzip) == before
+    async with rendering() as setup:
+        setup.publish(101, 1)
+        first = await setup.renderer.render()
+        before = setup.text(first), first.bodies[Format.TEXT].gzip
+        setup.publish(101, 2)
+        setup.publish(102, 2)
+        await setup.renderer.render()
+        assert (setup.text(first), first.bodies[Format.TEXT].gzip) == before
 
 
 async def test_the_press_tells_of_its_work() -> None:
-    async with rendering(cap=5) as rig:
-        rig.publish(101, 1, parts=4)
-        rig.publish(102, 1, parts=4)
-        await rig.renderer.render()
-        await rig.renderer.render()
-        assert rig.value("edge_exporter_series") == 4 * 4 + 4
-        assert 'edge_exporter_series_dropped{family="edge_poll_3"} 4.0\n' in rig.text()
-        rig.store.remove(Target("main", "dns_zone", "102"))
-        await rig.renderer.render()
-        await rig.renderer.render()
-        assert "edge_exporter_series_dropped{" not in rig.text()
+    async with rendering(cap=5) as setup:
+        setup.publish(101, 1, parts=4)
+        setup.publish(102, 1, parts=4)
+        await setup.renderer.render()
+        await setup.renderer.render()
+        assert setup.value("edge_exporter_series") == 4 * 4 + 4
+        assert 'edge_exporter_series_dropped{family="edge_poll_3"} 4.0\n' in setup.text()
+        setup.store.remove(Target("main", "dns_zone", "102"))
+        await setup.renderer.render()
+        await setup.renderer.render()
+        assert "edge_exporter_series_dropped{" not in setup.text()
 
 
 async def test_it_is_told_when_the_series_have_doubled() -> None:
     times: list[int] = []
-    async with rendering(grown=lambda: times.append(1)) as rig:
+    async with rendering(grown=lambda: times.append(1)) as setup:
         for number in range(8):
-            rig.publish(number, 1)
-            await rig.renderer.render()
+            setup.publish(number, 1)
+            await setup.renderer.render()
     assert len(times) == 3, "at 1, 3 and 7 zones"
 
 
 async def test_the_thread_gives_way_after_each_stretch_of_work() -> None:
-    async with rendering() as rig:
-        await rig.renderer.render()
-        rig.clock.slept.clear()
-        rig.clock.step = LONGEST_STRETCH / 3
+    async with rendering() as setup:
+        await setup.renderer.render()
+        setup.clock.slept.clear()
+        setup.clock.step = LONGEST_STRETCH / 3
         for number in range(30):
-            rig.publish(number, 1)
-        await rig.renderer.render()
-        assert len(rig.clock.slept) > 5
-        assert all(seconds > 0 for seconds in rig.clock.slept)
+            setup.publish(number, 1)
+        await setup.renderer.render()
+        assert len(setup.clock.slept) > 5
+        assert all(seconds > 0 for seconds in setup.clock.slept)
 
 
 async def test_a_filter_is_served_from_the_same_chunks_packed_or_not() -> None:
-    async with rendering() as rig:
-        rig.publish(101, 1)
-        rig.publish(102, 1)
-        await rig.renderer.render()
+    async with rendering() as setup:
+        setup.publish(101, 1)
+        setup.publish(102, 1)
+        await setup.renderer.render()
         wanted = Filter(frozenset({"edge_poll_0"}), targets=frozenset({"dns_zone/102"}))
         expected = (
             b"# HELP edge_poll_0 Of a poll.\n# TYPE edge_poll_0 gauge\n"
             b'edge_poll_0{part="0",zone_id="102"} 1.0\nedge_poll_0{part="1",zone_id="102"} 1.0\n'
         )
-        assert await rig.renderer.select(wanted, Format.TEXT) == expected
-        assert gzip.decompress(await rig.renderer.select(wanted, Format.TEXT, gzip=True)) == expected
+        assert await setup.renderer.select(wanted, Format.TEXT) == expected
+        assert gzip.decompress(await setup.renderer.select(wanted, Format.TEXT, gzip=True)) == expected
 
 
 async def test_families_can_be_declared_anew() -> None:
-    async with rendering() as rig:
-        rig.publish(101, 1)
-        await rig.renderer.render()
-        await rig.renderer.declare((INFOS[0],))
-        await rig.renderer.render()
-        assert "edge_poll_0{" in rig.text()
-        assert "edge_poll_1{" not in rig.text()
+    async with rendering() as setup:
+        setup.publish(101, 1)
+        await setup.renderer.render()
+        await setup.renderer.declare((INFOS[0],))
+        await setup.renderer.render()
+        assert "edge_poll_0{" in setup.text()
+        assert "edge_poll_1{" not in setup.text()
 
 
 async def test_it_prints_by_itself_until_it_is_stopped() -> None:
-    async with rendering() as rig:
-        rig.publish(101, 1)
+    async with rendering() as setup:
+        setup.publish(101, 1)
         with patch("exporter.exposition.renderer.STEP", 0):
-            running = asyncio.create_task(rig.renderer.run())
-            while "edge_poll_0{" not in rig.text():  # noqa: ASYNC110 - what is waited for has no event to tell of it
+            running = asyncio.create_task(setup.renderer.run())
+            while "edge_poll_0{" not in setup.text():  # noqa: ASYNC110 - what is waited for has no event to tell of it
                 await asyncio.sleep(0)
             running.cancel()
             with pytest.raises(asyncio.CancelledError):
@@ -237,13 +238,13 @@ async def test_it_prints_by_itself_until_it_is_stopped() -> None:
 
 
 async def test_a_press_that_prints_no_more_is_known_for_dead() -> None:
-    async with rendering() as rig:
-        await rig.renderer.render()
-        seen = [rig.renderer.is_alive()]
-        rig.clock.now += LONGEST_SILENCE
-        seen.append(rig.renderer.is_alive())
-        await rig.renderer.step()
-        assert [*seen, rig.renderer.is_alive()] == [True, False, True]
+    async with rendering() as setup:
+        await setup.renderer.render()
+        seen = [setup.renderer.is_alive()]
+        setup.clock.now += LONGEST_SILENCE
+        seen.append(setup.renderer.is_alive())
+        await setup.renderer.step()
+        assert [*seen, setup.renderer.is_alive()] == [True, False, True]
 
 
 def polls_of(exposed: str) -> dict[str, set[float]]:
@@ -263,34 +264,34 @@ def polls_of(exposed: str) -> dict[str, set[float]]:
     return turns
 
 
-async def publish_on(rig: Rig, zones: int, is_over: asyncio.Event) -> None:
+async def publish_on(setup: RendererSetup, zones: int, is_over: asyncio.Event) -> None:
     """Publish poll after poll of every zone."""
     turn = 0
     while not is_over.is_set():
         turn += 1
         for number in range(zones):
-            rig.publish(number, turn, parts=3)
+            setup.publish(number, turn, parts=3)
             await asyncio.sleep(0)
 
 
-async def print_on(rig: Rig, is_over: asyncio.Event) -> None:
+async def print_on(setup: RendererSetup, is_over: asyncio.Event) -> None:
     """Print generation after generation."""
     while not is_over.is_set():
-        await rig.renderer.render(own=False)
+        await setup.renderer.render(own=False)
 
 
-async def scrape_on(rig: Rig, is_over: asyncio.Event, scrapes: set[str]) -> None:
+async def scrape_on(setup: RendererSetup, is_over: asyncio.Event, scrapes: set[str]) -> None:
     """Scrape packed, plain as a slow client does, and filtered, until twenty different expositions were seen."""
     wanted = Filter(collectors=frozenset({COLLECTOR}))
     while len(scrapes) < 20:
-        body = rig.renderer.current.bodies[Format.TEXT]
+        body = setup.renderer.current.bodies[Format.TEXT]
         scrapes.add(gzip.decompress(body.gzip).decode())
         pieces = []
         for piece in body.pieces:
             pieces.append(piece)
             await asyncio.sleep(0)
         scrapes.add(b"".join(pieces).decode())
-        scrapes.add((await rig.renderer.select(wanted, Format.TEXT)).decode())
+        scrapes.add((await setup.renderer.select(wanted, Format.TEXT)).decode())
     is_over.set()
 
 
@@ -300,12 +301,12 @@ async def test_no_scrape_sees_a_target_s_samples_from_two_polls() -> None:
         patch("exporter.exposition.segments.SEGMENT_BYTES", 1000),
         patch("exporter.exposition.segments.SMALL_BYTES", 200),
     ):
-        async with rendering() as rig:
+        async with rendering() as setup:
             for number in range(zones):
-                rig.publish(number, 0, parts=3)
-            await rig.renderer.render()
+                setup.publish(number, 0, parts=3)
+            await setup.renderer.render()
             await asyncio.gather(
-                publish_on(rig, zones, is_over), print_on(rig, is_over), scrape_on(rig, is_over, scrapes)
+                publish_on(setup, zones, is_over), print_on(setup, is_over), scrape_on(setup, is_over, scrapes)
             )
     for exposed in scrapes:
         turns = polls_of(exposed)

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.hostile.place import place, until
+from tests.hostile.processes import hostile_run, until
 
 DATABASE = """
 databases:
@@ -32,46 +32,46 @@ SCRAPES = 30
 
 def test_a_query_with_too_many_rows_is_read_no_further(tmp_path: Path) -> None:
     """The connection is closed after the first rows of 14 MiB."""
-    with place(tmp_path, DATABASE.replace("MOST", "1000"), rows=200_000) as there:
-        until(lambda: there.events().get("refused", 0) >= 2)
-        assert there.events().get("sent", 0) == 0
-        until(lambda: there.target("query/shop/orders")["state"] != "pending")
-        told = there.target("query/shop/orders")
+    with hostile_run(tmp_path, DATABASE.replace("MOST", "1000"), rows=200_000) as run:
+        until(lambda: run.events().get("refused", 0) >= 2)
+        assert run.events().get("sent", 0) == 0
+        until(lambda: run.target("query/shop/orders")["state"] != "pending")
+        told = run.target("query/shop/orders")
         assert (told["reason"], told["message"]) == ("wrong_shape", "the query returned more rows than max_rows (1000)")
-        assert there.end() == 0
+        assert run.end() == 0
 
 
 def test_scrapes_go_on_while_many_rows_are_parsed(tmp_path: Path) -> None:
-    with place(tmp_path, DATABASE.replace("MOST", "1000000").replace("1s}", "1h}"), rows=75_000) as there:
-        scrapes = until(lambda: there.sample("edge_database_query_rows") == 75_000)
-        assert there.events()["sent"] >= 1
+    with hostile_run(tmp_path, DATABASE.replace("MOST", "1000000").replace("1s}", "1h}"), rows=75_000) as run:
+        scrapes = until(lambda: run.sample("edge_database_query_rows") == 75_000)
+        assert run.events()["sent"] >= 1
         assert scrapes > SCRAPES
 
 
 def test_scrapes_go_on_while_many_zones_are_taken_over(tmp_path: Path) -> None:
-    with place(tmp_path, ACCOUNT.replace("(a+)+$", "."), zones=50_000) as there:
-        until(lambda: there.events().get("last page", 0) > 0)
-        scrapes = until(lambda: there.sample("edge_resources") == 50_000)
+    with hostile_run(tmp_path, ACCOUNT.replace("(a+)+$", "."), zones=50_000) as run:
+        until(lambda: run.events().get("last page", 0) > 0)
+        scrapes = until(lambda: run.sample("edge_resources") == 50_000)
         assert scrapes > SCRAPES
 
 
 def test_a_pattern_and_a_name_made_for_it_hold_up_nothing(tmp_path: Path) -> None:
-    with place(tmp_path, ACCOUNT, zones=3, name="a" * 60 + "{}!") as there:
-        until(lambda: there.sample("edge_resources") == 3)
-        assert there.end() == 0
+    with hostile_run(tmp_path, ACCOUNT, zones=3, name="a" * 60 + "{}!") as run:
+        until(lambda: run.sample("edge_resources") == 3)
+        assert run.end() == 0
 
 
 def test_a_key_file_that_becomes_a_pipe_holds_up_nothing(tmp_path: Path) -> None:
     account = ACCOUNT.replace("(a+)+$", ".").replace(
         "enabled: false}", "enabled: false}, dns_statistics: {interval: 1s}"
     )
-    with place(tmp_path, account, zones=1) as there:
-        until(lambda: there.sample("edge_dns_window_queries") == 7)
+    with hostile_run(tmp_path, account, zones=1) as run:
+        until(lambda: run.sample("edge_dns_window_queries") == 7)
         (tmp_path / "key").unlink()
         os.mkfifo(tmp_path / "key")
-        until(lambda: there.target("dns_zone/1")["reason"] == "credential")
-        assert "is a pipe" in there.target("dns_zone/1")["message"]
-        assert there.end() == 0
+        until(lambda: run.target("dns_zone/1")["reason"] == "credential")
+        assert "is a pipe" in run.target("dns_zone/1")["message"]
+        assert run.end() == 0
 
 
 def test_a_process_substitution_is_refused_with_its_reason(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from typing import Literal
 
 from playwright.sync_api import Browser
 
-from tests.demo.stage import demo_running
+from tests.demo.running_demo import demo_running
 from tests.waiting import wait_until
 
 SCHEMES: tuple[tuple[Literal["light", "dark"], str], ...] = (("light", "status-page"), ("dark", "status-page-dark"))

@@ -19,8 +19,8 @@ from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.keys import API_KEY
 from exporter.sandbox.world import World
 from exporter.targets.target import PollKey, Target
+from tests.exporter_parts import START, ExporterParts, exporter_parts
 from tests.polling.platform import Platform, running
-from tests.rig import START, Rig, rig
 from tests.waiting import END_SECONDS, PATIENCE, until
 
 DNS_ONLY = {"scripts": {"discover": False}, "shield_zones": {"discover": False}}
@@ -33,16 +33,16 @@ def world(zones: int = 3) -> World:
 
 
 async def test_the_first_round_polls_everything_at_once() -> None:
-    async with rig(world=world()) as rigged:
-        polled = {key.collector for key, status in rigged.store.board.statuses() if status.polled}
+    async with exporter_parts(world=world()) as parts:
+        polled = {key.collector for key, status in parts.store.board.statuses() if status.polled}
         assert polled >= {"dns_statistics", "dns_record_scans", "scripts", "shield_zones", "shield_rate_limits"}
-        assert set(rigged.samples("edge_dns_queries_total").values()) == {0.0}
+        assert set(parts.samples("edge_dns_queries_total").values()) == {0.0}
 
 
 async def test_in_the_first_round_few_targets_do_not_wait_behind_the_many_of_another_collector() -> None:
     zones = Platform(zones=range(1, 501))
     with running(zones) as platform:
-        async with rig(account={"shield_zones": {"ids": [1, 2, 3]}}, url=platform.url):
+        async with exporter_parts(account={"shield_zones": {"ids": [1, 2, 3]}}, url=platform.url):
             polled = [path for _, path in platform.seen if path.startswith(("/dnszone/", "/shield/shield-zone/"))]
     before = polled[: polled.index("/shield/shield-zone/3/bot-detection")]
     assert len(polled) > 1000
@@ -51,12 +51,12 @@ async def test_in_the_first_round_few_targets_do_not_wait_behind_the_many_of_ano
 
 
 async def test_a_target_is_polled_once_an_interval_at_its_own_moment() -> None:
-    async with rig(account=DNS_ONLY, world=world()) as rigged:
+    async with exporter_parts(account=DNS_ONLY, world=world()) as parts:
         moments = []
-        polled = rigged.samples("edge_api_requests_total", operation="dns_statistics", code="200")[("main",)]
+        polled = parts.samples("edge_api_requests_total", operation="dns_statistics", code="200")[("main",)]
         for second in range(600):
-            await rigged.turn(5)
-            count = rigged.samples("edge_api_requests_total", operation="dns_statistics", code="200")[("main",)]
+            await parts.turn(5)
+            count = parts.samples("edge_api_requests_total", operation="dns_statistics", code="200")[("main",)]
             if count > polled:
                 moments.extend([second * 5] * int(count - polled))
                 polled = count
@@ -74,44 +74,44 @@ def test_phases_fill_the_interval_evenly() -> None:
 
 
 async def test_a_zones_chart_is_of_thirty_whole_days() -> None:
-    async with rig(account=DNS_ONLY, world=world()) as rigged:
+    async with exporter_parts(account=DNS_ONLY, world=world()) as parts:
         (chart,) = (
             status.chart
-            for key, status in rigged.store.board.statuses()
+            for key, status in parts.store.board.statuses()
             if (key.collector, status.target.id) == ("dns_statistics", "101")
         )
         today = datetime.fromtimestamp(START, UTC).date()
         days = [today - timedelta(days=ago) for ago in reversed(range(30))]
-        assert list(chart) == [rigged.world.dns.true_queries(101, day) for day in days]
+        assert list(chart) == [parts.world.dns.true_queries(101, day) for day in days]
 
 
 async def test_a_poll_that_has_not_ended_is_not_begun_again_and_the_missed_run_is_counted() -> None:
-    async with rig(account={**DNS_ONLY, "timeout": 1}, world=world()) as rigged:
-        rigged.faults.add({"kind": "stall", "point": "start", "path": "/dnszone/102/statistics"})
-        rigged.clock.now += 451
-        rigged.schedule.tick("dns_statistics")
-        pool = rigged.schedule._pools["main"]
+    async with exporter_parts(account={**DNS_ONLY, "timeout": 1}, world=world()) as parts:
+        parts.faults.add({"kind": "stall", "point": "start", "path": "/dnszone/102/statistics"})
+        parts.clock.now += 451
+        parts.schedule.tick("dns_statistics")
+        pool = parts.schedule._pools["main"]
         while len(pool.busy) > 1:  # noqa: ASYNC110 - what is waited for has no event to tell of it
             await asyncio.sleep(0)
         assert [key.target.id for key in pool.busy] == ["102"]
-        await rigged.renderer.render()
-        before = rigged.value("edge_exporter_collector_missed_runs_total", collector="dns_statistics") or 0.0
-        rigged.clock.now += 451
+        await parts.renderer.render()
+        before = parts.value("edge_exporter_collector_missed_runs_total", collector="dns_statistics") or 0.0
+        parts.clock.now += 451
         # Every zone is due again, and one poll of the last tick has not ended.
-        rigged.schedule.tick("dns_statistics")
-        await rigged.settle()
-        after = rigged.value("edge_exporter_collector_missed_runs_total", collector="dns_statistics")
+        parts.schedule.tick("dns_statistics")
+        await parts.settle()
+        after = parts.value("edge_exporter_collector_missed_runs_total", collector="dns_statistics")
         assert after == before + 1
 
 
 async def test_no_series_changes_its_labels_because_a_poll_came_before_discovery() -> None:
-    async with rig(account={**DNS_ONLY, "dns_zones": {"ids": [101]}}, world=world()) as rigged:
-        assert set(rigged.samples("edge_dns_window_queries", zone_id="101")) == {("main", "prod-shop.example")}
+    async with exporter_parts(account={**DNS_ONLY, "dns_zones": {"ids": [101]}}, world=world()) as parts:
+        assert set(parts.samples("edge_dns_window_queries", zone_id="101")) == {("main", "prod-shop.example")}
 
 
 async def test_a_zone_that_was_shown_without_a_name_keeps_having_none_until_the_platform_renames_it() -> None:
     small = world()
-    async with rig(account={**DNS_ONLY, "dns_zones": {"ids": [101]}}, world=small) as first:
+    async with exporter_parts(account={**DNS_ONLY, "dns_zones": {"ids": [101]}}, world=small) as first:
         assert set(first.samples("edge_dns_window_queries", zone_id="101")) == {("main", "prod-shop.example")}
         small.dns.rename_zone(101, "renamed.example")
         await first.turn(700)
@@ -123,291 +123,291 @@ async def test_zones_do_not_wait_for_a_shield_zone_list_that_stalls_at_first_sig
     stall = {"kind": "stall", "point": "start", "path": "/shield/shield-zones"}
     account = {"timeout": 600.0, "shield_zones": {"ids": [1]}}
     zones = [Target("main", "dns_zone", str(number)) for number in (101, 102, 103)]
-    async with rig(account=account, world=world(), fault=stall) as rigged:
-        await until(lambda: all(rigged.store.board.was_up("dns_statistics", zone) for zone in zones))
+    async with exporter_parts(account=account, world=world(), fault=stall) as parts:
+        await until(lambda: all(parts.store.board.was_up("dns_statistics", zone) for zone in zones))
         # What the list would name waits for it.
-        assert rigged.store.board.was_up("shield_bot_detection", Target("main", "shield_zone", "1")) is None
-        assert not rigged.schedule.all_discovered()
+        assert parts.store.board.was_up("shield_bot_detection", Target("main", "shield_zone", "1")) is None
+        assert not parts.schedule.all_discovered()
 
 
 async def test_a_list_that_fails_at_first_sight_is_not_waited_for_where_search_was_answered() -> None:
     reset = {"kind": "reset", "path": "/shield/shield-zones"}
-    async with rig(account={"shield_zones": {"ids": [1]}}, world=world(), fault=reset) as rigged:
-        await rigged.settle()
-        assert rigged.schedule.all_discovered()
+    async with exporter_parts(account={"shield_zones": {"ids": [1]}}, world=world(), fault=reset) as parts:
+        await parts.settle()
+        assert parts.schedule.all_discovered()
 
 
 async def test_of_an_account_that_is_silent_one_try_is_waited_for() -> None:
-    async with rig(account={"api_key": "wrong"}, world=world()) as rigged:
-        assert not rigged.schedule.all_discovered()
-        assert rigged.schedule.all_discovered(["main"])
-        assert not rigged.schedule.all_discovered(["other"])
+    async with exporter_parts(account={"api_key": "wrong"}, world=world()) as parts:
+        assert not parts.schedule.all_discovered()
+        assert parts.schedule.all_discovered(["main"])
+        assert not parts.schedule.all_discovered(["other"])
 
 
 async def test_a_failing_search_leaves_fixed_zones_without_names_and_their_series_steady() -> None:
-    async with rig(account={**DNS_ONLY, "dns_zones": {"ids": [101], "discover": False}}, world=world()) as rigged:
-        assert set(rigged.samples("edge_dns_window_queries")) == {("main", "", "101")}
-        await rigged.turn(700)
-        assert set(rigged.samples("edge_dns_window_queries")) == {("main", "", "101")}
+    async with exporter_parts(
+        account={**DNS_ONLY, "dns_zones": {"ids": [101], "discover": False}}, world=world()
+    ) as parts:
+        assert set(parts.samples("edge_dns_window_queries")) == {("main", "", "101")}
+        await parts.turn(700)
+        assert set(parts.samples("edge_dns_window_queries")) == {("main", "", "101")}
 
 
 async def test_what_nobody_answers_is_asked_again_before_anything_is_polled_without_its_name() -> None:
-    async with rig(account={"api_key": "wrong"}, world=world()) as rigged:
+    async with exporter_parts(account={"api_key": "wrong"}, world=world()) as parts:
         for _ in range(FIRST_TRIES):
-            assert {key.collector for key, _ in rigged.store.board.statuses()} == {"discovery"}
-            await rigged.turn(FIRST_RETRY_SECONDS)
-        await rigged.turn(FIRST_RETRY_SECONDS)
-        assert {key.collector for key, _ in rigged.store.board.statuses()} > {"discovery", "shield_zones"}
+            assert {key.collector for key, _ in parts.store.board.statuses()} == {"discovery"}
+            await parts.turn(FIRST_RETRY_SECONDS)
+        await parts.turn(FIRST_RETRY_SECONDS)
+        assert {key.collector for key, _ in parts.store.board.statuses()} > {"discovery", "shield_zones"}
 
 
 async def test_a_key_that_is_put_right_brings_names_before_anything_that_carries_them(tmp_path: Path) -> None:
     key = tmp_path / "key"
     key.write_text("wrong")
-    async with rig(account={"api_key": None, "api_key_file": str(key)}, world=world()) as rigged:
+    async with exporter_parts(account={"api_key": None, "api_key_file": str(key)}, world=world()) as parts:
         for _ in range(FIRST_TRIES + 2):
-            await rigged.turn(FIRST_RETRY_SECONDS)
+            await parts.turn(FIRST_RETRY_SECONDS)
         key.write_text(API_KEY)
         # The file is read on a thread, which takes its time.
-        credential = rigged.schedule.accounts["main"].client.credential
+        credential = parts.schedule.accounts["main"].client.credential
         async with asyncio.timeout(30):
             while credential.is_refused():
-                await rigged.turn(CAPACITY_SECONDS)
-        await rigged.turn(CAPACITY_SECONDS)
-        names = {name for name, _ in rigged.samples("edge_target_up", account="main", collector="shield_zones")}
+                await parts.turn(CAPACITY_SECONDS)
+        await parts.turn(CAPACITY_SECONDS)
+        names = {name for name, _ in parts.samples("edge_target_up", account="main", collector="shield_zones")}
         assert names == {"main", "prod-shop-web", "staging-shop-web", "prod-api-gateway"}
 
 
 async def test_a_zone_is_removed_when_two_complete_listings_do_not_name_it() -> None:
     small = world()
-    async with rig(account=DNS_ONLY, collectors={"discovery": {"interval": 60}}, world=small) as rigged:
+    async with exporter_parts(account=DNS_ONLY, collectors={"discovery": {"interval": 60}}, world=small) as parts:
         small.dns.remove_zone(103)
-        rigged.faults.add({"kind": "status", "status": 500, "path_regex": "/dnszone/.*"})
-        await rigged.turn(90)
-        assert rigged.value("edge_dns_window_queries", zone_id="103") is not None
+        parts.faults.add({"kind": "status", "status": 500, "path_regex": "/dnszone/.*"})
+        await parts.turn(90)
+        assert parts.value("edge_dns_window_queries", zone_id="103") is not None
         with capture_logs() as logs:
-            await rigged.turn(60)
-        assert rigged.value("edge_dns_window_queries", zone_id="103") is None
-        assert rigged.samples("edge_target_up", target="dns_zone/103") == {}
+            await parts.turn(60)
+        assert parts.value("edge_dns_window_queries", zone_id="103") is None
+        assert parts.samples("edge_target_up", target="dns_zone/103") == {}
         assert [line["target"] for line in logs if line["event"] == "target removed"] == ["dns_zone/103"]
 
 
 async def test_a_new_zone_is_polled_while_rate_limits_are_still_being_listed() -> None:
     small = world()
     # The listing stalls for longer than anything else here takes.
-    async with rig(world=small) as rigged:
-        rigged.faults.add({"kind": "stall", "point": "start", "path_regex": "/shield/metrics/rate-limits/.*"})
+    async with exporter_parts(world=small) as parts:
+        parts.faults.add({"kind": "stall", "point": "start", "path_regex": "/shield/metrics/rate-limits/.*"})
         new = Target("main", "dns_zone", str(small.dns.add_zone("new.example")))
-        rigged.clock.now += 901
-        for name in rigged.schedule.plans:
-            rigged.schedule.tick(name)
-        await until(lambda: rigged.store.board.was_up("dns_statistics", new) is not None)
-        assert "discovery" in {key.collector for key in rigged.schedule._pools["main"].busy}
+        parts.clock.now += 901
+        for name in parts.schedule.plans:
+            parts.schedule.tick(name)
+        await until(lambda: parts.store.board.was_up("dns_statistics", new) is not None)
+        assert "discovery" in {key.collector for key in parts.schedule._pools["main"].busy}
 
 
 async def test_a_listing_that_is_short_of_its_own_total_removes_nothing() -> None:
     small = world()
-    async with rig(account=DNS_ONLY, collectors={"discovery": {"interval": 60}}, world=small) as rigged:
+    async with exporter_parts(account=DNS_ONLY, collectors={"discovery": {"interval": 60}}, world=small) as parts:
         page = (
             '{"Query":"","Total":9,"From":0,"Size":1000,'
             '"SearchResults":[{"Type":"dns","Id":101,"Name":"prod-shop.example"}]}'
         )
-        rigged.faults.add({"kind": "status", "status": 200, "path": "/search", "body": page})
+        parts.faults.add({"kind": "status", "status": 200, "path": "/search", "body": page})
         for _ in range(4):
-            await rigged.turn(90)
-        assert len(rigged.samples("edge_dns_window_queries")) == 3
+            await parts.turn(90)
+        assert len(parts.samples("edge_dns_window_queries")) == 3
 
 
 async def test_a_zone_that_the_platform_does_not_know_loses_its_scan_series_too() -> None:
     small = world()
-    async with rig(account=DNS_ONLY, world=small) as rigged:
-        assert rigged.value("edge_dns_record_scan_found", zone_id="101") == 1.0
+    async with exporter_parts(account=DNS_ONLY, world=small) as parts:
+        assert parts.value("edge_dns_record_scan_found", zone_id="101") == 1.0
         small.dns.remove_zone(101)
-        await rigged.turn(320)
-        await rigged.turn(320)
-        assert rigged.value("edge_dns_window_queries", zone_id="101") is None
-        assert rigged.value("edge_dns_record_scan_found", zone_id="101") is None
-        assert rigged.value("edge_target_up", collector="dns_statistics", target="dns_zone/101") == 0.0
+        await parts.turn(320)
+        await parts.turn(320)
+        assert parts.value("edge_dns_window_queries", zone_id="101") is None
+        assert parts.value("edge_dns_record_scan_found", zone_id="101") is None
+        assert parts.value("edge_target_up", collector="dns_statistics", target="dns_zone/101") == 0.0
 
 
 async def test_a_zone_that_was_gone_and_came_back_is_told_of_by_whichever_collector_polls_it_first() -> None:
     small = world()
-    async with rig(account=DNS_ONLY, collectors={"discovery": {"interval": 60}}, world=small) as rigged:
+    async with exporter_parts(account=DNS_ONLY, collectors={"discovery": {"interval": 60}}, world=small) as parts:
         name = small.dns.zones.name(103)
         small.dns.remove_zone(103)
         for _ in range(2):
-            await rigged.turn(451)
-        assert rigged.samples("edge_target_up", target="dns_zone/103") == {}
+            await parts.turn(451)
+        assert parts.samples("edge_target_up", target="dns_zone/103") == {}
         small.dns.add_zone(name, 103)
-        rigged.faults.add({"kind": "status", "status": 500, "path": "/dnszone/103/statistics"})
-        await rigged.turn(90)
-        assert rigged.value("edge_dns_record_scan_found", zone_id="103") is not None
+        parts.faults.add({"kind": "status", "status": 500, "path": "/dnszone/103/statistics"})
+        await parts.turn(90)
+        assert parts.value("edge_dns_record_scan_found", zone_id="103") is not None
 
 
 async def test_a_resource_that_the_plan_lacks_is_said_once_and_is_no_failure() -> None:
     with capture_logs() as logs:
-        async with rig(account=SHIELD_ONLY, world=world()) as rigged:
-            await rigged.turn(1000)
-            await rigged.turn(1000)
-            failures = rigged.samples("edge_api_request_failures_total", operation="shield_bot_detection")
+        async with exporter_parts(account=SHIELD_ONLY, world=world()) as parts:
+            await parts.turn(1000)
+            await parts.turn(1000)
+            failures = parts.samples("edge_api_request_failures_total", operation="shield_bot_detection")
             assert set(failures.values()) <= {0.0}
-            assert set(rigged.samples("edge_target_up", collector="shield_bot_detection").values()) == {1.0}
+            assert set(parts.samples("edge_target_up", collector="shield_bot_detection").values()) == {1.0}
     told = [line for line in logs if line["event"] == "not available" and line["collector"] == "shield_bot_detection"]
     assert len(told) == 1
 
 
 async def test_a_never_scanned_zone_is_a_state_and_no_failure() -> None:
     small = World(seed=1, clock=WorldClock(START, speed=0), dns_zones=12)
-    async with rig(account=DNS_ONLY, world=small) as rigged:
-        found = rigged.samples("edge_dns_record_scan_found")
+    async with exporter_parts(account=DNS_ONLY, world=small) as parts:
+        found = parts.samples("edge_dns_record_scan_found")
         assert 0.0 in found.values()
-        assert set(rigged.samples("edge_target_up", collector="dns_record_scans").values()) == {1.0}
-        failures = rigged.samples("edge_api_request_failures_total", operation="dns_record_scan")
+        assert set(parts.samples("edge_target_up", collector="dns_record_scans").values()) == {1.0}
+        failures = parts.samples("edge_api_request_failures_total", operation="dns_record_scan")
         assert set(failures.values()) <= {0.0}
 
 
 async def test_a_target_that_was_rate_limited_is_left_alone_for_as_long_as_the_platform_asked() -> None:
-    async with rig(account=DNS_ONLY, world=world()) as rigged:
-        rigged.faults.add(
+    async with exporter_parts(account=DNS_ONLY, world=world()) as parts:
+        parts.faults.add(
             {"kind": "status", "status": 429, "retry_after": 2000, "path": "/dnszone/102/statistics", "times": 1}
         )
-        await rigged.turn(400)
-        limited = rigged.samples("edge_api_requests_total", operation="dns_statistics", code="429")
+        await parts.turn(400)
+        limited = parts.samples("edge_api_requests_total", operation="dns_statistics", code="429")
         assert limited == {("main",): 1.0}
         for _ in range(4):
-            await rigged.turn(400)
-        assert rigged.value("edge_target_up", collector="dns_statistics", target="dns_zone/102") == 0.0
-        await rigged.turn(400)
-        assert rigged.value("edge_target_up", collector="dns_statistics", target="dns_zone/102") == 1.0
+            await parts.turn(400)
+        assert parts.value("edge_target_up", collector="dns_statistics", target="dns_zone/102") == 0.0
+        await parts.turn(400)
+        assert parts.value("edge_target_up", collector="dns_statistics", target="dns_zone/102") == 1.0
 
 
 async def test_a_target_whose_platform_is_unavailable_is_left_alone_for_as_long_as_it_asked() -> None:
-    async with rig(account=DNS_ONLY, world=world()) as rigged:
-        rigged.faults.add({"kind": "status", "status": 503, "retry_after": 2000, "path": "/dnszone/102/statistics"})
+    async with exporter_parts(account=DNS_ONLY, world=world()) as parts:
+        parts.faults.add({"kind": "status", "status": 503, "retry_after": 2000, "path": "/dnszone/102/statistics"})
         for _ in range(4):
-            await rigged.turn(400)
-        unavailable = rigged.samples("edge_api_requests_total", operation="dns_statistics", code="503")
+            await parts.turn(400)
+        unavailable = parts.samples("edge_api_requests_total", operation="dns_statistics", code="503")
         assert unavailable == {("main",): 1.0}
 
 
 async def test_nobody_is_left_alone_for_longer_than_an_hour() -> None:
-    async with rig(account=DNS_ONLY, world=world()) as rigged:
-        rigged.faults.add(
+    async with exporter_parts(account=DNS_ONLY, world=world()) as parts:
+        parts.faults.add(
             {"kind": "status", "status": 429, "retry_after": 10**8, "path": "/dnszone/102/statistics", "times": 1}
         )
-        await rigged.turn(400)
-        assert rigged.value("edge_target_up", collector="dns_statistics", target="dns_zone/102") == 0.0
+        await parts.turn(400)
+        assert parts.value("edge_target_up", collector="dns_statistics", target="dns_zone/102") == 0.0
         for _ in range(10):
-            await rigged.turn(400)
-        assert rigged.value("edge_target_up", collector="dns_statistics", target="dns_zone/102") == 1.0
+            await parts.turn(400)
+        assert parts.value("edge_target_up", collector="dns_statistics", target="dns_zone/102") == 1.0
 
 
 async def test_intervals_stretch_when_the_budget_does_not_carry_them() -> None:
     small = world(zones=40)
     tight = {**DNS_ONLY, "budget": {"requests_per_second": 0.1, "max_in_flight": 4}}
-    async with rig(account=tight, world=small) as rigged:
-        plan = rigged.schedule.plans["dns_statistics"]
-        demand = rigged.value("edge_api_demand_requests_per_second", account="main")
+    async with exporter_parts(account=tight, world=small) as parts:
+        plan = parts.schedule.plans["dns_statistics"]
+        demand = parts.value("edge_api_demand_requests_per_second", account="main")
         assert demand is not None
         assert 0.19 < demand < 0.22, "40 zones each 300 s and each 600 s, and the account's own polls"
-        effective = rigged.schedule.intervals.effective(plan, Target("main", "dns_zone", "101"))
+        effective = parts.schedule.intervals.effective(plan, Target("main", "dns_zone", "101"))
         assert effective > 300 * 2
-        assert rigged.schedule.intervals.lifetime(plan, Target("main", "dns_zone", "101")) == 3 * effective
+        assert parts.schedule.intervals.lifetime(plan, Target("main", "dns_zone", "101")) == 3 * effective
 
 
 async def test_when_a_slow_platform_is_quick_again_nothing_waits_out_the_long_intervals() -> None:
-    async with rig(account=DNS_ONLY, world=world(zones=40)) as rigged:
-        capacity, due = rigged.schedule.accounts["main"].capacity, rigged.schedule._due["dns_statistics"]
+    async with exporter_parts(account=DNS_ONLY, world=world(zones=40)) as parts:
+        capacity, due = parts.schedule.accounts["main"].capacity, parts.schedule._due["dns_statistics"]
         # As if every call took five minutes: eight at a time make the intervals very long.
         capacity.seconds = 300.0
         for _ in range(2):
-            await rigged.turn(450)
+            await parts.turn(450)
             capacity.seconds = 300.0
-        await rigged.turn(CAPACITY_SECONDS)
+        await parts.turn(CAPACITY_SECONDS)
         kept = next(iter(due.known))
         pause = RateLimited("wait", status=429, retry_after=3600.0)
-        rigged.schedule._repeat(rigged.schedule.plans["dns_statistics"], kept, pause)
-        assert max(at for at, _ in due.known.values()) - rigged.clock.now > 600
+        parts.schedule._repeat(parts.schedule.plans["dns_statistics"], kept, pause)
+        assert max(at for at, _ in due.known.values()) - parts.clock.now > 600
         capacity.seconds = 0.01
-        await rigged.turn(CAPACITY_SECONDS)
-        waits = {target: at - rigged.clock.now for target, (at, _) in due.known.items()}
+        await parts.turn(CAPACITY_SECONDS)
+        waits = {target: at - parts.clock.now for target, (at, _) in due.known.items()}
         # What the platform asked for stands.
         assert waits.pop(kept) > 3000
         assert max(waits.values()) <= 450
 
 
-async def slowed(rigged: Rig) -> Timetable:
+async def slowed(parts: ExporterParts) -> Timetable:
     """Let calls take five minutes, so that the intervals of the statistics are long and their polls far away."""
-    rigged.schedule.accounts["main"].capacity.seconds = 300.0
-    await rigged.turn(450)
-    rigged.schedule.accounts["main"].capacity.seconds = 300.0
-    rigged.clock.now += CAPACITY_SECONDS
-    rigged.schedule.tick("discovery")
-    return rigged.schedule._due["dns_statistics"]
+    parts.schedule.accounts["main"].capacity.seconds = 300.0
+    await parts.turn(450)
+    parts.schedule.accounts["main"].capacity.seconds = 300.0
+    parts.clock.now += CAPACITY_SECONDS
+    parts.schedule.tick("discovery")
+    return parts.schedule._due["dns_statistics"]
 
 
-def interval_of(rigged: Rig) -> float:
-    return rigged.schedule.intervals.effective(
-        rigged.schedule.plans["dns_statistics"], Target("main", "dns_zone", "101")
-    )
+def interval_of(parts: ExporterParts) -> float:
+    return parts.schedule.intervals.effective(parts.schedule.plans["dns_statistics"], Target("main", "dns_zone", "101"))
 
 
 async def test_intervals_that_become_a_little_shorter_move_no_poll() -> None:
-    async with rig(account=DNS_ONLY, world=world(zones=40)) as rigged:
-        due = await slowed(rigged)
+    async with exporter_parts(account=DNS_ONLY, world=world(zones=40)) as parts:
+        due = await slowed(parts)
         before = dict(due.known)
-        rigged.schedule.accounts["main"].capacity.seconds = 200.0
-        rigged.clock.now += CAPACITY_SECONDS
-        rigged.schedule.tick("discovery")
-        assert max(at for at, _ in before.values()) - rigged.clock.now > LATEST_SLOT * interval_of(rigged)
+        parts.schedule.accounts["main"].capacity.seconds = 200.0
+        parts.clock.now += CAPACITY_SECONDS
+        parts.schedule.tick("discovery")
+        assert max(at for at, _ in before.values()) - parts.clock.now > LATEST_SLOT * interval_of(parts)
         assert due.known == before
 
 
 async def test_intervals_that_become_half_as_long_bring_late_polls_forward() -> None:
-    async with rig(account=DNS_ONLY, world=world(zones=40)) as rigged:
-        intervals = rigged.schedule.intervals
+    async with exporter_parts(account=DNS_ONLY, world=world(zones=40)) as parts:
+        intervals = parts.schedule.intervals
         intervals.stretch = lambda *_: 2.0  # type: ignore[method-assign]
-        await rigged.turn(450)
-        targets = list(rigged.registry.targets("dns_zone"))
+        await parts.turn(450)
+        targets = list(parts.registry.targets("dns_zone"))
 
         def latest() -> float:
-            dues = [rigged.schedule.due_at("dns_statistics", target) for target in targets]
-            return max(due for due in dues if due is not None) - rigged.clock.now
+            dues = [parts.schedule.due_at("dns_statistics", target) for target in targets]
+            return max(due for due in dues if due is not None) - parts.clock.now
 
         assert latest() > LATEST_SLOT * 300
         intervals.stretch = lambda *_: 1.0  # type: ignore[method-assign]
-        rigged.clock.now += CAPACITY_SECONDS
-        rigged.schedule.tick("discovery")
+        parts.clock.now += CAPACITY_SECONDS
+        parts.schedule.tick("discovery")
         assert latest() <= LATEST_SLOT * 300
 
 
 async def test_polls_that_come_in_time_stand_when_long_intervals_are_short_again() -> None:
-    async with rig(account=DNS_ONLY, world=world(zones=40)) as rigged:
-        due = await slowed(rigged)
+    async with exporter_parts(account=DNS_ONLY, world=world(zones=40)) as parts:
+        due = await slowed(parts)
         soonest = min(due.known, key=lambda target: due.known[target][0])
         before = dict(due.known)
-        rigged.clock.now = before[soonest][0] - 10
-        rigged.schedule.accounts["main"].capacity.seconds = 0.01
-        rigged.schedule.tick("discovery")
+        parts.clock.now = before[soonest][0] - 10
+        parts.schedule.accounts["main"].capacity.seconds = 0.01
+        parts.schedule.tick("discovery")
         moved = {target for target, when in due.known.items() if when != before[target]}
-        late = {target for target, (at, _) in before.items() if at - rigged.clock.now > LATEST_SLOT * 300}
+        late = {target for target, (at, _) in before.items() if at - parts.clock.now > LATEST_SLOT * 300}
         assert (moved, soonest in moved) == (late, False)
         assert moved
 
 
 async def test_a_failed_poll_of_a_slow_collector_is_repeated_within_minutes() -> None:
     hourly = {"dns_statistics": {"interval": "1h"}, "dns_record_scans": {"enabled": False}}
-    async with rig(account=DNS_ONLY, collectors=hourly, world=world()) as rigged:
-        rigged.faults.add({"kind": "status", "status": 400, "path": "/dnszone/102/statistics"})
-        while rigged.value("edge_target_up", collector="dns_statistics", target="dns_zone/102"):
-            await rigged.turn(60)
-        rigged.faults.clear()
-        polled = rigged.samples("edge_api_requests_total", operation="dns_statistics", code="200")[("main",)]
-        await rigged.turn(FIRST_WAIT / 2)
-        assert rigged.value("edge_target_up", collector="dns_statistics", target="dns_zone/102") == 0.0
-        await rigged.turn(FIRST_WAIT)
-        assert rigged.value("edge_target_up", collector="dns_statistics", target="dns_zone/102") == 1.0
+    async with exporter_parts(account=DNS_ONLY, collectors=hourly, world=world()) as parts:
+        parts.faults.add({"kind": "status", "status": 400, "path": "/dnszone/102/statistics"})
+        while parts.value("edge_target_up", collector="dns_statistics", target="dns_zone/102"):
+            await parts.turn(60)
+        parts.faults.clear()
+        polled = parts.samples("edge_api_requests_total", operation="dns_statistics", code="200")[("main",)]
+        await parts.turn(FIRST_WAIT / 2)
+        assert parts.value("edge_target_up", collector="dns_statistics", target="dns_zone/102") == 0.0
+        await parts.turn(FIRST_WAIT)
+        assert parts.value("edge_target_up", collector="dns_statistics", target="dns_zone/102") == 1.0
         # The polls of the others come when they come.
-        again = rigged.samples("edge_api_requests_total", operation="dns_statistics", code="200")[("main",)]
+        again = parts.samples("edge_api_requests_total", operation="dns_statistics", code="200")[("main",)]
         assert again - polled <= 2
 
 
@@ -418,29 +418,29 @@ async def test_a_key_that_is_refused_is_not_offered_more_often_for_that() -> Non
         "discovery": {"interval": "1h"},
     }
     fixed = {**DNS_ONLY, "dns_zones": {"ids": [101], "discover": False}, "api_key": "wrong"}
-    async with rig(account=fixed, collectors=slow, world=world()) as rigged:
+    async with exporter_parts(account=fixed, collectors=slow, world=world()) as parts:
         for _ in range(20):
-            await rigged.turn(60)
-        refused = rigged.samples("edge_api_requests_total", operation="dns_statistics", code="401")
+            await parts.turn(60)
+        refused = parts.samples("edge_api_requests_total", operation="dns_statistics", code="401")
         assert refused == {("main",): 1.0}
 
 
 async def test_the_limit_that_binds_is_shown_by_its_name() -> None:
-    async with rig(account={**DNS_ONLY, "budget": {"requests_per_second": 10, "max_in_flight": 8}}) as rigged:
-        rigged.schedule.accounts["main"].capacity.seconds = 5.0
+    async with exporter_parts(account={**DNS_ONLY, "budget": {"requests_per_second": 10, "max_in_flight": 8}}) as parts:
+        parts.schedule.accounts["main"].capacity.seconds = 5.0
         # A moment at which nothing is polled.
-        rigged.clock.now += CAPACITY_SECONDS
-        rigged.schedule.tick("discovery")
-        await rigged.renderer.render()
-        assert rigged.samples("edge_api_capacity_requests_per_second", account="main") == {
+        parts.clock.now += CAPACITY_SECONDS
+        parts.schedule.tick("discovery")
+        await parts.renderer.render()
+        assert parts.samples("edge_api_capacity_requests_per_second", account="main") == {
             ("requests_per_second",): 10.0,
             ("max_in_flight",): 1.6,
         }
 
 
 async def test_breaking_code_in_one_poll_ends_with_that_poll() -> None:
-    async with rig(account=DNS_ONLY, world=world()) as rigged:
-        collector = rigged.schedule.plans["dns_statistics"].collector
+    async with exporter_parts(account=DNS_ONLY, world=world()) as parts:
+        collector = parts.schedule.plans["dns_statistics"].collector
 
         class Broken:
             name, polls, interval, operations = "dns_statistics", "dns_zone", 300.0, ()
@@ -454,40 +454,40 @@ async def test_breaking_code_in_one_poll_ends_with_that_poll() -> None:
                     raise ZeroDivisionError
                 return await collector.poll(context, target)  # type: ignore[arg-type]
 
-        object.__setattr__(rigged.schedule.plans["dns_statistics"], "collector", Broken())
+        object.__setattr__(parts.schedule.plans["dns_statistics"], "collector", Broken())
         with capture_logs() as logs:
-            await rigged.turn(400)
+            await parts.turn(400)
         assert [line["target"] for line in logs if line["event"] == "poll broke"] == ["dns_zone/102"]
-        assert rigged.value("edge_target_up", collector="dns_statistics", target="dns_zone/102") == 0.0
-        assert rigged.value("edge_target_up", collector="dns_statistics", target="dns_zone/101") == 1.0
+        assert parts.value("edge_target_up", collector="dns_statistics", target="dns_zone/102") == 0.0
+        assert parts.value("edge_target_up", collector="dns_statistics", target="dns_zone/101") == 1.0
 
 
 async def test_breaking_code_that_settles_a_poll_ends_with_that_poll_too() -> None:
-    async with rig(account=DNS_ONLY, world=world()) as rigged:
-        count = rigged.ledger.record
+    async with exporter_parts(account=DNS_ONLY, world=world()) as parts:
+        count = parts.ledger.record
 
         def broken(entry: Entry, publish: Publish) -> None:
             if entry.key == PollKey.of("dns_statistics", "main", "dns_zone", "102"):
                 raise ZeroDivisionError
             count(entry, publish)
 
-        rigged.ledger.record = broken  # type: ignore[method-assign]
+        parts.ledger.record = broken  # type: ignore[method-assign]
         with capture_logs() as logs:
-            await rigged.turn(400)
+            await parts.turn(400)
         assert [line["target"] for line in logs if line["event"] == "poll broke"] == ["dns_zone/102"]
-        assert rigged.value("edge_target_up", collector="dns_statistics", target="dns_zone/102") == 0.0
-        workers = rigged.schedule._pools["main"]._tasks
+        assert parts.value("edge_target_up", collector="dns_statistics", target="dns_zone/102") == 0.0
+        workers = parts.schedule._pools["main"]._tasks
         assert [worker.done() for worker in workers] == [False] * 8
 
 
 async def test_stopping_does_not_wait_for_polls_that_stall() -> None:
-    async with rig(account={**DNS_ONLY, "timeout": 600}, world=world()) as rigged:
-        rigged.faults.add({"kind": "stall", "point": "start", "path_regex": "/dnszone/.*"})
-        rigged.clock.now += 400
-        rigged.schedule.tick("dns_statistics")
+    async with exporter_parts(account={**DNS_ONLY, "timeout": 600}, world=world()) as parts:
+        parts.faults.add({"kind": "stall", "point": "start", "path_regex": "/dnszone/.*"})
+        parts.clock.now += 400
+        parts.schedule.tick("dns_statistics")
         await asyncio.sleep(0)
         async with asyncio.timeout(END_SECONDS):
-            await rigged.schedule.stop()
+            await parts.schedule.stop()
 
 
 async def test_stopping_in_the_middle_of_a_tick_logs_nothing(
@@ -500,15 +500,15 @@ async def test_stopping_in_the_middle_of_a_tick_logs_nothing(
         while True:
             yield
 
-    async with rig() as rigged:
+    async with exporter_parts() as parts:
         monkeypatch.setattr("exporter.polling.scheduler.SHORTEST_TICK", 0.01)
         monkeypatch.setattr("exporter.polling.scheduler.LONGEST_TICK", 0.01)
         monkeypatch.setattr(Schedule, "tick", lambda *_: None)
         monkeypatch.setattr(Schedule, "_ticking", endless)
         monkeypatch.setattr("exporter.cooperative.SLICE_SECONDS", 0.0)
-        rigged.schedule.start()
+        parts.schedule.start()
         async with asyncio.timeout(PATIENCE):
             await began.wait()
-        await rigged.schedule.stop()
+        await parts.schedule.stop()
         await asyncio.sleep(0)
     assert [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR] == []

@@ -11,8 +11,8 @@ from exporter.counters.ledger import Ledger
 from exporter.platform.http import responses
 from exporter.platform.operation import Operation
 from exporter.targets.target import PollKey
+from tests.exporter_parts import ExporterParts, exporter_parts
 from tests.polling.platform import Platform, running
-from tests.rig import Rig, rig
 
 INTERVAL = 300
 ROUND = INTERVAL * 1.5 + 1
@@ -59,11 +59,11 @@ def platform() -> Iterator[Answers]:
 
 
 @asynccontextmanager
-async def polled(platform: Answers) -> AsyncIterator[Rig]:
-    """A rig whose zones were polled, and believes the platform's clock."""
-    async with rig(url=platform.url, account=ZONES, collectors=COLLECTORS) as rigged:
-        await rigged.turn(ROUND)
-        yield rigged
+async def polled(platform: Answers) -> AsyncIterator[ExporterParts]:
+    """Parts of an exporter whose zones were polled, and believes the platform's clock."""
+    async with exporter_parts(url=platform.url, account=ZONES, collectors=COLLECTORS) as parts:
+        await parts.turn(ROUND)
+        yield parts
 
 
 def key(zone: int) -> PollKey:
@@ -74,91 +74,91 @@ def key(zone: int) -> PollKey:
 async def test_it_is_not_parsed_and_its_time_advances_on_disk_and_in_the_exposition(
     platform: Answers, parsed: list[str]
 ) -> None:
-    async with polled(platform) as rigged:
-        before = rigged.samples("edge_target_last_success_timestamp_seconds", collector="dns_statistics")
-        series = rigged.samples("edge_dns_queries_total") | rigged.samples("edge_dns_window_queries")
-        remembered = rigged.ledger.remembered()[key(1)]
+    async with polled(platform) as parts:
+        before = parts.samples("edge_target_last_success_timestamp_seconds", collector="dns_statistics")
+        series = parts.samples("edge_dns_queries_total") | parts.samples("edge_dns_window_queries")
+        remembered = parts.ledger.remembered()[key(1)]
         asked, read = platform.count("statistics"), parsed.count("dns_statistics")
-        await rigged.turn(ROUND)
-        after = rigged.samples("edge_target_last_success_timestamp_seconds", collector="dns_statistics")
+        await parts.turn(ROUND)
+        after = parts.samples("edge_target_last_success_timestamp_seconds", collector="dns_statistics")
         assert platform.count("statistics") == asked + 3
         assert parsed.count("dns_statistics") == read
         assert {target: after[target] - before[target] for target in before} == dict.fromkeys(before, ROUND)
-        assert rigged.ledger.remembered()[key(1)].success == remembered.success + ROUND
-        assert rigged.ledger.remembered()[key(1)].data == remembered.data
-        assert rigged.samples("edge_dns_queries_total") | rigged.samples("edge_dns_window_queries") == series
+        assert parts.ledger.remembered()[key(1)].success == remembered.success + ROUND
+        assert parts.ledger.remembered()[key(1)].data == remembered.data
+        assert parts.samples("edge_dns_queries_total") | parts.samples("edge_dns_window_queries") == series
 
 
 async def test_its_series_do_not_expire(platform: Answers, parsed: list[str]) -> None:
-    async with polled(platform) as rigged:
+    async with polled(platform) as parts:
         read = parsed.count("dns_statistics")
         for _ in range(6):
-            await rigged.turn(ROUND)
-        assert len(rigged.samples("edge_dns_queries_total")) == 3
+            await parts.turn(ROUND)
+        assert len(parts.samples("edge_dns_queries_total")) == 3
         assert parsed.count("dns_statistics") == read
 
 
 async def test_another_answer_is_counted(platform: Answers) -> None:
-    async with polled(platform) as rigged:
-        await rigged.turn(ROUND)
+    async with polled(platform) as parts:
+        await parts.turn(ROUND)
         platform.days["2026-02-08T00:00:00Z"] = 9
-        await rigged.turn(ROUND)
+        await parts.turn(ROUND)
         platform.days["2026-02-08T00:00:00Z"] = 7
-        await rigged.turn(ROUND)
+        await parts.turn(ROUND)
         platform.days["2026-02-08T00:00:00Z"] = 10
-        await rigged.turn(ROUND)
-        assert set(rigged.samples("edge_dns_queries_total").values()) == {3.0}
+        await parts.turn(ROUND)
+        assert set(parts.samples("edge_dns_queries_total").values()) == {3.0}
 
 
 async def test_it_is_read_again_on_a_new_day(platform: Answers, parsed: list[str]) -> None:
-    async with polled(platform) as rigged:
+    async with polled(platform) as parts:
         read = parsed.count("dns_statistics")
-        await rigged.turn(86_400)
+        await parts.turn(86_400)
         assert parsed.count("dns_statistics") == read + 3
-        await rigged.turn(ROUND)
+        await parts.turn(ROUND)
         assert parsed.count("dns_statistics") == read + 3
 
 
 async def test_it_is_read_again_after_a_failure_and_brings_back_what_had_expired(platform: Answers) -> None:
-    async with polled(platform) as rigged:
+    async with polled(platform) as parts:
         platform.is_broken = True
         for _ in range(4):
-            await rigged.turn(ROUND)
-        assert rigged.samples("edge_dns_queries_total") == {}
+            await parts.turn(ROUND)
+        assert parts.samples("edge_dns_queries_total") == {}
         platform.is_broken = False
-        await rigged.turn(ROUND)
-        assert len(rigged.samples("edge_dns_queries_total")) == 3
-        assert set(rigged.samples("edge_target_up", collector="dns_statistics").values()) == {1.0}
+        await parts.turn(ROUND)
+        assert len(parts.samples("edge_dns_queries_total")) == 3
+        assert set(parts.samples("edge_target_up", collector="dns_statistics").values()) == {1.0}
 
 
 async def test_it_is_read_again_while_a_cap_leaves_series_out(platform: Answers) -> None:
-    async with polled(platform) as rigged:
-        rigged.exposition.govern(2, lambda _: True, created=False)
+    async with polled(platform) as parts:
+        parts.exposition.govern(2, lambda _: True, created=False)
         platform.days["2026-02-08T00:00:00Z"] = 9
-        await rigged.turn(ROUND)
-        assert len(rigged.samples("edge_dns_queries_total")) == 2
-        rigged.exposition.govern(100, lambda _: True, created=False)
-        await rigged.turn(ROUND)
-        assert len(rigged.samples("edge_dns_queries_total")) == 3
+        await parts.turn(ROUND)
+        assert len(parts.samples("edge_dns_queries_total")) == 2
+        parts.exposition.govern(100, lambda _: True, created=False)
+        await parts.turn(ROUND)
+        assert len(parts.samples("edge_dns_queries_total")) == 3
 
 
 async def test_it_is_read_again_where_what_it_told_is_not_on_disk(
     platform: Answers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with polled(platform) as rigged:
+    async with polled(platform) as parts:
         platform.days["2026-02-08T00:00:00Z"] = 9
         with monkeypatch.context() as failing:
             failing.setattr(Ledger, "_save", lambda _: False)
-            await rigged.turn(ROUND)
-        assert set(rigged.samples("edge_dns_queries_total").values()) == {0.0}
-        await rigged.turn(ROUND)
-        assert set(rigged.samples("edge_dns_queries_total").values()) == {2.0}
+            await parts.turn(ROUND)
+        assert set(parts.samples("edge_dns_queries_total").values()) == {0.0}
+        await parts.turn(ROUND)
+        assert set(parts.samples("edge_dns_queries_total").values()) == {2.0}
 
 
 async def test_a_zone_with_another_name_is_read_again(platform: Answers) -> None:
-    async with polled(platform) as rigged:
+    async with polled(platform) as parts:
         platform.suffix = "net"
         for _ in range(3):
-            await rigged.turn(ROUND)
-        domains = {domain for _, domain, _ in rigged.samples("edge_dns_queries_total")}
+            await parts.turn(ROUND)
+        domains = {domain for _, domain, _ in parts.samples("edge_dns_queries_total")}
         assert domains == {"zone-1.net", "zone-2.net", "zone-3.net"}

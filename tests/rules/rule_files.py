@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -52,9 +53,10 @@ class Selected:
     seconds: float
 
 
-def load_rules() -> list[Rule]:
+@cache
+def load_rules() -> tuple[Rule, ...]:
     """Every rule of every shipped file, in their order."""
-    return [
+    return tuple(
         Rule(
             file=path.name,
             name=rule["alert"] if "alert" in rule else rule["record"],
@@ -66,7 +68,7 @@ def load_rules() -> list[Rule]:
         for path in sorted(RULES.glob("*.yml"))
         for group in yaml.safe_load(path.read_text())["groups"]
         for rule in group["rules"]
-    ]
+    )
 
 
 def load_alerts() -> list[Rule]:

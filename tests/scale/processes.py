@@ -119,8 +119,12 @@ def sandbox(zones: int) -> Iterator[Process]:
 
 
 @contextmanager
-def exporters(folder: Path, platform: Process, zones: int, total: int, interval: float) -> Iterator[list[Process]]:
+def exporters(
+    folder: Path, platform: Process, zones: int, total: int, interval: float, *, database: str = ""
+) -> Iterator[list[Process]]:
     """All shards of a total; they poll the statistics of every zone, and nothing else.
+
+    Their counters are in a file each, or in a PostgreSQL where its address is given.
 
     Search ends at 10,000 results, on the sandbox as on the platform: the ids of more zones come from a file.
     """
@@ -144,7 +148,9 @@ def exporters(folder: Path, platform: Process, zones: int, total: int, interval:
             told = {
                 "accounts": [account],
                 "collectors": collectors,
-                "state": {"path": str(folder / f"{total}-{index}.db")},
+                "state": {"url": database, "installation": f"of-{total}"}
+                if database
+                else {"path": str(folder / f"{total}-{index}.db")},
                 "web": {"listen": f"127.0.0.1:{port}"},
                 "shard": {"index": index, "total": total},
                 "log": {"level": "warning"},

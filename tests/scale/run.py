@@ -1,6 +1,6 @@
 """Simulates accounts of very many zones on this machine, and says what a million would take.
 
-`python -m tests.scale.run [--zones 100000] [--shards 1,2,4,8] [--json FILE]`
+`python -m tests.scale.run [--zones 100000] [--shards 1,2,4,8] [--postgres] [--json FILE]`
 
 For each number of shards it starts as many exporters on one sandbox and watches their first round, in which every zone
 is due at once and polls go as fast as they can. It scrapes while that lasts, and when all is quiet. All of it shares
@@ -15,11 +15,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 
+from tests.postgres import postgres_running
 from tests.scale.forecast import Forecast, forecast, line
 from tests.scale.processes import Process, Scrape, exporters, sandbox
 
@@ -29,6 +30,7 @@ SCRAPES = 7
 SCRAPE_EVERY = 3.0
 ROUND_SECONDS = 900.0
 MEGA = 1e6
+FILES = "files"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,9 @@ class Row:
         scrape_gzip_bytes: of the largest shard; the same for plain.
         series: of all shards together.
         shares: how many zones each shard has.
+        state: where the counters are.
+        commit_seconds: the mean time of a commit to a PostgreSQL; 0 where they are in files.
+        commits: how many commits there were, of all shards together.
     """
 
     shards: int
@@ -66,6 +71,9 @@ class Row:
     scrape_plain_bytes: int
     series: int
     shares: list[int]
+    state: str = FILES
+    commit_seconds: float = 0.0
+    commits: int = 0
 
 
 def polled(process: Process) -> int:
@@ -98,11 +106,11 @@ def until_served(processes: Sequence[Process], zones: int) -> list[int]:
         time.sleep(0.5)
 
 
-def measure(folder: Path, platform: Process, zones: int, total: int) -> Row:
-    """Run so many shards."""
+def measure(folder: Path, platform: Process, zones: int, total: int, database: str = "") -> Row:
+    """Run so many shards, with the counters in a file each or in a database."""
     began = time.monotonic()
     busy: list[Scrape] = []
-    with exporters(folder, platform, zones, total, INTERVAL) as processes:
+    with exporters(folder, platform, zones, total, INTERVAL, database=database) as processes:
         until_polled(processes, 1, busy)
         first, used, platform_used = time.monotonic(), _cpu(processes), platform.cpu_seconds()
         until_polled(processes, zones, busy)
@@ -114,6 +122,13 @@ def measure(folder: Path, platform: Process, zones: int, total: int) -> Row:
         plain = [[process.scrape(compressed=False) for _ in range(SCRAPES)] for process in processes]
         memory = [process.memory() for process in processes]
         series = sum(process.sum_of("edge_exporter_series") for process in processes)
+        spent_on, commits = (
+            sum(
+                process.sum_of(f"edge_exporter_state_database_seconds_{what}", operation="commit")
+                for process in processes
+            )
+            for what in ("sum", "count")
+        )
     return Row(
         shards=total,
         zones=zones,
@@ -132,6 +147,9 @@ def measure(folder: Path, platform: Process, zones: int, total: int) -> Row:
         scrape_plain_bytes=max(scrape.plain_bytes for own in plain for scrape in own),
         series=int(series),
         shares=shares,
+        state="PostgreSQL" if database else FILES,
+        commit_seconds=spent_on / commits if commits else 0.0,
+        commits=int(commits),
     )
 
 
@@ -141,6 +159,7 @@ def _cpu(processes: Sequence[Process]) -> float:
 
 _COLUMNS: tuple[tuple[str, Callable[[Row], str]], ...] = (
     ("shards", lambda row: str(row.shards)),
+    ("counters in", lambda row: row.state),
     ("zones a shard", lambda row: f"{min(row.shares):,}-{max(row.shares):,}"),
     ("to first poll", lambda row: f"{row.discovery_seconds:.1f} s"),
     ("whole round", lambda row: f"{row.round_seconds:.0f} s"),
@@ -156,6 +175,9 @@ _COLUMNS: tuple[tuple[str, Callable[[Row], str]], ...] = (
     ("quiet, plain", lambda row: f"{row.scrape_plain_seconds * 1e3:,.0f} ms"),
     ("size gzip", lambda row: f"{row.scrape_gzip_bytes / MEGA:,.1f} MB"),
     ("size plain", lambda row: f"{row.scrape_plain_bytes / MEGA:,.1f} MB"),
+    ("commits", lambda row: f"{row.commits:,}" if row.commits else "-"),
+    ("a commit", lambda row: f"{row.commit_seconds * 1e3:,.0f} ms" if row.commits else "-"),
+    ("rows/s", lambda row: f"{row.zones / row.round_seconds:,.0f}"),
 )
 
 
@@ -176,23 +198,29 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--zones", type=int, default=100_000)
     parser.add_argument("--shards", default="1,2,4,8", help="numbers of exporter processes, one run each")
     parser.add_argument("--json", type=Path, default=Path("scale.json"), help="where the figures go")
+    parser.add_argument("--postgres", action="store_true", help="each number again with the counters in a PostgreSQL")
     given = parser.parse_args(arguments)
     totals = [int(total) for total in given.shards.split(",")]
     say(f"{given.zones:,} zones; {os.cpu_count()} cores for the sandbox and all shards together")
     rows = []
-    with tempfile.TemporaryDirectory() as folder, sandbox(given.zones) as platform:
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        platform = stack.enter_context(sandbox(given.zones))
+        database = stack.enter_context(postgres_running()).new_database() if given.postgres else ""
         for total in totals:
-            rows.append(measure(Path(folder), platform, given.zones, total))
-            # Each run takes minutes, and an interruption of the next one should not cost this one.
-            say(f"\n{table(rows)}")
+            for where in dict.fromkeys(("", database)):
+                rows.append(measure(folder, platform, given.zones, total, where))
+                # Each run takes minutes, and an interruption of the next one should not cost this one.
+                say(f"\n{table(rows)}")
         sandbox_memory = platform.memory()[0]
+    measured = [row for row in rows if row.state == FILES]
     told = forecast(
-        calls_per_cpu_second=min(row.calls_per_cpu_second for row in rows),
-        memory=line([(max(row.shares), row.memory_of_largest_bytes) for row in rows]),
-        scrape_seconds=line([(max(row.shares), row.scrape_busy_seconds) for row in rows]),
-        plain_bytes_a_zone=rows[0].scrape_plain_bytes / max(rows[0].shares),
-        gzip_bytes_a_zone=rows[0].scrape_gzip_bytes / max(rows[0].shares),
-        series_a_zone=rows[0].series / given.zones,
+        calls_per_cpu_second=min(row.calls_per_cpu_second for row in measured),
+        memory=line([(max(row.shares), row.memory_of_largest_bytes) for row in measured]),
+        scrape_seconds=line([(max(row.shares), row.scrape_busy_seconds) for row in measured]),
+        plain_bytes_a_zone=measured[0].scrape_plain_bytes / max(measured[0].shares),
+        gzip_bytes_a_zone=measured[0].scrape_gzip_bytes / max(measured[0].shares),
+        series_a_zone=measured[0].series / given.zones,
     )
     say(f"\nThe sandbox held {sandbox_memory / MEGA:,.0f} MB.\n\n{told}")
     write(given.json, rows, told)

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from exporter.platform.errors import CredentialError
 from exporter.settings import key_file
 from exporter.settings.key_file import CHECK_SECONDS, PATIENCE, KeyFile
-from tests.rig import TurnedClock
+from tests.exporter_parts import TurnedClock
 
 
 async def test_a_key_is_read_and_a_new_one_is_found(tmp_path: Path) -> None:

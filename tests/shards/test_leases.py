@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.counters.house import House
 from tests.counters.process import Exporter
-from tests.counters.test_daemon_database import QUERIES, ZONES, Fleet
+from tests.counters.sandboxed_daemons import SandboxedDaemons
+from tests.counters.test_daemon_database import QUERIES, ZONES, SharingProcesses
 from tests.postgres import Postgres
 from tests.waiting import PATIENCE
 
@@ -19,18 +19,20 @@ HELD = "edge_exporter_shard_held"
 
 
 @pytest.fixture
-async def fleet(tmp_path: Path, postgres: Postgres) -> AsyncIterator[Fleet]:
-    house = House(tmp_path)
-    await house.sandbox.start()
-    yield Fleet(house, tmp_path, postgres.new_database())
-    await house.sandbox.stop()
+async def sharing(tmp_path: Path, postgres: Postgres) -> AsyncIterator[SharingProcesses]:
+    sandboxed = SandboxedDaemons(tmp_path)
+    await sandboxed.sandbox.start()
+    yield SharingProcesses(sandboxed, tmp_path, postgres.new_database())
+    await sandboxed.sandbox.stop()
 
 
 @asynccontextmanager
-async def replicas(fleet: Fleet, *names: str) -> AsyncIterator[list[Exporter]]:
+async def replicas(sharing: SharingProcesses, *names: str) -> AsyncIterator[list[Exporter]]:
     """Replicas that share six shards, each with its share."""
     async with AsyncExitStack() as stack:
-        started = [await stack.enter_async_context(fleet.exporter(name, index="lease", total=TOTAL)) for name in names]
+        started = [
+            await stack.enter_async_context(sharing.exporter(name, index="lease", total=TOTAL)) for name in names
+        ]
         await shared(started)
         yield started
 
@@ -73,41 +75,45 @@ async def serve(expected: float, exporters: Sequence[Exporter]) -> None:
     await until(is_served)
 
 
-async def test_a_replica_takes_over_the_shards_of_one_that_was_killed_and_goes_on_counting(fleet: Fleet) -> None:
-    async with replicas(fleet, "one", "two") as (one, two):
-        fleet.serve(10)
+async def test_a_replica_takes_over_the_shards_of_one_that_was_killed_and_goes_on_counting(
+    sharing: SharingProcesses,
+) -> None:
+    async with replicas(sharing, "one", "two") as (one, two):
+        sharing.serve(10)
         await serve(30, [one, two])
         await asyncio.to_thread(one.end, signal.SIGKILL)
-        fleet.serve(4)
+        sharing.serve(4)
         await serve(42, [two])
         assert await held_by(two) == {str(shard) for shard in range(TOTAL)}
         takeovers = await asyncio.to_thread(two.samples, "edge_exporter_shard_takeovers_total", "shard")
         assert sum(takeovers.values()) == TOTAL
 
 
-async def test_surplus_shards_are_handed_over_to_a_replica_that_comes_and_back_when_it_ends(fleet: Fleet) -> None:
-    async with replicas(fleet, "one") as (one,):
-        fleet.serve(10)
+async def test_surplus_shards_are_handed_over_to_a_replica_that_comes_and_back_when_it_ends(
+    sharing: SharingProcesses,
+) -> None:
+    async with replicas(sharing, "one") as (one,):
+        sharing.serve(10)
         await serve(30, [one])
-        async with fleet.exporter("two", index="lease", total=TOTAL) as two:
+        async with sharing.exporter("two", index="lease", total=TOTAL) as two:
             await shared([one, two])
-            fleet.serve(1)
+            sharing.serve(1)
             await serve(33, [one, two])
             assert await asyncio.to_thread(two.end) == 0
-            fleet.serve(1)
+            sharing.serve(1)
             await serve(36, [one])
         losses = await asyncio.to_thread(one.samples, "edge_exporter_shard_losses_total", "shard")
         assert set(losses.values()) == {0}
 
 
 async def test_a_suspended_replica_drops_the_shards_that_another_has_taken_and_takes_its_share_again(
-    fleet: Fleet,
+    sharing: SharingProcesses,
 ) -> None:
-    async with replicas(fleet, "one", "two") as (one, two):
-        fleet.serve(10)
+    async with replicas(sharing, "one", "two") as (one, two):
+        sharing.serve(10)
         await serve(30, [one, two])
         one.send(signal.SIGSTOP)
-        fleet.serve(4)
+        sharing.serve(4)
         await serve(42, [two])
         # It waits in the socket until the process goes on, and finds that the leases may have ended.
         asked = asyncio.create_task(asyncio.to_thread(one.samples, QUERIES, "zone_id"))
@@ -117,17 +123,17 @@ async def test_a_suspended_replica_drops_the_shards_that_another_has_taken_and_t
         await shared([one, two])
         await serve(42, [one, two])
         assert "lease lost to another exporter" in one.events
-        fleet.serve(1)
+        sharing.serve(1)
         await serve(45, [one, two])
 
 
-async def test_counters_catch_up_after_a_restart_of_the_database(fleet: Fleet, postgres: Postgres) -> None:
-    async with replicas(fleet, "one", "two") as both:
-        fleet.serve(10)
+async def test_counters_catch_up_after_a_restart_of_the_database(sharing: SharingProcesses, postgres: Postgres) -> None:
+    async with replicas(sharing, "one", "two") as both:
+        sharing.serve(10)
         await serve(30, both)
         await asyncio.to_thread(postgres.stop)
         try:
-            fleet.serve(5)
+            sharing.serve(5)
 
             async def is_gap() -> bool:
                 return not [own for own in both if await asyncio.to_thread(own.samples, QUERIES, "zone_id")]
@@ -138,12 +144,12 @@ async def test_counters_catch_up_after_a_restart_of_the_database(fleet: Fleet, p
         await serve(45, both)
 
 
-async def test_a_spare_is_ready_though_it_holds_nothing_and_polls_nothing(fleet: Fleet) -> None:
+async def test_a_spare_is_ready_though_it_holds_nothing_and_polls_nothing(sharing: SharingProcesses) -> None:
     async with (
-        fleet.exporter("one", index="lease", total=1) as one,
+        sharing.exporter("one", index="lease", total=1) as one,
     ):
         await until(lambda: asyncio.to_thread(lambda: len(one.samples(QUERIES, "zone_id")) == len(ZONES)))
-        async with fleet.exporter("two", index="lease", total=1) as two:
+        async with sharing.exporter("two", index="lease", total=1) as two:
             await until(lambda: asyncio.to_thread(is_ready, two))
             assert await asyncio.to_thread(two.samples, "edge_api_requests_total", "operation") == {}
             await asyncio.to_thread(one.end, signal.SIGKILL)

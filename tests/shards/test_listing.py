@@ -5,16 +5,16 @@ from pathlib import Path
 import pytest
 
 from exporter.targets.target import Target
-from tests.shards.fleet import fleet
+from tests.shards.sharded_daemons import sharded_daemons
 
 
 @pytest.mark.parametrize(("total", "times"), [(2, 2), (3, 3)])
 async def test_other_shards_list_an_account_less_often(tmp_path: Path, total: int, times: int) -> None:
-    async with fleet(tmp_path) as shared, shared.running(total) as pods:
+    async with sharded_daemons(tmp_path) as shared, shared.running(total) as pods:
         account = Target("main", "account", "main")
         intervals = []
         for pod in pods:
-            schedule = pod.daemon._schedule
+            schedule = pod.daemon.schedule
             (target,) = (known for known in pod.daemon._registry.targets("account") if known == account)
             intervals.append((target.scouted, schedule.intervals.configured(schedule.plans["discovery"], target)))
             assert schedule.intervals.configured(schedule.plans["shield_zones"], target) == 300
@@ -23,10 +23,10 @@ async def test_other_shards_list_an_account_less_often(tmp_path: Path, total: in
 
 async def test_a_budget_that_is_far_too_small_stretches_polls_but_hardly_discovery(tmp_path: Path) -> None:
     async with (
-        fleet(tmp_path, collectors={"dns_statistics": {"interval": "1s"}}) as shared,
+        sharded_daemons(tmp_path, collectors={"dns_statistics": {"interval": "1s"}}) as shared,
         shared.running(1) as (pod,),
     ):
-        schedule = pod.daemon._schedule
+        schedule = pod.daemon.schedule
         schedule.accounts["main"].client.rate_limiter.rate = 0.1
         schedule.accounts["main"].capacity.rate = 0.1
         (zone, account) = (Target("main", "dns_zone", "101"), Target("main", "account", "main"))

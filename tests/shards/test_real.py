@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from exporter.sandbox import keys
-from tests.backfill.place import grown
+from tests.backfill.backfill_setup import grown
 from tests.ports import free_port
 from tests.real_parts import prometheus_running, scraping
-from tests.shards.fleet import fleet
+from tests.shards.sharded_daemons import sharded_daemons
 
 pytestmark = pytest.mark.real
 TOTAL = 4
@@ -62,7 +62,7 @@ def shard(config: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 
 async def test_sums_stay_exact_while_one_of_four_is_killed_and_comes_back(tmp_path: Path) -> None:
-    async with fleet(tmp_path, zones=60, shield_zones=0) as shared:
+    async with sharded_daemons(tmp_path, zones=60, shield_zones=0) as shared:
         dns = shared.world.dns
         zones = list(dns.zones)
         ports = [free_port() for _ in range(TOTAL)]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from exporter.polling.scheduler import Schedule
-from tests.shards.fleet import fleet
+from tests.shards.sharded_daemons import sharded_daemons
 from tests.waiting import until
 
 
@@ -19,7 +19,10 @@ async def test_every_tick_runs_on_the_event_loops_thread(tmp_path: Path, monkeyp
         threads.append(threading.get_ident())
         return ticking(schedule, name)
 
-    async with fleet(tmp_path, collectors={"dns_statistics": {"interval": "30s"}}) as shared, shared.running(1):
+    async with (
+        sharded_daemons(tmp_path, collectors={"dns_statistics": {"interval": "30s"}}) as shared,
+        shared.running(1),
+    ):
         monkeypatch.setattr(Schedule, "_ticking", noting)
         await until(lambda: len(threads) >= 2)
     assert set(threads) == {threading.get_ident()}

@@ -12,7 +12,7 @@ from exporter.settings.model import Settings
 from exporter.targets.registry import Registry
 from exporter.targets.sharding import Shard
 from exporter.targets.target import Inventory, Resource, ResourceList, Target, TargetKey
-from tests.shards.fleet import MEANWHILE, fleet
+from tests.shards.sharded_daemons import MEANWHILE, sharded_daemons
 
 KINDS = (
     "account",
@@ -152,7 +152,7 @@ def test_a_listing_that_tells_nothing_new_changes_nothing() -> None:
 @pytest.mark.parametrize("total", [2, 3])
 async def test_all_shards_serve_together_what_one_exporter_serves(tmp_path: Path, total: int) -> None:
     (tmp_path / "whole").mkdir()
-    async with fleet(tmp_path) as shared:
+    async with sharded_daemons(tmp_path) as shared:
         async with shared.running(total) as pods:
             parts = [await pod.series() for pod in pods]
         shared.folder = tmp_path / "whole"

@@ -1,8 +1,9 @@
 """Which targets there are."""
 
+from exporter.cooperative import at_once
 from exporter.patterns import Pattern
 from exporter.targets.registry import Registry, Selection
-from exporter.targets.sharding import Shard
+from exporter.targets.sharding import Shard, Share
 from exporter.targets.target import Inventory, Resource, ResourceList, Target, TargetKey
 
 
@@ -159,3 +160,33 @@ def test_targets_are_found_by_their_key_in_any_account() -> None:
     assert [target.account for target in made.find("dns_zone/7")] == ["a", "b"]
     assert made.find("dns_zone/8") == []
     assert made.find("nonsense") == []
+
+
+def test_targets_come_and_go_with_the_shards_that_are_held() -> None:
+    """What was listed while another exporter held its shard is polled without another listing."""
+    made = Registry(Share(frozenset(), 4, may_change=True))
+    made.configure([Selection("main", "dns_zone", discover=True), ACCOUNT_SELECTION])
+    assert list(made.targets("account")) == []
+    listed = ResourceList(tuple(Resource(str(number), f"zone-{number}") for number in range(1, 41)), complete=True)
+    made.apply("main", Inventory({"dns_zone": listed}))
+    assert list(made.targets("dns_zone")) == []
+    held: set[str] = set()
+    for shards in ({0}, {0, 1}, {0, 1, 2, 3}, {2}):
+        share = Share(frozenset(shards), 4, may_change=True)
+        change = at_once(made.holding(share))
+        own = {target.id for target in made.targets("dns_zone")}
+        assert own == {resource.id for resource in listed.resources if share.owns(zone_key(resource.id))}
+        assert {target.id for target in change.added if target.kind == "dns_zone"} == own - held
+        assert {target.id for target in change.removed if target.kind == "dns_zone"} == held - own
+        assert {made.shard_of(zone_key(zone)) for zone in own} <= shards
+        (account,) = made.targets("account")
+        assert account.scouted != share.owns(account.key)
+        held = own
+
+
+ACCOUNT_SELECTION = Selection("main", "account", (Target("main", "account", "main"),))
+
+
+def zone_key(zone_id: str) -> TargetKey:
+    """The key of a zone."""
+    return TargetKey.of("main", "dns_zone", zone_id)

@@ -1,11 +1,11 @@
-"""The status page of a stage, taken apart as a browser does it; and names that nobody should have chosen."""
+"""The status page of a view, taken apart as a browser does it; and names that nobody should have chosen."""
 
 import re
 from html.parser import HTMLParser
 
 from exporter.web.page.links import asking
 from exporter.web.page.page import Pages
-from tests.web.stage import Stage
+from tests.web.view_setup import ViewSetup
 
 HOSTILE = {
     "script": "<script>alert(1)</script>",
@@ -67,10 +67,10 @@ class Page(HTMLParser):
         return [re.sub(r"<title>.*?</title>|<[^>]+>", " ", row) for row in body.split("</tr>")[:-1]]
 
 
-async def rendered(on: Stage, **asked: object) -> Page:
+async def rendered(setup: ViewSetup, **asked: object) -> Page:
     """The page with the answer to a query."""
-    view = on.view()
+    view = setup.view()
     query = asking(**asked)
     status, found, counts = await view.both(query)
-    pieces = Pages(on.clock).status(status, found, counts, query, view.known())
+    pieces = Pages(setup.clock).status(status, found, counts, query, view.known())
     return Page("".join([piece async for piece in pieces]).encode("utf-8", "replace").decode())

@@ -1,14 +1,14 @@
 from exporter.web.status_models import LedgerView
-from tests.rig import START
+from tests.exporter_parts import START
 from tests.web.asked import asking
-from tests.web.stage import SCANS, STATISTICS, stage, zone
+from tests.web.view_setup import SCANS, STATISTICS, view_setup, zone
 
 
 async def test_the_targets_come_as_json() -> None:
-    async with stage() as on, asking(on) as client:
-        on.succeed(zone(101, "shop.example"), chart=[1, 2.5], took=0.25)
-        on.fail(zone(102), SCANS, reason="timeout", message="no answer")
-        on.turn(5)
+    async with view_setup() as setup, asking(setup) as client:
+        setup.succeed(zone(101, "shop.example"), chart=[1, 2.5], took=0.25)
+        setup.fail(zone(102), SCANS, reason="timeout", message="no answer")
+        setup.turn(5)
         response = await client.get("/api/v1/targets")
     assert response.headers["content-type"] == "application/json"
     assert response.json() == {
@@ -50,11 +50,11 @@ async def test_the_targets_come_as_json() -> None:
 
 
 async def test_targets_are_filtered_sorted_and_paged_by_the_url() -> None:
-    async with stage() as on, asking(on) as client:
+    async with view_setup() as setup, asking(setup) as client:
         for number in range(5):
-            on.succeed(zone(number, f"zone-{number}.example"))
-            on.succeed(zone(number, f"zone-{number}.example"), SCANS)
-        on.fail(zone(3, "zone-3.example"))
+            setup.succeed(zone(number, f"zone-{number}.example"))
+            setup.succeed(zone(number, f"zone-{number}.example"), SCANS)
+        setup.fail(zone(3, "zone-3.example"))
 
         async def found(**asked: str | list[str]) -> list[str]:
             told = (await client.get("/api/v1/targets", params=asked)).json()
@@ -69,9 +69,9 @@ async def test_targets_are_filtered_sorted_and_paged_by_the_url() -> None:
 
 async def test_no_name_makes_the_json_unreadable() -> None:
     names = ["\ud800", "\0", '"\\', "\u2028", "x" * 10_240, "</script>"]
-    async with stage() as on, asking(on) as client:
+    async with view_setup() as setup, asking(setup) as client:
         for number, name in enumerate(names):
-            on.succeed(zone(number, name), note=name)
+            setup.succeed(zone(number, name), note=name)
         response = await client.get("/api/v1/targets")
     assert response.content.isascii()
     assert [target["name"] for target in response.json()["targets"]] == [
@@ -85,9 +85,9 @@ async def test_no_name_makes_the_json_unreadable() -> None:
 
 
 async def test_the_status_comes_as_json() -> None:
-    async with stage() as on, asking(on) as client:
-        on.ledger = LedgerView(durable=True, saves=True, set_aside=None)
-        on.fail(zone(1))
+    async with view_setup() as setup, asking(setup) as client:
+        setup.ledger = LedgerView(durable=True, saves=True, set_aside=None)
+        setup.fail(zone(1))
         told = (await client.get("/api/v1/status")).json()
     assert list(told) == [
         "version",
@@ -140,7 +140,7 @@ async def test_the_status_comes_as_json() -> None:
 
 
 async def test_the_api_describes_itself_and_what_it_describes_is_there() -> None:
-    async with stage() as on, asking(on) as client:
+    async with view_setup() as setup, asking(setup) as client:
         endpoints = (await client.get("/api/v1/")).json()["endpoints"]
         for endpoint in endpoints:
             values = {"limit": "1", "offset": "0", "sort": "name", "order": "asc"}

@@ -11,7 +11,7 @@ from exporter.targets.target import PollKey
 from exporter.web.app import create_app
 from exporter.web.page.assets import load_assets
 from tests.web.asked import asking
-from tests.web.stage import stage, zone
+from tests.web.view_setup import view_setup, zone
 
 READING = [
     "/",
@@ -27,7 +27,7 @@ READING = [
 
 @pytest.mark.parametrize("path", READING)
 async def test_what_can_be_read_answers_get_and_head_and_nothing_else(path: str) -> None:
-    async with stage() as on, asking(on) as client:
+    async with view_setup() as setup, asking(setup) as client:
         assert (await client.get(path)).status_code == 200
         assert (await client.head(path)).status_code == 200
         for method in ("POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "BREW"):
@@ -62,7 +62,7 @@ async def test_what_can_be_read_answers_get_and_head_and_nothing_else(path: str)
     ],
 )
 async def test_an_unknown_path_is_not_found_and_nothing_is_told(path: str) -> None:
-    async with stage() as on, asking(on) as client:
+    async with view_setup() as setup, asking(setup) as client:
         response = await client.get(f"http://exporter:9877{path}", headers={"Host": "evil.example"})
     assert (response.status_code, response.text) == (404, "Not Found\n")
     assert "evil" not in str(response.headers)
@@ -70,7 +70,7 @@ async def test_an_unknown_path_is_not_found_and_nothing_is_told(path: str) -> No
 
 @pytest.mark.parametrize("path", ["/", "/metrics", "/-/healthy", "/api/v1/status", "/nowhere", "/static/page.css"])
 async def test_every_answer_keeps_browsers_from_doing_more_than_showing_it(path: str) -> None:
-    async with stage() as on, asking(on) as client:
+    async with view_setup() as setup, asking(setup) as client:
         headers = (await client.get(path)).headers
     assert headers["content-security-policy"].startswith("default-src 'none'; ")
     assert "unsafe" not in headers["content-security-policy"]
@@ -82,7 +82,7 @@ async def test_every_answer_keeps_browsers_from_doing_more_than_showing_it(path:
 
 
 async def test_the_page_may_load_its_own_files_and_nothing_else() -> None:
-    async with stage() as on, asking(on) as client:
+    async with view_setup() as setup, asking(setup) as client:
         policy = (await client.get("/")).headers["content-security-policy"]
     assert policy == (
         "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -92,23 +92,23 @@ async def test_the_page_may_load_its_own_files_and_nothing_else() -> None:
 
 
 async def test_health_says_what_has_stalled() -> None:
-    async with stage() as on, asking(on) as client:
+    async with view_setup() as setup, asking(setup) as client:
         well = await client.get("/-/healthy")
-        on.turn(31)
+        setup.turn(31)
         ill = await client.get("/-/healthy")
     assert (well.status_code, well.text) == (200, "healthy\n")
     assert (ill.status_code, ill.text) == (503, "the scheduler has stalled\n")
 
 
 async def test_readiness_waits_says_for_what_and_stays() -> None:
-    async with stage() as on, asking(on) as client:
-        on.schedule.is_discovered = on.is_authenticated = False
+    async with view_setup() as setup, asking(setup) as client:
+        setup.schedule.is_discovered = setup.is_authenticated = False
         first = await client.get("/-/ready")
-        on.schedule.is_discovered = True
+        setup.schedule.is_discovered = True
         second = await client.get("/-/ready")
-        on.is_authenticated = True
+        setup.is_authenticated = True
         third = await client.get("/-/ready")
-        on.is_authenticated = False
+        setup.is_authenticated = False
         fourth = await client.get("/-/ready")
     assert (first.status_code, first.text) == (503, "not ready: discovery has not ended\n")
     assert (second.status_code, second.text) == (503, "not ready: no authenticated answer has come\n")
@@ -116,34 +116,34 @@ async def test_readiness_waits_says_for_what_and_stays() -> None:
 
 
 async def test_a_reload_that_goes_well_says_so() -> None:
-    async with stage() as on, asking(on) as client:
+    async with view_setup() as setup, asking(setup) as client:
         response = await client.post("/-/reload", content=b"ignored" * 1000)
-    assert (response.status_code, response.text, on.reloads) == (200, "reloaded\n", 1)
+    assert (response.status_code, response.text, setup.reloads) == (200, "reloaded\n", 1)
 
 
 async def test_a_refused_reload_answers_with_every_fault() -> None:
-    async with stage() as on, asking(on) as client:
-        on.faults = ("config.yml:3: wrong", "config.yml:9: <b>worse</b>")
+    async with view_setup() as setup, asking(setup) as client:
+        setup.faults = ("config.yml:3: wrong", "config.yml:9: <b>worse</b>")
         response = await client.post("/-/reload")
     assert (response.status_code, response.text) == (400, "config.yml:3: wrong\nconfig.yml:9: <b>worse</b>\n")
     assert response.headers["content-type"] == "text/plain; charset=utf-8"
 
 
 async def test_reload_is_for_post_alone() -> None:
-    async with stage() as on, asking(on) as client:
+    async with view_setup() as setup, asking(setup) as client:
         for method in ("GET", "HEAD", "PUT", "OPTIONS"):
             refused = await client.request(method, "/-/reload")
             assert (refused.status_code, refused.headers["allow"]) == (405, "POST")
-    assert on.reloads == 0
+    assert setup.reloads == 0
 
 
 async def test_a_fault_of_ours_tells_nothing_of_itself() -> None:
-    async with stage() as on:
+    async with view_setup() as setup:
 
         async def broken() -> tuple[str, ...]:
             raise RuntimeError("/home/somebody/secret")
 
-        app = create_app(on.view(), on.renderer, broken)
+        app = create_app(setup.view(), setup.renderer, broken)
         transport = httpx.ASGITransport(app, raise_app_exceptions=False)
         async with httpx.AsyncClient(transport=transport, base_url="http://exporter:9877") as client:
             response = await client.post("/-/reload")
@@ -153,14 +153,14 @@ async def test_a_fault_of_ours_tells_nothing_of_itself() -> None:
 
 @pytest.mark.parametrize("path", ["/", "/api/v1/targets"])
 async def test_what_cannot_be_understood_is_refused_in_words(path: str) -> None:
-    async with stage() as on, asking(on) as client:
+    async with view_setup() as setup, asking(setup) as client:
         response = await client.get(path, params={"state": "<script>"})
     assert (response.status_code, response.headers["content-type"]) == (400, "text/plain; charset=utf-8")
     assert response.text == "state cannot be '<script>'; there are: failing, stale, pending, ok\n"
 
 
 async def test_pages_and_json_are_compressed_for_who_takes_it() -> None:
-    async with stage() as on, asking(on) as client:
+    async with view_setup() as setup, asking(setup) as client:
         for path in ("/", "/api/v1/status", "/static/page.css"):
             async with client.stream("GET", path, headers={"Accept-Encoding": "gzip"}) as response:
                 raw = b"".join([part async for part in response.aiter_raw()])
@@ -171,7 +171,7 @@ async def test_pages_and_json_are_compressed_for_who_takes_it() -> None:
 
 
 async def test_own_files_are_kept_by_browsers_until_they_change() -> None:
-    async with stage() as on, asking(on) as client:
+    async with view_setup() as setup, asking(setup) as client:
         page = (await client.get("/")).text
         for asset in load_assets().values():
             assert asset.link in page
@@ -189,7 +189,7 @@ async def test_own_files_are_kept_by_browsers_until_they_change() -> None:
 
 @pytest.mark.parametrize("prefix", ["/edge", "/edge/", "/tools/edge"])
 async def test_everything_stands_below_the_prefix(prefix: str) -> None:
-    async with stage() as on, asking(on, prefix) as client:
+    async with view_setup() as setup, asking(setup, prefix) as client:
         bare = prefix.rstrip("/")
         for path in READING:
             assert (await client.get(bare + path)).status_code == 200
@@ -201,15 +201,15 @@ async def test_everything_stands_below_the_prefix(prefix: str) -> None:
 
 
 async def test_one_page_is_made_at_a_time() -> None:
-    async with stage() as on:
+    async with view_setup() as setup:
         for number in range(50):
-            on.succeed(zone(number))
+            setup.succeed(zone(number))
         events: list[str] = []
 
         class Watched(StatusBoard):
             def statuses(self) -> Iterator[tuple[PollKey, Status]]:
                 events.append("begin")
-                return on.store.board.statuses()
+                return setup.store.board.statuses()
 
         def series() -> int:
             events.append("end")
@@ -217,12 +217,12 @@ async def test_one_page_is_made_at_a_time() -> None:
 
         def ticking() -> float:
             # Each look at the clock is a slice, so that the loop turns in the midst of the work.
-            on.clock.now += 1
-            return on.clock.now
+            setup.clock.now += 1
+            return setup.clock.now
 
-        view = on.view()
-        view.board, view.series, view.clocks = Watched(on.wall), series, Clocks(on.wall, ticking)
-        transport = httpx.ASGITransport(create_app(view, on.renderer, on.reload))
+        view = setup.view()
+        view.board, view.series, view.clocks = Watched(setup.wall), series, Clocks(setup.wall, ticking)
+        transport = httpx.ASGITransport(create_app(view, setup.renderer, setup.reload))
         async with httpx.AsyncClient(transport=transport, base_url="http://exporter:9877") as client:
             answers = await asyncio.gather(*(client.get("/api/v1/status") for _ in range(3)))
     assert [answer.status_code for answer in answers] == [200] * 3

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from starlette.types import ASGIApp, Message
 
 from exporter.web.app import create_app
-from tests.web.stage import SCANS, stage, zone
+from tests.web.view_setup import SCANS, view_setup, zone
 
 METHODS = st.sampled_from(["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "get", "X"])
 PATHS = st.sampled_from(
@@ -64,12 +64,12 @@ def served() -> Iterator[tuple[asyncio.Runner, ASGIApp]]:
     """The application with some targets, and the loop that it runs on."""
 
     async def set_up() -> ASGIApp:
-        on = await opened.__aenter__()
-        on.succeed(zone(101, "shop.example"), chart=[1, 2.5])
-        on.fail(zone(102), SCANS)
-        return create_app(on.view(), on.renderer, on.reload)
+        setup = await opened.__aenter__()
+        setup.succeed(zone(101, "shop.example"), chart=[1, 2.5])
+        setup.fail(zone(102), SCANS)
+        return create_app(setup.view(), setup.renderer, setup.reload)
 
-    opened = stage()
+    opened = view_setup()
     with asyncio.Runner() as runner:
         yield runner, runner.run(set_up())
         runner.run(opened.__aexit__(None, None, None))

@@ -1,13 +1,13 @@
 from exporter.causes import Cause
 from tests.web.asked import asking
-from tests.web.stage import SCANS, STATISTICS, stage, zone
+from tests.web.view_setup import SCANS, STATISTICS, view_setup, zone
 
 UNPOLLED = ("dns_zone/101", "dns_zone/102")
 
 
 async def test_an_absence_comes_as_json_with_its_cause_in_words() -> None:
-    async with stage() as on, asking(on) as client:
-        on.fail(zone(101, "shop.example"), reason="timeout", message="no answer")
+    async with view_setup() as setup, asking(setup) as client:
+        setup.fail(zone(101, "shop.example"), reason="timeout", message="no answer")
         response = await client.get("/api/v1/explain?target=dns_zone/101&family=edge_dns_queries_total")
     assert response.headers["content-type"] == "application/json"
     answer = response.json()
@@ -44,8 +44,8 @@ async def test_an_absence_comes_as_json_with_its_cause_in_words() -> None:
 
 
 async def test_absences_are_filtered_by_collector_and_cause() -> None:
-    async with stage() as on, asking(on) as client:
-        on.fail(zone(101), SCANS)
+    async with view_setup() as setup, asking(setup) as client:
+        setup.fail(zone(101), SCANS)
         found = (await client.get(f"/api/v1/explain?collector={SCANS}&cause=first_poll")).json()
         nothing = (await client.get(f"/api/v1/explain?collector={STATISTICS}&cause=failing")).json()
     assert [absence["target"] for absence in found["absences"]] == ["dns_zone/102"]
@@ -53,7 +53,7 @@ async def test_absences_are_filtered_by_collector_and_cause() -> None:
 
 
 async def test_absences_come_a_page_at_a_time_and_all_are_counted() -> None:
-    async with stage() as on, asking(on) as client:
+    async with view_setup() as setup, asking(setup) as client:
         pages = [
             (await client.get(f"/api/v1/explain?collector={SCANS}&limit=1&offset={offset}")).json()
             for offset in (0, 1, 2)
@@ -74,15 +74,15 @@ async def test_what_cannot_be_asked_is_refused_in_a_line() -> None:
         "limit=-1": "limit must be a whole number from 0 to 10000",
         "search=x": "there is no parameter 'search'",
     }
-    async with stage() as on, asking(on) as client:
+    async with view_setup() as setup, asking(setup) as client:
         for query, words in refused.items():
             response = await client.get(f"/api/v1/explain?{query}")
             assert (response.status_code, response.text.startswith(words)) == (400, True), response.text
 
 
 async def test_a_target_of_which_nothing_is_known_is_named() -> None:
-    async with stage() as on, asking(on) as client:
-        on.succeed(zone(101, "shop.example"))
+    async with view_setup() as setup, asking(setup) as client:
+        setup.succeed(zone(101, "shop.example"))
         known = (await client.get("/api/v1/explain?target=shop.example&family=edge_dns_record_scan_found")).json()
         unknown = (await client.get("/api/v1/explain?target=shop.exmaple")).json()
     assert known["unknown_targets"] == []
@@ -90,8 +90,8 @@ async def test_a_target_of_which_nothing_is_known_is_named() -> None:
 
 
 async def test_the_page_behind_a_target_says_why_its_families_are_absent() -> None:
-    async with stage() as on, asking(on) as client:
-        on.fail(zone(101, "<b>"), reason="timeout", message="<script>")
+    async with view_setup() as setup, asking(setup) as client:
+        setup.fail(zone(101, "<b>"), reason="timeout", message="<script>")
         listed = (await client.get("/")).text
         page = await client.get("/explain?target=dns_zone%2F101&account=main")
     assert 'href="explain?target=dns_zone%2F101&amp;account=main"' in listed
@@ -103,7 +103,7 @@ async def test_the_page_behind_a_target_says_why_its_families_are_absent() -> No
 
 
 async def test_the_page_of_everything_lists_the_causes() -> None:
-    async with stage() as on, asking(on) as client:
+    async with view_setup() as setup, asking(setup) as client:
         page = (await client.get("/explain")).text
     assert "<caption>Causes</caption>" in page
     assert "The target has not been polled yet." in page

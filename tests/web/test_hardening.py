@@ -11,18 +11,18 @@ import pytest
 from exporter.web.app import create_app
 from exporter.web.server import WebServer
 from tests.waiting import PATIENCE
-from tests.web.stage import SCANS, Stage, stage, zone
+from tests.web.view_setup import SCANS, ViewSetup, view_setup, zone
 
 HOST = b"Host: localhost\r\n"
 INVALID = b"HTTP/1.1 400 "
 
 
 @asynccontextmanager
-async def serving(on: Stage, prefix: str = "/") -> AsyncIterator[WebServer]:
+async def serving(setup: ViewSetup, prefix: str = "/") -> AsyncIterator[WebServer]:
     """A server of the endpoints, without access control."""
     server = WebServer("127.0.0.1", 0, None)
     server.bind()
-    await server.start(create_app(on.view(), on.renderer, on.reload, route_prefix=prefix), prefix)
+    await server.start(create_app(setup.view(), setup.renderer, setup.reload, route_prefix=prefix), prefix)
     try:
         yield server
     finally:
@@ -76,12 +76,12 @@ async def said(server: WebServer, sent: bytes, *, until_closed: bool = False) ->
     ],
 )
 async def test_what_is_no_request_is_refused_and_the_connection_closed(sent: bytes) -> None:
-    async with stage() as on, serving(on) as server:
+    async with view_setup() as setup, serving(setup) as server:
         answer = await said(server, sent, until_closed=True)
     assert answer.startswith(INVALID)
     assert b"connection: close" in answer.lower()
     assert b"uvicorn" not in answer.lower()
-    assert on.reloads == 0
+    assert setup.reloads == 0
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ async def test_what_is_no_request_is_refused_and_the_connection_closed(sent: byt
     ],
 )
 async def test_odd_requests_get_an_answer_that_tells_nothing(line: bytes, status: int) -> None:
-    async with stage() as on, serving(on) as server:
+    async with view_setup() as setup, serving(setup) as server:
         answer = await said(server, line + b" HTTP/1.1\r\nHost: localhost\r\n\r\n")
     assert answer.startswith(b"HTTP/1.1 %d " % status)
     assert b"evil.example" not in answer
@@ -117,7 +117,7 @@ async def test_odd_requests_get_an_answer_that_tells_nothing(line: bytes, status
 
 @pytest.mark.parametrize("host", [b"", b"a" * 5000, b"[::1", b"evil.example:99999", b"a b", b"\xc3\xa9"])
 async def test_no_host_matters(host: bytes) -> None:
-    async with stage() as on, serving(on, "/edge") as server:
+    async with view_setup() as setup, serving(setup, "/edge") as server:
         answer = await said(server, b"GET /edge HTTP/1.1\r\nHost: " + host + b"\r\n\r\n")
     assert answer.startswith((b"HTTP/1.1 307 ", INVALID))
     assert b"location: edge/\r\n" in answer or answer.startswith(INVALID)
@@ -133,22 +133,26 @@ async def test_no_host_matters(host: bytes) -> None:
     ids=["long", "endless", "expected"],
 )
 async def test_a_reload_does_not_wait_for_a_body(body: bytes) -> None:
-    async with stage() as on, serving(on) as server:
+    async with view_setup() as setup, serving(setup) as server:
         answer = await said(server, b"POST /-/reload HTTP/1.1\r\n" + HOST + body)
     assert answer.startswith(b"HTTP/1.1 200 OK\r\n")
     assert b"connection: close\r\n" in answer.lower()
-    assert answer.count(b"HTTP/1.1") == on.reloads == 1
+    assert answer.count(b"HTTP/1.1") == setup.reloads == 1
 
 
 async def test_a_reload_from_another_site_s_page_is_refused() -> None:
-    async with stage() as on, serving(on) as server, httpx.AsyncClient(base_url=server.url, trust_env=False) as client:
+    async with (
+        view_setup() as setup,
+        serving(setup) as server,
+        httpx.AsyncClient(base_url=server.url, trust_env=False) as client,
+    ):
         refused = await client.post("/-/reload", headers={"Origin": "http://evil.example"})
         taken = await client.post("/-/reload", headers={"Origin": server.url})
-    assert (refused.status_code, taken.status_code, on.reloads) == (403, 200, 1)
+    assert (refused.status_code, taken.status_code, setup.reloads) == (403, 200, 1)
 
 
 async def test_a_connection_serves_one_request_after_another() -> None:
-    async with stage() as on, serving(on) as server:
+    async with view_setup() as setup, serving(setup) as server:
         request = b"GET /-/healthy HTTP/1.1\r\n" + HOST
         answer = await said(server, (request + b"\r\n") * 2 + request + b"Connection: close\r\n\r\n", until_closed=True)
     assert answer.count(b"HTTP/1.1 200 OK") == answer.count(b"healthy\n") == 3
@@ -156,44 +160,44 @@ async def test_a_connection_serves_one_request_after_another() -> None:
 
 @pytest.mark.parametrize("path", [b"/metrics", b"/-/healthy"])
 async def test_a_head_request_is_answered_over_a_socket(path: bytes) -> None:
-    async with stage() as on, serving(on) as server:
+    async with view_setup() as setup, serving(setup) as server:
         answer = await said(server, b"HEAD " + path + b" HTTP/1.1\r\n" + HOST + b"\r\n")
     assert answer.startswith(b"HTTP/1.1 200 OK\r\n")
 
 
 async def test_requests_without_end_are_not_kept_until_they_are_answered() -> None:
-    async with stage() as on, serving(on) as server:
+    async with view_setup() as setup, serving(setup) as server:
         answer = await said(server, (b"GET /-/healthy HTTP/1.1\r\n" + HOST + b"\r\n") * 1000, until_closed=True)
     assert answer.count(b"HTTP/1.1") == 1
 
 
 async def test_a_chunk_whose_head_does_not_end_closes_the_connection() -> None:
     chunked = HOST + b"Transfer-Encoding: chunked\r\n\r\n1;" + b"a" * 70_000
-    async with stage() as on, serving(on) as server:
+    async with view_setup() as setup, serving(setup) as server:
         answer = await said(server, b"GET /-/healthy HTTP/1.1\r\n" + chunked, until_closed=True)
     assert answer.count(b"HTTP/1.1") == 1
 
 
 async def test_an_upgrade_is_answered_as_if_it_had_not_been_asked_for() -> None:
     wanted = HOST + b"Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n"
-    async with stage() as on, serving(on) as server:
+    async with view_setup() as setup, serving(setup) as server:
         answer = await said(server, b"GET /-/healthy HTTP/1.1\r\n" + wanted, until_closed=True)
     assert answer.startswith(b"HTTP/1.1 200 OK\r\n")
 
 
 async def test_nothing_waits_for_ten_thousand_rows() -> None:
     """While a page of 10,000 of 20,000 rows is made, other requests are answered again and again."""
-    async with stage() as on:
+    async with view_setup() as setup:
         for number in range(10_000):
-            on.succeed(zone(number, f"zone-{number:05}.example"), chart=range(31))
-            on.succeed(zone(number, f"zone-{number:05}.example"), SCANS)
+            setup.succeed(zone(number, f"zone-{number:05}.example"), chart=range(31))
+            setup.succeed(zone(number, f"zone-{number:05}.example"), SCANS)
         loop = asyncio.get_running_loop()
-        view = on.view()
+        view = setup.view()
         view.clocks = replace(view.clocks, monotonic=loop.time)
-        on.schedule.last_tick = loop.time()
+        setup.schedule.last_tick = loop.time()
         server = WebServer("127.0.0.1", 0, None)
         server.bind()
-        await server.start(create_app(view, on.renderer, on.reload))
+        await server.start(create_app(view, setup.renderer, setup.reload))
         try:
             async with httpx.AsyncClient(base_url=server.url, trust_env=False, timeout=PATIENCE) as client:
                 page = asyncio.create_task(client.get("/", params={"limit": "10000"}))
@@ -204,6 +208,6 @@ async def test_nothing_waits_for_ten_thousand_rows() -> None:
                 response = await page
         finally:
             await server.stop()
-    assert response.text.count("<tr>") == 10_000 + 3 + 1 + len(on.schedule.plans)
+    assert response.text.count("<tr>") == 10_000 + 3 + 1 + len(setup.schedule.plans)
     assert len(response.content) < 10_000_000
     assert answered > 10

@@ -10,16 +10,16 @@ from exporter.targets.sharding import Shard
 from exporter.targets.target import Target
 from exporter.web.status_models import FailureView, LedgerView, State, TargetCounts
 from exporter.web.target_query import Query
+from tests.exporter_parts import START
 from tests.polled import succeed
-from tests.rig import START
-from tests.web.stage import SCANS, STATISTICS, Stage, stage, zone
+from tests.web.view_setup import SCANS, STATISTICS, ViewSetup, view_setup, zone
 
 
 async def test_a_target_that_is_well_tells_its_age_duration_and_chart() -> None:
-    async with stage() as on:
-        on.succeed(zone(101, "shop.example"), chart=[1, 2, 3], took=0.25)
-        on.turn(12)
-        (row,) = await on.rows()
+    async with view_setup() as setup:
+        setup.succeed(zone(101, "shop.example"), chart=[1, 2, 3], took=0.25)
+        setup.turn(12)
+        (row,) = await setup.rows()
     assert (row.account, row.collector, row.target, row.name) == ("main", STATISTICS, "dns_zone/101", "shop.example")
     assert (row.state, row.reason, row.message) == (State.OK, "", "")
     assert (row.last_success, row.last_poll, row.age, row.duration) == (START, START, 12.0, 0.25)
@@ -27,11 +27,11 @@ async def test_a_target_that_is_well_tells_its_age_duration_and_chart() -> None:
 
 
 async def test_a_target_that_fails_says_why_and_keeps_the_age_of_its_last_success() -> None:
-    async with stage() as on:
-        succeed(on.store, STATISTICS, _with_series(zone(101)), (), lifetime=60.0, duration=0.1)
-        on.turn(30)
-        on.fail(zone(101), reason="timeout", message="no answer in 10 s")
-        (row,) = await on.rows()
+    async with view_setup() as setup:
+        succeed(setup.store, STATISTICS, _with_series(zone(101)), (), lifetime=60.0, duration=0.1)
+        setup.turn(30)
+        setup.fail(zone(101), reason="timeout", message="no answer in 10 s")
+        (row,) = await setup.rows()
     assert (row.state, row.reason, row.message) == (State.FAILING, "timeout", "no answer in 10 s")
     assert (row.age, row.last_success, row.last_poll) == (30.0, START, START + 30)
 
@@ -41,47 +41,47 @@ def _with_series(target: Target) -> Outcome:
 
 
 async def test_a_target_whose_series_are_gone_is_stale_and_is_not_drawn() -> None:
-    async with stage() as on:
-        succeed(on.store, STATISTICS, _with_series(zone(101)), (), lifetime=60.0, duration=0.1, chart=[1, 2, 3])
-        on.fail(zone(101))
-        assert [row.state for row in await on.rows()] == [State.FAILING]
-        on.turn(61)
-        on.store.expire()
-        (row,) = await on.rows()
+    async with view_setup() as setup:
+        succeed(setup.store, STATISTICS, _with_series(zone(101)), (), lifetime=60.0, duration=0.1, chart=[1, 2, 3])
+        setup.fail(zone(101))
+        assert [row.state for row in await setup.rows()] == [State.FAILING]
+        setup.turn(61)
+        setup.store.expire()
+        (row,) = await setup.rows()
     assert (row.state, row.chart, row.age) == (State.STALE, (), 61.0)
 
 
 async def test_a_target_that_never_went_well_fails_without_an_age() -> None:
-    async with stage() as on:
-        on.fail(zone(101))
-        (row,) = await on.rows()
+    async with view_setup() as setup:
+        setup.fail(zone(101))
+        (row,) = await setup.rows()
     assert (row.state, row.age, row.last_success) == (State.FAILING, None, None)
 
 
 async def test_text_of_others_is_made_fit_before_anybody_sees_it() -> None:
-    async with stage() as on:
-        on.succeed(zone(101, "a\0b\ud800" + "x" * 10_240), note="n\0te")
-        (row,) = await on.rows()
+    async with view_setup() as setup:
+        setup.succeed(zone(101, "a\0b\ud800" + "x" * 10_240), note="n\0te")
+        (row,) = await setup.rows()
     assert row.name.startswith("a\N{REPLACEMENT CHARACTER}b?xxx")
     assert (len(row.name), row.message) == (1024, "n\N{REPLACEMENT CHARACTER}te")
 
 
 async def test_what_a_database_tells_stands_under_the_database() -> None:
-    async with stage("database:orders") as on:
-        on.succeed(Target("", "query", "orders/open", "open"), "database_queries")
-        assert [row.account for row in await on.rows()] == ["database:orders"]
-        assert len(await on.rows(accounts=("database:orders",))) == 1
-        assert (await on.view().status()).accounts[0].targets == 1
+    async with view_setup("database:orders") as setup:
+        setup.succeed(Target("", "query", "orders/open", "open"), "database_queries")
+        assert [row.account for row in await setup.rows()] == ["database:orders"]
+        assert len(await setup.rows(accounts=("database:orders",))) == 1
+        assert (await setup.view().status()).accounts[0].targets == 1
 
 
-async def _three(on: Stage) -> None:
+async def _three(setup: ViewSetup) -> None:
     """Three zones, two of them with a scan."""
-    on.succeed(zone(9, "prod-shop.example"), chart=[10, 10], took=0.3)
-    on.turn(5)
-    on.succeed(zone(10, "Dev-Shop.example"), chart=[90, 10], took=0.1)
-    on.succeed(zone(10, "Dev-Shop.example"), SCANS, took=0.2)
-    on.turn(5)
-    on.fail(zone(200, "prod-api.example", "other"), reason="rate_limited")
+    setup.succeed(zone(9, "prod-shop.example"), chart=[10, 10], took=0.3)
+    setup.turn(5)
+    setup.succeed(zone(10, "Dev-Shop.example"), chart=[90, 10], took=0.1)
+    setup.succeed(zone(10, "Dev-Shop.example"), SCANS, took=0.2)
+    setup.turn(5)
+    setup.fail(zone(200, "prod-api.example", "other"), reason="rate_limited")
 
 
 @pytest.mark.parametrize(
@@ -114,55 +114,55 @@ async def _three(on: Stage) -> None:
     ],
 )
 async def test_targets_are_found_ordered_and_paged(asked: dict[str, object], found: list[str]) -> None:
-    async with stage("main", "other") as on:
-        await _three(on)
-        rows = await on.rows(**asked)
+    async with view_setup("main", "other") as setup:
+        await _three(setup)
+        rows = await setup.rows(**asked)
     letters = {STATISTICS: "s", SCANS: "r"}
     assert [row.target.removeprefix("dns_zone/") + letters[row.collector] for row in rows] == found
 
 
 async def test_a_page_says_how_many_there_are_and_how_many_were_found() -> None:
-    async with stage("main", "other") as on:
-        await _three(on)
-        status, page, counts = await on.view().both(Query(search="shop", states=(State.OK,), limit=1, offset=1))
+    async with view_setup("main", "other") as setup:
+        await _three(setup)
+        status, page, counts = await setup.view().both(Query(search="shop", states=(State.OK,), limit=1, offset=1))
     assert (page.total, page.matched, page.offset, page.limit, len(page.targets)) == (4, 3, 1, 1, 1)
     assert counts == TargetCounts(ok=3, failing=0, stale=0, pending=0)
     assert status.targets == TargetCounts(ok=3, failing=1, stale=0, pending=0)
 
 
 async def test_failures_are_told_once_for_all_that_fail_alike_the_newest_first() -> None:
-    async with stage() as on:
-        on.fail(zone(1, "one"), message="first")
-        on.turn(1)
-        on.fail(zone(3, "three"), message="last")
-        on.fail(zone(2, "two"), SCANS, reason="forbidden", message="not yours")
-        failures = (await on.view().status()).failures
+    async with view_setup() as setup:
+        setup.fail(zone(1, "one"), message="first")
+        setup.turn(1)
+        setup.fail(zone(3, "three"), message="last")
+        setup.fail(zone(2, "two"), SCANS, reason="forbidden", message="not yours")
+        failures = (await setup.view().status()).failures
     alike = FailureView("main", STATISTICS, "server_error", 2, "dns_zone/3", "three", "last", START + 1)
     other = FailureView("main", SCANS, "forbidden", 1, "dns_zone/2", "two", "not yours", START + 1)
     assert set(failures) == {alike, other}
-    on.turn(1)
-    on.fail(zone(2, "two"), SCANS, reason="forbidden", message="not yours")
-    assert [failure.reason for failure in (await on.view().status()).failures] == ["forbidden", "server_error"]
+    setup.turn(1)
+    setup.fail(zone(2, "two"), SCANS, reason="forbidden", message="not yours")
+    assert [failure.reason for failure in (await setup.view().status()).failures] == ["forbidden", "server_error"]
 
 
 async def test_no_more_than_fifty_failures_are_told() -> None:
-    async with stage() as on:
+    async with view_setup() as setup:
         for number in range(60):
-            on.fail(zone(number), reason=f"reason_{number}")
-        assert len((await on.view().status()).failures) == 50
+            setup.fail(zone(number), reason=f"reason_{number}")
+        assert len((await setup.view().status()).failures) == 50
 
 
 async def test_an_account_tells_its_state_budget_and_pause() -> None:
-    async with stage() as on:
-        on.schedule.demands["main"] = 12.5
-        on.up["main"] = False
-        on.succeed(zone(1))
-        on.fail(zone(2), reason="unauthorized")
-        budget = on.schedule.accounts["main"].client.rate_limiter
+    async with view_setup() as setup:
+        setup.schedule.demands["main"] = 12.5
+        setup.up["main"] = False
+        setup.succeed(zone(1))
+        setup.fail(zone(2), reason="unauthorized")
+        budget = setup.schedule.accounts["main"].client.rate_limiter
         for path in ("/one", "/two"):
             budget.release(await budget.acquire(path), limited=True, wait=30.0)
-        on.turn(10)
-        (account,) = (await on.view().status()).accounts
+        setup.turn(10)
+        (account,) = (await setup.view().status()).accounts
     assert (account.account, account.up, account.reason) == ("main", False, "unauthorized")
     assert (account.demand, account.budget, account.max_in_flight) == (12.5, 5.0, 4)
     assert (account.targets, account.failing) == (2, 1)
@@ -170,131 +170,131 @@ async def test_an_account_tells_its_state_budget_and_pause() -> None:
 
 
 async def test_a_database_is_up_as_long_as_something_of_it_is_well() -> None:
-    async with stage("database:orders") as on:
-        del on.up["database:orders"]
+    async with view_setup("database:orders") as setup:
+        del setup.up["database:orders"]
         query = Target("", "query", "orders/open", "open")
         database = Target("", "database", "orders", "orders")
 
         async def is_up() -> bool:
-            return (await on.view().status()).accounts[0].up
+            return (await setup.view().status()).accounts[0].up
 
         assert await is_up()
-        on.fail(query, "database_queries")
+        setup.fail(query, "database_queries")
         assert not await is_up()
-        on.succeed(database, "database")
+        setup.succeed(database, "database")
         assert await is_up()
-        on.fail(database, "database", reason="refused")
+        setup.fail(database, "database", reason="refused")
         assert not await is_up()
 
 
 async def test_a_collector_tells_its_intervals_next_run_and_last_duration() -> None:
-    async with stage() as on:
-        on.schedule.stretch = 2.0
-        on.schedule.next_due[STATISTICS] = on.clock() + 7
-        on.schedule.next_due[SCANS] = on.clock() - 7
-        on.schedule.durations[STATISTICS] = 0.5
-        on.succeed(zone(1))
-        on.fail(zone(2))
-        collectors = {seen.collector: seen for seen in (await on.view().status()).collectors}
+    async with view_setup() as setup:
+        setup.schedule.stretch = 2.0
+        setup.schedule.next_due[STATISTICS] = setup.clock() + 7
+        setup.schedule.next_due[SCANS] = setup.clock() - 7
+        setup.schedule.durations[STATISTICS] = 0.5
+        setup.succeed(zone(1))
+        setup.fail(zone(2))
+        collectors = {seen.collector: seen for seen in (await setup.view().status()).collectors}
     statistics = collectors[STATISTICS]
     assert statistics.effective_interval == 2 * statistics.interval
     assert (statistics.targets, statistics.failing) == (2, 1)
     assert (statistics.next_run, statistics.last_duration) == (7.0, 0.5)
     assert (collectors[SCANS].next_run, collectors[SCANS].last_duration) == (0.0, None)
-    assert list(collectors) == list(on.schedule.plans)
+    assert list(collectors) == list(setup.schedule.plans)
 
 
 async def test_it_is_ready_after_discovery_and_an_authenticated_answer_and_then_stays() -> None:
-    async with stage() as on:
-        on.is_authenticated = on.schedule.is_discovered = False
-        view = on.view()
+    async with view_setup() as setup:
+        setup.is_authenticated = setup.schedule.is_discovered = False
+        view = setup.view()
         assert view.waits_for() == "discovery has not ended"
-        on.schedule.is_discovered = True
+        setup.schedule.is_discovered = True
         assert view.waits_for() == "no authenticated answer has come"
-        on.is_authenticated = True
+        setup.is_authenticated = True
         assert view.waits_for() == ""
-        on.is_authenticated = on.schedule.is_discovered = False
+        setup.is_authenticated = setup.schedule.is_discovered = False
         assert view.waits_for() == ""
 
 
 @pytest.mark.parametrize("is_discovered", [True, False])
 async def test_a_key_that_is_not_accepted_is_what_readiness_waits_for(*, is_discovered: bool) -> None:
-    async with stage("main", "second") as on:
-        on.is_authenticated, on.schedule.is_discovered = False, is_discovered
-        accounts = on.schedule.accounts
+    async with view_setup("main", "second") as setup:
+        setup.is_authenticated, setup.schedule.is_discovered = False, is_discovered
+        accounts = setup.schedule.accounts
         accounts["second"].client.credential.refuse("wrong")
-        on.fail(zone(1, account="second"), reason="unauthorized")
-        assert on.view().waits_for() == "the key of account second is not accepted"
+        setup.fail(zone(1, account="second"), reason="unauthorized")
+        assert setup.view().waits_for() == "the key of account second is not accepted"
         accounts["main"].client.credential.refuse("")
-        on.fail(zone(1), reason="credential")
-        assert on.view().waits_for() == (
+        setup.fail(zone(1), reason="credential")
+        assert setup.view().waits_for() == (
             "the key of account main cannot be used, the key of account second is not accepted"
         )
 
 
 async def test_a_refused_key_beside_one_that_is_accepted_does_not_keep_it_from_being_ready() -> None:
-    async with stage("main", "second") as on:
-        on.schedule.accounts["second"].client.credential.refuse("wrong")
-        assert on.view().waits_for() == ""
+    async with view_setup("main", "second") as setup:
+        setup.schedule.accounts["second"].client.credential.refuse("wrong")
+        assert setup.view().waits_for() == ""
 
 
 async def test_readiness_tells_the_schedule_which_accounts_are_silent() -> None:
-    async with stage("main", "second") as on:
-        on.up["second"] = False
-        on.view().waits_for()
-        assert on.schedule.silent == ["second"]
+    async with view_setup("main", "second") as setup:
+        setup.up["second"] = False
+        setup.view().waits_for()
+        assert setup.schedule.silent == ["second"]
 
 
 async def test_a_database_s_token_is_waited_for_only_where_there_is_no_account() -> None:
-    async with stage("main", "database:orders") as on:
-        on.is_authenticated = False
-        del on.up["database:orders"]
-        on.schedule.accounts["database:orders"].client.credential.refuse("wrong")
-        assert on.view().waits_for() == "no authenticated answer has come"
-        del on.up["main"]
-        assert on.view().waits_for() == "the token of database orders is not accepted"
+    async with view_setup("main", "database:orders") as setup:
+        setup.is_authenticated = False
+        del setup.up["database:orders"]
+        setup.schedule.accounts["database:orders"].client.credential.refuse("wrong")
+        assert setup.view().waits_for() == "no authenticated answer has come"
+        del setup.up["main"]
+        assert setup.view().waits_for() == "the token of database orders is not accepted"
 
 
 async def test_what_readiness_waits_for_is_one_line_however_many_keys_are_refused() -> None:
     names = ("a\nb", "c", "d", "e", "f")
-    async with stage(*names) as on:
-        on.is_authenticated = False
-        for account in on.schedule.accounts.values():
+    async with view_setup(*names) as setup:
+        setup.is_authenticated = False
+        for account in setup.schedule.accounts.values():
             account.client.credential.refuse("wrong")
-        assert on.view().waits_for() == (
+        assert setup.view().waits_for() == (
             "the key of account a b is not accepted, the key of account c is not accepted, "
             "the key of account d is not accepted, 2 more are refused"
         )
 
 
 async def test_an_authenticated_answer_alone_does_not_make_it_ready() -> None:
-    async with stage() as on:
-        on.schedule.is_discovered = False
-        assert on.view().waits_for() == "discovery has not ended"
+    async with view_setup() as setup:
+        setup.schedule.is_discovered = False
+        assert setup.view().waits_for() == "discovery has not ended"
 
 
 async def test_it_is_healthy_until_the_scheduler_the_ledger_or_the_press_stalls() -> None:
-    async with stage() as on:
-        view = on.view()
-        on.turn(29)
+    async with view_setup() as setup:
+        view = setup.view()
+        setup.turn(29)
         assert view.ailment() == ""
-        on.turn(1)
+        setup.turn(1)
         assert view.ailment() == "the scheduler has stalled"
-        on.schedule.last_tick = on.clock()
-        on.is_ledger_alive = False
+        setup.schedule.last_tick = setup.clock()
+        setup.is_ledger_alive = False
         assert view.ailment() == "the ledger has stalled"
         status = await view.status()
-        on.is_ledger_alive, on.is_renderer_alive = True, False
+        setup.is_ledger_alive, setup.is_renderer_alive = True, False
         assert view.ailment() == "the exposition has stalled"
     assert (status.healthy, status.ailment) == (False, "the ledger has stalled")
 
 
 async def test_the_status_tells_the_rest_too() -> None:
-    async with stage() as on:
-        on.faults = ("config.yml:3: wrong",)
-        on.ledger = LedgerView(durable=True, saves=False, set_aside=START - 5)
-        on.share = Shard(1, 3)
-        status = await on.view().status()
+    async with view_setup() as setup:
+        setup.faults = ("config.yml:3: wrong",)
+        setup.ledger = LedgerView(durable=True, saves=False, set_aside=START - 5)
+        setup.share = Shard(1, 3)
+        status = await setup.view().status()
     assert (status.version, status.series, status.shard, status.shards) == ("1.2.3", 4321, 1, 3)
     assert (status.started, status.now) == (START - 7200, START)
     assert (status.config_loaded, status.config_faults) == (START - 600, ("config.yml:3: wrong",))
@@ -302,9 +302,9 @@ async def test_the_status_tells_the_rest_too() -> None:
 
 
 async def test_a_target_is_known_by_the_registry_or_by_what_was_polled() -> None:
-    async with stage() as on:
-        on.succeed(Target("main", "rate_limit", "7"), "shield_rate_limits")
-        view = on.view()
+    async with view_setup() as setup:
+        setup.succeed(Target("main", "rate_limit", "7"), "shield_rate_limits")
+        view = setup.view()
     assert [view.is_target(key) for key in ("dns_zone/101", "rate_limit/7", "dns_zone/7", "")] == [
         True,
         True,
@@ -314,14 +314,14 @@ async def test_a_target_is_known_by_the_registry_or_by_what_was_polled() -> None
 
 
 async def test_a_page_of_many_targets_lets_the_loop_turn() -> None:
-    async with stage() as on:
+    async with view_setup() as setup:
         for number in range(200):
-            on.succeed(zone(number))
+            setup.succeed(zone(number))
         turns = 0
 
         def ticking() -> float:
-            on.clock.now += 0.001
-            return on.clock.now
+            setup.clock.now += 0.001
+            return setup.clock.now
 
         async def others() -> None:
             nonlocal turns
@@ -329,7 +329,7 @@ async def test_a_page_of_many_targets_lets_the_loop_turn() -> None:
                 turns += 1
                 await asyncio.sleep(0)
 
-        view = on.view()
+        view = setup.view()
         view.clocks = replace(view.clocks, monotonic=ticking)
         task = asyncio.create_task(others())
         await view.both(Query())

@@ -2,7 +2,6 @@
 
 from dashboards.generator import columns, links, marks, variables
 from dashboards.generator.page import (
-    NEUTRAL,
     PLAIN,
     Bars,
     Colour,
@@ -33,9 +32,6 @@ _NOW = Row(
             queries=(queries.RATE,),
             view=Numbers(trend=True),
             unit="reqps",
-            width=4,
-            height=4,
-            steps=NEUTRAL,
         ),
         Panel(
             title="Today so far",
@@ -43,9 +39,6 @@ _NOW = Row(
             act="Compare with the band of the last 30 days, below.",
             queries=(queries.TODAY,),
             view=Numbers(),
-            width=4,
-            height=4,
-            steps=NEUTRAL,
         ),
         Panel(
             title="Last 30 days",
@@ -53,9 +46,6 @@ _NOW = Row(
             act="It moves slowly; a step is a zone that was added or removed.",
             queries=(queries.WINDOW,),
             view=Numbers(),
-            width=4,
-            height=4,
-            steps=NEUTRAL,
         ),
         Panel(
             title="Zones polled",
@@ -64,8 +54,6 @@ _NOW = Row(
             queries=(queries.ZONES,),
             view=Numbers(),
             width=3,
-            height=4,
-            steps=NEUTRAL,
         ),
         Panel(
             title="Silent today",
@@ -74,7 +62,6 @@ _NOW = Row(
             queries=(queries.SILENT_ZONES,),
             view=Numbers(trend=True),
             width=3,
-            height=4,
             steps=PLAIN,
         ),
         honest(
@@ -86,7 +73,6 @@ _NOW = Row(
                 queries=(queries.OLD_CHARTS,),
                 view=Numbers(),
                 width=3,
-                height=4,
                 steps=red_from(1),
             ),
             "dns_statistics",
@@ -99,7 +85,6 @@ _NOW = Row(
                 queries=(queries.SCANS_FAILED,),
                 view=Numbers(),
                 width=3,
-                height=4,
                 steps=red_from(1),
             ),
             "dns_record_scans",
@@ -121,7 +106,6 @@ _QUERIES = Row(
             view=Lines(dashed=("a day before", "a week before")),
             unit="reqps",
             width=12,
-            least=0,
         ),
         Panel(
             title="Today against the last 30 days",
@@ -142,17 +126,14 @@ _QUERIES = Row(
                 band=("lowest of 30 days", "highest of 30 days"),
             ),
             width=12,
-            least=0,
         ),
         Panel(
             title="Top zones",
             shows="Queries a second of the zones with the most queries today; how many is chosen at the top.",
             act="Click a zone in the table below to see it alone.",
             queries=(queries.RATE_OF_TOP_ZONES,),
-            view=Lines(),
             unit="reqps",
             width=12,
-            least=0,
         ),
         Panel(
             title="Queries by routing",
@@ -163,7 +144,6 @@ _QUERIES = Row(
             view=Lines(stack=True, painted=(("normal", Colour.INFO), ("smart", Colour.HINT))),
             unit="reqps",
             width=6,
-            least=0,
         ),
         Panel(
             title="Routing",
@@ -184,7 +164,6 @@ _QUERIES = Row(
             queries=(queries.CLOSED_DAYS,),
             view=Lines(bars=True),
             width=12,
-            least=0,
             since="30d",
         ),
         Panel(

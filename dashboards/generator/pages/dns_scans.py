@@ -2,7 +2,6 @@
 
 from dashboards.generator import columns
 from dashboards.generator.page import (
-    NEUTRAL,
     PLAIN,
     STATUS_PAINT,
     Bars,
@@ -38,7 +37,6 @@ SCANS = Row(
             queries=(queries.SCANS_BY_STATE,),
             view=Lines(stack=True, painted=STATUS_PAINT),
             width=9,
-            least=0,
         ),
         honest(
             Panel(
@@ -48,7 +46,6 @@ SCANS = Row(
                 queries=(queries.NEVER_SCANNED,),
                 view=Numbers(),
                 width=3,
-                height=4,
                 steps=warn_from(1),
             ),
             "dns_record_scans",
@@ -81,7 +78,6 @@ SCANS = Row(
                 view=Numbers(),
                 unit="s",
                 width=3,
-                height=4,
                 steps=warn_then_red(1800, 3600),
             ),
             "dns_record_scans",
@@ -91,10 +87,7 @@ SCANS = Row(
             shows="How long the latest scan of a zone took, from its creation to its completion; the longest.",
             act="A zone whose scans grow longer has many records, or slow name servers.",
             queries=(queries.SCAN_DURATIONS,),
-            view=Lines(),
             unit="s",
-            width=8,
-            least=0,
         ),
         Panel(
             title="Records found",
@@ -102,8 +95,6 @@ SCANS = Row(
             act="A step down is a zone whose records went, or a scan that found less than the one before.",
             queries=(queries.RECORDS_OVER_TIME,),
             view=Lines(stack=True),
-            width=8,
-            least=0,
         ),
         Panel(
             title="Records by type",
@@ -120,8 +111,8 @@ SCANS = Row(
             act="A fall takes protection off what was proxied: compare with the zone's records at the platform.",
             queries=(queries.PROXIED_RECORDS,),
             view=Numbers(trend=True),
+            height=8,
             width=3,
-            steps=NEUTRAL,
         ),
         Panel(
             title="Latest scans",
@@ -157,7 +148,6 @@ SCANS = Row(
             act="Start a scan at the platform where one is wanted.",
             queries=(queries.UNSCANNED_ZONES,),
             view=Table(columns=(columns.ACCOUNT, columns.ZONE_ID, columns.DOMAIN), sort="Domain", ascending=True),
-            width=8,
             none="Every zone was scanned.",
         ),
     ),

@@ -15,7 +15,6 @@ ABSENCES = Row(
             queries=(queries.BY_CAUSE,),
             view=Lines(stack=True),
             width=12,
-            least=0,
             none="No family is absent.",
         ),
         Panel(

@@ -17,7 +17,6 @@ BUDGET = Row(
             view=Lines(dashed=(".+: asked for", ".+: allowed by .+")),
             unit="reqps",
             width=12,
-            least=0,
         ),
         Panel(
             title="Waiting for the budget",
@@ -25,10 +24,8 @@ BUDGET = Row(
             " account; those that ask for most of their budget.",
             act="Above 1 on average a call is always waiting: the budget is too small for what is asked.",
             queries=(queries.THROTTLED,),
-            view=Lines(),
             unit="s",
             width=6,
-            least=0,
         ),
         Panel(
             title="Retries",
@@ -38,7 +35,6 @@ BUDGET = Row(
             view=Lines(stack=True),
             unit="reqps",
             width=6,
-            least=0,
             none="No call was retried.",
         ),
         Panel(
@@ -50,8 +46,6 @@ BUDGET = Row(
             queries=(queries.FAILURES_BY_REASON,),
             view=Lines(stack=True),
             unit="reqps",
-            width=8,
-            least=0,
             none="No call failed.",
         ),
         Panel(
@@ -79,7 +73,6 @@ BUDGET = Row(
             view=Lines(stack=True),
             unit="reqps",
             width=6,
-            least=0,
         ),
         Panel(
             title="Latency",
@@ -88,27 +81,20 @@ BUDGET = Row(
             queries=(queries.LATENCY_BUCKETS,),
             view=Heatmap(),
             unit="s",
-            width=8,
         ),
         Panel(
             title="Latency by share",
             shows="The time within which a half, 90 % and 99 % of the calls were answered.",
             act="99 % near the timeout of the configuration: raise the timeout, or expect failures.",
             queries=(queries.LATENCY_HALF, queries.LATENCY_NINE_TENTHS, queries.LATENCY_MOST),
-            view=Lines(),
             unit="s",
-            width=8,
-            least=0,
         ),
         Panel(
             title="Latency by operation",
             shows="The mean duration of a call, by operation; the 20 slowest.",
             act="The slowest operation sets how many calls must be in flight: max_in_flight is rate times latency.",
             queries=(queries.LATENCY_BY_ENDPOINT,),
-            view=Lines(),
             unit="s",
-            width=8,
-            least=0,
         ),
         Panel(
             title="Calls by operation",
@@ -118,7 +104,6 @@ BUDGET = Row(
             view=Lines(stack=True),
             unit="reqps",
             width=12,
-            least=0,
         ),
         Panel(
             title="Unexpected values",

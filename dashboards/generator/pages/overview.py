@@ -177,10 +177,8 @@ _FAILING = Row(
             shows="The mean duration of a platform call, by account; the ten slowest.",
             act="A rise on all accounts is the platform or the network. Near the timeout, polls fail.",
             queries=(queries.CALL_DURATION,),
-            view=Lines(),
             unit="s",
             width=12,
-            least=0,
         ),
         Panel(
             title="Failing targets by collector",
@@ -189,7 +187,6 @@ _FAILING = Row(
             " or a permission that the key lacks.",
             queries=(queries.FAILING_BY_COLLECTOR,),
             view=Lines(stack=True),
-            least=0,
         ),
         Panel(
             title="Failed calls by reason",
@@ -200,7 +197,6 @@ _FAILING = Row(
             queries=(queries.FAILURES_BY_REASON,),
             view=Lines(stack=True),
             unit="reqps",
-            least=0,
             none="No call failed.",
         ),
         Panel(
@@ -209,7 +205,6 @@ _FAILING = Row(
             act="A rise that lasts deserves the table above; a saw-tooth is an alert near its threshold.",
             queries=(alerts.BY_SEVERITY,),
             view=Lines(stack=True, bars=True, painted=SEVERITY_PAINT),
-            least=0,
             none="No alert has fired, or the rules are not loaded.",
         ),
     ),
@@ -268,7 +263,6 @@ _GLANCE = Row(
             queries=(dns.RATE_BY_ACCOUNT,),
             view=Lines(stack=True),
             unit="reqps",
-            least=0,
         ),
         Panel(
             title="Rate-limit breaches by action",
@@ -277,7 +271,6 @@ _GLANCE = Row(
             queries=(shield.BREACHES_OF_ALL_ZONES,),
             view=Lines(stack=True, painted=ACTION_PAINT),
             unit="suffix: per min",
-            least=0,
         ),
         Panel(
             title="Script requests by account",
@@ -286,7 +279,6 @@ _GLANCE = Row(
             queries=(scripts.REQUESTS_BY_ACCOUNT,),
             view=Lines(stack=True),
             unit="reqps",
-            least=0,
         ),
     ),
 )

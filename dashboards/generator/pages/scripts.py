@@ -4,7 +4,6 @@ from dataclasses import replace
 
 from dashboards.generator import columns, links, marks, variables
 from dashboards.generator.page import (
-    NEUTRAL,
     PLAIN,
     YES_OR_NO,
     Bars,
@@ -32,9 +31,6 @@ _MONTH = Row(
             queries=(queries.COST,),
             view=Numbers(),
             unit="currencyUSD",
-            width=4,
-            height=4,
-            steps=NEUTRAL,
         ),
         Panel(
             title="Projected month end",
@@ -44,9 +40,6 @@ _MONTH = Row(
             queries=(queries.PROJECTED,),
             view=Numbers(),
             unit="currencyUSD",
-            width=4,
-            height=4,
-            steps=NEUTRAL,
         ),
         honest(
             Panel(
@@ -56,8 +49,6 @@ _MONTH = Row(
                 " the budget or mend the script.",
                 queries=(queries.OVER_BUDGET,),
                 view=Numbers(),
-                width=4,
-                height=4,
                 steps=red_from(1),
                 none="No budgets",
             ),
@@ -70,8 +61,6 @@ _MONTH = Row(
                 act="Correct the name under monthly_budget_dollars: a budget without a script alerts of nothing.",
                 queries=(queries.UNMATCHED_BUDGETS,),
                 view=Numbers(),
-                width=4,
-                height=4,
                 steps=red_from(1),
                 none="No budgets",
             ),
@@ -85,8 +74,6 @@ _MONTH = Row(
             view=Numbers(trend=True),
             unit="currencyUSD",
             width=3,
-            height=4,
-            steps=NEUTRAL,
         ),
         Panel(
             title="Cost a million",
@@ -96,8 +83,6 @@ _MONTH = Row(
             view=Numbers(trend=True),
             unit="currencyUSD",
             width=3,
-            height=4,
-            steps=NEUTRAL,
         ),
         Panel(
             title="Polled",
@@ -106,8 +91,6 @@ _MONTH = Row(
             queries=(queries.SCRIPTS_POLLED,),
             view=Numbers(),
             width=2,
-            height=4,
-            steps=NEUTRAL,
         ),
     ),
 )
@@ -124,7 +107,6 @@ _COST = Row(
             view=Lines(dashed=("projected", "all budgets")),
             unit="currencyUSD",
             width=12,
-            least=0,
         ),
         Panel(
             title="Projected share of the budget",
@@ -135,7 +117,6 @@ _COST = Row(
             unit="percentunit",
             decimals=0,
             width=12,
-            least=0,
             steps=warn_then_red(0.8, 1),
             none="No script has a monthly_budget_dollars in the configuration.",
         ),
@@ -144,9 +125,7 @@ _COST = Row(
             shows="The dearest scripts' cost since the UTC month began.",
             act="Lines fall to zero when a month begins; one that falls at another time was reset by the platform.",
             queries=(queries.COST_OF_TOP,),
-            view=Lines(),
             unit="currencyUSD",
-            least=0,
         ),
         Panel(
             title="Spending by script",
@@ -155,16 +134,13 @@ _COST = Row(
             queries=(queries.SPEND_OF_TOP,),
             view=Lines(stack=True),
             unit="currencyUSD",
-            least=0,
         ),
         Panel(
             title="Cost of a million requests by script",
             shows="What a million requests cost at the present rate, for the scripts that are dearest this month.",
             act="A step at a release mark means that the release made each request dearer.",
             queries=(queries.COST_A_MILLION_OF_TOP,),
-            view=Lines(),
             unit="currencyUSD",
-            least=0,
         ),
     ),
 )
@@ -180,7 +156,6 @@ _WORK = Row(
             queries=(queries.REQUESTS_OF_TOP,),
             view=Lines(stack=True),
             unit="reqps",
-            least=0,
         ),
         Panel(
             title="CPU by script",
@@ -189,16 +164,13 @@ _WORK = Row(
             queries=(queries.CPU_OF_TOP,),
             view=Lines(stack=True),
             unit="s",
-            least=0,
         ),
         Panel(
             title="CPU of a request",
             shows="CPU seconds by request at the present rate, for the scripts with the most CPU this month.",
             act="A step at a release mark: profile that release, or roll it back.",
             queries=(queries.CPU_A_REQUEST_OF_TOP,),
-            view=Lines(),
             unit="s",
-            least=0,
         ),
         Panel(
             title="Requests a second",
@@ -208,8 +180,6 @@ _WORK = Row(
             view=Numbers(trend=True),
             unit="reqps",
             width=6,
-            height=4,
-            steps=NEUTRAL,
         ),
         Panel(
             title="CPU time a second",
@@ -219,8 +189,6 @@ _WORK = Row(
             view=Numbers(trend=True),
             unit="s",
             width=6,
-            height=4,
-            steps=NEUTRAL,
         ),
         Panel(
             title="Scripts by type",

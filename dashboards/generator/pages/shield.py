@@ -5,7 +5,6 @@ from dashboards.generator.page import (
     ACTION_PAINT,
     ACTION_WORDS,
     MODE_WORDS,
-    NEUTRAL,
     ON_OR_OFF,
     Colour,
     Column,
@@ -37,9 +36,7 @@ _NOW = Row(
             queries=(queries.BREACHES,),
             view=Numbers(trend=True),
             unit="suffix: per min",
-            width=4,
             height=3,
-            steps=NEUTRAL,
         ),
         Panel(
             title="Blocked today",
@@ -48,9 +45,7 @@ _NOW = Row(
             act="Read it against the usual day in the table of rate limits.",
             queries=(queries.BLOCKED_TODAY,),
             view=Numbers(),
-            width=4,
             height=3,
-            steps=NEUTRAL,
         ),
         honest(
             Panel(
@@ -60,7 +55,6 @@ _NOW = Row(
                 " is too low for its traffic (raise it).",
                 queries=(queries.LIMITS_OVER,),
                 view=Numbers(),
-                width=4,
                 height=3,
                 steps=red_from(1),
             ),
@@ -110,7 +104,6 @@ _NOW = Row(
             view=Numbers(),
             width=3,
             height=3,
-            steps=NEUTRAL,
         ),
     ),
 )
@@ -127,17 +120,14 @@ _BREACHES = Row(
             view=Lines(stack=True, painted=ACTION_PAINT),
             unit="suffix: per min",
             width=12,
-            least=0,
         ),
         Panel(
             title="Breaches by rate limit",
             shows="Breaches a minute of the rate limits with the most in 28 days.",
             act="One limit alone: its path is under pressure. All at once: the whole zone is.",
             queries=(queries.BREACHES_OF_TOP_LIMITS,),
-            view=Lines(),
             unit="suffix: per min",
             width=12,
-            least=0,
         ),
         Panel(
             title="Rate limits near or over their usual day",

@@ -5,10 +5,8 @@ from dataclasses import replace
 from dashboards.generator import columns
 from dashboards.generator.page import (
     MODE_WORDS,
-    NEUTRAL,
     YES_OR_NO,
     Column,
-    Lines,
     Numbers,
     Panel,
     Row,
@@ -28,9 +26,7 @@ RULES = Row(
             act="A step in disabled or log-only rules weakens a zone: find who made it, and whether it was meant to"
             " last.",
             queries=(queries.WAF_RULES,),
-            view=Lines(),
             width=6,
-            least=0,
         ),
         Panel(
             title="Rules that plans offer",
@@ -68,8 +64,8 @@ RULES = Row(
             act="Fewer than the configuration names: a rule was removed, or the key may not read it.",
             queries=(queries.RULES_WATCHED,),
             view=Numbers(trend=True),
+            height=8,
             width=2,
-            steps=NEUTRAL,
         ),
         Panel(
             title="Access lists",
@@ -121,7 +117,7 @@ GUARDIANS = Row(
                 act="The table below names them: switch them on, or remove what is not used.",
                 queries=(queries.GUARDIANS_OFF,),
                 view=Numbers(),
-                width=4,
+                height=8,
                 steps=warn_from(1),
                 none="No guardians",
             ),

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 from dashboards.generator import columns, links, marks, variables
 from dashboards.generator.page import (
-    NEUTRAL,
     STATUS_PAINT,
     UP_OR_DOWN,
     Column,
@@ -32,9 +31,7 @@ _NOW = Row(
             queries=(dns.RATE,),
             view=Numbers(trend=True),
             unit="reqps",
-            width=4,
             height=3,
-            steps=NEUTRAL,
         ),
         tile(
             "Against its past",
@@ -57,7 +54,6 @@ _NOW = Row(
             view=Numbers(),
             width=6,
             height=3,
-            steps=NEUTRAL,
         ),
         tile(
             "Scan failed",
@@ -160,16 +156,13 @@ _RECORDS = Row(
             queries=(dns.SCANS_BY_STATE,),
             view=Lines(stack=True, painted=STATUS_PAINT),
             width=12,
-            least=0,
         ),
         Panel(
             title="Records by type",
             shows="Records that the latest scan found, by type.",
             act="A step that was not meant: compare the zone with its source.",
             queries=(dns.RECORDS_OVER_TIME,),
-            view=Lines(),
             width=12,
-            least=0,
         ),
     ),
 )

@@ -146,6 +146,23 @@ DROPPED_BY_FAMILY = Query(
     quiet="a family exceeds series.max_per_family, or is denied",
 )
 
+_OF_STATE = "edge_exporter_state_database_seconds"
+STATE_DATABASE = Query(
+    f"{total(own_rate(f'{_OF_STATE}_sum', INSTANCE), 'operation')}"
+    f" / {total(own_rate(f'{_OF_STATE}_count', INSTANCE), 'operation')}",
+    TELEMETRY,
+    "{{operation}}",
+)
+
+
+def _of_hour(name: str, *labels: str) -> Query:
+    return Query(total(f"increase({series(name, INSTANCE)}[1h])", *labels), TELEMETRY, "rows refused")
+
+
+SHARD_CLAIMS = Query(highest(series("edge_exporter_shard_epoch", INSTANCE), "shard"), TELEMETRY)
+SHARD_TAKEOVERS = _of_hour("edge_exporter_shard_takeovers_total", "shard")
+SHARD_LOSSES = _of_hour("edge_exporter_shard_losses_total", "shard")
+REFUSED_ROWS = _of_hour("edge_exporter_ledger_refused_rows_total")
 SHARDS = Query(highest(series("edge_exporter_shard_info", INSTANCE), "instance", "shard", "shards"), TELEMETRY)
 # Where the state is in a file this process holds its shard for as long as it runs.
 SHARDS_HELD = Query(count(f"{series('edge_exporter_shard_held')} == 1"), TELEMETRY, "held")

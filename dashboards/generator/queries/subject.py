@@ -43,6 +43,7 @@ PARTS = (
     Part("family", ("family",)),
     Part("exporter", ("instance",)),
     Part("checksum", ("checksum",)),
+    Part("shard", ("shard",)),
     Part("shards", ("shards",)),
 )
 AREAS = (

@@ -46,6 +46,11 @@ class RateLimiter:
         max_in_flight: calls at once.
         clocks: the clocks.
         throttled: called with the seconds that a call waited.
+
+    Attributes:
+        rate: requests a second that are granted where no 429 came.
+        max_in_flight: calls at once that are granted.
+        most_in_flight: calls at once that are granted without `resize`.
     """
 
     def __init__(
@@ -58,7 +63,8 @@ class RateLimiter:
     ) -> None:
         self.rate = rate
         self.max_in_flight = max_in_flight
-        self._whole = (rate, max_in_flight)
+        self.most_in_flight = max_in_flight
+        self._whole_rate = rate
         # Calls at once that end without letting others begin, because fewer are allowed than before.
         self._too_many = 0
         self._clock = clocks.monotonic
@@ -81,9 +87,8 @@ class RateLimiter:
         Args:
             share: the part, above 0 and at most 1; of the calls at once, at least one is granted.
         """
-        rate, most = self._whole
-        self.rate = rate * share
-        before, self.max_in_flight = self.max_in_flight, max(1, math.ceil(most * share))
+        self.rate = self._whole_rate * share
+        before, self.max_in_flight = self.max_in_flight, max(1, math.ceil(self.most_in_flight * share))
         self._too_many += before - self.max_in_flight
         while self._too_many < 0:
             self._too_many += 1

@@ -252,7 +252,7 @@ def _comes_from_another_site(scope: Scope) -> bool:
 
 
 def _names_an_address(scope: Scope) -> bool:
-    """Return whether the Host is an IP address or localhost, which no one else can let resolve to this machine."""
+    """Return whether the Host is an IP address or localhost, which another site cannot have as its name."""
     hosts = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
     try:
         name = urlsplit(f"//{hosts[0]}").hostname if len(hosts) == 1 and "@" not in hosts[0] else None

@@ -9,9 +9,9 @@ import pytest
 from exporter.platform.api import search, shield
 from exporter.platform.api.search import Found
 from exporter.platform.errors import PlatformError, Rejected, ServerError, WrongShape
-from tests.platform.bare import Line, RawRequest, bare_server, json_reply
 from tests.platform.callers import caller
 from tests.platform.clients import client_of
+from tests.platform.raw_server import Line, RawRequest, json_reply, raw_server
 
 
 def found(ids: Sequence[int | None], total: int | None) -> str:
@@ -201,7 +201,7 @@ async def test_both_lists_are_whole_over_the_wire_with_any_page_size(size: int) 
         part = ids[(number - 1) * size : number * size]
         await line.send(json_reply(zones(part, len(ids), number + 1 if number * size < len(ids) else None)))
 
-    async with bare_server(page) as server, client_of(server.url) as kit:
+    async with raw_server(page) as server, client_of(server.url) as kit:
         everything, shields = await asyncio.gather(search.everything(kit.client), shield.zones(kit.client))
     assert ([one.id for one in everything.value.names], everything.value.complete) == (ids, True)
     assert (list(shields.value.zones), shields.value.complete) == (ids, True)

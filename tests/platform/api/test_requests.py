@@ -11,8 +11,8 @@ from exporter.platform.api import containers, database, dns, scripting, search, 
 from exporter.platform.api.catalogue import OPERATIONS
 from exporter.platform.errors import CredentialError, PlatformError
 from exporter.platform.operation import Request, Scalar
-from tests.platform.bare import BareServer, Line, RawRequest, bare_server, json_reply, saying
 from tests.platform.clients import KEY, Kit, client_of
+from tests.platform.raw_server import Line, RawRequest, RawServer, json_reply, raw_server, saying
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ CALLS = {
 SCHEMES = {"access_key": ("accesskey", KEY), "bearer": ("authorization", f"Bearer {KEY}")}
 
 
-async def ask(kit: Kit, server: BareServer, name: str) -> RawRequest:
+async def ask(kit: Kit, server: RawServer, name: str) -> RawRequest:
     """Carry out an operation, whatever comes of it, and give the request that arrived."""
     operation = next(one for one in OPERATIONS if one.name == name)
     call = CALLS[name]
@@ -107,7 +107,7 @@ def test_every_operation_has_its_literal_request() -> None:
 @pytest.mark.parametrize("name", CALLS)
 async def test_an_operation_is_sent_as_it_is_documented(name: str, scheme: str) -> None:
     call = CALLS[name]
-    async with bare_server(saying(json_reply("{}"))) as server, client_of(server.url, scheme=scheme) as kit:
+    async with raw_server(saying(json_reply("{}"))) as server, client_of(server.url, scheme=scheme) as kit:
         sent = await ask(kit, server, name)
     headers = {
         "host": f"127.0.0.1:{server.port}",
@@ -127,19 +127,19 @@ async def test_an_operation_is_sent_as_it_is_documented(name: str, scheme: str) 
 
 
 async def test_a_base_url_keeps_its_path() -> None:
-    async with bare_server(saying(json_reply("{}"))) as server, client_of(server.url + "/edge/v1/") as kit:
+    async with raw_server(saying(json_reply("{}"))) as server, client_of(server.url + "/edge/v1/") as kit:
         sent = await ask(kit, server, "shield_rate_limit_metrics")
     assert sent.target == "/edge/v1/shield/metrics/rate-limit/55"
 
 
 async def test_a_text_in_a_path_cannot_leave_its_place() -> None:
-    async with bare_server(saying(json_reply("{}"))) as server, client_of(server.url) as kit:
+    async with raw_server(saying(json_reply("{}"))) as server, client_of(server.url) as kit:
         request = kit.client.message(Request(dns.RECORD_SCAN, {"zoneId": "1/../../{x}?a#b é"}))
     assert request.url == f"{server.url}/dnszone/1%2F..%2F..%2F%7Bx%7D%3Fa%23b%20%C3%A9/records/scan"
 
 
 async def test_a_path_without_its_parameter_is_not_sent() -> None:
-    async with bare_server(saying(json_reply("{}"))) as server, client_of(server.url) as kit:
+    async with raw_server(saying(json_reply("{}"))) as server, client_of(server.url) as kit:
         with pytest.raises(KeyError, match="zoneId"):
             await kit.client.call(Request(dns.RECORD_SCAN))
     assert server.requests == []
@@ -147,7 +147,7 @@ async def test_a_path_without_its_parameter_is_not_sent() -> None:
 
 async def test_statistics_take_their_window_in_utc() -> None:
     east = timezone(timedelta(hours=2))
-    async with bare_server(saying(json_reply('{"TotalQueriesServed": 1}'))) as server, client_of(server.url) as kit:
+    async with raw_server(saying(json_reply('{"TotalQueriesServed": 1}'))) as server, client_of(server.url) as kit:
         await dns.statistics(kit.client, 102)
         await dns.statistics(
             kit.client, 102, datetime(2026, 1, 8, 1, tzinfo=east), datetime(2026, 2, 8, 12, 30, 5, 999, tzinfo=UTC)
@@ -176,7 +176,7 @@ async def test_the_endpoint_functions_send_what_their_arguments_say() -> None:
     async def answer(request: RawRequest, line: Line) -> None:
         await line.send(answers.get(request.target, envelope("{}")))
 
-    async with bare_server(answer) as server, client_of(server.url) as kit:
+    async with raw_server(answer) as server, client_of(server.url) as kit:
         caller = kit.client
         await scripting.script(caller, 7)
         await scripting.script_by_update(caller, 7)
@@ -219,7 +219,7 @@ async def test_the_endpoint_functions_send_what_their_arguments_say() -> None:
 
 async def test_a_rotated_key_is_used_from_the_next_call_on() -> None:
     keys = ["first", "second"]
-    async with bare_server(saying(json_reply("{}"))) as server, client_of(server.url, read=lambda: keys[0]) as kit:
+    async with raw_server(saying(json_reply("{}"))) as server, client_of(server.url, read=lambda: keys[0]) as kit:
         await ask(kit, server, "shield_waf_plan_segmentation")
         keys.pop(0)
         await ask(kit, server, "shield_waf_plan_segmentation")
@@ -228,7 +228,7 @@ async def test_a_rotated_key_is_used_from_the_next_call_on() -> None:
 
 @pytest.mark.parametrize("key", ["", "two\r\nlines", "caf\u00e9", "nul\0", "tab\t"])
 async def test_a_key_that_cannot_stand_in_a_header_is_not_sent(key: str) -> None:
-    async with bare_server(saying(json_reply("{}"))) as server, client_of(server.url, read=lambda: key) as kit:
+    async with raw_server(saying(json_reply("{}"))) as server, client_of(server.url, read=lambda: key) as kit:
         with pytest.raises(CredentialError) as caught:
             await kit.client.call(Request(shield.PLAN_SEGMENTATION))
     assert (server.requests, str(caught.value)) == (
@@ -238,7 +238,7 @@ async def test_a_key_that_cannot_stand_in_a_header_is_not_sent(key: str) -> None
 
 
 async def test_calls_one_after_another_share_a_connection() -> None:
-    async with bare_server(saying(json_reply('{"Total": 3}'))) as server, client_of(server.url) as kit:
+    async with raw_server(saying(json_reply('{"Total": 3}'))) as server, client_of(server.url) as kit:
         for _ in range(5):
             await search.count(kit.client, "prod")
     assert (len(server.requests), server.connections) == (5, 1)

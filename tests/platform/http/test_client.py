@@ -11,8 +11,8 @@ from exporter.platform.api import dns, search, shield
 from exporter.platform.errors import NotAvailable, NotFound, PlatformError, RateLimited, ServerError
 from exporter.platform.http.body import BODY_LIMIT, ERROR_BODY_LIMIT
 from exporter.platform.operation import Request
-from tests.platform.bare import Line, RawRequest, bare_server, json_reply, reply, saying
 from tests.platform.clients import client_of
+from tests.platform.raw_server import Line, RawRequest, json_reply, raw_server, reply, saying
 from tests.waiting import until
 
 GOOD = '{"TotalQueriesServed": 7, "QueriesServedChart": {"yesterday": 1, "2026-02-08": 7, "today": 2}}'
@@ -20,7 +20,7 @@ GOOD = '{"TotalQueriesServed": 7, "QueriesServedChart": {"yesterday": 1, "2026-0
 
 async def test_an_answer_holds_the_value_the_platforms_clock_and_the_body() -> None:
     answer = json_reply(GOOD, Date="Sun, 08 Feb 2026 12:00:07 GMT")
-    async with bare_server(saying(answer)) as server, client_of(server.url) as kit:
+    async with raw_server(saying(answer)) as server, client_of(server.url) as kit:
         got = await dns.statistics(kit.client, 102)
     assert (got.value.total_queries_served, got.date, got.raw) == (
         7,
@@ -31,7 +31,7 @@ async def test_an_answer_holds_the_value_the_platforms_clock_and_the_body() -> N
 
 @pytest.mark.parametrize("date", ["", "yesterday", "Sun, 99 Feb 2026 12:00:07 GMT"])
 async def test_a_platform_without_a_readable_clock_has_none(date: str) -> None:
-    async with bare_server(saying(json_reply(GOOD, Date=date))) as server, client_of(server.url) as kit:
+    async with raw_server(saying(json_reply(GOOD, Date=date))) as server, client_of(server.url) as kit:
         assert (await dns.statistics(kit.client, 102)).date is None
 
 
@@ -42,7 +42,7 @@ async def test_the_seconds_of_an_answer_are_those_of_its_own_request() -> None:
         kit.clock.now += 4.0
         await line.send(left.pop(0))
 
-    async with bare_server(slowly) as server, client_of(server.url, attempts=2, rate=0.5) as kit:
+    async with raw_server(slowly) as server, client_of(server.url, attempts=2, rate=0.5) as kit:
         poll = kit.client.until(2000.0)
         # The budget's one call goes to another poll, and this one waits two seconds for its turn.
         permit = await kit.client.rate_limiter.acquire("/another")
@@ -56,7 +56,7 @@ async def test_the_seconds_of_an_answer_are_those_of_its_own_request() -> None:
 
 async def test_each_attempt_and_each_unknown_value_is_told_to_the_observer() -> None:
     script = saying(reply(500), json_reply(GOOD))
-    async with bare_server(script) as server, client_of(server.url, attempts=3) as kit:
+    async with raw_server(script) as server, client_of(server.url, attempts=3) as kit:
         await dns.statistics(kit.client, 102)
     assert kit.heard.attempts == [("dns_statistics", "500", "server_error"), ("dns_statistics", "200", None)]
     assert kit.heard.retries == ["dns_statistics"]
@@ -65,7 +65,7 @@ async def test_each_attempt_and_each_unknown_value_is_told_to_the_observer() -> 
 
 async def test_a_zone_that_was_never_scanned_is_an_answer_and_no_failure() -> None:
     script = saying(reply(404, '{"title": "Not found"}', {"Date": "Sun, 08 Feb 2026 12:00:07 GMT"}))
-    async with bare_server(script) as server, client_of(server.url) as kit:
+    async with raw_server(script) as server, client_of(server.url) as kit:
         answer = await dns.record_scan(kit.client, 102)
         with pytest.raises(NotFound):
             await dns.statistics(kit.client, 102)
@@ -74,13 +74,13 @@ async def test_a_zone_that_was_never_scanned_is_an_answer_and_no_failure() -> No
 
 
 async def test_a_listing_that_a_platform_does_not_have_is_none() -> None:
-    async with bare_server(saying(reply(404))) as server, client_of(server.url) as kit:
+    async with raw_server(saying(reply(404))) as server, client_of(server.url) as kit:
         assert (await shield.zone_rate_limits(kit.client, 3)).value is None
 
 
 async def test_what_a_zone_has_not_got_is_an_answer_and_no_failure_to_the_observer() -> None:
     body = '{"data": null, "error": {"success": false, "errorKey": "invalid_plan_type.bot_detection"}}'
-    async with bare_server(saying(json_reply(body, 202))) as server, client_of(server.url, attempts=3) as kit:
+    async with raw_server(saying(json_reply(body, 202))) as server, client_of(server.url, attempts=3) as kit:
         with pytest.raises(NotAvailable):
             await shield.bot_detection(kit.client, 3)
     assert kit.heard.attempts == [("shield_bot_detection", "202", None)]
@@ -88,7 +88,7 @@ async def test_what_a_zone_has_not_got_is_an_answer_and_no_failure_to_the_observ
 
 async def test_an_envelopes_own_status_decides_what_it_is_and_not_which_code_came() -> None:
     body = '{"data": null, "error": {"success": false, "statusCode": 429, "message": "slow down"}}'
-    async with bare_server(saying(json_reply(body))) as server, client_of(server.url) as kit:
+    async with raw_server(saying(json_reply(body))) as server, client_of(server.url) as kit:
         with pytest.raises(RateLimited) as caught:
             await shield.bot_detection(kit.client, 3)
     assert (caught.value.status, kit.heard.attempts) == (429, [("shield_bot_detection", "200", "rate_limited")])
@@ -98,7 +98,7 @@ async def test_an_envelopes_own_status_decides_what_it_is_and_not_which_code_cam
 async def test_a_compressed_body_is_read(encoding: str) -> None:
     packed = gzip.compress(GOOD[:20].encode()) + gzip.compress(GOOD[20:].encode()) + b"\0\0"
     answer = reply(200, packed, {"Content-Encoding": encoding})
-    async with bare_server(saying(answer)) as server, client_of(server.url) as kit:
+    async with raw_server(saying(answer)) as server, client_of(server.url) as kit:
         assert (await dns.statistics(kit.client, 102)).raw == GOOD.encode()
 
 
@@ -115,21 +115,21 @@ async def test_a_body_of_exactly_the_limit_is_read_however_it_comes() -> None:
                 await line.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
                 await line.send(b"%x\r\n%s\r\n0\r\n\r\n" % (len(whole), whole))
 
-    async with bare_server(send) as server, client_of(server.url) as kit:
+    async with raw_server(send) as server, client_of(server.url) as kit:
         sizes = [len((await dns.statistics(kit.client, zone)).raw) for zone in (1, 2, 3)]
     assert sizes == [BODY_LIMIT] * 3
 
 
 async def test_of_an_errors_body_the_beginning_is_read() -> None:
     body = "no such key ".ljust(ERROR_BODY_LIMIT * 2, "x")
-    async with bare_server(saying(reply(401, body))) as server, client_of(server.url) as kit:
+    async with raw_server(saying(reply(401, body))) as server, client_of(server.url) as kit:
         with pytest.raises(PlatformError) as caught:
             await dns.statistics(kit.client, 102)
     assert str(caught.value) == "the platform answered 401: no such key " + "x" * 260 + "…"
 
 
 async def test_a_bound_client_counts_its_calls() -> None:
-    async with bare_server(saying(reply(500), json_reply(GOOD))) as server, client_of(server.url, attempts=2) as kit:
+    async with raw_server(saying(reply(500), json_reply(GOOD))) as server, client_of(server.url, attempts=2) as kit:
         caller = kit.client.until(kit.clock.now + 100)
         await dns.statistics(caller, 102)
         await dns.statistics(caller, 103)
@@ -138,7 +138,7 @@ async def test_a_bound_client_counts_its_calls() -> None:
 
 
 async def test_a_bound_client_finds_what_may_be_absent() -> None:
-    async with bare_server(saying(reply(404))) as server, client_of(server.url) as kit:
+    async with raw_server(saying(reply(404))) as server, client_of(server.url) as kit:
         caller = kit.client.until(kit.clock.now + 100)
         assert (await dns.record_scan(caller, 102)).value is None
     assert caller.calls == 1
@@ -151,7 +151,7 @@ async def test_a_truth_value_is_written_as_json_writes_it() -> None:
 
 
 async def test_a_call_that_cannot_wait_for_the_accounts_pause_fails_without_a_request() -> None:
-    async with bare_server(saying(reply(429, "", {"Retry-After": "600"}))) as server, client_of(server.url) as kit:
+    async with raw_server(saying(reply(429, "", {"Retry-After": "600"}))) as server, client_of(server.url) as kit:
         for zone in (1, 2):
             with pytest.raises(RateLimited):
                 await dns.statistics(kit.client, zone)
@@ -181,7 +181,7 @@ async def test_polls_that_are_told_to_wait_long_keep_half_of_the_workers_at_most
             ended += 1
 
     script = saying(*[reply(503, "", {"Retry-After": asked})] * 5, json_reply(GOOD))
-    async with bare_server(script) as server, client_of(server.url, attempts=2, max_in_flight=4) as kit:
+    async with raw_server(script) as server, client_of(server.url, attempts=2, max_in_flight=4) as kit:
         kit.client._clocks = replace(kit.client._clocks, sleep=rest)
         polls = [asyncio.create_task(poll(zone)) for zone in range(5)]
         await until(lambda: ended + len(kit.heard.retries) == 5)
@@ -192,7 +192,7 @@ async def test_polls_that_are_told_to_wait_long_keep_half_of_the_workers_at_most
 
 
 async def test_answers_of_any_kind_but_5xx_show_that_there_is_no_limit() -> None:
-    async with bare_server(saying(reply(429))) as server, client_of(server.url, max_in_flight=1) as kit:
+    async with raw_server(saying(reply(429))) as server, client_of(server.url, max_in_flight=1) as kit:
         for answer, is_suspect in ((reply(500), True), (reply(404), False), (json_reply("{}"), False)):
             server.script = saying(reply(429))
             with pytest.raises(RateLimited):

@@ -36,20 +36,20 @@ from exporter.platform.errors import (
     WrongShape,
 )
 from exporter.platform.operation import Operation, Request
-from tests.platform.bare import (
+from tests.platform.clients import Kit, client_of
+from tests.platform.raw_server import (
     Line,
     Script,
-    bare_server,
     closing,
     dripping,
     json_reply,
     listening,
+    raw_server,
     reply,
     resetting,
     saying,
     stalling,
 )
-from tests.platform.clients import Kit, client_of
 from tests.waiting import until
 from tests.web.certificates import Authority
 
@@ -165,7 +165,7 @@ async def fail(kit: Kit, operation: Operation[Any] = dns.STATISTICS) -> Platform
 
 @pytest.mark.parametrize("fault", MATRIX.values(), ids=MATRIX)
 async def test_a_fault_is_one_error_of_its_class(fault: Fault) -> None:
-    async with bare_server(fault.script) as server, client_of(server.url, deadline=fault.timeout) as kit:
+    async with raw_server(fault.script) as server, client_of(server.url, deadline=fault.timeout) as kit:
         error = await fail(kit, fault.operation)
     status = int(fault.code) if fault.code.isdecimal() else 0
     assert (type(error), error.status, error.retry_after) == (fault.kind, status, fault.retry_after)
@@ -176,7 +176,7 @@ async def test_a_fault_is_one_error_of_its_class(fault: Fault) -> None:
 @pytest.mark.parametrize("name", ["read time-out", "a body that drips", "a gzip bomb", "401 with a body that stalls"])
 async def test_a_call_that_failed_leaves_neither_a_permit_nor_a_connection_behind(name: str) -> None:
     fault = MATRIX[name]
-    async with bare_server(fault.script) as server:
+    async with raw_server(fault.script) as server:
         async with client_of(server.url, deadline=fault.timeout, max_in_flight=1) as kit:
             for _ in range(3):
                 await fail(kit)
@@ -186,7 +186,7 @@ async def test_a_call_that_failed_leaves_neither_a_permit_nor_a_connection_behin
 
 
 async def test_a_cancelled_call_leaves_neither_a_permit_nor_a_connection_behind() -> None:
-    async with bare_server(stalling(HEAD)) as server, client_of(server.url, max_in_flight=1) as kit:
+    async with raw_server(stalling(HEAD)) as server, client_of(server.url, max_in_flight=1) as kit:
         for turn in range(3):
             call = asyncio.create_task(dns.statistics(kit.client, 102))
             await server.until_asked(turn + 1)
@@ -200,7 +200,7 @@ async def test_a_cancelled_call_leaves_neither_a_permit_nor_a_connection_behind(
 
 
 async def test_a_kept_connection_that_the_platform_closed_meanwhile_is_no_failure() -> None:
-    async with bare_server(saying(json_reply(GOOD))) as server, client_of(server.url) as kit:
+    async with raw_server(saying(json_reply(GOOD))) as server, client_of(server.url) as kit:
         await dns.statistics(kit.client, 102)
         for line in list(server.open):
             line.writer.write_eof()
@@ -210,9 +210,9 @@ async def test_a_kept_connection_that_the_platform_closed_meanwhile_is_no_failur
 
 
 async def test_the_key_follows_no_redirect() -> None:
-    async with bare_server(saying(json_reply(GOOD))) as elsewhere:
+    async with raw_server(saying(json_reply(GOOD))) as elsewhere:
         away = saying(reply(307, "", {"Location": f"{elsewhere.url}/dnszone/102/statistics"}))
-        async with bare_server(away) as server, client_of(server.url) as kit:
+        async with raw_server(away) as server, client_of(server.url) as kit:
             error = await fail(kit)
     assert (type(error), str(error)) == (Redirected, "the platform answered 307")
     assert (len(server.requests), elsewhere.requests, elsewhere.connections) == (1, [], 0)
@@ -273,7 +273,7 @@ def server_tls(authority: Authority, host: str) -> ssl.SSLContext:
 async def test_a_certificate_of_an_unknown_authority(tmp_path: Path) -> None:
     authority = Authority(tmp_path)
     context = server_tls(authority, "127.0.0.1")
-    async with bare_server(saying(json_reply(GOOD)), context) as server, client_of(server.url) as kit:
+    async with raw_server(saying(json_reply(GOOD)), context) as server, client_of(server.url) as kit:
         error = await fail(kit)
     assert (type(error), server.requests) == (TlsFault, [])
     assert str(error) == (f"the TLS handshake failed (127.0.0.1:{server.port}: unable to get local issuer certificate)")
@@ -283,7 +283,7 @@ async def test_a_certificate_of_another_host(tmp_path: Path) -> None:
     authority = Authority(tmp_path)
     context = server_tls(authority, "elsewhere.example")
     ca_file = str(authority.file)
-    async with bare_server(saying(json_reply(GOOD)), context) as server, client_of(server.url, ca_file=ca_file) as kit:
+    async with raw_server(saying(json_reply(GOOD)), context) as server, client_of(server.url, ca_file=ca_file) as kit:
         error = await fail(kit)
     assert (type(error), server.requests) == (TlsFault, [])
     assert "IP address mismatch, certificate is not valid for '127.0.0.1'" in str(error)
@@ -293,7 +293,7 @@ async def test_a_certificate_of_a_configured_authority_is_trusted(tmp_path: Path
     authority = Authority(tmp_path)
     context = server_tls(authority, "127.0.0.1")
     ca_file = str(authority.file)
-    async with bare_server(saying(json_reply(GOOD)), context) as server, client_of(server.url, ca_file=ca_file) as kit:
+    async with raw_server(saying(json_reply(GOOD)), context) as server, client_of(server.url, ca_file=ca_file) as kit:
         answer = await dns.statistics(kit.client, 102)
     assert answer.value.total_queries_served == 7
 

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from tests.platform.desk import Desk, desk, settle
+from tests.platform.limited_calls import LimitedCalls, limited_calls, settle
 
 
 def names(count: int, prefix: str = "/") -> list[str]:
@@ -12,7 +12,7 @@ def names(count: int, prefix: str = "/") -> list[str]:
 
 
 async def test_calls_pass_at_the_rate_in_the_order_in_which_they_came() -> None:
-    async with desk(rate=10) as it:
+    async with limited_calls(rate=10) as it:
         it.ask(*names(30))
         await it.at(100)
     assert [path for _, path in it.granted] == names(30)
@@ -22,7 +22,7 @@ async def test_calls_pass_at_the_rate_in_the_order_in_which_they_came() -> None:
 
 
 async def test_after_a_rest_no_more_than_a_tenth_of_a_second_is_made_up_for() -> None:
-    async with desk(rate=100) as it:
+    async with limited_calls(rate=100) as it:
         await it.at(60)
         it.ask(*names(50))
         at_once = len(await it.at(60))
@@ -30,7 +30,7 @@ async def test_after_a_rest_no_more_than_a_tenth_of_a_second_is_made_up_for() ->
     assert (at_once, after_a_second) == (11, 31)
 
 
-async def wake_late(it: Desk, seconds: float) -> None:
+async def wake_late(it: LimitedCalls, seconds: float) -> None:
     """Let the process stand still for so long: whoever slept wakes only after it."""
     it.time.now += seconds
     for _, _, woken in it.time.sleepers:
@@ -40,7 +40,7 @@ async def wake_late(it: Desk, seconds: float) -> None:
 
 
 async def test_a_wake_up_that_is_a_little_late_loses_nothing_of_the_rate() -> None:
-    async with desk(rate=100) as it:
+    async with limited_calls(rate=100) as it:
         it.ask(*names(30))
         await settle()
         await wake_late(it, 0.1)
@@ -48,7 +48,7 @@ async def test_a_wake_up_that_is_a_little_late_loses_nothing_of_the_rate() -> No
 
 
 async def test_after_a_stall_calls_that_waited_pass_at_the_rate_and_not_all_at_once() -> None:
-    async with desk(rate=5, max_in_flight=32) as it:
+    async with limited_calls(rate=5, max_in_flight=32) as it:
         it.ask(*names(60))
         await it.at(1.1)
         before = len(it.granted)
@@ -60,7 +60,7 @@ async def test_after_a_stall_calls_that_waited_pass_at_the_rate_and_not_all_at_o
 
 
 async def test_no_more_calls_are_in_flight_than_allowed() -> None:
-    async with desk(max_in_flight=3) as it:
+    async with limited_calls(max_in_flight=3) as it:
         it.ask(*names(5))
         assert await it.at(1) == names(3)
         it.answer("/1")
@@ -70,14 +70,14 @@ async def test_no_more_calls_are_in_flight_than_allowed() -> None:
 
 
 async def test_the_time_that_a_call_waited_is_told() -> None:
-    async with desk(rate=10) as it:
+    async with limited_calls(rate=10) as it:
         it.ask("/a", "/b", "/c")
         await it.at(5)
     assert [round(seconds, 6) for seconds in it.waited] == [0.1, 0.2]
 
 
 async def test_a_call_that_is_given_up_in_the_queue_leaves_its_place_and_its_turn() -> None:
-    async with desk(rate=10, max_in_flight=2) as it:
+    async with limited_calls(rate=10, max_in_flight=2) as it:
         it.ask("/a", "/b", "/c", "/d")
         assert await it.at(0) == ["/a"]
         it.tasks["/b"].cancel()
@@ -94,7 +94,7 @@ async def test_a_call_that_is_given_up_in_the_queue_leaves_its_place_and_its_tur
 
 
 async def test_one_resources_limit_stops_no_other_for_longer_than_one_probe() -> None:
-    async with desk() as it:
+    async with limited_calls() as it:
         it.ask("/a")
         await it.at(0.01)
         it.limit("/a", wait=60)
@@ -107,7 +107,7 @@ async def test_one_resources_limit_stops_no_other_for_longer_than_one_probe() ->
 
 
 async def test_the_accounts_limit_pauses_everything_after_one_probe() -> None:
-    async with desk(rate=100) as it:
+    async with limited_calls(rate=100) as it:
         it.ask("/a")
         await it.at(0.01)
         it.limit("/a", wait=30)
@@ -124,7 +124,7 @@ async def test_the_accounts_limit_pauses_everything_after_one_probe() -> None:
 
 async def test_a_pause_that_was_not_asked_for_grows_twofold_up_to_a_minute() -> None:
     pauses: list[float] = []
-    async with desk(rate=100) as it:
+    async with limited_calls(rate=100) as it:
         it.ask("/first")
         await it.at(0.01)
         it.limit("/first")
@@ -148,7 +148,7 @@ async def test_a_pause_that_was_not_asked_for_grows_twofold_up_to_a_minute() -> 
 
 
 async def test_a_pause_is_honoured_for_no_longer_than_an_hour() -> None:
-    async with desk() as it:
+    async with limited_calls() as it:
         it.ask("/a", "/b")
         await it.at(0.01)
         it.limit("/a")
@@ -157,7 +157,7 @@ async def test_a_pause_is_honoured_for_no_longer_than_an_hour() -> None:
 
 
 async def test_the_rate_comes_back_with_the_answers() -> None:
-    async with desk(rate=100) as it:
+    async with limited_calls(rate=100) as it:
         it.ask("/a", "/b")
         await it.at(0.1)
         it.limit("/a")
@@ -173,7 +173,7 @@ async def test_the_rate_comes_back_with_the_answers() -> None:
 
 
 async def test_answers_to_calls_from_before_the_limit_prove_nothing() -> None:
-    async with desk() as it:
+    async with limited_calls() as it:
         it.ask("/a", "/b", "/c")
         await it.at(0.01)
         it.limit("/a")
@@ -186,7 +186,7 @@ async def test_answers_to_calls_from_before_the_limit_prove_nothing() -> None:
 
 
 async def test_the_same_resource_again_proves_nothing_about_the_account() -> None:
-    async with desk() as it:
+    async with limited_calls() as it:
         for turn in range(3):
             it.ask("/a")
             await it.at(turn)
@@ -200,7 +200,7 @@ async def test_the_same_resource_again_proves_nothing_about_the_account() -> Non
 
 
 async def test_limits_that_were_met_during_a_pause_do_not_lengthen_it() -> None:
-    async with desk(rate=100) as it:
+    async with limited_calls(rate=100) as it:
         it.ask(*names(10))
         await it.at(1)
         it.limit("/0", wait=5)
@@ -210,7 +210,7 @@ async def test_limits_that_were_met_during_a_pause_do_not_lengthen_it() -> None:
 
 
 async def test_a_call_that_waited_for_its_turn_looks_at_the_gate_again() -> None:
-    async with desk(rate=10) as it:
+    async with limited_calls(rate=10) as it:
         it.ask("/a", "/b", "/c", "/d")
         assert await it.at(0) == ["/a"]
         # The others have passed the gate and wait for their turns, and now there is a limit.
@@ -223,7 +223,7 @@ async def test_a_call_that_waited_for_its_turn_looks_at_the_gate_again() -> None
 
 @pytest.mark.parametrize("end", ["lost", "cancelled while it waits", "cancelled while it calls"])
 async def test_a_probe_that_tells_nothing_makes_room_for_the_next(end: str) -> None:
-    async with desk(rate=10) as it:
+    async with limited_calls(rate=10) as it:
         it.ask("/a")
         await it.at(0.01)
         it.limit("/a")
@@ -243,7 +243,7 @@ async def test_a_probe_that_tells_nothing_makes_room_for_the_next(end: str) -> N
 
 
 async def test_a_call_that_is_of_no_use_after_the_pause_is_refused_at_once() -> None:
-    async with desk() as it:
+    async with limited_calls() as it:
         it.ask("/a", "/b")
         await it.at(0.01)
         it.limit("/a")
@@ -256,7 +256,7 @@ async def test_a_call_that_is_of_no_use_after_the_pause_is_refused_at_once() -> 
 
 
 async def test_a_refused_call_leaves_its_place() -> None:
-    async with desk(max_in_flight=2) as it:
+    async with limited_calls(max_in_flight=2) as it:
         it.ask("/a", "/b")
         await it.at(0.01)
         it.limit("/a")
@@ -268,3 +268,22 @@ async def test_a_refused_call_leaves_its_place() -> None:
         await it.at(31)
         it.answer("/c")
         assert await it.at(32) == ["/a", "/b", "/c", "/d"]
+
+
+async def test_a_part_of_the_budget_is_a_part_of_its_rate_and_of_its_calls_at_once() -> None:
+    async with limited_calls(rate=1000, max_in_flight=8) as it:
+        it.rate_limiter.resize(0.25)
+        assert (it.rate_limiter.rate, it.rate_limiter.max_in_flight) == (250, 2)
+        it.ask(*names(20))
+        await it.at(1)
+        # Places that were free before the change are given once more.
+        it.answer(*list(it.permits))
+        await it.at(2)
+        for second in range(3, 7):
+            assert len(it.permits) == 2
+            it.answer(*list(it.permits))
+            await it.at(second)
+        it.rate_limiter.resize(1.0)
+        it.ask(*names(20, "/more/"))
+        await it.at(9)
+        assert len(it.permits) == 8

@@ -11,8 +11,8 @@ from exporter.platform.api import database, dns, scripting
 from exporter.platform.errors import NotFound, PlatformError, StatementError, one_line, without
 from exporter.platform.http.credential import Credential
 from exporter.platform.operation import Request
-from tests.platform.bare import bare_server, json_reply, reply, resetting, saying
 from tests.platform.clients import KEY, client_of
+from tests.platform.raw_server import json_reply, raw_server, reply, resetting, saying
 
 SECRET = "script-s3cr3t-value"
 
@@ -42,7 +42,7 @@ def texts_of(error: BaseException) -> str:
     ],
 )
 async def test_a_key_that_the_platform_echoes_is_in_no_error(answer: bytes) -> None:
-    async with bare_server(saying(answer)) as server, client_of(server.url) as kit:
+    async with raw_server(saying(answer)) as server, client_of(server.url) as kit:
         with pytest.raises(PlatformError) as caught:
             await dns.statistics(kit.client, 102)
     assert [part for part in (KEY, KEY[:8], SECRET) if part in texts_of(caught.value)] == []
@@ -53,7 +53,7 @@ async def test_a_key_that_the_platform_echoes_in_a_good_answer_is_masked(rows: i
     """Also in an answer that is so long that it is parsed while it arrives, wherever its pieces end."""
     names = [f"{'x' * (number % 97)} {KEY}.example" for number in range(rows)]
     answer = json_reply(json.dumps({"Domain": f"{KEY}.example", "Records": [{"Name": name} for name in names]}))
-    async with bare_server(saying(answer)) as server, client_of(server.url) as kit:
+    async with raw_server(saying(answer)) as server, client_of(server.url) as kit:
         got = await dns.record_scan(kit.client, 102)
     assert got.value is not None
     assert got.value.domain == "***.example"
@@ -64,7 +64,7 @@ async def test_a_key_that_the_platform_echoes_in_a_good_answer_is_masked(rows: i
 async def test_a_token_that_a_database_echoes_in_an_sql_error_is_in_no_error() -> None:
     failed = {"type": "error", "error": {"message": f"near {KEY}: syntax error", "code": f"SQL_{KEY}"}}
     answer = json_reply(json.dumps({"baton": None, "base_url": None, "results": [failed, failed]}))
-    async with bare_server(saying(answer)) as server, client_of(server.url) as kit:
+    async with raw_server(saying(answer)) as server, client_of(server.url) as kit:
         outcomes = (await database.execute(kit.client, ["SELECT 1"])).value
     errors = [outcome for outcome in outcomes if isinstance(outcome, StatementError)]
     assert [(str(error), error.error_key) for error in errors] == [("near ***: syntax error", "SQL_***")]
@@ -73,7 +73,7 @@ async def test_a_token_that_a_database_echoes_in_an_sql_error_is_in_no_error() -
 
 async def test_a_secret_that_is_sent_is_in_no_error() -> None:
     answer = reply(400, json.dumps({"ErrorKey": "secret.bad", "Field": "Secret", "Message": f"no '{SECRET}'"}))
-    async with bare_server(saying(answer)) as server, client_of(server.url) as kit:
+    async with raw_server(saying(answer)) as server, client_of(server.url) as kit:
         with pytest.raises(PlatformError) as caught:
             await kit.client.call(
                 Request(scripting.ADD_SECRET, path={"id": 7}, body={"Name": "TOKEN", "Secret": SECRET})
@@ -83,7 +83,7 @@ async def test_a_secret_that_is_sent_is_in_no_error() -> None:
 
 
 async def test_a_fault_of_the_transport_does_not_carry_the_request() -> None:
-    async with bare_server(resetting()) as server, client_of(server.url) as kit:
+    async with raw_server(resetting()) as server, client_of(server.url) as kit:
         with pytest.raises(PlatformError) as caught:
             await dns.statistics(kit.client, 102)
     assert (caught.value.__cause__, caught.value.__suppress_context__) == (None, True)
@@ -94,7 +94,7 @@ async def test_no_library_logs_a_secret(scheme: str, caplog: pytest.LogCaptureFi
     body = '{"Id": 7, "DeploymentKey": "d3pl0y", "EdgeScriptVariables": [{"DefaultValue": "v4lue"}]}'
     answers = (json_reply(body), reply(401, KEY), json_reply(body), reply(302, "", {"Location": "/"}))
     with caplog.at_level(logging.DEBUG):
-        async with bare_server(saying(*answers)) as server, client_of(server.url, scheme=scheme) as kit:
+        async with raw_server(saying(*answers)) as server, client_of(server.url, scheme=scheme) as kit:
             answer = await scripting.script(kit.client, 7)
             with pytest.raises(PlatformError):
                 await scripting.script(kit.client, 7)

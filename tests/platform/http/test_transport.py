@@ -28,8 +28,8 @@ from exporter.platform.errors import (
     TransportError,
 )
 from exporter.platform.http.transport import CAUGHT, build_transport, translate
-from tests.platform.bare import Line, bare_server, json_reply, listening, reply, saying
 from tests.platform.clients import KEY, client_of
+from tests.platform.raw_server import Line, json_reply, listening, raw_server, reply, saying
 
 GOOD = json_reply('{"TotalQueriesServed": 7}')
 CONNECTION: Any = aiohttp.client_reqrep.ConnectionKey("h", 443, True, True, None, None, None)  # noqa: FBT003
@@ -146,7 +146,7 @@ async def failure(url: str, proxy: str | None = None) -> PlatformError:
 
 
 async def test_a_call_goes_through_its_proxy() -> None:
-    async with bare_server(saying(GOOD)) as proxy:
+    async with raw_server(saying(GOOD)) as proxy:
         address = f"http://me:pa%3Ass@127.0.0.1:{proxy.port}"
         async with client_of("http://platform.example", proxy=address) as kit:
             await dns.statistics(kit.client, 102)
@@ -165,7 +165,7 @@ async def test_a_call_goes_through_its_proxy() -> None:
 
 
 async def test_a_proxy_on_the_way_to_https_never_sees_the_key() -> None:
-    async with bare_server(saying(reply(403))) as proxy:
+    async with raw_server(saying(reply(403))) as proxy:
         error = await failure("https://platform.example", f"http://me:word@127.0.0.1:{proxy.port}")
     assert (type(error), str(error)) == (ProxyFault, "the proxy would not carry the call (platform.example)")
     sent = proxy.requests[0]
@@ -186,7 +186,7 @@ async def test_a_proxy_that_is_not_there() -> None:
 async def test_the_environment_names_the_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
         monkeypatch.delenv(name)
-    async with bare_server(saying(GOOD)) as proxy, bare_server(saying(GOOD)) as direct:
+    async with raw_server(saying(GOOD)) as proxy, raw_server(saying(GOOD)) as direct:
         monkeypatch.setenv("http_proxy", f"127.0.0.1:{proxy.port}")
         monkeypatch.setenv("no_proxy", "127.0.0.1,.internal.example")
         async with client_of("http://platform.example") as kit:
@@ -211,7 +211,7 @@ async def test_a_certificate_file_that_is_not_there_is_told_at_once() -> None:
 
 async def test_cookies_are_not_kept() -> None:
     answer = json_reply('{"TotalQueriesServed": 7}', Set_Cookie="session=1; Path=/")
-    async with bare_server(saying(answer)) as server, client_of(server.url) as kit:
+    async with raw_server(saying(answer)) as server, client_of(server.url) as kit:
         await dns.statistics(kit.client, 102)
         await dns.statistics(kit.client, 102)
     assert [sent.header("Cookie") for sent in server.requests] == [None, None]
@@ -224,7 +224,7 @@ async def test_as_many_connections_as_calls_in_flight_are_open() -> None:
         await gate.wait()
         await line.send(GOOD)
 
-    async with bare_server(wait) as server, client_of(server.url, max_in_flight=8) as kit:
+    async with raw_server(wait) as server, client_of(server.url, max_in_flight=8) as kit:
         calls = [asyncio.create_task(dns.statistics(kit.client, zone)) for zone in range(20)]
         await server.until_asked(8)
         in_flight = len(server.requests)

@@ -7,28 +7,28 @@ from exporter.targets.target import Target
 from exporter.web.page.sparkline import describe, sparkline
 from exporter.web.page.wording import foreign
 from exporter.web.status_models import LedgerView, State
-from tests.rig import START
+from tests.exporter_parts import START
 from tests.web.rendered import HOSTILE, Page, rendered
-from tests.web.stage import SCANS, STATISTICS, Stage, stage, zone
+from tests.web.view_setup import SCANS, STATISTICS, ViewSetup, view_setup, zone
 
 
-def stale(on: Stage, number: int) -> Stage:
+def stale(setup: ViewSetup, number: int) -> ViewSetup:
     """Set up zones that served once, and whose series are gone."""
     for one in range(number):
-        on.succeed(zone(one))
-    on.turn(61)
-    on.schedule.last_tick = on.clock()
-    on.store.expire()
+        setup.succeed(zone(one))
+    setup.turn(61)
+    setup.schedule.last_tick = setup.clock()
+    setup.store.expire()
     for one in range(number):
-        on.fail(zone(one))
-    return on
+        setup.fail(zone(one))
+    return setup
 
 
 async def test_it_needs_nothing_inline_and_nothing_from_elsewhere() -> None:
-    async with stage() as on:
-        on.succeed(zone(101, "shop.example"), chart=range(31))
-        on.fail(zone(102))
-        page = await rendered(on)
+    async with view_setup() as setup:
+        setup.succeed(zone(101, "shop.example"), chart=range(31))
+        setup.fail(zone(102))
+        page = await rendered(setup)
     assert {name for _, own in page.tags for name in own if name.startswith("on") or name == "style"} == set()
     assert page.having("style") == []
     (script,) = page.having("script")
@@ -39,15 +39,15 @@ async def test_it_needs_nothing_inline_and_nothing_from_elsewhere() -> None:
 
 @pytest.mark.parametrize("hostile", HOSTILE.values(), ids=HOSTILE)
 async def test_text_from_the_platform_is_text_and_nothing_more(hostile: str) -> None:
-    async with stage(hostile) as on:
-        on.up[hostile] = False
-        on.faults = (hostile,)
+    async with view_setup(hostile) as setup:
+        setup.up[hostile] = False
+        setup.faults = (hostile,)
         calm, loud = zone(1, "calm", hostile), Target(hostile, "image", hostile, hostile)
-        on.fail(calm, message="calm")
-        usual = await rendered(on)
-        on.fail(calm, message=hostile, reason=hostile)
-        on.succeed(loud, "container_tags", note=hostile)
-        page = await rendered(on)
+        setup.fail(calm, message="calm")
+        usual = await rendered(setup)
+        setup.fail(calm, message=hostile, reason=hostile)
+        setup.succeed(loud, "container_tags", note=hostile)
+        page = await rendered(setup)
     assert {tag for tag, _ in page.tags} == {tag for tag, _ in usual.tags}
     assert len(page.having("script")) == len(page.having("img")) == 1
     assert {name for _, own in page.tags for name in own} == {name for _, own in usual.tags for name in own}
@@ -66,10 +66,10 @@ def test_a_hostile_name_is_shown_as_far_as_it_can_be() -> None:
 
 
 async def test_all_is_healthy_when_every_target_is() -> None:
-    async with stage() as on:
-        on.succeed(zone(1))
-        on.succeed(zone(2))
-        page = await rendered(on)
+    async with view_setup() as setup:
+        setup.succeed(zone(1))
+        setup.succeed(zone(2))
+        page = await rendered(setup)
     assert "All 2 targets answered their last poll." in page.text
     assert "Nothing fails at the moment." in page.text
     assert "<title>edge-exporter</title>" in page.html
@@ -79,39 +79,39 @@ async def test_all_is_healthy_when_every_target_is() -> None:
     ("set_up", "sentence"),
     [
         (lambda _: None, "There is nothing to poll."),
-        (lambda on: on.succeed(zone(1)), "The one target answered its last poll."),
-        (lambda on: (on.succeed(zone(1)), on.fail(zone(2))), "1 of 2 targets fails."),
-        (lambda on: (on.fail(zone(1)), on.fail(zone(2)), on.fail(zone(3))), "3 of 3 targets fail."),
-        (lambda on: stale(on, 1), "1 of 1 target is stale."),
-        (lambda on: (stale(on, 2), on.fail(zone(9))), "3 of 3 targets fail, 2 of them stale."),
-        (lambda on: stale(on, 2), "2 of 2 targets fail, all of them stale."),
-        (lambda on: setattr(on, "is_authenticated", False), "Not ready: no authenticated answer has come."),
-        (lambda on: setattr(on, "is_ledger_alive", False), "Unhealthy: the ledger has stalled."),
+        (lambda setup: setup.succeed(zone(1)), "The one target answered its last poll."),
+        (lambda setup: (setup.succeed(zone(1)), setup.fail(zone(2))), "1 of 2 targets fails."),
+        (lambda setup: (setup.fail(zone(1)), setup.fail(zone(2)), setup.fail(zone(3))), "3 of 3 targets fail."),
+        (lambda setup: stale(setup, 1), "1 of 1 target is stale."),
+        (lambda setup: (stale(setup, 2), setup.fail(zone(9))), "3 of 3 targets fail, 2 of them stale."),
+        (lambda setup: stale(setup, 2), "2 of 2 targets fail, all of them stale."),
+        (lambda setup: setattr(setup, "is_authenticated", False), "Not ready: no authenticated answer has come."),
+        (lambda setup: setattr(setup, "is_ledger_alive", False), "Unhealthy: the ledger has stalled."),
     ],
 )
-async def test_the_first_sentence_says_what_matters_most(set_up: Callable[[Stage], object], sentence: str) -> None:
-    async with stage() as on:
-        set_up(on)
-        assert sentence in (await rendered(on)).text
+async def test_the_first_sentence_says_what_matters_most(set_up: Callable[[ViewSetup], object], sentence: str) -> None:
+    async with view_setup() as setup:
+        set_up(setup)
+        assert sentence in (await rendered(setup)).text
 
 
 async def test_a_slow_platform_is_said_to_limit_and_not_the_requests_per_second() -> None:
-    async with stage() as on:
-        on.schedule.accounts["main"].capacity.seconds = 5.0
-        on.schedule.demands["main"] = 1.2
-        text = (await rendered(on)).text
+    async with view_setup() as setup:
+        setup.schedule.accounts["main"].capacity.seconds = 5.0
+        setup.schedule.demands["main"] = 1.2
+        text = (await rendered(setup)).text
     assert "main asks for 1.2 requests/s and max_in_flight allows 0.8: its intervals are stretched." in text
     assert "1.2 of 0.8" in text
 
 
 async def test_what_a_person_must_know_is_said() -> None:
-    async with stage() as on:
-        on.faults = ("config.yml:3: no such key",)
-        on.ledger = LedgerView(durable=True, saves=False, set_aside=START - 60)
-        on.schedule.demands["main"] = 20.0
-        on.is_authenticated = False
-        on.fail(zone(1))
-        text = (await rendered(on)).text
+    async with view_setup() as setup:
+        setup.faults = ("config.yml:3: no such key",)
+        setup.ledger = LedgerView(durable=True, saves=False, set_aside=START - 60)
+        setup.schedule.demands["main"] = 20.0
+        setup.is_authenticated = False
+        setup.fail(zone(1))
+        text = (await rendered(setup)).text
     assert "Not ready: no authenticated answer has come." in text
     assert "The last reload was refused; the former configuration is in force.config.yml:3: no such key" in text
     assert "The counters cannot be saved" in text
@@ -120,11 +120,11 @@ async def test_what_a_person_must_know_is_said() -> None:
 
 
 async def test_a_pause_after_a_429_is_said() -> None:
-    async with stage() as on:
-        budget = on.schedule.accounts["main"].client.rate_limiter
+    async with view_setup() as setup:
+        budget = setup.schedule.accounts["main"].client.rate_limiter
         for path in ("/one", "/two"):
             budget.release(await budget.acquire(path), limited=True, wait=30.0)
-        assert "main is not polled for 30 s: the platform answered 429." in (await rendered(on)).text
+        assert "main is not polled for 30 s: the platform answered 429." in (await rendered(setup)).text
 
 
 @pytest.mark.parametrize(
@@ -137,46 +137,46 @@ async def test_a_pause_after_a_429_is_said() -> None:
     ],
 )
 async def test_the_ledger_s_state_stands_among_the_facts(ledger: LedgerView | None, words: str | None) -> None:
-    async with stage() as on:
-        on.ledger = ledger
-        page = await rendered(on)
+    async with view_setup() as setup:
+        setup.ledger = ledger
+        page = await rendered(setup)
     assert ("Counters" in page.text) == (words is not None)
     assert words is None or words in page.text
 
 
 async def test_a_row_tells_all_of_a_target() -> None:
-    async with stage() as on:
-        on.succeed(zone(101, "shop.example"), chart=[1000] * 30 + [500], took=0.25)
-        on.turn(12)
-        (row,) = (await rendered(on)).rows
+    async with view_setup() as setup:
+        setup.succeed(zone(101, "shop.example"), chart=[1000] * 30 + [500], took=0.25)
+        setup.turn(12)
+        (row,) = (await rendered(setup)).rows
     assert " ".join(row.split()) == "ok shop.example dns_zone/101 dns_statistics 12 s ago 250 ms 30.5k queries"
 
 
 async def test_a_row_of_a_failing_target_tells_why() -> None:
-    async with stage("main", "other") as on:
-        on.fail(zone(101), message="the platform answered 500")
-        page = await rendered(on)
+    async with view_setup("main", "other") as setup:
+        setup.fail(zone(101), message="the platform answered 500")
+        page = await rendered(setup)
     assert " ".join(page.rows[0].split()) == (
         "failing no name dns_zone/101 dns_statistics main never 200 ms the platform answered 500"
     )
 
 
 async def test_the_account_is_shown_where_there_are_several() -> None:
-    async with stage() as on:
-        on.succeed(zone(1))
-        assert (await rendered(on)).having("a", id="sort-account") == []
-    async with stage("main", "other") as on:
-        on.succeed(zone(1))
-        assert len((await rendered(on)).having("a", id="sort-account")) == 1
+    async with view_setup() as setup:
+        setup.succeed(zone(1))
+        assert (await rendered(setup)).having("a", id="sort-account") == []
+    async with view_setup("main", "other") as setup:
+        setup.succeed(zone(1))
+        assert len((await rendered(setup)).having("a", id="sort-account")) == 1
 
 
 async def test_errors_stand_together_with_the_newest_first() -> None:
-    async with stage() as on:
-        on.fail(zone(1, "one"))
-        on.fail(zone(2, "two"))
-        on.turn(10)
-        on.fail(zone(3, "three"), SCANS, reason="forbidden", message="not yours")
-        page = await rendered(on)
+    async with view_setup() as setup:
+        setup.fail(zone(1, "one"))
+        setup.fail(zone(2, "two"))
+        setup.turn(10)
+        setup.fail(zone(3, "three"), SCANS, reason="forbidden", message="not yours")
+        page = await rendered(setup)
     part = Page(page.html.partition('<ul class="errors">')[2].partition("</ul>")[0])
     assert [line for line in part.text.splitlines() if line] == [
         "forbidden three dns_zone/3 dns_record_scans now",
@@ -187,16 +187,16 @@ async def test_errors_stand_together_with_the_newest_first() -> None:
 
 
 async def test_what_fails_alike_with_several_collectors_is_told_once() -> None:
-    async with stage("main", "other") as on:
-        on.fail(zone(1, "one"), message="the platform answered 500")
-        on.fail(zone(2, "two"), message="the platform answered 500")
-        on.turn(5)
-        on.fail(zone(9, "nine", "other"), message="the platform answered 500")
-        on.turn(5)
-        on.fail(zone(3, "three"), reason="forbidden", message="not yours")
-        on.turn(10)
-        on.fail(zone(1, "one"), SCANS, message="the platform answered 500")
-        page = await rendered(on)
+    async with view_setup("main", "other") as setup:
+        setup.fail(zone(1, "one"), message="the platform answered 500")
+        setup.fail(zone(2, "two"), message="the platform answered 500")
+        setup.turn(5)
+        setup.fail(zone(9, "nine", "other"), message="the platform answered 500")
+        setup.turn(5)
+        setup.fail(zone(3, "three"), reason="forbidden", message="not yours")
+        setup.turn(10)
+        setup.fail(zone(1, "one"), SCANS, message="the platform answered 500")
+        page = await rendered(setup)
     part = Page(page.html.partition('<ul class="errors">')[2].partition("</ul>")[0])
     assert [line for line in part.text.splitlines() if line] == [
         "server_error one dns_zone/1 and 2 more main dns_record_scans, dns_statistics now",
@@ -212,52 +212,52 @@ async def test_what_fails_alike_with_several_collectors_is_told_once() -> None:
 
 
 async def test_a_key_that_is_not_accepted_is_said_before_and_after_it_was_ready() -> None:
-    async with stage() as on:
-        on.up["main"] = on.is_authenticated = False
-        on.schedule.accounts["main"].client.credential.refuse("wrong")
-        on.fail(zone(1), reason="unauthorized")
-        before = (await rendered(on)).text
-        on.is_authenticated = True
-        after = (await rendered(on)).text
+    async with view_setup() as setup:
+        setup.up["main"] = setup.is_authenticated = False
+        setup.schedule.accounts["main"].client.credential.refuse("wrong")
+        setup.fail(zone(1), reason="unauthorized")
+        before = (await rendered(setup)).text
+        setup.is_authenticated = True
+        after = (await rendered(setup)).text
     assert "Not ready: the key of account main is not accepted." in before
     assert "The key of account main is not accepted." in after
     assert before.count("is not accepted") == after.count("is not accepted") == 1
 
 
 async def test_more_errors_than_can_be_read_are_left_to_a_link() -> None:
-    async with stage() as on:
+    async with view_setup() as setup:
         for number in range(20):
-            on.fail(zone(number), reason=f"reason_{number}")
-        page = await rendered(on)
+            setup.fail(zone(number), reason=f"reason_{number}")
+        page = await rendered(setup)
     assert page.html.partition('<ul class="errors">')[2].partition("</ul>")[0].count("<li>") == 12
     assert "All failures" in page.text
 
 
 async def test_a_collector_whose_intervals_are_stretched_shows_both() -> None:
-    async with stage() as on:
-        on.schedule.stretch = 3.0
-        on.succeed(zone(1))
-        page = await rendered(on)
-    interval = on.schedule.plans[STATISTICS].interval
+    async with view_setup() as setup:
+        setup.schedule.stretch = 3.0
+        setup.succeed(zone(1))
+        page = await rendered(setup)
+    interval = setup.schedule.plans[STATISTICS].interval
     assert f"{interval * 3 / 60:.0f} min {interval / 60:.0f} min" in page.text
 
 
 async def test_every_table_has_a_caption_and_its_heads_say_of_what() -> None:
-    async with stage() as on:
-        on.succeed(zone(1))
-        page = await rendered(on)
+    async with view_setup() as setup:
+        setup.succeed(zone(1))
+        page = await rendered(setup)
     assert len(page.having("table")) == len(page.having("caption")) == 3
     assert {own.get("scope") for own in page.having("th")} == {"col", "row"}
-    assert len(page.having("th", scope="row")) == 1 + len(on.schedule.plans) + 1
+    assert len(page.having("th", scope="row")) == 1 + len(setup.schedule.plans) + 1
     frames = page.having("div", role="group")
     assert [frame["aria-label"] for frame in frames] == ["Accounts and databases", "Collectors", "Targets"]
     assert {frame["tabindex"] for frame in frames} == {"0"}
 
 
 async def test_the_fields_have_labels_and_ids_stand_once() -> None:
-    async with stage("main", "other") as on:
-        on.succeed(zone(1))
-        page = await rendered(on)
+    async with view_setup("main", "other") as setup:
+        setup.succeed(zone(1))
+        page = await rendered(setup)
     fields = {own["id"] for tag in ("input", "select") for own in page.having(tag) if own.get("type") != "hidden"}
     assert fields == {own["for"] for own in page.having("label")} == {"search", "collector", "account"}
     ids = [own["id"] for _, own in page.tags if "id" in own]
@@ -267,9 +267,9 @@ async def test_the_fields_have_labels_and_ids_stand_once() -> None:
 
 
 async def test_heads_sort_and_say_how_it_is_sorted() -> None:
-    async with stage() as on:
-        on.succeed(zone(1))
-        page = await rendered(on, sort="age", descending=True, search="zone")
+    async with view_setup() as setup:
+        setup.succeed(zone(1))
+        page = await rendered(setup, sort="age", descending=True, search="zone")
     (current,) = [own for own in page.having("th") if "aria-sort" in own]
     assert current["aria-sort"] == "descending"
     assert page.having("a", id="sort-age")[0]["href"] == "./?search=zone&sort=age#targets"
@@ -278,18 +278,18 @@ async def test_heads_sort_and_say_how_it_is_sorted() -> None:
 
 
 async def test_the_form_keeps_what_links_chose() -> None:
-    async with stage() as on:
-        page = await rendered(on, sort="age", descending=True, states=(State.OK,), limit=1000, search="a&b")
+    async with view_setup() as setup:
+        page = await rendered(setup, sort="age", descending=True, states=(State.OK,), limit=1000, search="a&b")
     hidden = {own["name"]: own["value"] for own in page.having("input", type="hidden")}
     assert hidden == {"state": "ok", "sort": "age", "order": "desc", "limit": "1000"}
     assert page.having("input", id="search")[0]["value"] == "a&b"
 
 
 async def test_states_are_links_with_their_numbers() -> None:
-    async with stage() as on:
-        on.succeed(zone(1))
-        on.fail(zone(2))
-        page = await rendered(on, states=(State.FAILING,))
+    async with view_setup() as setup:
+        setup.succeed(zone(1))
+        setup.fail(zone(2))
+        page = await rendered(setup, states=(State.FAILING,))
     part = page.html.partition('<ul class="choices"')[2].partition("</ul>")[0]
     choices = re.sub(r"<[^>]+>", " ", part.partition(">")[2])
     assert " ".join(choices.split()) == "all 2 ok 1 failing 1 stale 0 pending 0"
@@ -299,23 +299,23 @@ async def test_states_are_links_with_their_numbers() -> None:
 
 
 async def test_what_fails_in_a_collector_is_a_link_away() -> None:
-    async with stage() as on:
-        on.fail(zone(2))
-        page = await rendered(on)
+    async with view_setup() as setup:
+        setup.fail(zone(2))
+        page = await rendered(setup)
         href = f"./?collector={STATISTICS}&state=failing&state=stale#targets"
         assert href in [own.get("href") for own in page.having("a")]
-        followed = await rendered(on, collectors=(STATISTICS,), states=(State.FAILING, State.STALE))
+        followed = await rendered(setup, collectors=(STATISTICS,), states=(State.FAILING, State.STALE))
     assert [own["id"] for own in followed.having("a", aria_current="true")] == ["state-failing-or-stale"]
 
 
 async def test_many_targets_come_in_pages() -> None:
-    async with stage() as on:
+    async with view_setup() as setup:
         for number in range(250):
-            on.succeed(zone(number))
-        first = await rendered(on)
-        middle = await rendered(on, offset=100)
-        last = await rendered(on, offset=200)
-        whole = await rendered(on, limit=1000)
+            setup.succeed(zone(number))
+        first = await rendered(setup)
+        middle = await rendered(setup, offset=100)
+        last = await rendered(setup, offset=200)
+        whole = await rendered(setup, limit=1000)
     assert [len(page.rows) for page in (first, middle, last, whole)] == [100, 100, 50, 250]
     assert "101 to 200 of 250 targets" in middle.text
     ids = [
@@ -329,18 +329,18 @@ async def test_many_targets_come_in_pages() -> None:
 
 
 async def test_a_long_page_looks_again_less_often() -> None:
-    async with stage() as on:
+    async with view_setup() as setup:
         for number in range(1001):
-            on.succeed(zone(number))
-        short, long = await rendered(on), await rendered(on, limit=10_000)
+            setup.succeed(zone(number))
+        short, long = await rendered(setup), await rendered(setup, limit=10_000)
     assert [page.having("div", id="answer")[0]["data-refresh"] for page in (short, long)] == ["5", "60"]
 
 
 async def test_nothing_found_is_said() -> None:
-    async with stage() as on:
-        assert "There are no targets yet." in (await rendered(on)).text
-        on.succeed(zone(1))
-        page = await rendered(on, search="nowhere")
+    async with view_setup() as setup:
+        assert "There are no targets yet." in (await rendered(setup)).text
+        setup.succeed(zone(1))
+        page = await rendered(setup, search="nowhere")
     assert "No target matches." in page.text
 
 
@@ -357,11 +357,11 @@ def test_a_zone_without_traffic_has_a_line_on_the_ground() -> None:
 
 @pytest.mark.parametrize("chart", [[], [5.0]])
 async def test_no_line_is_drawn_for_less_than_two_days(chart: list[float]) -> None:
-    async with stage() as on:
-        on.succeed(zone(1), chart=chart)
-        assert (await rendered(on)).having("svg", **{"class": "spark"}) == []
-        on.succeed(zone(1), chart=[5.0, 6.0])
-        assert len((await rendered(on)).having("svg", **{"class": "spark"})) == 1
+    async with view_setup() as setup:
+        setup.succeed(zone(1), chart=chart)
+        assert (await rendered(setup)).having("svg", **{"class": "spark"}) == []
+        setup.succeed(zone(1), chart=[5.0, 6.0])
+        assert len((await rendered(setup)).having("svg", **{"class": "spark"})) == 1
 
 
 def test_a_sparkline_is_told_in_words() -> None:

@@ -32,8 +32,8 @@ from exporter.sandbox.server import SandboxServer
 from exporter.sandbox.world import World
 from exporter.targets.registry import Registry
 from exporter.targets.sharding import Shard
-from tests.counters.book import Heard
-from tests.rig import START, at_once, configuration
+from tests.counters.ledger_driver import LedgerEvents
+from tests.exporter_parts import START, at_once, configuration
 
 TODAY = date(2026, 2, 8)
 DAY = 86_400.0
@@ -66,7 +66,7 @@ def grown(samples: Samples) -> float:
 
 
 @dataclass
-class Place:
+class BackfillSetup:
     """A world, and what reads it."""
 
     world: World
@@ -143,7 +143,7 @@ class Place:
     def ledger(self) -> Iterator[Ledger]:
         """The ledger of a daemon."""
         clocks = Clocks(self.world.clock.now)
-        ledger = Ledger(FileStorage(self.state, clocks.wall, lambda _at: None), Heard(), clocks=clocks, linger=0)
+        ledger = Ledger(FileStorage(self.state, clocks.wall, lambda _at: None), LedgerEvents(), clocks=clocks, linger=0)
         ledger.open()
         try:
             yield ledger
@@ -186,13 +186,13 @@ def _add(raw: Raw, families: tuple[Family, ...], at: float) -> None:
 
 
 @asynccontextmanager
-async def place(folder: Path, *, start: float = START, **account: object) -> AsyncIterator[Place]:
+async def backfill_setup(folder: Path, *, start: float = START, **account: object) -> AsyncIterator[BackfillSetup]:
     """A place whose time stands still until it is turned."""
     world = World(seed=1, clock=WorldClock(start, speed=0), dns_zones=12)
     faults = Faults()
     server = SandboxServer(create_app(world, faults))
     await server.start()
     try:
-        yield Place(world, faults, server.url, folder, account)
+        yield BackfillSetup(world, faults, server.url, folder, account)
     finally:
         await server.stop()

@@ -120,7 +120,7 @@ def dripping(head: bytes, drop: bytes = b" ", seconds: float = 0.05) -> Script:
 
 
 @dataclass
-class BareServer:
+class RawServer:
     """The server: `script` answers, `requests` is what came."""
 
     script: Script
@@ -199,8 +199,8 @@ async def listening(serve: Callable[[Line], Awaitable[None]], tls: ssl.SSLContex
 
 
 @asynccontextmanager
-async def bare_server(script: Script, tls: ssl.SSLContext | None = None) -> AsyncIterator[BareServer]:
+async def raw_server(script: Script, tls: ssl.SSLContext | None = None) -> AsyncIterator[RawServer]:
     """A server on a port of its own."""
-    bare = BareServer(script, scheme="https" if tls is not None else "http")
-    async with listening(bare.serve, tls) as bare.port:
-        yield bare
+    server = RawServer(script, scheme="https" if tls is not None else "http")
+    async with listening(server.serve, tls) as server.port:
+        yield server

@@ -20,7 +20,7 @@ from exporter.targets.target import PollKey
 LEASE = 15.0
 
 
-class Place(Protocol):
+class StateLocation(Protocol):
     """A place that a ledger's rows are kept in."""
 
     def storage(self, clock: Callable[[], float], set_aside: Callable[[float], None]) -> Storage:
@@ -45,7 +45,7 @@ class Place(Protocol):
         ...
 
 
-class FilePlace:
+class FileLocation:
     """A state file; each life has a folder of its own."""
 
     def __init__(self, folder: Path) -> None:
@@ -98,7 +98,7 @@ def _copy(source: Path, target: Path) -> None:
             shutil.copy(source.with_name(source.name + suffix), target.with_name(target.name + suffix))
 
 
-class DatabasePlace:
+class DatabaseLocation:
     """A state database; each life is an installation of its own.
 
     Args:

@@ -69,7 +69,7 @@ async def flushed(ledger: Ledger) -> None:
 
 
 @dataclass
-class Rig:
+class ExporterParts:
     """Everything between the platform and the exposition, wired as the daemon wires it."""
 
     world: World
@@ -165,7 +165,7 @@ def configuration(
 
 
 @asynccontextmanager
-async def rig(
+async def exporter_parts(
     *,
     account: Mapping[str, object] | None = None,
     collectors: Mapping[str, object] | None = None,
@@ -176,8 +176,8 @@ async def rig(
     more: Mapping[str, object] | None = None,
     state: Path | None = None,
     database: Mapping[str, object] | None = None,
-) -> AsyncIterator[Rig]:
-    """A rig whose first round has ended, or has met a fault, which is not waited for.
+) -> AsyncIterator[ExporterParts]:
+    """The parts of an exporter whose first round has ended, or has met a fault, which is not waited for.
 
     Args:
         account: settings of the account.
@@ -246,7 +246,7 @@ async def rig(
         call_soon=asyncio.get_running_loop().call_soon_threadsafe,
         changed=changed,
     )
-    made_rig = Rig(
+    parts = ExporterParts(
         made,
         faults,
         settings,
@@ -264,8 +264,8 @@ async def rig(
     schedule.open()
     try:
         if fault is None:
-            await made_rig.settle()
-        yield made_rig
+            await parts.settle()
+        yield parts
     finally:
         await schedule.stop()
         ledger.close()

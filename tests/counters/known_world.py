@@ -66,7 +66,7 @@ def _by_the_rules(polls: list[Poll]) -> Fraction:
     return Fraction(days_counter(days)) if days else month_counter([poll for poll in polls if isinstance(poll, Month)])
 
 
-class Scene:
+class KnownWorld:
     """A zone, a rate limit and a script, and the forms that their answers have at the moment.
 
     Args:
@@ -128,8 +128,8 @@ class Scene:
         """The zone's days, as far as its charts show them."""
         books = self.world.dns
 
-        def routed(place: int) -> Callable[[date], int]:
-            return lambda day: books.true_routed(self.zone, day)[place]
+        def routed(index: int) -> Callable[[date], int]:
+            return lambda day: books.true_routed(self.zone, day)[index]
 
         counts: dict[SeriesKey, tuple[Chart, Callable[[date], int]]] = {
             ("edge_dns_queries_total", ()): (Chart.QUERIES, lambda day: books.true_queries(self.zone, day)),

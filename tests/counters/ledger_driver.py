@@ -16,13 +16,14 @@ from exporter.counters.storage import MemoryStorage, Storage
 from exporter.metric import Count, DayBuckets, Family, FamilyInfo, Kind, LabelValues, Source
 from exporter.targets.target import PollKey
 from tests.counters.series import DAY_0, FIRST_SIGHT
+from tests.waiting import PATIENCE
 
 QUERIES = FamilyInfo("edge_dns_queries_total", "Queries.", Kind.COUNTER, "", ("account", "zone_id", "domain"))
 Sources = Mapping[LabelValues, Source]
 WALL = FIRST_SIGHT.timestamp()
 
 
-class Heard:
+class LedgerEvents:
     """What a ledger told of itself."""
 
     def __init__(self) -> None:
@@ -82,12 +83,12 @@ def today(count: float, day: int = 0) -> Sources:
     return {(): DayBuckets({DAY_0 + day: count})}
 
 
-class Book:
+class LedgerDriver:
     """A ledger, and what it told."""
 
     def __init__(
         self,
-        place: Path | Storage | None,
+        location: Path | Storage | None,
         *,
         linger: float = 0.0,
         retry: float = 0.0,
@@ -95,9 +96,9 @@ class Book:
         monotonic: Callable[[], float] = lambda: 0.0,
         attempts: int = 0,
     ) -> None:
-        self.heard = Heard()
-        self.storage = self._storage(place, clock)
-        self.ledger = Ledger(self.storage, self.heard, clocks=Clocks(clock, monotonic), linger=linger, retry=retry)
+        self.events = LedgerEvents()
+        self.storage = self._storage(location, clock)
+        self.ledger = Ledger(self.storage, self.events, clocks=Clocks(clock, monotonic), linger=linger, retry=retry)
         while not self.ledger.open(may_wait=attempts > 0):
             attempts -= 1
             if not attempts:
@@ -105,10 +106,10 @@ class Book:
                 raise AssertionError("another ledger held the lease")
             time.sleep(0.05)
 
-    def _storage(self, place: Path | Storage | None, clock: Callable[[], float]) -> Storage:
-        if isinstance(place, Path):
-            return FileStorage(place, clock, self.heard.set_aside)
-        return MemoryStorage() if place is None else place
+    def _storage(self, location: Path | Storage | None, clock: Callable[[], float]) -> Storage:
+        if isinstance(location, Path):
+            return FileStorage(location, clock, self.events.set_aside)
+        return MemoryStorage() if location is None else location
 
     @property
     def file(self) -> StateFile:
@@ -128,18 +129,18 @@ class Book:
         published: dict[int, tuple[Family, ...]] = {}
         done = threading.Event()
 
-        def note(place: int) -> Publish:
+        def note(index: int) -> Publish:
             def publish(families: tuple[Family, ...]) -> None:
-                published[place] = families
+                published[index] = families
                 if len(published) == len(entries):
                     done.set()
 
             return publish
 
-        for place, entry in enumerate(entries):
-            self.ledger.record(entry, note(place))
-        assert done.wait(10), "the ledger published nothing"
-        return [published[place] for place in range(len(entries))]
+        for index, entry in enumerate(entries):
+            self.ledger.record(entry, note(index))
+        assert done.wait(PATIENCE), "the ledger published nothing"
+        return [published[index] for index in range(len(entries))]
 
     def poll(self, count: float, zone: str = "102", day: int = 0) -> float | None:
         """Poll a zone whose chart holds one day; returns the counter that is served, None where none is."""

@@ -17,13 +17,13 @@ from exporter.sandbox.faults import Faults
 from exporter.sandbox.server import SandboxServer
 from exporter.sandbox.world import World
 from exporter.settings.model import Settings
-from tests.rig import START, flushed
+from tests.exporter_parts import START, flushed
 from tests.waiting import until
 
 POLLED_BY_HAND = ("dns_statistics", "scripts", "shield_rate_limits", "discovery")
 
 
-class Running:
+class RunningDaemon:
     """A daemon that runs."""
 
     def __init__(self, daemon: Daemon, client: httpx.AsyncClient) -> None:
@@ -32,7 +32,7 @@ class Running:
 
     async def poll(self, *collectors: str) -> None:
         """Poll all targets of some collectors now, and print what came of it."""
-        schedule = self.daemon._schedule
+        schedule = self.daemon.schedule
         for name in collectors:
             due = schedule._due[name]
             for target in list(due.known):
@@ -43,10 +43,10 @@ class Running:
     async def settle(self) -> None:
         """Wait until polls have ended, are counted and are printed."""
         for _ in range(3):
-            await self.daemon._schedule.drained()
-            await flushed(self.daemon._ledger)
+            await self.daemon.schedule.drained()
+            await flushed(self.daemon.ledger)
             await asyncio.sleep(0)
-        await self.daemon._renderer.render()
+        await self.daemon.renderer.render()
 
     async def samples(self, family: str, label: str) -> dict[str, float]:
         """The values of a family on `/metrics`, by one of its labels."""
@@ -59,7 +59,7 @@ class Running:
         }
 
 
-class House:
+class SandboxedDaemons:
     """A sandbox whose time stands still, and daemons on it that keep one state file."""
 
     def __init__(self, folder: Path) -> None:
@@ -90,19 +90,19 @@ class House:
         )
 
     @asynccontextmanager
-    async def daemon(self, *, first_round: bool = True) -> AsyncIterator[Running]:
+    async def daemon(self, *, first_round: bool = True) -> AsyncIterator[RunningDaemon]:
         """A daemon, as a rule with its first round of polls behind it."""
         daemon = Daemon(self.settings(), self.settings)
         # A commit need not wait for company.
-        daemon._ledger._linger = 0.0
+        daemon.ledger._linger = 0.0
         await daemon.start()
         try:
             async with httpx.AsyncClient(base_url=daemon.server.url, trust_env=False) as client:
-                running = Running(daemon, client)
+                running = RunningDaemon(daemon, client)
                 if first_round:
-                    await until(daemon._schedule.all_discovered)
-                    for name in daemon._schedule.plans:
-                        daemon._schedule.tick(name)
+                    await until(daemon.schedule.all_discovered)
+                    for name in daemon.schedule.plans:
+                        daemon.schedule.tick(name)
                     await running.settle()
                 yield running
         finally:

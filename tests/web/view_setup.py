@@ -26,8 +26,8 @@ from exporter.telemetry import AccountObserver, Telemetry
 from exporter.web.status import View
 from exporter.web.status_models import LedgerView, TargetView
 from exporter.web.target_query import Query
+from tests.exporter_parts import START, TurnedClock, at_once
 from tests.polled import fail, succeed
-from tests.rig import START, TurnedClock, at_once
 
 STATISTICS = "dns_statistics"
 SCANS = "dns_record_scans"
@@ -40,7 +40,7 @@ def zone(number: int, name: str = "", account: str = "main") -> Target:
 
 
 @dataclass
-class SaidSchedule:
+class FixedSchedule:
     """A schedule that says what it is told."""
 
     plans: Mapping[str, Plan]
@@ -71,7 +71,7 @@ class SaidSchedule:
         return False
 
     @property
-    def intervals(self) -> "SaidSchedule":
+    def intervals(self) -> "FixedSchedule":
         """It says these, too."""
         return self
 
@@ -85,14 +85,14 @@ class SaidSchedule:
 
 
 @dataclass
-class Stage:
+class ViewSetup:
     """The view, and all that it looks at."""
 
     clock: TurnedClock
     wall: TurnedClock
     store: Store
     registry: Registry
-    schedule: SaidSchedule
+    schedule: FixedSchedule
     renderer: Renderer
     up: dict[str, bool] = field(default_factory=dict)
     is_authenticated: bool = True
@@ -176,8 +176,8 @@ class Stage:
 
 
 @asynccontextmanager
-async def stage(*accounts: str) -> AsyncIterator[Stage]:
-    """A stage with these accounts (one named main, if none are given) and the whole catalogue of collectors."""
+async def view_setup(*accounts: str) -> AsyncIterator[ViewSetup]:
+    """A view of these accounts (one named main, if none are given) and the whole catalogue of collectors."""
     clock, wall = TurnedClock(), TurnedClock(START)
     telemetry = Telemetry(CollectorRegistry(), "1.2.3")
     clocks = Clocks(wall, clock, at_once)
@@ -194,9 +194,9 @@ async def stage(*accounts: str) -> AsyncIterator[Stage]:
     registry = Registry(Shard())
     registry.configure([Selection("main", "dns_zone", (zone(101), zone(102)))])
     plans = {collector.name: Plan(collector, collector.interval) for collector in CATALOGUE}
-    schedule = SaidSchedule(plans, entries, clock())
+    schedule = FixedSchedule(plans, entries, clock())
     try:
-        yield Stage(clock, wall, store, registry, schedule, renderer, dict.fromkeys(entries, True))
+        yield ViewSetup(clock, wall, store, registry, schedule, renderer, dict.fromkeys(entries, True))
     finally:
         renderer.close()
         for entry in entries.values():

@@ -39,7 +39,7 @@ def until(is_so: Callable[[], bool]) -> int:
 
 
 @dataclass
-class Place:
+class HostileRun:
     """Both processes."""
 
     platform: str
@@ -76,9 +76,9 @@ class Place:
 
 
 @contextmanager
-def place(
+def hostile_run(
     folder: Path, configuration: str, *, zones: int = 0, rows: int = 1, name: str = "zone-{}.example"
-) -> Iterator[Place]:
+) -> Iterator[HostileRun]:
     """Start both, and wait until the daemon serves.
 
     Args:
@@ -105,7 +105,7 @@ def place(
             daemon = subprocess.Popen([sys.executable, "-m", "exporter", "run", "--config", str(config)], stderr=lines)
         try:
             until(lambda: _is_serving(exporter, daemon))
-            yield Place(platform, exporter, daemon, log)
+            yield HostileRun(platform, exporter, daemon, log)
         finally:
             daemon.kill()
             daemon.wait()

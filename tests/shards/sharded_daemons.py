@@ -18,7 +18,7 @@ from exporter.sandbox.server import SandboxServer
 from exporter.sandbox.world import World
 from exporter.settings.model import Settings
 from exporter.targets.target import PollKey
-from tests.rig import START, flushed
+from tests.exporter_parts import START, flushed
 from tests.waiting import PATIENCE, until
 
 # Each process tells these of itself.
@@ -27,7 +27,7 @@ MEANWHILE = ("_timestamp_seconds", "_duration_seconds")
 
 
 @dataclass
-class Fleet:
+class ShardedDaemons:
     """A sandbox, and where its shards keep their state."""
 
     url: str
@@ -108,20 +108,20 @@ class Pod:
 
     async def settle(self) -> None:
         """Wait until what was due is polled, counted and printed."""
-        await until(self.daemon._schedule.all_discovered)
+        await until(self.daemon.schedule.all_discovered)
         async with asyncio.timeout(PATIENCE):
             for _ in range(3):
-                await self.daemon._schedule.drained()
-                await flushed(self.daemon._ledger)
+                await self.daemon.schedule.drained()
+                await flushed(self.daemon.ledger)
                 await asyncio.sleep(0)
-        await self.daemon._renderer.render()
+        await self.daemon.renderer.render()
 
     async def poll_again(self, collector: str) -> None:
         """Poll every target of a collector now."""
-        due = self.daemon._schedule._due[collector]
+        due = self.daemon.schedule._due[collector]
         for number, target in enumerate(list(due.known)):
             due.put(target, 0.0, -1 - number)
-        self.daemon._schedule.tick(collector)
+        self.daemon.schedule.tick(collector)
         await self.settle()
 
     async def series(self) -> dict[str, float]:
@@ -133,12 +133,14 @@ class Pod:
 
 
 @asynccontextmanager
-async def fleet(folder: Path, *, zones: int = 20, shield_zones: int = 6, **more: object) -> AsyncIterator[Fleet]:
-    """A fleet whose sandbox stands still until it is turned."""
+async def sharded_daemons(
+    folder: Path, *, zones: int = 20, shield_zones: int = 6, **more: object
+) -> AsyncIterator[ShardedDaemons]:
+    """Daemons whose sandbox stands still until it is turned."""
     world = World(seed=1, clock=WorldClock(START, speed=0), dns_zones=zones, shield_zones=shield_zones)
     server = SandboxServer(create_app(world))
     await server.start()
     try:
-        yield Fleet(server.url, world, folder, more)
+        yield ShardedDaemons(server.url, world, folder, more)
     finally:
         await server.stop()

@@ -48,7 +48,7 @@ async def settle() -> None:
 
 
 @dataclass
-class Desk:
+class LimitedCalls:
     """A budget, and the tasks that want something of it."""
 
     time: Time
@@ -96,10 +96,10 @@ class Desk:
 
 
 @asynccontextmanager
-async def desk(rate: float = 1e9, max_in_flight: int = 1000) -> AsyncIterator[Desk]:
+async def limited_calls(rate: float = 1e9, max_in_flight: int = 1000) -> AsyncIterator[LimitedCalls]:
     """A budget at the beginning of time."""
     time, waited = Time(), list[float]()
-    made = Desk(
+    made = LimitedCalls(
         time,
         RateLimiter(rate, max_in_flight, clocks=Clocks(monotonic=time, sleep=time.sleep), throttled=waited.append),
         waited,

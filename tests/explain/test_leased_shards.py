@@ -1,0 +1,36 @@
+"""What is said of a target whose shard another exporter holds, or none."""
+
+from exporter.causes import Cause
+from exporter.explain.candidates import Candidates
+from exporter.explain.scope import Scope
+from exporter.exposition.status_board import StatusBoard
+from exporter.targets.registry import Registry, Selection
+from exporter.targets.sharding import Share
+from exporter.targets.target import Target
+
+ZONES = tuple(Target("main", "dns_zone", str(number)) for number in range(101, 131))
+
+
+def evidence(share: Share) -> dict[int, set[str]]:
+    """What is said of the zones that are not polled here, by their shard."""
+    registry = Registry(share)
+    registry.configure([Selection("main", "dns_zone", ZONES, setting="dns_zones")])
+    board = StatusBoard(lambda: 0.0)
+    candidates = Candidates(registry, board, lambda _account: 0.0, lambda: {0: "edge-a/1/aa", 1: "edge-b/7/bb"})
+    said: dict[int, set[str]] = {}
+    for found in candidates.of_kind(Scope((), frozenset(), lambda _family: None), "dns_zone"):
+        if found.cause is not None:
+            assert found.cause is Cause.OTHER_SHARD
+            said.setdefault(share.owner_of(found.target.key), set()).add(found.evidence)
+    return said
+
+
+def test_the_exporter_that_holds_the_shard_is_named() -> None:
+    assert evidence(Share(frozenset({0}), 3, may_change=True)) == {
+        1: {"shard 1 of 3 polls it; edge-b/7/bb holds it"},
+        2: {"shard 2 of 3 polls it; no exporter holds it at the moment"},
+    }
+
+
+def test_with_fixed_shards_the_own_number_is_named() -> None:
+    assert evidence(Share(frozenset({0}), 2)) == {1: {"shard 1 of 2 polls it; this is 0"}}
