@@ -175,7 +175,7 @@ class Segment:
     def _join(self) -> bytes:
         """Join the chunks; those between two marks are copied in one piece.
 
-        This makes a generation two fifths cheaper where one chunk in a hundred has changed, a fifth where one in twenty.
+        A generation is two fifths cheaper where one chunk in a hundred has changed, a fifth where one in twenty.
         """
         sizes = array("L", map(sub, self._ends, self._starts))
         pieces: list[bytes] = []
