@@ -27,6 +27,9 @@ class JoinedWriter(asyncio.Transport):
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         """Write to the connection, or hold the head; `100 Continue`, which precedes an answer, is not held."""
+        if self._transport.is_closing():
+            # The client has gone in the middle of the answer: asyncio would log each further write.
+            return
         # Nothing follows the head of an answer to HEAD.
         if self._head is None and self._cycle.response_started and self._cycle.scope["method"] != "HEAD":
             self._head = bytes(data)
