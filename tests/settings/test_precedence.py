@@ -100,7 +100,7 @@ VALUES = {
     "INTEGER": "7",
     "HOST:PORT": ":1",
     "PATH": "/p",
-    "INTEGER|auto": "auto",
+    "INTEGER|auto|lease": "auto",
     "debug|info|warning|error": "debug",
     "auto|console|json": "json",
     "access_key|bearer": "bearer",
@@ -128,7 +128,7 @@ def test_flags_show_their_defaults_and_what_they_set() -> None:
     assert table["--state.path"] == ("EDGE_EXPORTER_STATE__PATH", "FILE", "edge-exporter-state.db")
     assert table["--state.retention"] == ("EDGE_EXPORTER_STATE__RETENTION", "DURATION", "30d")
     assert table["--log.level"] == ("EDGE_EXPORTER_LOG__LEVEL", "debug|info|warning|error", "info")
-    assert table["--shard.index"] == ("EDGE_EXPORTER_SHARD__INDEX", "INTEGER|auto", "0")
+    assert table["--shard.index"] == ("EDGE_EXPORTER_SHARD__INDEX", "INTEGER|auto|lease", "0")
     assert table["--series.max-per-family"] == ("EDGE_EXPORTER_SERIES__MAX_PER_FAMILY", "INTEGER", "1000000")
     assert table["--collectors.dns-statistics.interval"] == (
         "EDGE_EXPORTER_COLLECTORS__DNS_STATISTICS__INTERVAL",
