@@ -192,7 +192,7 @@ def test_changes_are_reported_in_the_first_minutes_and_a_restart_of_the_exporter
             wait_for_all(
                 watchers, lambda watcher: scraped(watcher, SETTLED_SECONDS), "the alerts' own time after the restart"
             )
-            wait_for_all(watchers, lambda watcher: watcher.prometheus.ask(named), "the budget, still under the new name")
+            wait_for_all(watchers, lambda watcher: watcher.prometheus.ask(named), "the budget under the new name")
             firing = f'ALERTS{{alertname=~"{"|".join(expected)}",alertstate="firing"}}'
             for watcher, sent in zip(watchers, before, strict=True):
                 assert {one["metric"]["alertname"] for one in watcher.prometheus.ask(firing)} == expected
