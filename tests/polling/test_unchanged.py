@@ -148,7 +148,7 @@ async def test_it_is_read_again_where_what_it_told_is_not_on_disk(
     async with polled(platform) as parts:
         platform.days["2026-02-08T00:00:00Z"] = 9
         with monkeypatch.context() as failing:
-            failing.setattr(Ledger, "_save", lambda _: False)
+            failing.setattr(Ledger, "_save", lambda _: None)
             await parts.turn(ROUND)
         assert set(parts.samples("edge_dns_queries_total").values()) == {0.0}
         await parts.turn(ROUND)
