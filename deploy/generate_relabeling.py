@@ -39,8 +39,8 @@ FILES = {
 
 def names() -> Iterator[str]:
     """The names of the targets' series, without the prefix that all of them have."""
-    told = Telemetry(CollectorRegistry(), "").families()
-    for info in (*families(), *HEALTH, *(info for info in told if not info.name.startswith(OF_THE_PROCESS))):
+    own = Telemetry(CollectorRegistry(), "").families()
+    for info in (*families(), *HEALTH, *(info for info in own if not info.name.startswith(OF_THE_PROCESS))):
         stem = info.name.removeprefix("edge_")
         yield stem
         if info.kind is Kind.COUNTER:

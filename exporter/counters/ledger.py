@@ -38,7 +38,7 @@ _NOT_USABLE = "state not usable, counters stand still until it is"
 
 
 class LedgerObserver(Protocol):
-    """Hears how the ledger fares; called on the ledger's thread."""
+    """Is called for commits and failures of the ledger, on the ledger's thread."""
 
     def corrected(self, family: str, times: int) -> None:
         """Days or months of a family fell; their counters stand."""
@@ -61,7 +61,7 @@ class Entry:
         key: the target, as its collector sees it.
         name: the target's name.
         success: when the poll ended, as unix seconds of our own clock.
-        counts: what the poll tells of each counter family; None: what the poll before told, on the same day.
+        counts: the sources of each counter family in the answer; None: the same as at the last poll, on the same day.
         now: the platform's clock.
     """
 
@@ -83,7 +83,7 @@ class Ledger:
 
     Args:
         storage: keeps the rows.
-        observer: hears how it fares.
+        observer: is called for commits and failures.
         clocks: the clocks.
         linger: how long a group commit waits for company, in seconds.
         retry: how long to wait after a failed write, in seconds.

@@ -164,9 +164,9 @@ class Exposition:
 
     def _take(self, key: PollKey, update: Update) -> None:
         held = self._of_key.get(key, frozenset())
-        told = {family.info.name: self._put(key, family) for family in update.families}
-        present = {name for name, is_there in told.items() if is_there}
-        gone = held - present if update.whole else held.intersection(told) - present
+        placed = {family.info.name: self._put(key, family) for family in update.families}
+        present = {name for name, is_there in placed.items() if is_there}
+        gone = held - present if update.whole else held.intersection(placed) - present
         for name in gone:
             if name in self._blocks:
                 self._blocks[name].drop(key)

@@ -11,7 +11,7 @@ class Plan:
 
     Attributes:
         interval: seconds between two polls of a target, as configured.
-        stale_after: seconds after which what a poll told is no longer believed; None: three effective intervals.
+        stale_after: seconds after which the values of a poll expire; None: three effective intervals.
     """
 
     collector: Collector

@@ -124,12 +124,12 @@ class ResultRecorder:
             if not self._is_current(collector, target):
                 return
             # The platform may have answered, while the ledger wrote, that the target is gone.
-            told = Outcome(target, lack=GONE.lack) if target in self._gone and not collector.owns_target else outcome
+            shown = Outcome(target, lack=GONE.lack) if target in self._gone and not collector.owns_target else outcome
             if self._store.board.was_up(name, target) is False:
                 self.failure_log.recovers(_facts(name, target))
             self._unavailable.discard(key)
-            status = self._publish(name, told, (*told.families, *counters), lifetime=lifetime, duration=duration)
-            status.fingerprint = fingerprint if told is outcome else b""
+            status = self._publish(name, shown, (*shown.families, *counters), lifetime=lifetime, duration=duration)
+            status.fingerprint = fingerprint if shown is outcome else b""
 
         def hand_back(counters: tuple[Family, ...]) -> None:
             # Where a commit has failed, older counters are published, and the next poll publishes its own.

@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 CONNECT_SHARE = 0.5
 # What a poll sits out, seconds, however many others do. Longer ones, asked for by Retry-After, may keep only half of an
-# account's workers: where many targets are told to wait, the others must still be polled.
+# account's workers: where many targets have to wait, the others must still be polled.
 SHORT_REST = 2.0
 
 

@@ -1,4 +1,4 @@
-"""What the client reports of its calls, to whoever is given to it."""
+"""What the client reports of its calls, and to whom."""
 
 from typing import Protocol
 

@@ -24,7 +24,7 @@ from exporter.platform.wire import EnvelopeFault, Wire, describe, is_out_of_rang
 
 T = TypeVar("T")
 
-# Error keys of a resource that this zone has not got: the plan lacks it, or nobody set it up.
+# Error keys of a resource that this zone has not got: the plan lacks it, or it was never set up.
 _PLAN_KEY = "invalid_plan_type"
 _UNCONFIGURED_KEY = "no_configuration"
 
@@ -122,7 +122,7 @@ def payload(operation: Operation[T], raw: bytes, status: int, parsed: LongJson |
     elif isinstance(value, Wire):
         if not value.model_fields_set:
             fault = WrongShape("the body has none of the documented fields", status=status)
-            raise _told_failure(content, status) or fault
+            raise _reported_failure(content, status) or fault
         fault_object = value.failure()
         if fault_object is not None:
             raise _refusal(
@@ -157,13 +157,13 @@ def _why_unparsed(error: ValidationError, content: Content, status: int) -> Plat
     if _is_no_json(error):
         looks = "HTML" if content.raw.lstrip()[:1] == b"<" else "not whole JSON"
         return NotJson(f"the platform answered {status} with a body that is {looks}", status=status)
-    told = _told_failure(content, status)
-    if told is None and is_out_of_range(error):
+    reported = _reported_failure(content, status)
+    if reported is None and is_out_of_range(error):
         return OutOfRange(f"a number of the body is out of range: {describe(error)}", status=status)
-    return told or WrongShape(f"the body has another shape than documented: {describe(error)}", status=status)
+    return reported or WrongShape(f"the body has another shape than documented: {describe(error)}", status=status)
 
 
-def _told_failure(content: Content, status: int) -> PlatformError | None:
+def _reported_failure(content: Content, status: int) -> PlatformError | None:
     """The failure in a body that has not the payload's shape: an envelope, or a status of its own."""
     body = content.document
     if content.parsed is None:
@@ -172,9 +172,9 @@ def _told_failure(content: Content, status: int) -> PlatformError | None:
         except (ValueError, RecursionError):
             return None
     failure = _failure_of(body)
-    told = body.get("statusCode") if isinstance(body, dict) else None
-    if isinstance(told, int) and told >= 400:  # noqa: PLR2004
-        return _refusal(told, failure.message, failure.key, status)
+    reported = body.get("statusCode") if isinstance(body, dict) else None
+    if isinstance(reported, int) and reported >= 400:  # noqa: PLR2004
+        return _refusal(reported, failure.message, failure.key, status)
     if failure.key or (isinstance(body, dict) and body.get("success") is False and failure.message):
         return _refusal(0, failure.message, failure.key, status)
     return None
@@ -185,20 +185,20 @@ def _check_envelope(envelope: Any, status: int) -> None:  # noqa: ANN401
     if fault is not None and fault.is_failure():
         raise _refusal(fault.status_code or 0, fault.message or "", fault.error_key or "", status)
     if envelope.data is None:
-        told = envelope.status_code or (fault.status_code if fault is not None else 0) or 0
-        if told >= 400:  # noqa: PLR2004
-            raise _refusal(told, "", "", status)
+        reported = envelope.status_code or (fault.status_code if fault is not None else 0) or 0
+        if reported >= 400:  # noqa: PLR2004
+            raise _refusal(reported, "", "", status)
         if envelope.is_empty():
             return
         raise WrongShape(f"the platform answered {status} with neither data nor an error", status=status)
 
 
-def _refusal(told: int, message: str, key: str, status: int) -> PlatformError:
-    words = f"the platform answered {status} with a failure: {message or key or f'status {told}'}"
-    if told in (401, 403, 429):
-        return error_for_status(told)(words, status=told, error_key=key)
+def _refusal(reported: int, message: str, key: str, status: int) -> PlatformError:
+    words = f"the platform answered {status} with a failure: {message or key or f'status {reported}'}"
+    if reported in (401, 403, 429):
+        return error_for_status(reported)(words, status=reported, error_key=key)
     # A 404 of its own is how the platform says that a target is gone; one in an envelope is no such word.
-    if not key and not message and told and told != 404:  # noqa: PLR2004
-        return error_for_status(told)(words, status=told)
+    if not key and not message and reported and reported != 404:  # noqa: PLR2004
+        return error_for_status(reported)(words, status=reported)
     unavailable = key.startswith(_PLAN_KEY) or key.endswith(_UNCONFIGURED_KEY)
-    return (NotAvailable if unavailable else EnvelopeError)(words, status=told or status, error_key=key)
+    return (NotAvailable if unavailable else EnvelopeError)(words, status=reported or status, error_key=key)

@@ -15,10 +15,10 @@ class Retry:
         attempts: how often a read is tried in all.
         base: the upper bound of the first wait, in seconds; it doubles with each attempt.
         cap: the upper bound of any wait that the platform did not ask for.
-        patience: the longest wait that a call sits out; asked for a longer one, it fails and says so, because whoever
-            made it has other calls to make meanwhile.
-        shortest: a retry that has less time than this before its call is of no use is not made: it would be cut short
-            more likely than answered. In seconds.
+        patience: the longest wait that a call sits out, in seconds. Asked for a longer one, the call fails with the
+            length of the wait, so that its worker can make other calls meanwhile.
+        shortest: the least time, in seconds, that a retry needs before its call is of no use; with less it is not made,
+            because it would rather be cut short than answered.
         random: gives a number in [0, 1).
     """
 
