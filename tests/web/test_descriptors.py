@@ -4,7 +4,7 @@ import asyncio
 import resource
 import socket
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,18 @@ from tests.web.certificates import Authority
 
 SILENT = 1150
 LIMIT = "1024:1024"
+
+
+@pytest.fixture(autouse=True)
+def enough_files() -> Iterator[None]:
+    """Let this process open as many connections as the tests need."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = SILENT + 500
+    if hard != resource.RLIM_INFINITY and hard < needed:
+        pytest.skip(f"needs a hard limit of {needed} open files: ulimit -Hn {needed}")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, needed) if soft >= 0 else soft, hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 @pytest.fixture
