@@ -5,7 +5,7 @@ import socket
 import ssl
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -87,14 +87,18 @@ class AiohttpTransport:
     """Keeps connections open, as many as calls may be in flight.
 
     Args:
-        context: which certificates are trusted.
+        context: which certificates are trusted; True for the system's, as they were when the process began.
         max_in_flight: the size of the connection pool.
         proxy: the proxy's address, without its credentials.
         proxy_headers: headers for the proxy alone.
     """
 
     def __init__(
-        self, context: ssl.SSLContext, max_in_flight: int, proxy: URL | None, proxy_headers: Mapping[str, str]
+        self,
+        context: ssl.SSLContext | Literal[True],
+        max_in_flight: int,
+        proxy: URL | None,
+        proxy_headers: Mapping[str, str],
     ) -> None:
         self._context = context
         self._max_in_flight = max_in_flight
@@ -146,7 +150,9 @@ def build_transport(
         ca_file: certificates to trust in place of the system's.
         proxy: a proxy's URL; None takes what the environment says (`HTTPS_PROXY`, `NO_PROXY`).
     """
-    context = ssl.create_default_context(cafile=ca_file)
+    # The system's certificates take 20 ms to read, which an account that is called without TLS does not need.
+    is_tls = ca_file is not None or urlsplit(base_url).scheme == "https"
+    context = ssl.create_default_context(cafile=ca_file) if is_tls else True
     chosen = proxy or _environment_proxy(base_url)
     address, headers = _proxy(chosen) if chosen else (None, {})
     return AiohttpTransport(context, max_in_flight, address, headers)
