@@ -152,7 +152,7 @@ def build_transport(
     """
     # The system's certificates take 20 ms to read, which an account that is called without TLS does not need.
     is_tls = ca_file is not None or urlsplit(base_url).scheme == "https"
-    context = ssl.create_default_context(cafile=ca_file) if is_tls else True
+    context: ssl.SSLContext | Literal[True] = ssl.create_default_context(cafile=ca_file) if is_tls else True
     chosen = proxy or _environment_proxy(base_url)
     address, headers = _proxy(chosen) if chosen else (None, {})
     return AiohttpTransport(context, max_in_flight, address, headers)
