@@ -23,6 +23,7 @@ class Answer:
         received: the monotonic time at which it had come.
         counters: the counters of targets.
         own: the program's own samples.
+        was_suspended: whether the process was suspended when it was asked.
     """
 
     process: str
@@ -30,6 +31,7 @@ class Answer:
     received: float
     counters: Mapping[str, float]
     own: Mapping[str, float]
+    was_suspended: bool = False
 
 
 @dataclass
@@ -58,13 +60,15 @@ class Witness:
     Attributes:
         falls: what was served although a higher value had come before it can have been made.
         longest_gap: the longest time, in seconds, in which no replica served a series that had been served.
-        refused: writes that the fence refused, of all processes.
-        losses: shards that were claimed by another replica while a process held them.
+        suspended: answers of processes that were suspended when they were asked.
+        suspended_counters: counters in those answers.
         rounds: how many rounds there were.
     """
 
     falls: list[str] = field(default_factory=list)
     longest_gap: float = 0.0
+    suspended: int = 0
+    suspended_counters: int = 0
     rounds: int = 0
     _histories: dict[str, _History] = field(default_factory=dict)
     _seen: dict[str, float] = field(default_factory=dict)
@@ -78,6 +82,9 @@ class Witness:
         merged: dict[str, float] = {}
         for answer in sorted(answers, key=lambda one: one.received):
             self._note(answer.process, answer.own)
+            if answer.was_suspended:
+                self.suspended += 1
+                self.suspended_counters += len(answer.counters)
             for series, value in answer.counters.items():
                 history = self._histories.setdefault(series, _History())
                 if value < (before := history.before(answer.earliest)):
