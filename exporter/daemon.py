@@ -227,8 +227,8 @@ class Daemon:
             self._end_soon()
 
     def _leases_renewed(self) -> None:
-        """Let the ledger read the rows of new shards, from any thread."""
-        if self._database is not None and self._database.is_behind():
+        """Let the ledger read the rows of new shards, or write what it could not, from any thread."""
+        if self._database is not None and (self._database.is_behind() or self.ledger.fault):
             self.ledger.wake()
 
     def _shards_held(self, held: HeldShards) -> None:

@@ -122,9 +122,7 @@ class DatabaseStorage:
             return self._refuse(rows)
         # Which shard's lease protects a deletion, or a row that all shards share, does not matter.
         any_shard = min(self._read)
-        shards = {
-            key: any_shard if row is None or _is_shared(key) else self.shard_of(key) for key, row in rows.items()
-        }
+        shards = {key: any_shard if row is None or _is_shared(key) else self.shard_of(key) for key, row in rows.items()}
         writable = {
             key: (shard, rows[key]) for key, shard in shards.items() if shard is not None and shard in self._read
         }

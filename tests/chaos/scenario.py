@@ -64,7 +64,8 @@ class Report:
         single_calls: those of the other exporter.
         takeovers: claims of a shard.
         call_ratio: the replicas' calls without the first polls after claims, by the other exporter's.
-        longest_gap: the longest time in seconds in which no replica served a counter.
+        longest_gaps: kind of event → the longest time in seconds in which no replica served a counter that was missed
+            first at such an event, or soon after it.
         suspended: answers of replicas that were suspended when they were asked, and the counters in them.
         refused: rows that the fence refused.
         losses: shards that another replica claimed while one held them.
@@ -80,7 +81,7 @@ class Report:
     single_calls: int
     takeovers: int
     call_ratio: float
-    longest_gap: float
+    longest_gaps: dict[str, float]
     suspended: tuple[int, int]
     refused: int
     losses: int
@@ -161,7 +162,7 @@ class Scenario:
             async with httpx.AsyncClient(trust_env=False) as client, self._beside(client):
                 await self._settled("the first polls")
                 since, epochs = time.time(), self._epochs()
-                self._witness.longest_gap = 0.0
+                self._witness.longest_gaps.clear()
                 await self._events()
                 await self._settled("the last polls")
                 return self._report(since, epochs, began)
@@ -236,6 +237,7 @@ class Scenario:
             # The first ones are one of each kind.
             name = list(kinds)[number] if number < len(kinds) else self._chance.choice(list(kinds))
             self._counts[name] += 1
+            self._witness.event = name
             self._say(f"{number + 1}. {name}; {len(self._replicas)} replicas, {len(self._witness.falls)} falls")
             await kinds[name]()
             await asyncio.sleep(self._chance.uniform(0.1, 0.6) * LEASE)
@@ -338,7 +340,7 @@ class Scenario:
             single_calls=single,
             takeovers=sum(epoch - epochs.get(shard, 0) for shard, epoch in self._epochs().items()),
             call_ratio=(tally.calls - tally.first_polls) / single,
-            longest_gap=self._witness.longest_gap,
+            longest_gaps=self._witness.longest_gaps,
             suspended=(self._witness.suspended, self._witness.suspended_counters),
             refused=self._witness.total("refused"),
             losses=self._witness.total("losses"),

@@ -13,7 +13,6 @@ from tests.counters.test_daemon_database import SharingProcesses, counts, serves
 from tests.postgres import Postgres
 from tests.waiting import PATIENCE
 
-ONE_SHARD: dict[str, int | str] = {"index": "lease", "total": 1}
 # How the statement begins that writes rows under their lease.
 WRITES = b"WITH held AS"
 
@@ -42,7 +41,7 @@ async def network(tmp_path: Path, postgres: Postgres) -> AsyncIterator[Network]:
 @pytest.mark.parametrize("held_back", [(WRITES,), (WRITES, b"COMMIT")], ids=["the statement", "the commit"])
 async def test_a_commit_that_arrives_after_a_takeover_writes_nothing(network: Network, held_back: tuple[bytes]) -> None:
     """Up to what is held back the database has the transaction, with its locks."""
-    async with network.proxied.exporter("one", **ONE_SHARD) as one:
+    async with network.proxied.exporter("one", index="lease", total=1) as one:
         await counts(one)
         network.direct.serve(10)
         await serves(30, one)
@@ -50,7 +49,7 @@ async def test_a_commit_that_arrives_after_a_takeover_writes_nothing(network: Ne
         network.direct.serve(4)
         await asyncio.wait_for(hangs, PATIENCE)
         assert await total(one) in {30, 0}, "what is not committed is not served"
-        async with network.direct.exporter("two", **ONE_SHARD) as two:
+        async with network.direct.exporter("two", index="lease", total=1) as two:
             await serves(42, two)
             assert await total(one) == 0
             network.proxy.pass_on()
@@ -69,7 +68,7 @@ async def lost(exporter: Exporter) -> None:
 async def test_while_the_database_gives_no_answer_gauges_go_on_and_no_counter_is_served_after_the_lease(
     network: Network,
 ) -> None:
-    async with network.proxied.exporter("one", **ONE_SHARD) as one:
+    async with network.proxied.exporter("one", index="lease", total=1) as one:
         await counts(one)
         network.direct.serve(10)
         await serves(30, one)
