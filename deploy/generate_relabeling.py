@@ -2,7 +2,8 @@
 """Writes the relabelling that gives each target's series one identity, or checks that it agrees with the families.
 
 Whichever exporter polls a target, its series keep one `instance` and one `pod`, so that a counter goes on over a
-takeover. What every process tells of itself (`up`, `edge_up`, `edge_api_*`, `edge_exporter_*`) keeps its own labels.
+takeover. What every process reports about itself (`up`, `edge_up`, `edge_api_*`, `edge_exporter_*`) keeps its own
+labels.
 """
 
 import argparse
