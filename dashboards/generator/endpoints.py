@@ -57,7 +57,7 @@ def _panel(info: FamilyInfo, collector: Collector) -> Panel:
     words = info.name.removeprefix("edge_").removesuffix("_total").removesuffix("_info").replace("_", " ")
     title = words.capitalize()
     if info.name.endswith("_info"):
-        query = Query(highest(top(gauge(info.name, ACCOUNT), _MOST_ROWS), *info.labels), step)
+        query = Query(highest(top(gauge(info.name, ACCOUNT), _MOST_ROWS), *info.labels), step=step)
         return Panel(
             title=title, shows=info.help, act=_ACT, queries=(query,), view=Table(columns=(), sort="Value"), width=12
         )
@@ -70,7 +70,7 @@ def _panel(info: FamilyInfo, collector: Collector) -> Panel:
         title=f"{title}, a second" if info.kind is Kind.COUNTER else title,
         shows=info.help,
         act=_ACT,
-        queries=(Query(top(highest(expr, *info.labels)), step, legend),),
+        queries=(Query(top(highest(expr, *info.labels)), legend, step),),
         view=Lines(least=None),
         unit=units.get(info.unit, "short"),
         width=12,
