@@ -11,7 +11,7 @@ import click
 
 from dashboards.generator import variables
 from dashboards.generator.grafana import generate
-from dashboards.generator.page import NEUTRAL, Lines, Page, Panel, Query, Row, Table
+from dashboards.generator.page import NEUTRAL, Lines, Page, Panel, Query, Row, table
 from dashboards.generator.promql import ACCOUNT, gauge, highest, rate, top
 from exporter import wiring
 from exporter.collectors.collector import Collector
@@ -59,7 +59,14 @@ def _panel(info: FamilyInfo, collector: Collector) -> Panel:
     if info.name.endswith("_info"):
         query = Query(highest(top(gauge(info.name, ACCOUNT), _MOST_ROWS), *info.labels), step=step)
         return Panel(
-            title=title, shows=info.help, act=_ACT, queries=(query,), view=Table(columns=(), sort="Value"), width=12
+            title=title,
+            shows=info.help,
+            act=_ACT,
+            queries=(query,),
+            view=table(
+                sort="Value",
+            ),
+            width=12,
         )
     # A target's id says no more than its name where there is one.
     shown = [label for label in info.labels if f"{label}_id" in info.labels or not label.endswith("_id")]

@@ -195,6 +195,11 @@ class Table:
     ascending: bool = False
 
 
+def table(*columns: Column, sort: str, ascending: bool = False) -> Table:
+    """Make a table of these columns, sorted by the one with this title."""
+    return Table(columns, sort, ascending)
+
+
 View = Lines | Numbers | Bars | Timeline | Heatmap | Table
 
 
