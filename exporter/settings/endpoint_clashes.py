@@ -8,9 +8,9 @@ from exporter.collectors.catalogue import CATALOGUE
 from exporter.collectors.endpoints.kinds import KIND_LABELS
 from exporter.collectors.endpoints.listing import LIST_SUFFIX
 from exporter.metric import Kind
-from exporter.settings.account import distinct
+from exporter.settings.endpoint import label_clashes
 from exporter.settings.faults import KeyPath, suggestion, unknown_key
-from exporter.settings.section import at, items, peek, refused
+from exporter.settings.section import at, duplicates, items, named, peek, refused
 from exporter.settings.types import format_duration, parse_duration
 
 # Of the exporter itself, of its process, of users' queries and of Prometheus.
@@ -24,7 +24,7 @@ _FALSE = frozenset({"false", "no", "off", "0", "f", "n"})
 def endpoint_clashes(raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
     """Names, kinds and families that stand twice or are unknown."""
     endpoints = items(raw.get("endpoints"))
-    yield from distinct(raw, "endpoints", "name")
+    yield from duplicates(named(raw, "endpoints", "name"), "name")
     yield from _clashes_with_lists(endpoints)
     yield from _kinds(endpoints)
     yield from _families(endpoints, raw)
@@ -75,18 +75,8 @@ def _kinds(endpoints: list[object]) -> Iterator[InitErrorDetails]:
             )
             yield at(("endpoints", place, "kind"), refused(message))
         if kind in stems:
-            yield from _label_clashes(place, endpoint, kind)
-
-
-def _label_clashes(place: int, endpoint: object, kind: str) -> Iterator[InitErrorDetails]:
-    for number, metric in enumerate(items(peek(endpoint, "metrics"))):
-        info = peek(metric, "info")
-        path: KeyPath = ("endpoints", place, "metrics", number)
-        for key in info if isinstance(info, Mapping) else ():
-            if key in (kind, f"{kind}_id"):
-                yield at((*path, "info", key), refused(f"'{key}' is a label of the target already"))
-        if _text(metric, "label") in (kind, f"{kind}_id"):
-            yield at((*path, "label"), refused(f"'{_text(metric, 'label')}' is a label of the target already"))
+            for error in label_clashes(peek(endpoint, "metrics"), (kind, f"{kind}_id")):
+                yield {**error, "loc": ("endpoints", place, *error["loc"])}
 
 
 def _exposed(name: str, *, counts: bool) -> set[str]:
