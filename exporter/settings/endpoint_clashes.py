@@ -1,6 +1,6 @@
 """What is wrong between configured endpoints, and between them and what the exporter has of its own."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from pydantic_core import InitErrorDetails
 
@@ -11,7 +11,7 @@ from exporter.metric import Kind
 from exporter.settings.endpoint import label_clashes
 from exporter.settings.faults import KeyPath, suggestion, unknown_key
 from exporter.settings.section import at, duplicates, items, named, peek, refused
-from exporter.settings.types import format_duration, parse_duration
+from exporter.settings.types import stale_too_early
 
 # Of the exporter itself, of its process, of users' queries and of Prometheus.
 _TAKEN_PREFIXES = ("edge_exporter_", "edge_target_", "edge_api_", "edge_database_", "process_", "python_", "scrape_")
@@ -130,24 +130,7 @@ def _sections(endpoints: list[object], raw: Mapping[str, object]) -> Iterator[In
         if name in _SECTIONS:
             continue
         if name not in by_name:
-            yield at(("collectors", name), refused(unknown_key(str(name), _known(by_name))))
+            yield at(("collectors", name), refused(unknown_key(str(name), (*_SECTIONS, *by_name))))
             continue
-        interval = _seconds(peek(section, "interval"), peek(by_name[name], "interval"), "10m")
-        stale_after = _seconds(peek(section, "stale_after"))
-        if interval is not None and stale_after is not None and stale_after < interval:
-            message = (
-                f"found {format_duration(stale_after)}, expected at least the interval ({format_duration(interval)})"
-            )
-            yield at(("collectors", name, "stale_after"), refused(message))
-
-
-def _known(names: Iterable[str]) -> tuple[str, ...]:
-    return (*_SECTIONS, *names)
-
-
-def _seconds(*values: object) -> float | None:
-    """The first of these that is set, in seconds; None where it is no duration."""
-    given = next((value for value in values if value is not None), None)
-    if isinstance(given, str):
-        return parse_duration(given)
-    return float(given) if isinstance(given, int | float) else None
+        interval = peek(section, "interval") or peek(by_name[name], "interval") or "10m"
+        yield from stale_too_early(("collectors", name), interval, peek(section, "stale_after"))
