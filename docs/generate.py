@@ -29,8 +29,8 @@ from exporter.commands.output.help import Context
 from exporter.commands.reference import as_markdown
 from exporter.platform.api.catalogue import OPERATIONS
 from exporter.settings.faults import KeyPath
-from exporter.settings.flag import CONFIG_VARIABLE, FIRST_ACCOUNT, Flag, account_variables
-from exporter.settings.flags import database_variables, flags
+from exporter.settings.flag import ACCOUNT_VARIABLES, CONFIG_VARIABLE, DATABASE_VARIABLES, FIRST_ACCOUNT, Flag
+from exporter.settings.flags import flags
 from exporter.settings.model import Settings
 from exporter.settings.section import Section
 from exporter.settings.types import Metavar, format_duration
@@ -92,8 +92,8 @@ def configuration() -> str:
         "Durations are written `30s`, `5m`, `1h30m` or `1d`.",
     ]
     places = {flag.path: flag for flag in flags()}
-    variables: dict[tuple[str, ...], str] = {("accounts", key): name for name, key in account_variables().items()}
-    variables |= {("databases", key): name for name, key in database_variables().items()}
+    variables: dict[tuple[str, ...], str] = {("accounts", key): name for name, key in ACCOUNT_VARIABLES.items()}
+    variables |= {("databases", key): name for name, key in DATABASE_VARIABLES.items()}
     for key, field in Settings.model_fields.items():
         try:
             section = _section(field)
