@@ -12,7 +12,7 @@ from exporter.settings.account import BudgetSettings, one_of, stored_secret
 from exporter.settings.faults import KeyPath
 from exporter.settings.secrets import Secret, SecretFile
 from exporter.settings.section import Section, at, duplicates, expected, items, peek, refused
-from exporter.settings.types import OptionalInterval, Text, Timeout, split_url
+from exporter.settings.types import OptionalInterval, Text, Timeout, parse_label_name, split_url
 
 TOKEN_PARAMETER = "authToken"  # noqa: S105 - the parameter's name, no token
 _SCHEMES = {"libsql": "https", "https": "https", "http": "http"}
@@ -33,13 +33,10 @@ def parse_query_name(value: object) -> str:
 
 def parse_label(value: object) -> str:
     """A label's name, which is a column's as well."""
-    if not isinstance(value, str) or not _NAME.fullmatch(value):
-        raise expected("a label name of letters, digits and '_' that starts with no digit")
-    if value == "database":
+    name = parse_label_name(value)
+    if name == "database":
         raise refused("'database' is taken: every query's metric has that label already")
-    if value.startswith("__"):
-        raise refused(f"'{value}' starts with '__', which Prometheus keeps for itself")
-    return value
+    return name
 
 
 def parse_database_name(value: object) -> str:

@@ -16,11 +16,10 @@ from exporter.platform.api.catalogue import OPERATIONS
 from exporter.platform.api.document import is_secret_name
 from exporter.settings.faults import KeyPath
 from exporter.settings.section import Section, at, duplicates, expected, items, named, peek, refused
-from exporter.settings.types import Interval, Text, parse_text
+from exporter.settings.types import Interval, Text, parse_label_name, parse_text
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,62}", re.ASCII)
 _METRIC_NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*", re.ASCII)
-_LABEL_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*", re.ASCII)
 _SOURCES = ("value", "days", "month", "info")
 _TARGETS = ("each", "ids", "kind")
 # Prometheus, its histograms and our own series give these a meaning.
@@ -82,15 +81,12 @@ def _parse_metric_name(value: object) -> str:
 
 
 def _parse_label(value: object) -> str:
-    if not isinstance(value, str) or not _LABEL_NAME.fullmatch(value):
-        raise expected("a label name of letters, digits and '_' that starts with no digit")
-    if value.startswith("__"):
-        raise refused(f"'{value}' starts with '__', which Prometheus keeps for itself")
-    if value in _TAKEN_LABELS:
-        raise refused(f"'{value}' is taken: the series have that label already, or Prometheus gives it a meaning")
-    if is_secret_name(value):
-        raise refused(f"'{value}' is named like a secret, which cannot be a label")
-    return value
+    name = parse_label_name(value)
+    if name in _TAKEN_LABELS:
+        raise refused(f"'{name}' is taken: the series have that label already, or Prometheus gives it a meaning")
+    if is_secret_name(name):
+        raise refused(f"'{name}' is named like a secret, which cannot be a label")
+    return name
 
 
 def _parse_id(value: object) -> str:

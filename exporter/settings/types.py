@@ -27,6 +27,7 @@ LARGEST_ID = 2**63 - 1
 # And the halves of characters by which Python writes bytes of a variable that are no UTF-8.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _PREFIX = re.compile(r"/[A-Za-z0-9._~/-]*")
+_LABEL_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 _YEAR = 365 * 86_400.0
 
 
@@ -175,6 +176,15 @@ def parse_text(value: object) -> str:
     if _CONTROL.search(text):
         raise refused("holds a line break or another control character; expected text of one line")
     return text
+
+
+def parse_label_name(value: object) -> str:
+    """The name of a label."""
+    if not isinstance(value, str) or not _LABEL_NAME.fullmatch(value):
+        raise expected("a label name of letters, digits and '_' that starts with no digit")
+    if value.startswith("__"):
+        raise refused(f"'{value}' starts with '__', which Prometheus keeps for itself")
+    return value
 
 
 def parse_pattern(value: object) -> Pattern:
