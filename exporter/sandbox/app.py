@@ -14,8 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from exporter.sandbox import control
 from exporter.sandbox.answers import payload
 from exporter.sandbox.endpoints import beside, containers, database, dns, protection, scripting, search, shield, waf
-from exporter.sandbox.fault_gate import FaultGate
-from exporter.sandbox.faults import Faults
+from exporter.sandbox.faults import FaultGate, Faults
 from exporter.sandbox.openapi import describe
 from exporter.sandbox.operation import Operation, route
 from exporter.sandbox.timestamps import http_date

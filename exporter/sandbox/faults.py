@@ -1,14 +1,21 @@
 """Scripted faults: which of them applies to a request, and how often each may still be applied."""
 
+import asyncio
 import random
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from pydantic import ValidationError
+from starlette.types import ASGIApp, Receive, Scope, Send
 
+from exporter.sandbox import index
+from exporter.sandbox.answers import encode
+from exporter.sandbox.clock import WorldClock
+from exporter.sandbox.exchange import Exchange, NoConnectionError
 from exporter.sandbox.fault_kinds import FAULT, KINDS, FaultKind
 
+_EXEMPT: Final = ("/sandbox/", "/openapi.json")
 _WORDS: Final = {"missing": "is missing", "extra_forbidden": "is no field of this kind of fault"}
 _NO_KIND: Final = frozenset({"union_tag_not_found", "union_tag_invalid"})
 
@@ -96,3 +103,34 @@ def _reason(fault: Mapping[str, Any]) -> str:
     where = ".".join(str(part) for part in fault["loc"][1:])
     message = _WORDS.get(fault["type"], str(fault["msg"]).removeprefix("Value error, "))
     return f"{where}: {message}" if where else message
+
+
+class FaultGate:
+    """ASGI middleware that passes requests to the operations, except those that a scripted fault applies to."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        faults: Faults,
+        clock: WorldClock,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._app = app
+        self._faults = faults
+        self._clock = clock
+        self._sleep = sleep
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request, or apply a fault to it."""
+        fault = None
+        if scope["type"] == "http" and not scope["path"].startswith(_EXEMPT) and scope["path"] not in index.PATHS:
+            fault = self._faults.strike(scope["method"], scope["path"])
+        if fault is None:
+            await self._app(scope, receive, send)
+            return
+        random_bytes = self._faults.random_bytes
+        exchange = Exchange(self._app, scope, receive, send, self._clock.now, self._sleep, random_bytes)
+        try:
+            await fault.apply(exchange)
+        except NoConnectionError:
+            await exchange.answer(500, "application/json", encode({"detail": f"{fault.kind} needs a connection"}))
