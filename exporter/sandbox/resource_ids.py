@@ -29,7 +29,9 @@ class Roster:
     def __iter__(self) -> Iterator[int]:
         return iter(self._ids)
 
-    def __contains__(self, resource_id: int) -> bool:
+    def __contains__(self, resource_id: object) -> bool:
+        if not isinstance(resource_id, int):
+            return False
         seeded = 0 <= resource_id - self._first < self._count
         return (seeded and resource_id not in self._removed) or resource_id in self._extra
 

@@ -129,9 +129,8 @@ QUERIES = st.fixed_dictionaries(
 @given(data=st.data())
 async def test_an_operation_answers_as_described_whatever_is_asked(operation: Operation, data: st.DataObject) -> None:
     path = operation.path
-    for parameter in operation.parameters:
-        if parameter.where == "path":
-            path = path.replace(f"{{{parameter.name}}}", quote(data.draw(SEGMENTS, parameter.name)))
+    for name in operation.path_parameters:
+        path = path.replace(f"{{{name}}}", quote(data.draw(SEGMENTS, name)))
     headers = {"AccessKey": data.draw(KEYS, "key")}
     content = None
     if operation.body is not None:

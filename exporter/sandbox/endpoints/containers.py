@@ -6,16 +6,29 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from exporter.sandbox.answers import field_errors, payload, problem
-from exporter.sandbox.auth import Access
 from exporter.sandbox.containers import RegistryUnreachableError, is_registry_id
-from exporter.sandbox.operation import PROBLEM, Operation
+from exporter.sandbox.operation import PROBLEM, Access, operation
 from exporter.sandbox.request_parsing import json_object
 from exporter.sandbox.world import World
 
 _FIELDS: Final = ("registryId", "imageName", "imageNamespace")
 
 
-async def _tags(world: World, request: Request) -> Response:
+@operation(
+    "POST",
+    "/mc/registries/tags",
+    access=Access.ACCESS_KEY,
+    errors=PROBLEM,
+    result="ContainerImageTags",
+    body={
+        "type": "object",
+        "required": list(_FIELDS),
+        "properties": {field: {"type": "string", "minLength": 1} for field in _FIELDS},
+    },
+    failures=(404, 422, 500),
+)
+async def container_image_tags(world: World, request: Request) -> Response:
+    """Return the tags of a container image."""
     body = await json_object(request)
     path = request.url.path
     errors = [
@@ -37,21 +50,4 @@ async def _tags(world: World, request: Request) -> Response:
     return payload([{"name": tag} for tag in tags])
 
 
-OPERATIONS: Final = (
-    Operation(
-        name="container_image_tags",
-        method="POST",
-        path="/mc/registries/tags",
-        handler=_tags,
-        access=Access.ACCESS_KEY,
-        errors=PROBLEM,
-        result="ContainerImageTags",
-        summary="The tags of a container image",
-        body={
-            "type": "object",
-            "required": list(_FIELDS),
-            "properties": {field: {"type": "string", "minLength": 1} for field in _FIELDS},
-        },
-        failures=(404, 422, 500),
-    ),
-)
+OPERATIONS: Final = (container_image_tags,)

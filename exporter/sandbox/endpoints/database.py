@@ -13,7 +13,7 @@ from starlette.routing import Route
 from exporter.sandbox import hrana
 from exporter.sandbox.answers import payload
 from exporter.sandbox.database import BatonError, Database
-from exporter.sandbox.request_parsing import BodyTooLargeError, body_bytes
+from exporter.sandbox.request_parsing import RequestError, body_bytes, reasons
 from exporter.sandbox.sqlite_access import ForbiddenError
 from exporter.sandbox.tokens import TokenKind
 from exporter.sandbox.world import World
@@ -59,10 +59,10 @@ async def _answer(world: World, request: Request, adapter: TypeAdapter[_Asked], 
     try:
         asked = adapter.validate_json(await body_bytes(request, _LARGEST_PIPELINE))
         answer = await execute(database, asked, kind)
-    except BodyTooLargeError:
-        answer = PlainTextResponse("The request is too large", 413)
+    except RequestError as error:
+        answer = PlainTextResponse(str(error), error.status)
     except ValidationError as error:
-        answer = PlainTextResponse(f"JSON parse error: {_first_fault(error)}", 400)
+        answer = PlainTextResponse(f"JSON parse error: {reasons(error)[0]}", 400)
     except hrana.ProtocolError as error:
         answer = PlainTextResponse(str(error), 400)
     except BatonError:
@@ -110,9 +110,3 @@ def _database(world: World, request: Request) -> Database | None:
     """Return the database that the host names; a host of another form means the first one."""
     named = _HOST.fullmatch(request.headers.get("host", "").partition(":")[0])
     return world.database() if named is None else world.database(named["database"].lower())
-
-
-def _first_fault(error: ValidationError) -> str:
-    fault = error.errors(include_url=False, include_input=False)[0]
-    where = ".".join(str(part) for part in fault["loc"])
-    return f"{fault['msg']} at {where or 'the top'}"

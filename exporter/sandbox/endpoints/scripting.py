@@ -1,14 +1,14 @@
 """The operations on edge scripts."""
 
+from functools import partial
 from typing import Any, Final
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from exporter.sandbox.answers import empty, payload, script_error
-from exporter.sandbox.auth import Access
-from exporter.sandbox.operation import ErrorStyle, Operation
-from exporter.sandbox.request_parsing import json_object, page_size, path_id, query_number
+from exporter.sandbox.operation import Access, ErrorStyle, Refusal, operation
+from exporter.sandbox.request_parsing import int64, json_object, page_size, query_number
 from exporter.sandbox.world import World
 
 _LONGEST_NAME: Final = 256
@@ -23,19 +23,26 @@ def _failure(status: int, detail: str, _request: Request) -> Response:
     return script_error(status, "request.invalid", None, detail)
 
 
-_ERRORS: Final = ErrorStyle("ScriptError", None, _failure)
+_operation: Final = partial(operation, access=Access.ACCESS_KEY, errors=ErrorStyle("ScriptError", None, _failure))
 
 
-def _unknown() -> Response:
-    return script_error(404, "script.not_found", "Id", "There is no script with this id.")
+def _script_id(world: World, request: Request) -> int:
+    script_id = int64(request.path_params["id"])
+    if script_id is None or script_id not in world.scripts.scripts:
+        raise Refusal(script_error(404, "script.not_found", "Id", "There is no script with this id."))
+    return script_id
 
 
-def _known_script(world: World, request: Request) -> int | None:
-    script_id = path_id(request, "id")
-    return script_id if script_id is not None and script_id in world.scripts.scripts else None
-
-
-async def _list(world: World, request: Request) -> Response:
+@_operation(
+    "GET",
+    "/compute/script",
+    result="EdgeScriptPage",
+    documented=False,
+    query={"page": {"type": "integer", "minimum": 1}, "perPage": {"type": "integer", "maximum": _LARGEST_PAGE}},
+    failures=(500,),
+)
+async def script_list(world: World, request: Request) -> Response:
+    """Return a page of the account's edge scripts."""
     page = query_number(request, "page", 1)
     size = page_size(request, _LARGEST_PAGE)
     if page < 1:
@@ -55,16 +62,29 @@ async def _list(world: World, request: Request) -> Response:
     )
 
 
-async def _get(world: World, request: Request) -> Response:
-    script_id = _known_script(world, request)
-    return _unknown() if script_id is None else payload(world.scripts.answer(script_id))
+@_operation("GET", "/compute/script/{id}", result="EdgeScript", documented=False, failures=(404,))
+async def script_get(world: World, request: Request) -> Response:
+    """Return an edge script."""
+    return payload(world.scripts.answer(_script_id(world, request)))
 
 
-async def _update(world: World, request: Request) -> Response:
+@_operation(
+    "POST",
+    "/compute/script/{id}",
+    result="EdgeScript",
+    body={
+        "type": "object",
+        "properties": {
+            "Name": {"type": ["string", "null"], "minLength": 1, "maxLength": _LONGEST_NAME},
+            "ScriptType": {"enum": [*_SCRIPT_TYPES, None]},
+        },
+    },
+    failures=(404,),
+)
+async def script_update(world: World, request: Request) -> Response:
+    """Update an edge script's settings."""
     body = await json_object(request)
-    script_id = _known_script(world, request)
-    if script_id is None:
-        return _unknown()
+    script_id = _script_id(world, request)
     name = body.get("Name")
     if name is not None and not _is_text(name, _LONGEST_NAME, shortest=1):
         return script_error(400, "script.name.invalid", "Name", "Name must be a string of 1 to 256 characters.")
@@ -74,11 +94,24 @@ async def _update(world: World, request: Request) -> Response:
     return payload(world.scripts.update(script_id, name, script_type))
 
 
-async def _add_secret(world: World, request: Request) -> Response:
+@_operation(
+    "POST",
+    "/compute/script/{id}/secrets",
+    result="ScriptSecret",
+    body={
+        "type": "object",
+        "required": ["Name", "Secret"],
+        "properties": {
+            "Name": {"type": "string", "minLength": 1, "maxLength": _LONGEST_NAME},
+            "Secret": {"type": "string", "maxLength": _LONGEST_SECRET, "writeOnly": True},
+        },
+    },
+    failures=(404,),
+)
+async def script_add_secret(world: World, request: Request) -> Response:
+    """Add a named secret to an edge script."""
     body = await json_object(request)
-    script_id = _known_script(world, request)
-    if script_id is None:
-        return _unknown()
+    script_id = _script_id(world, request)
     name = body.get("Name")
     if not _is_text(name, _LONGEST_NAME, shortest=1):
         return script_error(400, "secret.name.invalid", "Name", "Name must be a string of 1 to 256 characters.")
@@ -90,71 +123,8 @@ async def _add_secret(world: World, request: Request) -> Response:
     return payload(added)
 
 
-def _is_text(value: Any, longest: int, shortest: int = 0) -> bool:  # noqa: ANN401 - whatever was sent
+def _is_text(value: Any, longest: int, shortest: int = 0) -> bool:  # noqa: ANN401 - any JSON
     return isinstance(value, str) and shortest <= len(value) <= longest
 
 
-OPERATIONS: Final = (
-    Operation(
-        name="script_list",
-        method="GET",
-        path="/compute/script",
-        handler=_list,
-        access=Access.ACCESS_KEY,
-        errors=_ERRORS,
-        result="EdgeScriptPage",
-        summary="The account's edge scripts",
-        documented=False,
-        query={"page": {"type": "integer", "minimum": 1}, "perPage": {"type": "integer", "maximum": 1_000}},
-        failures=(500,),
-    ),
-    Operation(
-        name="script_get",
-        method="GET",
-        path="/compute/script/{id}",
-        handler=_get,
-        access=Access.ACCESS_KEY,
-        errors=_ERRORS,
-        result="EdgeScript",
-        summary="An edge script",
-        documented=False,
-        failures=(404,),
-    ),
-    Operation(
-        name="script_update",
-        method="POST",
-        path="/compute/script/{id}",
-        handler=_update,
-        access=Access.ACCESS_KEY,
-        errors=_ERRORS,
-        result="EdgeScript",
-        summary="Update an edge script's settings",
-        body={
-            "type": "object",
-            "properties": {
-                "Name": {"type": ["string", "null"], "minLength": 1, "maxLength": _LONGEST_NAME},
-                "ScriptType": {"enum": [*_SCRIPT_TYPES, None]},
-            },
-        },
-        failures=(404,),
-    ),
-    Operation(
-        name="script_add_secret",
-        method="POST",
-        path="/compute/script/{id}/secrets",
-        handler=_add_secret,
-        access=Access.ACCESS_KEY,
-        errors=_ERRORS,
-        result="ScriptSecret",
-        summary="Add a named secret to an edge script",
-        body={
-            "type": "object",
-            "required": ["Name", "Secret"],
-            "properties": {
-                "Name": {"type": "string", "minLength": 1, "maxLength": _LONGEST_NAME},
-                "Secret": {"type": "string", "maxLength": _LONGEST_SECRET, "writeOnly": True},
-            },
-        },
-        failures=(404,),
-    ),
-)
+OPERATIONS: Final = (script_list, script_get, script_update, script_add_secret)
