@@ -42,10 +42,6 @@ class Images:
         """Return all images."""
         return list(self._images)
 
-    def add_image(self, registry_id: str, namespace: str, name: str, tags: list[str]) -> None:
-        """Add an image."""
-        self._images.append(Image(registry_id, namespace, name, list(tags)))
-
     def add_tag(self, registry_id: str, namespace: str, name: str, tag: str) -> None:
         """Add a tag to an image."""
         self._image(registry_id, namespace, name).tags.append(tag)

@@ -11,10 +11,10 @@ from starlette.routing import Route
 from exporter.sandbox.answers import payload
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.faults import Faults
+from exporter.sandbox.keys import DatabaseTokens, TokenKind
 from exporter.sandbox.request_parsing import RequestError, body_bytes, parse_object, reasons
 from exporter.sandbox.resource_ids import Roster
 from exporter.sandbox.scenarios import Events
-from exporter.sandbox.tokens import DatabaseTokens, TokenKind
 from exporter.sandbox.world import DATABASES, World
 
 _SHOWN: Final = 1_000

@@ -15,12 +15,12 @@ from typing import Any, Final
 
 from exporter.sandbox import hrana
 from exporter.sandbox.clock import WorldClock
+from exporter.sandbox.keys import TokenKind
 from exporter.sandbox.noise import Noise
 from exporter.sandbox.sample_orders import Orders
 from exporter.sandbox.sql import Statement
 from exporter.sandbox.sqlite_access import ForbiddenError, SqlError, connect
 from exporter.sandbox.stream import Stream
-from exporter.sandbox.tokens import TokenKind
 
 BATON_SECONDS: Final = 10.0
 _REQUEST_SECONDS: Final = 5.0

@@ -40,7 +40,7 @@ class Access(Enum):
 def is_allowed(world: World, request: Request, access: Access) -> bool:
     """Return whether a request is authorised."""
     key = request.headers.get("accesskey")
-    if key is None and (access is not Access.ACCESS_KEY or world.bearer_everywhere):
+    if key is None and access is not Access.ACCESS_KEY:
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer":
             key = token.strip()

@@ -12,7 +12,7 @@ _REMEMBERED: Final = 64
 
 
 class Search:
-    """Finds resources whose names contain a term, in upper or lower case; by default, an empty term finds all.
+    """Finds resources whose names contain a term, in upper or lower case; an empty term finds all.
 
     Results beyond the first 10,000 cannot be read, though the total counts them.
     """
@@ -20,14 +20,12 @@ class Search:
     def __init__(self, rosters: Sequence[tuple[str, Roster]]) -> None:
         self._rosters = tuple(rosters)
         self._matches: dict[str, tuple[int, array[int]]] = {}
-        self.empty_finds_all = True
         self.largest_page = 1_000
 
     def answer(self, term: str, start: int, size: int) -> dict[str, Any]:
         """Return a page of results as the platform sends it."""
         if not term:
-            total = sum(len(roster) for _, roster in self._rosters) if self.empty_finds_all else 0
-            places: Sequence[int] = range(total)
+            places: Sequence[int] = range(sum(len(roster) for _, roster in self._rosters))
         else:
             places = self._matching(term.lower())
         end = min(start + min(size, self.largest_page), DEEPEST)

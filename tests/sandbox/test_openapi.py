@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from exporter.sandbox.app import OPERATIONS, create_app
 from exporter.sandbox.clock import WorldClock
-from exporter.sandbox.keys import API_KEY, BEARER_TOKEN, DATABASE_TOKEN_FULL, POWERLESS_KEY
+from exporter.sandbox.keys import API_KEY, DATABASE_TOKEN_FULL, POWERLESS_KEY
 from exporter.sandbox.openapi import describe
 from exporter.sandbox.operation import Operation
 from exporter.sandbox.world import World
@@ -177,11 +177,3 @@ async def test_the_pipeline_answers_as_described_whatever_is_asked(requests: lis
         content = json.dumps({"requests": requests})
         check(await client.post("/v2/pipeline", content=content, headers=headers), "/v2/pipeline")
     world.close()
-
-
-async def test_a_bearer_token_opens_everything_if_the_world_says_so(client: httpx.AsyncClient, world: World) -> None:
-    del client.headers["AccessKey"]
-    bearer = {"Authorization": f"Bearer {BEARER_TOKEN}"}
-    assert (await client.get("/search", headers=bearer)).status_code == 401
-    world.bearer_everywhere = True
-    assert (await client.get("/search", headers=bearer)).status_code == 200

@@ -13,9 +13,9 @@ from starlette.routing import Route
 from exporter.sandbox import hrana
 from exporter.sandbox.answers import payload
 from exporter.sandbox.database import BatonError, Database
+from exporter.sandbox.keys import TokenKind
 from exporter.sandbox.request_parsing import RequestError, body_bytes, reasons
 from exporter.sandbox.sqlite_access import ForbiddenError
-from exporter.sandbox.tokens import TokenKind
 from exporter.sandbox.world import World
 
 _Asked = TypeVar("_Asked")
