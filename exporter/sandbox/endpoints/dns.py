@@ -6,7 +6,7 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from exporter.sandbox.answers import payload, raw_payload, script_error
+from exporter.sandbox.answers import payload, script_error
 from exporter.sandbox.operation import Access, ErrorStyle, Refusal, operation
 from exporter.sandbox.request_parsing import RequestError, int64, query_date_time
 from exporter.sandbox.world import World
@@ -45,7 +45,8 @@ async def dns_statistics(world: World, request: Request) -> Response:
     date_to = query_date_time(request, "dateTo")
     if date_from is not None and date_to is not None and date_from > date_to:
         raise RequestError("dateFrom is later than dateTo")
-    return raw_payload(world.dns.statistics(_zone_id(world, request.path_params["id"]), date_from, date_to))
+    statistics = world.dns.statistics(_zone_id(world, request.path_params["id"]), date_from, date_to)
+    return Response(statistics, media_type="application/json")
 
 
 @operation(
