@@ -71,10 +71,9 @@ def _operation(operation: Operation) -> dict[str, Any]:
         "x-documented": operation.documented,
     }
     if operation.body is not None:
-        described["requestBody"] = {
-            "required": True,
-            "content": {content_type: {"schema": operation.body} for content_type in _CONTENT_TYPES},
-        }
+        schema = operation.body.model_json_schema()
+        content = {content_type: {"schema": schema} for content_type in _CONTENT_TYPES}
+        described["requestBody"] = {"required": True, "content": content}
     return described
 
 

@@ -7,6 +7,7 @@ from enum import Enum, auto
 from http import HTTPStatus
 from typing import Any, Concatenate, Final, ParamSpec, TypeAlias
 
+from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -65,29 +66,25 @@ class ErrorStyle:
     Attributes:
         schema: the name of the errors' schema; None if they have no body.
         unauthorised: the same for an unauthorised request.
-        answer: makes an error of a status, a detail and the request.
+        answer: makes the answer to a wrong request.
     """
 
     schema: str | None
     unauthorised: str | None
-    answer: Callable[[int, str, Request], Response]
+    answer: Callable[[RequestError, Request], Response]
 
 
-def _protection(status: int, detail: str, request: Request) -> Response:
-    return status_only(status) if status == HTTPStatus.UNAUTHORIZED else problem(status, detail, request.url.path)
+def _problem(error: RequestError, request: Request) -> Response:
+    return problem(error.status, str(error), request.url.path)
 
 
-EMPTY: Final = ErrorStyle(None, None, lambda status, _detail, _request: empty(status))
-STATUS_ONLY: Final = ErrorStyle(
-    "StatusOnly",
-    "StatusOnly",
-    lambda status, _detail, _request: status_only(status),
-)
-PROBLEM: Final = ErrorStyle(
-    "ProblemDetails",
-    "ProblemDetails",
-    lambda status, detail, request: problem(status, detail, request.url.path),
-)
+def _protection(error: RequestError, request: Request) -> Response:
+    return status_only(error.status) if error.status == HTTPStatus.UNAUTHORIZED else _problem(error, request)
+
+
+EMPTY: Final = ErrorStyle(None, None, lambda error, _request: empty(error.status))
+STATUS_ONLY: Final = ErrorStyle("StatusOnly", "StatusOnly", lambda error, _request: status_only(error.status))
+PROBLEM: Final = ErrorStyle("ProblemDetails", "ProblemDetails", _problem)
 PROTECTION: Final = ErrorStyle("ProblemDetails", "StatusOnly", _protection)
 
 
@@ -100,7 +97,7 @@ class Operation:
         result: the name of its answer's schema.
         query: the schemas of its query parameters.
         path_schemas: the schemas of path parameters that are not plain 64-bit identifiers.
-        body: the schema of its request body.
+        body: the model of its request body.
         failures: statuses beside those of every operation, of a query and of a body.
         documented: whether the interface document has it.
     """
@@ -113,7 +110,7 @@ class Operation:
     errors: ErrorStyle = STATUS_ONLY
     query: Mapping[str, Schema] = field(default_factory=dict)
     path_schemas: Mapping[str, Schema] = field(default_factory=dict)
-    body: Schema | None = None
+    body: type[BaseModel] | None = None
     failures: tuple[int, ...] = ()
     documented: bool = True
 
@@ -144,13 +141,13 @@ class Operation:
 
         async def endpoint(request: Request) -> Response:
             if not is_allowed(world, request, self.access):
-                return self.errors.answer(401, "the request is not authorised", request)
+                return self.errors.answer(RequestError("the request is not authorised", status=401), request)
             try:
                 return await self.handler(world, request)
             except Refusal as refusal:
                 return refusal.response
             except RequestError as error:
-                return self.errors.answer(error.status, str(error), request)
+                return self.errors.answer(error, request)
 
         return Route(self.path, endpoint, methods=[self.method], name=self.name)
 

@@ -2,15 +2,16 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 
 from exporter.sandbox.timestamps import parse_date_time
 
+_Model = TypeVar("_Model", bound=BaseModel)
 LARGEST_BODY: Final = 1024 * 1024
 _SMALLEST_PAGE: Final = 5
 LARGEST_INT64: Final = 2**63 - 1
@@ -19,12 +20,13 @@ _MEDIA_TYPES: Final = re.compile(r"(application/json|text/json|application/[\w.!
 
 
 class RequestError(Exception):
-    """A request is wrong: the reasons, and the status of the answer."""
+    """A request is wrong: the reasons, the status of the answer, and what is wrong with which field of the body."""
 
-    def __init__(self, *reasons: str, status: int = 400) -> None:
+    def __init__(self, *reasons: str, status: int = 400, fields: Sequence[tuple[str, str]] = ()) -> None:
         super().__init__("; ".join(reasons))
         self.reasons = reasons
         self.status = status
+        self.fields = fields
 
 
 def reasons(error: ValidationError, words: Mapping[str, str] = MappingProxyType({}), *, skip: int = 0) -> list[str]:
@@ -96,12 +98,16 @@ async def body_bytes(request: Request, largest: int = LARGEST_BODY) -> bytes:
     return bytes(received)
 
 
-async def json_object(request: Request) -> dict[str, Any]:
-    """Read a JSON object from a body of type application/json, text/json or application/*+json."""
+async def json_body(request: Request, model: type[_Model]) -> _Model:
+    """Read a model from a body of type application/json, text/json or application/*+json."""
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if _MEDIA_TYPES.fullmatch(media_type) is None:
         raise RequestError("the content type is not supported", status=415)
-    return parse_object(await body_bytes(request))
+    try:
+        return model.model_validate(parse_object(await body_bytes(request)), strict=True)
+    except ValidationError as error:
+        fields = [(str(fault["loc"][0]), fault["msg"]) for fault in error.errors(include_url=False)]
+        raise RequestError(*reasons(error), fields=fields) from error
 
 
 def parse_object(received: bytes) -> dict[str, Any]:

@@ -14,10 +14,10 @@ from exporter.sandbox.world import World
 _DATE_TIME: Final = {"type": ["string", "null"], "format": "date-time"}
 
 
-def _failure(status: int, detail: str, _request: Request) -> Response:
-    if status == HTTPStatus.UNAUTHORIZED:
-        return payload({"Message": "Authorization has been denied for this request."}, status)
-    return script_error(status, "request.invalid", None, detail)
+def _failure(error: RequestError, _request: Request) -> Response:
+    if error.status == HTTPStatus.UNAUTHORIZED:
+        return payload({"Message": "Authorization has been denied for this request."}, error.status)
+    return script_error(error.status, "request.invalid", None, str(error))
 
 
 _ERRORS: Final = ErrorStyle("ScriptError", "CoreError", _failure)

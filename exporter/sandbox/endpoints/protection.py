@@ -1,7 +1,8 @@
 """The operations on the protection of a shield zone: bots, access lists and the API guardian."""
 
-from typing import Final
+from typing import Annotated, Final
 
+from pydantic import BaseModel, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -9,12 +10,24 @@ from exporter.sandbox.answers import enveloped, problem, refused
 from exporter.sandbox.bots import BotAction
 from exporter.sandbox.endpoints.shield import shield_zone_id
 from exporter.sandbox.operation import PROTECTION, operation
-from exporter.sandbox.request_parsing import RequestError, json_object, path_id
+from exporter.sandbox.request_parsing import RequestError, json_body, path_id
 from exporter.sandbox.world import World
 
 _ZONE: Final = "/shield/shield-zone/{shieldZoneId}"
 _CATEGORIES: Final = range(8)
 _BASIC: Final = 0
+
+
+class _Action(BaseModel):
+    """The action for a bot category: none, block or allow."""
+
+    action: Annotated[int, Field(ge=0, le=2)]
+
+
+class _Switch(BaseModel):
+    """Whether an access list is on."""
+
+    is_enabled: Annotated[bool, Field(alias="isEnabled")]
 
 
 @operation(
@@ -23,21 +36,19 @@ _BASIC: Final = 0
     errors=PROTECTION,
     result="BotCategoryActionEnvelope",
     path_schemas={"category": {"type": "integer", "minimum": 0, "maximum": 7}},
-    body={"type": "object", "required": ["action"], "properties": {"action": {"enum": [0, 1, 2]}}},
+    body=_Action,
     failures=(202,),
 )
 async def shield_set_bot_action(world: World, request: Request) -> Response:
     """Set the action for a bot category."""
-    action = (await json_object(request)).get("action")
+    action = BotAction((await json_body(request, _Action)).action)
     category = path_id(request, "category")
     if category not in _CATEGORIES:
         raise RequestError("category must be 0 to 7")
-    if type(action) is not int or action not in tuple(BotAction):
-        raise RequestError("action must be 0, 1 or 2")
     zone_id = shield_zone_id(world, request, status_code=404)
     if world.shield.plan(zone_id) == _BASIC:
         return refused("invalid_plan_type.bot_categorization", "The plan has no bot categorization.", status_code=403)
-    world.bots.set_action(zone_id, category, BotAction(action))
+    world.bots.set_action(zone_id, category, action)
     return enveloped({"category": category, "action": int(world.bots.action(zone_id, category))}, with_status=True)
 
 
@@ -46,19 +57,17 @@ async def shield_set_bot_action(world: World, request: Request) -> Response:
     f"{_ZONE}/access-lists/configurations/{{id}}",
     errors=PROTECTION,
     result="AccessListConfigurationEnvelope",
-    body={"type": "object", "required": ["isEnabled"], "properties": {"isEnabled": {"type": "boolean"}}},
+    body=_Switch,
     failures=(202, 404),
 )
 async def shield_switch_access_list(world: World, request: Request) -> Response:
     """Switch an access list on or off."""
-    enabled = (await json_object(request)).get("isEnabled")
+    switch = await json_body(request, _Switch)
     configuration_id = path_id(request, "id")
-    if not isinstance(enabled, bool):
-        raise RequestError("isEnabled must be true or false")
     found = world.access_lists.find_configuration(shield_zone_id(world, request), configuration_id)
     if found is None:
         return problem(404, "The access list configuration was not found.", request.url.path)
-    found.is_enabled = enabled
+    found.is_enabled = switch.is_enabled
     return enveloped({"isEnabled": found.is_enabled})
 
 

@@ -20,8 +20,8 @@ def shield_zone_id(world: World, request: Request, *, status_code: int | None = 
     """
     zone_id = path_id(request, "shieldZoneId")
     if zone_id not in world.shield.zones:
-        error_key, message = "not_found_or_unauthorised_access.shieldzone", "The shield zone was not found."
-        raise Refusal(refused(error_key, message, status_code=status_code))
+        error_key = "not_found_or_unauthorised_access.shieldzone"
+        raise Refusal(refused(error_key, "The shield zone was not found, or is not yours.", status_code=status_code))
     return zone_id
 
 
