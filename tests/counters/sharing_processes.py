@@ -26,7 +26,7 @@ class SharingProcesses:
         self._folder = folder
 
     @asynccontextmanager
-    async def exporter(self, name: str, **shard: int | str) -> AsyncIterator[Exporter]:
+    async def exporter(self, name: str, *, lease: str = "5s", **shard: int | str) -> AsyncIterator[Exporter]:
         """A process that polls every second."""
         folder = self._folder / name
         folder.mkdir()
@@ -41,7 +41,7 @@ class SharingProcesses:
         settings: dict[str, Any] = {
             "accounts": [account],
             "web": {"listen": "127.0.0.1:0"},
-            "state": {"url_file": "url", "lease": "5s"},
+            "state": {"url_file": "url", "lease": lease},
             "shard": shard or {"index": 0, "total": 1},
             "collectors": {"dns_statistics": {"interval": "1s"}},
             "log": {"format": "json"},
