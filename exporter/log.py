@@ -96,6 +96,8 @@ def configure(level: Level, form: Literal["auto", "console", "json"] = "auto", s
     root.handlers[:] = [handler]
     # The libraries' debug lines are not about targets, and some of them contain headers.
     root.setLevel(max(_LEVELS[level], logging.WARNING))
+    # It warns of each connection that is lost, which is reported once as the cause of a failed write or renewal.
+    logging.getLogger("psycopg").setLevel(logging.ERROR)
 
 
 class _NeverWaiting(io.TextIOBase):
