@@ -186,7 +186,7 @@ class Registry:
                 continue
             changed = True
             listed[resource.id] = _Listed(resource, shard)
-            self._heard(key, resource.name)
+            self._rename(key, resource.name)
         if not resource_list.complete:
             return changed
         for resource_id in [known for known in listed if known not in named]:
@@ -199,12 +199,11 @@ class Registry:
                 self._shown.pop(gone, None)
         return changed
 
-    def _heard(self, key: TargetKey, name: str) -> None:
-        if not name:
-            return
-        self._known[key] = name
-        if self._shown.get(key):
-            self._shown[key] = name
+    def _rename(self, key: TargetKey, name: str) -> None:
+        if name:
+            self._known[key] = name
+            if self._shown.get(key):
+                self._shown[key] = name
 
     def _rebuild(self, keys: set[tuple[str, str]]) -> Generator[None, None, Change]:
         added: list[Target] = []
@@ -233,7 +232,7 @@ class Registry:
             if target.kind == "account":
                 self._scouts.pop(target.account, None)
             if self.owns(target.key):
-                yield replace(target, name=self._name(target, target.name))
+                yield replace(target, name=target.name or self.name_of(target.key))
             elif target.kind == "account" and self._share.held:
                 # An account belongs to one shard, but every shard needs the account's lists.
                 self._scouts[target.account] = replace(target, scouted=True)
@@ -249,9 +248,6 @@ class Registry:
             found = Target(selection.account, selection.kind, resource_id, attributes=attributes)
             yield replace(found, name=self.name_of(found.key))
 
-    def _name(self, target: Target, configured: str) -> str:
-        return configured or self.name_of(target.key)
-
     def name_of(self, key: TargetKey) -> str:
         """See `exporter.targets.target.Names`."""
         shown = self._shown.get(key)
@@ -259,7 +255,7 @@ class Registry:
 
     def learn(self, target: Target, name: str) -> Target:
         """See `exporter.targets.target.Names`."""
-        self._heard(target.key, name)
+        self._rename(target.key, name)
         current = self.name_of(target.key)
         return target if target.name == current else replace(target, name=current)
 
