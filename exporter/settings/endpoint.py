@@ -1,4 +1,4 @@
-"""Configured endpoints: any GET of the platform whose answers become metrics."""
+"""The settings of endpoints: any GET of the platform whose answers become metrics."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -22,7 +22,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,62}", re.ASCII)
 _METRIC_NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*", re.ASCII)
 _SOURCES = ("value", "days", "month", "info")
 _TARGETS = ("each", "ids", "kind")
-# Prometheus, its histograms and our own series give these a meaning.
+# Prometheus, histograms or our own series use these labels already.
 _TAKEN_LABELS = frozenset({"account", "le", "quantile", "job", "instance"})
 _TAKEN_NAMES = frozenset(
     {*(collector.name for collector in CATALOGUE), *(operation.name for operation in OPERATIONS), ACCOUNT_KIND}
@@ -50,7 +50,7 @@ def _parse_label_expression(value: object) -> Expression:
 
 
 def _secret_in(expression: Expression) -> str | None:
-    """Why the texts of an expression cannot be labels; None where they can."""
+    """Return why the values of an expression cannot be labels; None if they can."""
     secret = next((name for name in sorted(expression.fields()) if is_secret_name(name)), None)
     return None if secret is None else f"reads {secret[:60]}, which is named like a secret and cannot be a label"
 
@@ -107,7 +107,7 @@ LabelName = Annotated[str, BeforeValidator(_parse_label)]
 
 
 class EachSettings(Section):
-    """The list of the platform that names an endpoint's targets."""
+    """The list of the platform that contains an endpoint's targets."""
 
     list: Annotated[PathField, Field(description="The list's path, such as /pullzone.")]
     items: Annotated[ExpressionField, Field(description="The array of the answer; @ where the answer is the array.")]
@@ -121,7 +121,7 @@ class EachSettings(Section):
 
     @classmethod
     def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
-        """Pages are turned by their number, and the list has no target of its own."""
+        """Require `page` for what depends on it, and a list that is the same for the whole account."""
         for key in ("size", "more"):
             if raw.get(key) is not None and raw.get("page") is None:
                 yield at((key,), refused("stands without page, the query parameter of the page's number"))
@@ -147,7 +147,7 @@ class MetricSettings(Section):
 
     @classmethod
     def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
-        """One source, and a name that says what it is."""
+        """Require one source, and the suffix of a name that the source needs."""
         given = [key for key in _SOURCES if raw.get(key) is not None]
         if len(given) != 1:
             found = " and ".join(given) or "none"
@@ -170,11 +170,11 @@ class MetricSettings(Section):
 
 
 def _secret_label(source: str, text: str) -> Iterator[InitErrorDetails]:
-    """The label's values are the keys that the expression writes, or texts of fields: these must be no secrets."""
+    """Refuse an expression whose values could be secrets: a label's values are keys that it writes, or fields."""
     try:
         expression = compile_expression(text.strip())
     except ExpressionError:
-        return  # which is a fault of its own
+        return  # reported where the expression is validated
     secret = _secret_in(expression) if expression.branches() is None else None
     if secret is not None:
         yield at((source,), refused(secret))
@@ -207,12 +207,12 @@ class EndpointSettings(Section):
 
     @property
     def own_label(self) -> str:
-        """The stem of the labels of targets of the endpoint's own kind; empty where its kind is another's."""
+        """The stem of the labels of the endpoint's targets; empty if another endpoint or collector defines them."""
         return (self.label or self.name) if self.each is not None or self.ids else ""
 
     @classmethod
     def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
-        """One source of targets, and a path that goes with it."""
+        """Require one source of targets, and a path that fits it."""
         given = [key for key in _TARGETS if raw.get(key) is not None]
         if len(given) > 1:
             yield at((given[1],), refused(f"stands beside {given[0]}; expected one of {', '.join(_TARGETS)}"))
@@ -247,7 +247,7 @@ def _kind_faults(raw: Mapping[str, object], given: list[str]) -> Iterator[InitEr
 
 
 def _own_labels(raw: Mapping[str, object], given: list[str]) -> tuple[str, ...]:
-    """The labels that a target has already."""
+    """Return the labels that the endpoint's targets have already."""
     if given == ["kind"]:
         return tuple(label.name for label in KIND_LABELS.get(str(raw["kind"]), ()))
     stem = str(raw.get("label") or raw.get("name", ""))

@@ -1,4 +1,4 @@
-"""What is wrong between configured endpoints, and between them and what the exporter has of its own."""
+"""Finds conflicts between configured endpoints, and between them and the exporter's own metrics."""
 
 from collections.abc import Iterator, Mapping
 
@@ -13,7 +13,7 @@ from exporter.settings.faults import KeyPath, suggestion, unknown_key
 from exporter.settings.section import at, duplicates, items, named, peek, refused
 from exporter.settings.types import stale_too_early
 
-# Of the exporter itself, of its process, of users' queries and of Prometheus.
+# Prefixes of the exporter's own metrics, of its process, of users' queries and of Prometheus.
 _TAKEN_PREFIXES = ("edge_exporter_", "edge_target_", "edge_api_", "edge_database_", "process_", "python_", "scrape_")
 _TAKEN_NAMES = frozenset({"up", "edge_up", "edge_absent_families", "edge_script_monthly_budget_dollars", "ALERTS"})
 _COUNTER_SUFFIXES = ("", "_total", "_created")
@@ -22,7 +22,7 @@ _FALSE = frozenset({"false", "no", "off", "0", "f", "n"})
 
 
 def endpoint_clashes(raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
-    """Names, kinds and families that stand twice or are unknown."""
+    """Refuse names, kinds and families that are used twice or unknown."""
     endpoints = items(raw.get("endpoints"))
     yield from duplicates(named(raw, "endpoints", "name"), "name")
     yield from _clashes_with_lists(endpoints)
@@ -53,7 +53,7 @@ def _clashes_with_lists(endpoints: list[object]) -> Iterator[InitErrorDetails]:
 
 
 def _kinds(endpoints: list[object]) -> Iterator[InitErrorDetails]:
-    """Each kind of target has one source, and is there."""
+    """Require that each kind of target exists and has one source."""
     stems: dict[str, int] = {}
     for place, endpoint in enumerate(endpoints):
         stem = _stem(endpoint)
@@ -80,13 +80,13 @@ def _kinds(endpoints: list[object]) -> Iterator[InitErrorDetails]:
 
 
 def _exposed(name: str, *, counts: bool) -> set[str]:
-    """Every name under which a family is exposed in one of the formats."""
+    """Return every name that a family has in one of the formats."""
     stem = name.removesuffix("_total") if counts else name
     return {f"{stem}{suffix}" for suffix in (_COUNTER_SUFFIXES if counts else ("",))}
 
 
 def _built_in(raw: Mapping[str, object]) -> dict[str, str]:
-    """Exposed name → the enabled collector that has it."""
+    """Map each exposed name to the enabled collector that has it."""
     sections = raw.get("collectors")
     found: dict[str, str] = {}
     for collector in CATALOGUE:
@@ -123,7 +123,7 @@ def _families(endpoints: list[object], raw: Mapping[str, object]) -> Iterator[In
 
 
 def _sections(endpoints: list[object], raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
-    """What stands under `collectors` is a collector's name; an endpoint is not stale before it is polled again."""
+    """Require that every key of `collectors` names a collector, and that an endpoint is polled before it is stale."""
     sections = raw.get("collectors")
     by_name = {_text(endpoint, "name"): endpoint for endpoint in endpoints}
     for name, section in sections.items() if isinstance(sections, Mapping) else ():
