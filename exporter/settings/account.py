@@ -56,7 +56,7 @@ def parse_ids_file(value: object) -> IdsFile | None:
             wrong.append(elsewhere(str(path), number, f"found {text[:60]!r}, expected a whole number from 1"))
     if len(wrong) > _MOST_FAULTS_SHOWN:
         rest = len(wrong) - _MOST_FAULTS_SHOWN
-        wrong[_MOST_FAULTS_SHOWN:] = [refused(f"{path} holds {rest} more lines that are no ids")]
+        wrong[_MOST_FAULTS_SHOWN:] = [refused(f"{path} holds {rest} more lines that are not ids")]
     if wrong:
         raise ValidationError.from_exception_data("ids_file", [at((), error) for error in wrong])
     return IdsFile(path, tuple(ids))
@@ -211,4 +211,4 @@ def one_of(raw: Mapping[str, object], key: str, file_key: str) -> Iterator[InitE
     if not given:
         yield at((key,), refused(f"missing; expected {key} or {file_key}"))
     elif len(given) > 1:
-        yield at((file_key,), refused(f"stands beside {key}; expected one of the two"))
+        yield at((file_key,), refused(f"set beside {key}; expected one of the two"))

@@ -50,9 +50,11 @@ def parse_database_url(value: object) -> str:
     """Validate a database's address and return it as an HTTP URL; `libsql://` means `https://`."""
     parts = split_url(value, _SCHEMES, _EXAMPLE)
     if parts.username is not None or parts.password is not None:
-        raise refused("holds a user name or a password; expected a URL without, and the token in auth_token")
+        raise refused("contains a user name or a password; expected a URL without, and the token in auth_token")
     if any(name != TOKEN_PARAMETER for name, _ in _parameters(parts.query)) or parts.fragment:
-        raise refused(f"holds a query other than {TOKEN_PARAMETER}, or a fragment; expected a URL such as {_EXAMPLE}")
+        raise refused(
+            f"contains a query other than {TOKEN_PARAMETER}, or a fragment; expected a URL such as {_EXAMPLE}"
+        )
     return urlunsplit(parts._replace(path=parts.path.rstrip("/"), query=""))
 
 
@@ -147,7 +149,7 @@ class DatabaseSettings(Section):
             yield from one_of(raw, "auth_token", "auth_token_file")
         elif raw.get("auth_token") is not None or raw.get("auth_token_file") is not None:
             yield at(
-                ("url",), refused(f"holds an {TOKEN_PARAMETER} beside auth_token or auth_token_file; expected one")
+                ("url",), refused(f"contains an {TOKEN_PARAMETER} beside auth_token or auth_token_file; expected one")
             )
 
 

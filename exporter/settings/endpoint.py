@@ -124,9 +124,9 @@ class EachSettings(Section):
         """Require `page` for what depends on it, and a list that is the same for the whole account."""
         for key in ("size", "more"):
             if raw.get(key) is not None and raw.get("page") is None:
-                yield at((key,), refused("stands without page, the query parameter of the page's number"))
+                yield at((key,), refused("needs page, the query parameter of the page's number"))
         if isinstance(raw.get("list"), str) and "{id}" in str(raw["list"]):
-            yield at(("list",), refused("holds {id}; a list is asked once an account"))
+            yield at(("list",), refused("contains {id}; a list is requested once for each account"))
 
 
 class MetricSettings(Section):
@@ -156,13 +156,13 @@ class MetricSettings(Section):
         source, name = given[0], str(raw.get("name", ""))
         for suffix, kinds in (("_total", ("days", "month")), ("_info", ("info",))):
             if source in kinds and not name.endswith(suffix):
-                yield at(("name",), refused(f"'{name[:60]}' is made of {source}, so its name ends with {suffix}"))
+                yield at(("name",), refused(f"'{name[:60]}' uses {source}, so its name must end with {suffix}"))
             if source not in kinds and name.endswith(suffix):
                 yield at(("name",), refused(f"'{name[:60]}' ends with {suffix}, which is for {' and '.join(kinds)}"))
         if source == "info":
             for key in ("label", "scale"):
                 if raw.get(key) is not None:
-                    yield at((key,), refused("stands beside info, which has neither a label nor a scale of its own"))
+                    yield at((key,), refused("set beside info, which has neither a label nor a scale of its own"))
             if isinstance(raw.get("info"), Mapping) and not raw["info"]:
                 yield at(("info",), refused("is empty; expected labels and expressions"))
         elif isinstance(raw.get("label"), str) and isinstance(raw.get(source), str):
@@ -215,7 +215,7 @@ class EndpointSettings(Section):
         """Require one source of targets, and a path that fits it."""
         given = [key for key in _TARGETS if raw.get(key) is not None]
         if len(given) > 1:
-            yield at((given[1],), refused(f"stands beside {given[0]}; expected one of {', '.join(_TARGETS)}"))
+            yield at((given[1],), refused(f"set beside {given[0]}; expected one of {', '.join(_TARGETS)}"))
         yield from _path_faults(raw.get("path"), given)
         if isinstance(raw.get("ids"), list):
             yield from duplicates((("ids", place), text) for place, text in enumerate(items(raw["ids"])))
@@ -231,9 +231,9 @@ def _path_faults(path: object, given: list[str]) -> Iterator[InitErrorDetails]:
     if not isinstance(path, str):
         return
     if given and "{id}" not in path:
-        yield at(("path",), refused(f"holds no {{id}}, so that each target of {given[0]} would be the same"))
+        yield at(("path",), refused(f"contains no {{id}}, so that all targets of {given[0]} would be the same"))
     if not given and "{id}" in path:
-        yield at(("path",), refused("holds {id}, and nothing says of what; expected each, ids or kind"))
+        yield at(("path",), refused("contains {id}; expected each, ids or kind"))
 
 
 def _kind_faults(raw: Mapping[str, object], given: list[str]) -> Iterator[InitErrorDetails]:

@@ -48,7 +48,7 @@ def _clashes_with_lists(endpoints: list[object]) -> Iterator[InitErrorDetails]:
     lists = {f"{_text(one, 'name')}{LIST_SUFFIX}" for one in endpoints if peek(one, "each")}
     for place, endpoint in enumerate(endpoints):
         if _text(endpoint, "name") in lists:
-            message = f"'{_text(endpoint, 'name')}' is what the list of another endpoint is called"
+            message = f"'{_text(endpoint, 'name')}' is the name of another endpoint's list"
             yield at(("endpoints", place, "name"), refused(message))
 
 
@@ -95,7 +95,7 @@ def _built_in(raw: Mapping[str, object]) -> dict[str, str]:
             continue
         for info in collector.families:
             for name in _exposed(info.name, counts=info.kind is Kind.COUNTER):
-                found[name] = f"the collector {collector.section}, which could be switched off"
+                found[name] = f"the collector {collector.section}, which can be disabled"
     return found
 
 
@@ -113,11 +113,11 @@ def _families(endpoints: list[object], raw: Mapping[str, object]) -> Iterator[In
             clash = next((taken[one] for one in sorted(exposed) if one in taken), None)
             inner = next((own[one] for one in sorted(exposed) if one in own and own[one] != name), None)
             if name.startswith(_TAKEN_PREFIXES) or name in _TAKEN_NAMES:
-                yield at(path, refused(f"'{name[:60]}' is a name that the exporter or Prometheus keeps for itself"))
+                yield at(path, refused(f"'{name[:60]}' is reserved for the exporter or Prometheus"))
             elif clash is not None:
                 yield at(path, refused(f"'{name[:60]}' is a family of {clash}"))
             elif inner is not None:
-                yield at(path, refused(f"'{name[:60]}' is exposed by the same name as {inner[:60]}"))
+                yield at(path, refused(f"'{name[:60]}' has the same exposed name as {inner[:60]}"))
             own |= dict.fromkeys(exposed, name)
         taken |= dict.fromkeys(own, f"endpoints[{place}]")
 

@@ -53,8 +53,8 @@ def _problem(text: str) -> str:
     if not text:
         return "is empty"
     if _NO_HEADER_VALUE.search(text):
-        return f"holds {_NO_HEADER}"
-    return "holds quotes around the secret, which would be sent with it" if _QUOTED.fullmatch(text) else ""
+        return f"contains {_NO_HEADER}"
+    return "has quotes around the secret, which would be sent with it" if _QUOTED.fullmatch(text) else ""
 
 
 def parse_secret(value: object) -> SecretStr | None:
@@ -79,7 +79,7 @@ def parse_secret_file(value: object) -> Path | None:
         read_secret(path)
     except SecretFileError as error:
         if error.problem == "does not exist" and len(path.name) >= _SHORTEST_KEY and not path.suffix:
-            raise refused("names no file, and may be the secret itself, so it is not shown") from None
+            raise refused("is not the name of a file, and may be the secret itself, so it is not shown") from None
         raise refused(str(error)) from None
     return path
 

@@ -68,7 +68,7 @@ def duplicates(entries: Iterable[tuple[KeyPath, object]], key: str = "") -> Iter
             text = str(int(text))  # 07 is 7
         if text in seen:
             path = (*place, key) if key else place
-            yield at(path, refused(f"'{text[:60]}' stands twice, first in {written(seen[text])}"))
+            yield at(path, refused(f"duplicate '{text[:60]}', first in {written(seen[text])}"))
         seen.setdefault(text, place)
 
 

@@ -189,7 +189,7 @@ class StateSettings(Section):
         """Require one address at most, of a PostgreSQL database."""
         given = [key for key in ("url", "url_file") if raw.get(key) is not None]
         if len(given) > 1:
-            yield at(("url_file",), refused("stands beside url; expected one of the two"))
+            yield at(("url_file",), refused("set beside url; expected one of the two"))
         elif given and (problem := _database_problem(raw[given[0]], is_file=given[0] == "url_file")):
             yield at((given[0],), refused(problem))
 
@@ -203,8 +203,8 @@ def _database_problem(value: object, *, is_file: bool) -> str:
         return ""
     address = secret.get_secret_value() if secret is not None else ""
     if not re.match(r"postgres(?:ql)?://[^\s]", address) or re.search(r"\s", address):
-        what = f"{value} holds no" if is_file else "is no"
-        return f"{what} address of a PostgreSQL; expected one such as postgresql://user:password@host/database"
+        what = f"{value} does not contain" if is_file else "is not"
+        return f"{what} the address of a PostgreSQL; expected one such as postgresql://user:password@host/database"
     if find_spec("psycopg") is None:
         return "needs a part that is not installed: pip install 'edge-exporter[postgres]'"
     return ""

@@ -95,7 +95,7 @@ def environment_layer(environ: Mapping[str, str], known: tuple[Flag, ...], below
 def _unknown_variable(variable: str, known: tuple[str, ...]) -> str:
     lists = list_variables()
     if variable in lists:
-        return f"{written(lists[variable])} holds more than one value, which only the configuration file can"
+        return f"{written(lists[variable])} is a list, which only the configuration file can set"
     return f"unknown variable{suggestion(variable, known)}"
 
 
@@ -116,7 +116,7 @@ def _lay_over_the_one(
     if not values or not isinstance(listed, list):
         return
     if len(listed) > 1:
-        message = f"there are {len(listed)} {kind}, and this cannot say which it is for; set it in the file"
+        message = f"there are {len(listed)} {kind}; set it in the file for one of them"
         layer.faults.extend(Fault(origin, None, "", message) for _, origin in values.values())
         return
     one = listed[0] if listed else new
@@ -140,7 +140,7 @@ def _attach_database(layer: Layer, environ: Mapping[str, str], below: Mapping[st
         return
     if not listed and "url" not in given:
         url, token = DATABASE_VARIABLES
-        layer.faults.append(Fault(token, None, "", f"there is no database that this token could be for; set {url}"))
+        layer.faults.append(Fault(token, None, "", f"there is no database for this token; set {url}"))
         return
     lacking = dict(_lacking(listed[0], given)) if listed and isinstance(listed[0], Mapping) else given
     _lay_over_the_one(layer, below, FIRST_DATABASE, lacking, {"name": "default"})

@@ -132,13 +132,13 @@ def split_url(value: object, schemes: dict[str, str], example: str) -> SplitResu
     """Split a URL with one of the schemes, and replace its scheme by the one it maps to; errors show no secret."""
     if not isinstance(value, str) or "://" not in value or _CONTROL.search(value) or " " in value.strip():
         if isinstance(value, str) and ("@" in value or "?" in value):  # perhaps a password or a token
-            raise refused(f"is no URL; expected one such as {example}")
+            raise refused(f"is not a URL; expected one such as {example}")
         raise expected(f"a URL such as {example}")
     try:
         parts = urlsplit(value.strip())
         host, _port = parts.hostname, parts.port
     except ValueError:
-        raise refused(f"is no URL; expected one such as {example}") from None
+        raise refused(f"is not a URL; expected one such as {example}") from None
     if parts.scheme not in schemes:
         raise refused(f"found the scheme '{parts.scheme}', expected one of {', '.join(schemes)}")
     if not host:
@@ -150,9 +150,11 @@ def parse_base_url(value: object) -> str:
     """Validate a platform's address and return it without a slash at its end."""
     parts = split_url(value, {"https": "https", "http": "http"}, "https://api.example.net")
     if parts.username is not None or parts.password is not None:
-        raise refused("holds a user name or a password; expected a URL without, and the key in api_key or api_key_file")
+        raise refused(
+            "contains a user name or a password; expected a URL without, and the key in api_key or api_key_file"
+        )
     if parts.query or parts.fragment:
-        raise refused("holds a query or a fragment; expected a URL without")
+        raise refused("contains a query or a fragment; expected a URL without")
     return urlunsplit(parts._replace(path=parts.path.rstrip("/")))
 
 
@@ -160,7 +162,7 @@ def parse_proxy(value: object) -> str:
     """Validate a proxy's address, which may contain a user name and a password."""
     parts = split_url(value, {"http": "http", "https": "https"}, "http://proxy.example.net:3128")
     if parts.query or parts.fragment or parts.path.strip("/"):
-        raise refused("holds more than a host and a port; expected a URL such as http://proxy.example.net:3128")
+        raise refused("contains more than a host and a port; expected a URL such as http://proxy.example.net:3128")
     return urlunsplit(parts._replace(path=""))
 
 
@@ -174,7 +176,7 @@ def parse_text(value: object) -> str:
     if not text:
         raise refused("is empty; expected text")
     if _CONTROL.search(text):
-        raise refused("holds a line break or another control character; expected text of one line")
+        raise refused("contains a line break or another control character; expected text of one line")
     return text
 
 
@@ -183,7 +185,7 @@ def parse_label_name(value: object) -> str:
     if not isinstance(value, str) or not _LABEL_NAME.fullmatch(value):
         raise expected("a label name of letters, digits and '_' that starts with no digit")
     if value.startswith("__"):
-        raise refused(f"'{value}' starts with '__', which Prometheus keeps for itself")
+        raise refused(f"'{value}' starts with '__', which Prometheus reserves")
     return value
 
 

@@ -27,14 +27,14 @@ _UNDERSTOOD_TAGS = frozenset(
 
 # The beginning of a message of the parser → our message, which says what to do.
 _WORDING = (
-    ("found character '\\t'", "a tab stands where only spaces may; indent with spaces"),
+    ("found character '\\t'", "a tab in the indentation; use spaces"),
     ("found character", "{problem}; quote the value"),
     ("mapping values are not allowed here", "a ':' is not allowed here; quote the value, or look at the indentation"),
-    ("could not find expected ':'", "this line is no 'key: value'"),
+    ("could not find expected ':'", "this line is not 'key: value'"),
     ("expected <block end>", "the indentation does not fit the lines above"),
     ("sequence entries are not allowed here", "a '- ' is not allowed here; look at the indentation"),
     ("found unexpected end of stream", "a quoted text that starts here never ends"),
-    ("found undefined alias", "a value starts with '*' (a YAML alias) and nothing is anchored by that name; quote it"),
+    ("found undefined alias", "a value starts with '*' (a YAML alias) and no anchor has that name; quote it"),
     ("found duplicate anchor", "the same YAML anchor is set twice"),
     ("found undefined tag handle", "a value starts with '!' (a YAML tag); quote it"),
     ("expected ',' or ']'", "a list that starts with '[' does not end; expected ',' or ']'"),
@@ -145,7 +145,7 @@ def _unusable(error: Exception, text: str) -> tuple[str, int | None]:
             return _syntax(error)
         case yaml.reader.ReaderError():
             line = text.count("\n", 0, error.position) + 1
-            return "holds a control character, which YAML does not allow", line
+            return "contains a control character, which YAML does not allow", line
         case _UnusableError():
             return str(error), error.line
         case _:
@@ -216,7 +216,7 @@ class _Inspection:
         self._measure(root)
         largest = max(_SMALL_FILE_NODES, _ALIAS_GROWTH * len(self._sizes))
         if self._sizes[id(root)] > largest:
-            message = f"YAML aliases make more than {largest} values of what is written here; write them out"
+            message = f"YAML aliases expand this to more than {largest} values; write them out"
             raise _UnusableError(message, self._innermost_above(root, largest))
 
     def _measure(self, node: yaml.Node) -> int:
@@ -257,7 +257,7 @@ def _joined(node: yaml.ScalarNode) -> str:
         return text.encode("utf-16", "surrogatepass").decode("utf-16")
     except UnicodeDecodeError:
         half = next(char for char in text if "\ud800" <= char <= "\udfff")
-        message = f"holds \\u{ord(half):04x}, which is half a character (a lone surrogate); write the whole character"
+        message = f"contains \\u{ord(half):04x}, which is a lone surrogate; write the whole character"
         raise _UnusableError(message, node) from None
 
 
@@ -301,7 +301,7 @@ class _Reader:
             if not isinstance(key, yaml.ScalarNode):
                 self._fault(key, path, "a key is a list or a mapping; expected text")
             elif key.value in own and not _is_merge(key):
-                message = f"the key stands twice, first on line {own[key.value]}"
+                message = f"duplicate key, first on line {own[key.value]}"
                 self._fault(key, (*path, key.value), message)
             else:
                 own[key.value] = key.start_mark.line + 1

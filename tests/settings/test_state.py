@@ -57,12 +57,12 @@ def test_no_text_of_the_settings_holds_the_password(tmp_path: Path) -> None:
     [
         (
             f"{{url: 'mysql://edge:{PASSWORD}@db/edge'}}",
-            "state.url: is no address of a PostgreSQL; expected one such as",
+            "state.url: is not the address of a PostgreSQL; expected one such as",
         ),
-        (f"{{url: '{PASSWORD}'}}", "state.url: is no address of a PostgreSQL"),
-        (f"{{url: 'postgresql://edge:{PASSWORD}@db /edge'}}", "state.url: is no address of a PostgreSQL"),
-        (f"{{url: '{URL}', url_file: url}}", "state.url_file: stands beside url; expected one of the two"),
-        ("{url_file: other}", "state.url_file: {folder}/other holds no address of a PostgreSQL"),
+        (f"{{url: '{PASSWORD}'}}", "state.url: is not the address of a PostgreSQL"),
+        (f"{{url: 'postgresql://edge:{PASSWORD}@db /edge'}}", "state.url: is not the address of a PostgreSQL"),
+        (f"{{url: '{URL}', url_file: url}}", "state.url_file: set beside url; expected one of the two"),
+        ("{url_file: other}", "state.url_file: {folder}/other does not contain the address of a PostgreSQL"),
         ("{url_file: absent}", "state.url_file: {folder}/absent does not exist"),
         (f"{{url: '{URL}', lease: 1s}}", "state.lease: found '1s'"),
     ],
