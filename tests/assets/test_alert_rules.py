@@ -8,7 +8,7 @@ SHIPPED = {path.name: path.read_text() for path in sorted(RULES.glob("*.yml"))}
 
 
 def alerts_after(*assignments: str) -> dict[str, dict[str, object]]:
-    """Every alert of the shipped rules after changes, by its name."""
+    """Return every alert of the shipped rules after changes, by name."""
     rendered = render(SHIPPED, parse_changes(assignments))
     return {
         rule["alert"]: rule

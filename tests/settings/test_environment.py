@@ -1,4 +1,4 @@
-"""The environment: an account without a file, the database that the platform attaches, and what is none of ours."""
+"""Variables: an account without a file, the attached database, and variables of other programs."""
 
 from pathlib import Path
 

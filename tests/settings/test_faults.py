@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - a message stands on one line, as it is printed
-"""The gallery of wrong files: each message literally, because it is what a person has to go by."""
+"""Wrong files, each with its literal message."""
 
 from pathlib import Path
 from textwrap import dedent
@@ -13,7 +13,7 @@ HEAD = 5  # the first line after ACCOUNT
 
 
 def in_account(line: str) -> str:
-    """A file whose one account has another line, the fifth."""
+    """Return a file whose account has this line as its fifth."""
     return f"{ACCOUNT}    {line}\n"
 
 

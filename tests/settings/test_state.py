@@ -1,4 +1,4 @@
-"""Where the counters' state is kept: a file, or a database whose address is a secret."""
+"""The state section: a file, or a database whose address is a secret."""
 
 from pathlib import Path
 
@@ -15,12 +15,12 @@ URL = f"postgresql://edge:{PASSWORD}@db.example.net/edge"
 
 
 def state(folder: Path, written: str) -> service.StateSettings:
-    """The state section of a file."""
+    """Load the state section of a file."""
     return load_text(folder, f"{ACCOUNT}state: {written}\n").state
 
 
 def fault(folder: Path, written: str) -> str:
-    """Why a state section is refused."""
+    """Return why a state section is refused."""
     with pytest.raises(ConfigurationError) as caught:
         state(folder, written)
     return str(caught.value)

@@ -25,7 +25,7 @@ accounts:
 
 
 def parse(text: str) -> MarkedFile:
-    """The text as a file called config.yml."""
+    """Parse a text as a file called config.yml."""
     return parse_marked(text, "config.yml", example="accounts:")
 
 
@@ -129,7 +129,7 @@ def test_why_a_file_cannot_be_read_is_said_in_our_words(number: int, words: str)
 
 
 def bomb(inner: str, width: int = 9, depth: int = 30) -> str:
-    """A file whose aliases make about width**depth values of it."""
+    """Return a file whose aliases expand to about width**depth values."""
     lines = ["l0: &l0 " + inner.replace("X", "lol")]
     lines += [
         f"l{depth}: &l{depth} " + inner.replace("X", ", ".join([f"*l{depth - 1}"] * width))

@@ -1,7 +1,7 @@
 """Defines queries for alerts of the shipped rules: all of them, and those that Alertmanager sends.
 
-Alertmanager inhibits alerts that follow from another one: a refused key is one message, not one for each of its targets.
-The same rules are applied here, so that the first rows of the table are the messages.
+Alertmanager inhibits alerts that follow from another one: a refused key is one message, not one for each of its
+targets. The same rules are applied here, so that the first rows of the table are the messages.
 """
 
 from dataclasses import dataclass

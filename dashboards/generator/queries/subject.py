@@ -1,7 +1,7 @@
-"""What a row is about, in words, from all of its labels; and the page that shows it.
+"""Names the subject of a table row from its labels, and the page that shows it.
 
-Alerts and findings are of zones, scripts, rate limits, images and more, each with labels of its own. One column names
-the subject from whichever labels are there, so that two rows of different subjects never look the same.
+Alerts and findings are about zones, scripts, rate limits, images and more, each with its own labels. One column names
+the subject from all labels that a row has, so that two rows of different subjects never look the same.
 """
 
 from dataclasses import dataclass
