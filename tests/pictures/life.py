@@ -20,7 +20,7 @@ RELEASED = (MOMENT - timedelta(hours=9)).timestamp()
 
 
 def burst(at: float) -> float:
-    """Return the breaches of a night with password attacks."""
+    """Return the factor of breaches during an attack on passwords last night."""
     return 1 + 6 * math.exp(-(((at - TROUBLE + 9.5 * HOUR) / 2400) ** 2))
 
 
