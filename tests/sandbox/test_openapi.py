@@ -65,13 +65,6 @@ async def test_every_route_of_the_interface_is_described(client: httpx.AsyncClie
     assert documented == set(DOCUMENTED)
 
 
-async def test_each_path_parameter_is_described(client: httpx.AsyncClient) -> None:
-    for path, methods in (await client.get("/openapi.json")).json()["paths"].items():
-        for described in methods.values():
-            named = {one["name"] for one in described.get("parameters", []) if one["in"] == "path"}
-            assert named == set(re.findall(r"{(\w+)}", path))
-
-
 @pytest.mark.parametrize("shield_zone_id", [1, 2, 3])
 async def test_every_resource_of_the_world_is_as_described(
     client: httpx.AsyncClient,
