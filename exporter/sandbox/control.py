@@ -13,7 +13,7 @@ from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.faults import Faults
 from exporter.sandbox.keys import DatabaseTokens, TokenKind
 from exporter.sandbox.request_parsing import RequestError, body_bytes, parse_object, reasons
-from exporter.sandbox.resource_ids import Roster
+from exporter.sandbox.resource_ids import ResourceIds
 from exporter.sandbox.scenarios import Events
 from exporter.sandbox.world import DATABASES, World
 
@@ -86,7 +86,7 @@ def routes(world: World, faults: Faults) -> list[Route]:
     async def on_world(request: Request) -> Response:
         if request.method == "POST":
             given = await _object(request)
-            return payload({"event": given.get("event"), "made": events.happen(given)})
+            return payload({"event": given.get("event"), "made": events.trigger(given)})
         return payload(_summary(world) | {"events": events.catalogue()})
 
     async def on_tokens(request: Request) -> Response:
@@ -187,10 +187,10 @@ def _summary(world: World) -> dict[str, Any]:
     }
 
 
-def _listed(roster: Roster) -> dict[str, Any]:
-    """Return the first thousand resources of a roster and the number of all."""
-    first = [{"id": resource_id, "name": roster.name(resource_id)} for resource_id in roster.slice(0, _SHOWN)]
-    return {"total": len(roster), "first": first}
+def _listed(ids: ResourceIds) -> dict[str, Any]:
+    """Return the number of resources, and the first thousand of them."""
+    first = [{"id": resource_id, "name": ids.name(resource_id)} for resource_id in ids.slice(0, _SHOWN)]
+    return {"total": len(ids), "first": first}
 
 
 def _iso(moment: float) -> str:

@@ -136,11 +136,11 @@ class Database:
         try:
             self._orders.refresh(self._keeper, self._clock.now())
         except sqlite3.Error:
-            # A client holds a transaction, or has changed the table; the sample rows stay as they are.
+            # A client has locked or changed the table: do not update the sample rows.
             return
 
     def _decltypes(self, statement: Statement) -> list[str | None]:
-        """Return the declared types of a query's columns, which SQLite reports for a view."""
+        """Return the declared types of a query's columns, which SQLite reports only for a view."""
         if statement.first_word not in _READING or self._keeper is None:
             return []
         with self._lock:

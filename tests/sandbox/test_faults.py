@@ -342,7 +342,7 @@ def test_a_probable_fault_strikes_as_often_as_its_seed_says() -> None:
     def strikes(seed: int) -> list[bool]:
         faults = Faults(seed)
         faults.add({"kind": "status", "status": 500, "probability": 0.3})
-        return [faults.strike("GET", "/") is not None for _ in range(200)]
+        return [faults.take_for("GET", "/") is not None for _ in range(200)]
 
     assert strikes(1) == strikes(1)
     assert strikes(1) != strikes(2)

@@ -106,15 +106,15 @@ def test_bursts_leave_quiet_days_between_them(world: World) -> None:
 async def test_days_can_be_plain_integers_or_null(client: httpx.AsyncClient, world: World) -> None:
     plain = (await client.get("/shield/metrics/rate-limit/8")).json()["data"]
     assert plain[DAYS]["06-02-2026"] == world.rate_limits.true_breaches(8, TODAY).total
-    untold = (await client.get("/shield/metrics/rate-limit/6")).json()["data"]
-    assert untold == {"overview": Breaches().answer(), DAYS: None}
+    missing = (await client.get("/shield/metrics/rate-limit/6")).json()["data"]
+    assert missing == {"overview": Breaches().answer(), DAYS: None}
 
 
 async def test_the_form_of_the_days_is_a_tests_to_choose(client: httpx.AsyncClient, world: World) -> None:
     world.rate_limits.set_plain_days(7, plain=True)
     world.rate_limits.set_no_days(8, missing=True)
-    plain, untold = [(await client.get(f"/shield/metrics/rate-limit/{limit}")).json()["data"][DAYS] for limit in (7, 8)]
-    assert (plain["06-02-2026"], untold) == (world.rate_limits.true_breaches(7, TODAY).total, None)
+    plain, null = [(await client.get(f"/shield/metrics/rate-limit/{limit}")).json()["data"][DAYS] for limit in (7, 8)]
+    assert (plain["06-02-2026"], null) == (world.rate_limits.true_breaches(7, TODAY).total, None)
 
 
 async def test_a_day_that_is_dropped_is_absent_until_it_is_restored(client: httpx.AsyncClient, world: World) -> None:
