@@ -10,7 +10,7 @@ class Monotonic:
         self.value = 5.0
 
     def __call__(self) -> float:
-        """Tell the time."""
+        """Return the time."""
         return self.value
 
 

@@ -16,7 +16,7 @@ UNAUTHORISED = {"Message": "Authorization has been denied for this request."}
 
 
 async def statistics(client: httpx.AsyncClient, zone_id: int, **window: str) -> dict[str, Any]:
-    """Ask for a zone's statistics."""
+    """Request a zone's statistics."""
     answer = await client.get(f"/dnszone/{zone_id}/statistics", params=window)
     assert answer.status_code == 200
     content: dict[str, Any] = answer.json()
@@ -148,7 +148,7 @@ async def test_the_seeded_zones_show_null_and_empty_charts(client: httpx.AsyncCl
         (KeyFormat.FRACTION, "2026-02-06T00:00:00.0000000Z"),
     ],
 )
-async def test_keys_are_written_as_told(
+async def test_keys_are_written_in_the_chosen_format(
     client: httpx.AsyncClient,
     world: World,
     key_format: KeyFormat,

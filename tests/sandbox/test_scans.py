@@ -9,7 +9,7 @@ from exporter.sandbox.world import World
 
 
 async def scan(client: httpx.AsyncClient, zone_id: int) -> dict[str, object]:
-    """Ask for a zone's latest scan."""
+    """Request a zone's latest scan."""
     answer = await client.get(f"/dnszone/{zone_id}/records/scan")
     assert answer.status_code == 200
     content: dict[str, object] = answer.json()

@@ -30,15 +30,15 @@ async def test_the_list_is_paged_to_its_end(client: httpx.AsyncClient, world: Wo
     assert seen == [1, 2, 3]
 
 
-async def test_pages_can_be_smaller_than_asked_for(client: httpx.AsyncClient, world: World) -> None:
+async def test_pages_can_be_smaller_than_requested(client: httpx.AsyncClient, world: World) -> None:
     world.shield.largest_page = 1
     listed = (await client.get("/shield/shield-zones", params={"perPage": 1000})).json()
     assert listed["page"] == {"totalCount": 3, "totalPages": 3, "currentPage": 1, "nextPage": 2, "pageSize": 1}
 
 
-@pytest.mark.parametrize("asked", ["-1", "0", "1", "4", "5"])
-async def test_a_page_of_under_five_silently_becomes_one_of_five(client: httpx.AsyncClient, asked: str) -> None:
-    listed = (await client.get("/shield/shield-zones", params={"perPage": asked})).json()
+@pytest.mark.parametrize("per_page", ["-1", "0", "1", "4", "5"])
+async def test_a_page_of_under_five_silently_becomes_one_of_five(client: httpx.AsyncClient, per_page: str) -> None:
+    listed = (await client.get("/shield/shield-zones", params={"perPage": per_page})).json()
     assert listed["page"]["pageSize"] == 5
 
 
