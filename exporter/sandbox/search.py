@@ -7,7 +7,8 @@ from typing import Any, Final
 from exporter.sandbox.resource_ids import ResourceIds
 
 DEFAULT_SIZE: Final = 20
-DEEPEST: Final = 10_000
+_DEEPEST: Final = 10_000
+_LARGEST_PAGE: Final = 1_000
 _REMEMBERED: Final = 64
 
 
@@ -20,7 +21,6 @@ class Search:
     def __init__(self, kinds: Sequence[tuple[str, ResourceIds]]) -> None:
         self._kinds = tuple(kinds)
         self._matches: dict[str, tuple[int, array[int]]] = {}
-        self.largest_page = 1_000
 
     def answer(self, term: str, start: int, size: int) -> dict[str, Any]:
         """Return a page of results as the platform sends it."""
@@ -28,7 +28,7 @@ class Search:
             places: Sequence[int] = range(sum(len(ids) for _, ids in self._kinds))
         else:
             places = self._matching(term.lower())
-        end = min(start + min(size, self.largest_page), DEEPEST)
+        end = min(start + min(size, _LARGEST_PAGE), _DEEPEST)
         found = self._results(places[start : max(start, end)])
         return {"Query": term, "Total": len(places), "From": start, "Size": size, "SearchResults": found}
 
