@@ -48,7 +48,7 @@ INDEX: Mapping[str, object] = {
 
 
 def encode(value: object) -> str:
-    """Encode a value as JSON in ASCII, so that no foreign text can make it unreadable."""
+    """Encode a value as JSON in ASCII, so that it can be read whatever texts it contains."""
     return json.dumps(value, separators=(",", ":"), allow_nan=False)
 
 

@@ -11,7 +11,7 @@ from starlette.types import Receive, Scope, Send
 from uvicorn.server import ServerState
 
 from exporter.http_server.connections import Connections
-from exporter.http_server.protocol import LARGEST_HEAD, REQUEST_SECONDS, ImpatientProtocol
+from exporter.http_server.protocol import LARGEST_HEAD, REQUEST_SECONDS, TimeLimitedProtocol
 from exporter.http_server.server import KEEPALIVE_SECONDS
 from tests.waiting import until
 
@@ -34,7 +34,7 @@ class LoopTime:
         self._ahead += seconds
 
 
-class Counting(ImpatientProtocol):
+class Counting(TimeLimitedProtocol):
     """Counts how often data has arrived."""
 
     received = 0
