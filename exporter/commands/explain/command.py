@@ -11,13 +11,15 @@ from exporter.commands.output.form import form_option
 from exporter.commands.output.help import Command
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
+# The values: click would take the names of an enumeration's members.
+_CAUSES = [cause.value for cause in Cause]
 
 
 @click.command("explain", cls=Command)
 @click.argument("things", nargs=-1, metavar="[FAMILY|TARGET]...")
 @click.option("--collector", multiple=True, help="Only families of this collector.")
 @click.option("--account", multiple=True, help="Only targets of this account.")
-@click.option("--cause", multiple=True, type=click.Choice(list(Cause)), metavar="CAUSE", help="Only this cause.")
+@click.option("--cause", multiple=True, type=click.Choice(_CAUSES), metavar="CAUSE", help="Only this cause.")
 @click.option("--limit", type=click.IntRange(1, 10_000), default=1000, show_default=True, help="Most absences listed.")
 @click.option("--config", type=_FILE, help="The exporter's configuration file, whose web.listen is asked.")
 @click.option("--url", help="Where the exporter serves, such as http://127.0.0.1:9877; in place of --config.")
