@@ -426,7 +426,7 @@ async def test_a_daemon_that_has_the_process_to_itself_keeps_the_collector_from_
     try:
         await until(gc.get_freeze_count)
         assert sys.getswitchinterval() == pytest.approx(runtime.TURN_SECONDS)
-        assert gc.get_threshold() == (*thresholds[:2], runtime.OLDEST_ROUNDS)
+        assert gc.get_threshold() == (runtime.YOUNG_OBJECTS, thresholds[1], runtime.OLDEST_ROUNDS)
         os.kill(os.getpid(), signal.SIGTERM)
         await running
     finally:

@@ -11,7 +11,7 @@ import click
 
 from dashboards.generator import variables
 from dashboards.generator.grafana import generate
-from dashboards.generator.page import NEUTRAL, Lines, Page, Panel, Query, Row, Table
+from dashboards.generator.page import NEUTRAL, Lines, Page, Panel, Query, Row, table
 from dashboards.generator.promql import ACCOUNT, gauge, highest, rate, top
 from exporter import wiring
 from exporter.collectors.collector import Collector
@@ -57,9 +57,16 @@ def _panel(info: FamilyInfo, collector: Collector) -> Panel:
     words = info.name.removeprefix("edge_").removesuffix("_total").removesuffix("_info").replace("_", " ")
     title = words.capitalize()
     if info.name.endswith("_info"):
-        query = Query(highest(top(gauge(info.name, ACCOUNT), _MOST_ROWS), *info.labels), step)
+        query = Query(highest(top(gauge(info.name, ACCOUNT), _MOST_ROWS), *info.labels), step=step)
         return Panel(
-            title=title, shows=info.help, act=_ACT, queries=(query,), view=Table(columns=(), sort="Value"), width=12
+            title=title,
+            shows=info.help,
+            act=_ACT,
+            queries=(query,),
+            view=table(
+                sort="Value",
+            ),
+            width=12,
         )
     # A target's id says no more than its name where there is one.
     shown = [label for label in info.labels if f"{label}_id" in info.labels or not label.endswith("_id")]
@@ -70,7 +77,7 @@ def _panel(info: FamilyInfo, collector: Collector) -> Panel:
         title=f"{title}, a second" if info.kind is Kind.COUNTER else title,
         shows=info.help,
         act=_ACT,
-        queries=(Query(top(highest(expr, *info.labels)), step, legend),),
+        queries=(Query(top(highest(expr, *info.labels)), legend, step),),
         view=Lines(least=None),
         unit=units.get(info.unit, "short"),
         width=12,

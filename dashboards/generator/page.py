@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from dashboards.generator import intervals
+
 
 class Colour(StrEnum):
     """Colours by what they mean; the values are Grafana's names."""
@@ -77,15 +79,19 @@ class Query:
 
     Attributes:
         expr: the expression, with Grafana's variables in it.
-        step: the least distance of two points: the interval at which the collector behind it polls.
         legend: how a series is named, by its labels.
-        quiet: for a query that rightly finds nothing where all is well: the event after which it finds something.
+        step: the least distance of two points; where it is not given, the longest interval at which a collector polls
+            what the expression names.
+        quiet: for a query that finds nothing where all is well: the event after which it finds something.
     """
 
     expr: str
-    step: str
     legend: str = ""
+    step: str = ""
     quiet: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "step", self.step or intervals.step_of(self.expr))
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +193,11 @@ class Table:
     columns: tuple[Column, ...]
     sort: str
     ascending: bool = False
+
+
+def table(*columns: Column, sort: str, ascending: bool = False) -> Table:
+    """Make a table of these columns, sorted by the one with this title."""
+    return Table(columns, sort, ascending)
 
 
 View = Lines | Numbers | Bars | Timeline | Heatmap | Table

@@ -73,7 +73,7 @@ def _query(page: Page, collector: Collector, info: FamilyInfo) -> Query:
         ranking = promql.top(promql.highest(at_end, *info.labels), MOST_SERIES)
         expr = promql.among(promql.highest(expr, *info.labels), ranking, *info.labels)
     legend = " ".join(f"{{{{{label}}}}}" for label in info.labels if label != "account") or "{{account}}"
-    return Query(expr, intervals.written(collector.interval), legend if info.labels else "")
+    return Query(expr, legend if info.labels else "", intervals.written(collector.interval))
 
 
 def _value(info: FamilyInfo, chosen: Sequence[str], at: str) -> str:

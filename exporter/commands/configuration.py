@@ -6,7 +6,7 @@ from pathlib import Path
 from exporter.commands.loading import loading
 from exporter.regular_file import unreadable
 from exporter.settings.faults import ConfigurationError, Fault
-from exporter.settings.loading import SettingsError, load_over, read_file
+from exporter.settings.loading import SettingsError, load_with_origins, read_file
 from exporter.settings.model import Settings
 from exporter.settings.yaml_file import MarkedFile, file_names_resolved
 
@@ -40,7 +40,7 @@ def read_with_lines(
     settings = None
     file = read_file(config, environ)
     try:
-        settings = load_over(file, flags, environ)
+        settings, _ = load_with_origins(file, flags, environ)
         web_config = settings.web.config_file
         faults.extend(_untrustworthy(settings, file))
     except SettingsError as error:

@@ -213,8 +213,9 @@ class Ledger:
             self._guard.notify_all()
 
     def wake(self) -> None:
-        """Look at the storage now: what it holds for this process may have changed."""
+        """Look at the storage now: what it holds for this process may have changed, or it may be usable again."""
         with self._guard:
+            self._next_try = 0.0
             self._is_woken = True
             self._guard.notify_all()
 

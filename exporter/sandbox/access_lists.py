@@ -48,19 +48,6 @@ class AccessLists:
         """Return all lists."""
         return list(self._lists.values())
 
-    def add_list(self, shield_zone_id: int, name: str, list_id: int | None = None) -> int:
-        """Add a list without entries and return its id."""
-        new_id = max([*self._lists, 0]) + 1 if list_id is None else list_id
-        if new_id in self._lists:
-            raise ValueError(f"{new_id} already exists")
-        added = AccessList(new_id, shield_zone_id, name, is_enabled=True, modified=self._clock.now())
-        self._lists[new_id] = added
-        return new_id
-
-    def remove_list(self, list_id: int) -> None:
-        """Remove a list."""
-        del self._lists[list_id]
-
     def add_entry(self, access_list_id: int, entry: str) -> None:
         """Add an entry to a list."""
         found = self._lists[access_list_id]
@@ -98,8 +85,6 @@ class AccessLists:
         return found.name == _NAMES[0] and not self._healthy
 
     def _entries(self, found: AccessList) -> list[str]:
-        if found.name not in _NAMES:
-            return list(found.added)
         size = self._noise.whole(8, 60, _SIZE, found.list_id)
         if self._grows(found):
             size += day_number(self._clock.now()) % 30

@@ -15,22 +15,17 @@ from typing import Any, Final
 
 from exporter.sandbox import hrana
 from exporter.sandbox.clock import WorldClock
+from exporter.sandbox.keys import TokenKind
 from exporter.sandbox.noise import Noise
 from exporter.sandbox.sample_orders import Orders
 from exporter.sandbox.sql import Statement
-from exporter.sandbox.sqlite_access import SqlError, connect
-from exporter.sandbox.stream import ProtocolError, Stream
-from exporter.sandbox.tokens import TokenKind
+from exporter.sandbox.sqlite_access import ForbiddenError, SqlError, connect
+from exporter.sandbox.stream import Stream
 
 BATON_SECONDS: Final = 10.0
 _REQUEST_SECONDS: Final = 5.0
 _MOST_STREAMS: Final = 64
-_MOST_KNOWN: Final = 256
 _READING: Final = frozenset({"SELECT", "WITH", "VALUES"})
-
-
-class ForbiddenError(Exception):
-    """A request writes under a read-only token."""
 
 
 class BatonError(Exception):
@@ -66,7 +61,6 @@ class Database:
         self._batons = 0
         self._parked: dict[str, _Parked] = {}
         self._lock = threading.Lock()
-        self._known: dict[tuple[int, str], list[str | None]] = {}
         self._pool: ThreadPoolExecutor | None = None
         self._keeper: sqlite3.Connection | None = None
         self._path = ""
@@ -117,18 +111,15 @@ class Database:
     def _run(self, pipeline: hrana.Pipeline, kind: TokenKind, parked: _Parked | None) -> tuple[Stream, list[Any]]:
         with self._lock:
             self._prepare()
-        read_only = kind is TokenKind.READ_ONLY
         if parked is not None:
             stream = parked.stream
         else:
-            stream = Stream(connect(self._path, read_only=read_only), self._decltypes, self._monotonic)
+            connection = connect(self._path, read_only=kind is TokenKind.READ_ONLY)
+            stream = Stream(connection, self._decltypes, self._monotonic)
         stream.set_deadline(self._request_seconds)
-        if read_only and stream.writes(pipeline.requests):
-            stream.close()
-            raise ForbiddenError
         try:
             return stream, [_result(stream, request) for request in pipeline.requests]
-        except ProtocolError:
+        except (hrana.ProtocolError, ForbiddenError):
             stream.close()
             raise
 
@@ -153,20 +144,13 @@ class Database:
         if statement.first_word not in _READING or self._keeper is None:
             return []
         with self._lock:
-            version = self._keeper.execute("PRAGMA schema_version").fetchone()[0]
-            known = self._known.get((version, statement.text))
-            if known is not None:
-                return known
             try:
                 self._keeper.execute(f"CREATE TEMP VIEW described AS {statement.without_parameters}")
                 columns = self._keeper.execute("PRAGMA temp.table_info(described)").fetchall()
                 self._keeper.execute("DROP VIEW temp.described")
             except (sqlite3.Error, sqlite3.Warning, ValueError):
                 return []
-            if len(self._known) >= _MOST_KNOWN:
-                self._known.clear()
-            decltypes = self._known[version, statement.text] = [column[2] or None for column in columns]
-            return decltypes
+        return [column[2] or None for column in columns]
 
     def _park(self, stream: Stream, kind: TokenKind) -> str:
         if len(self._parked) >= _MOST_STREAMS:

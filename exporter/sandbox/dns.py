@@ -7,13 +7,16 @@ from enum import StrEnum
 from typing import Final
 
 from exporter.sandbox.clock import WorldClock
-from exporter.sandbox.names import zone_name
 from exporter.sandbox.noise import Noise
 from exporter.sandbox.resource_ids import Roster
 from exporter.sandbox.timestamps import DAY, date_of, day_number, number_of
 from exporter.sandbox.traffic import Habits, Traffic, by_record_type, served, smart_part
 
 FIRST_ZONE_ID: Final = 101
+_NAMES: Final = (
+    "prod-shop", "prod-api", "staging-shop", "prod-blog", "dev-api", "prod-login", "prod-media", "staging-api",
+    "prod-docs", "dev-shop", "prod-status", "corp-mail",
+)  # fmt: skip
 _HISTORY_DAYS: Final = 1_000
 _WINDOW_DAYS: Final = 30
 
@@ -79,7 +82,7 @@ class DnsZones:
     """The account's DNS zones."""
 
     def __init__(self, noise: Noise, clock: WorldClock, count: int) -> None:
-        self.zones = Roster(FIRST_ZONE_ID, count, zone_name)
+        self.zones = Roster(FIRST_ZONE_ID, count, _NAMES, ".example")
         self._clock = clock
         self._traffic = Traffic(noise)
         self._changes: dict[int, _Changes] = {}

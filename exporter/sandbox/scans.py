@@ -48,7 +48,6 @@ class RecordScans:
         self._opening = clock.now()
         self._started: dict[int, _Job] = {}
         self._forced: dict[int, tuple[ScanStatus | None, _Job]] = {}
-        self._added_records: dict[int, list[int]] = {}
 
     def start_scan(self, zone_id: int, *, fails: bool = False, seconds: float = 120.0) -> None:
         """Start a scan: pending for a quarter of its time, in progress for the rest, then completed or failed."""
@@ -70,11 +69,6 @@ class RecordScans:
         """End the hold of a zone's scan."""
         self._check(zone_id)
         self._forced.pop(zone_id, None)
-
-    def add_record(self, zone_id: int, record_type: int) -> None:
-        """Let a zone's completed scans find one more record, of a type that may be unknown."""
-        self._check(zone_id)
-        self._added_records.setdefault(zone_id, []).append(record_type)
 
     def status(self, zone_id: int) -> ScanStatus | None:
         """Return the state of a zone's latest scan; None if it was never scanned."""
@@ -146,7 +140,6 @@ class RecordScans:
         domain = self._zones.name(zone_id)
         count = noise.whole(4, 24, _COUNT, zone_id, job.number // 4)
         types = [noise.choice((0, 0, 0, 1, 1, 2, 3, 4, 7, 8, 9, 12, 14, 16), _TYPE, zone_id, n) for n in range(count)]
-        types += self._added_records.get(zone_id, [])
         return [self._record(zone_id, n, record_type, domain) for n, record_type in enumerate(types)]
 
     def _record(self, zone_id: int, n: int, record_type: int, domain: str) -> dict[str, Any]:

@@ -3,12 +3,12 @@
 from typing import Any, Final
 
 from exporter.sandbox.clock import WorldClock
-from exporter.sandbox.names import pull_zone_name
 from exporter.sandbox.noise import Noise
 from exporter.sandbox.resource_ids import Roster
 from exporter.sandbox.timestamps import DAY, day_number, iso_long
 
 FIRST_SHIELD_ZONE_ID: Final = 1
+_NAMES: Final = ("prod-shop-web", "staging-shop-web", "prod-api-gateway")
 FIRST_PULL_ZONE_ID: Final = 201
 DEFAULT_PAGE_SIZE: Final = 10
 LARGEST_PAGE_SIZE: Final = 1_000
@@ -28,8 +28,8 @@ class ShieldZones:
 
     def __init__(self, noise: Noise, clock: WorldClock, count: int, *, healthy: bool = False) -> None:
         self._healthy = healthy
-        self.zones = Roster(FIRST_SHIELD_ZONE_ID, count, pull_zone_name)
-        self.pull_zones = Roster(FIRST_PULL_ZONE_ID, count, pull_zone_name)
+        self.zones = Roster(FIRST_SHIELD_ZONE_ID, count, _NAMES)
+        self.pull_zones = Roster(FIRST_PULL_ZONE_ID, count, _NAMES)
         self._noise = noise
         self._clock = clock
         self._opening = clock.now()

@@ -52,6 +52,10 @@ class SqlError(Exception):
         return {"message": str(self), "code": self._code}
 
 
+class ForbiddenError(Exception):
+    """A request writes under a read-only token."""
+
+
 def connect(path: str, *, read_only: bool) -> sqlite3.Connection:
     """Open a connection that can use its own database only."""
     connection = sqlite3.connect(
@@ -80,9 +84,11 @@ def authorize(action: int, first: str | None, second: str | None, _database: str
     return sqlite3.SQLITE_OK
 
 
-def failure(error: Exception, sql: str) -> SqlError:
+def failure(error: Exception, sql: str) -> SqlError | ForbiddenError:
     """Translate an error of SQLite to the one that a libSQL server reports."""
     message, name = str(error), getattr(error, "sqlite_errorname", None) or ""
+    if name.startswith("SQLITE_READONLY"):
+        return ForbiddenError(message)
     if message in ("not authorized", "authorization denied"):
         return SqlError(f"SQL string could not be parsed: unsupported statement: {sql.strip()}", "SQL_PARSE_ERROR")
     if _SYNTAX.match(message):

@@ -11,7 +11,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 from exporter.regular_file import read_regular, unreadable
 from exporter.settings.flag import API_KEY_FILE, AUTH, BASE_URL
 from exporter.settings.secrets import Secret, SecretFile, read_secret
-from exporter.settings.section import Section, at, elsewhere, items, peek, refused
+from exporter.settings.section import Section, at, duplicates, elsewhere, items, named, peek, refused
 from exporter.settings.types import (
     LARGEST_ID,
     BaseUrl,
@@ -25,7 +25,6 @@ from exporter.settings.types import (
 )
 
 _MOST_FAULTS_SHOWN = 20
-_MOST_DIGITS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,13 +190,12 @@ class AccountSettings(Section):
         """One credential; nothing that is polled twice."""
         yield from one_of(raw, "api_key", "api_key_file")
         for key in ("rate_limits", "access_lists", "waf_custom_rules"):
-            yield from distinct(raw, key, "id")
-        seen: set[tuple[str, ...]] = set()
-        for place, image in enumerate(items(raw.get("images"))):
-            name = tuple(str(peek(image, part)) for part in ("registry_id", "namespace", "name"))
-            if name in seen:
-                yield at(("images", place), refused(f"the image {'/'.join(name)} stands twice"))
-            seen.add(name)
+            yield from duplicates(named(raw, key, "id"), "id")
+        images = enumerate(items(raw.get("images")))
+        yield from duplicates(
+            (("images", place), "/".join(str(peek(image, part)) for part in ("registry_id", "namespace", "name")))
+            for place, image in images
+        )
 
 
 def stored_secret(secret: SecretStr | None, file: Path | None) -> SecretStr:
@@ -214,17 +212,3 @@ def one_of(raw: Mapping[str, object], key: str, file_key: str) -> Iterator[InitE
         yield at((key,), refused(f"missing; expected {key} or {file_key}"))
     elif len(given) > 1:
         yield at((file_key,), refused(f"stands beside {key}; expected one of the two"))
-
-
-def distinct(raw: Mapping[str, object], key: str, name: str) -> Iterator[InitErrorDetails]:
-    """No two items of a list with the same name or id."""
-    seen: dict[str, int] = {}
-    for place, item in enumerate(items(raw.get(key))):
-        value = peek(item, name)
-        if value is None or isinstance(value, Mapping | list):
-            continue
-        text = str(value).strip()
-        text = str(int(text)) if text.isdecimal() and len(text) <= _MOST_DIGITS else text  # 07 is 7
-        if text in seen:
-            yield at((key, place, name), refused(f"'{text[:60]}' stands twice, first in {key}[{seen[text]}]"))
-        seen.setdefault(text, place)

@@ -9,9 +9,10 @@ from pydantic import BeforeValidator, Field, SecretStr, model_validator
 from pydantic_core import InitErrorDetails
 
 from exporter.settings.account import BudgetSettings, one_of, stored_secret
+from exporter.settings.faults import KeyPath
 from exporter.settings.secrets import Secret, SecretFile
-from exporter.settings.section import Section, at, expected, items, peek, refused
-from exporter.settings.types import OptionalInterval, Text, Timeout, split_url
+from exporter.settings.section import Section, at, duplicates, expected, items, peek, refused
+from exporter.settings.types import OptionalInterval, Text, Timeout, parse_label_name, split_url
 
 TOKEN_PARAMETER = "authToken"  # noqa: S105 - the parameter's name, no token
 _SCHEMES = {"libsql": "https", "https": "https", "http": "http"}
@@ -32,13 +33,10 @@ def parse_query_name(value: object) -> str:
 
 def parse_label(value: object) -> str:
     """A label's name, which is a column's as well."""
-    if not isinstance(value, str) or not _NAME.fullmatch(value):
-        raise expected("a label name of letters, digits and '_' that starts with no digit")
-    if value == "database":
+    name = parse_label_name(value)
+    if name == "database":
         raise refused("'database' is taken: every query's metric has that label already")
-    if value.startswith("__"):
-        raise refused(f"'{value}' starts with '__', which Prometheus keeps for itself")
-    return value
+    return name
 
 
 def parse_database_name(value: object) -> str:
@@ -100,10 +98,9 @@ class QuerySettings(Section):
     def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
         """Each column has one use."""
         labels = [label for label in items(raw.get("labels")) if isinstance(label, str)]
+        yield from duplicates((("labels", place), label) for place, label in enumerate(labels))
         for place, label in enumerate(labels):
-            if label in labels[:place]:
-                yield at(("labels", place), refused(f"'{label}' stands twice"))
-            elif label == raw.get("value", "value"):
+            if label == raw.get("value", "value"):
                 yield at(("labels", place), refused(f"'{label}' is the value's column, which cannot be a label too"))
 
 
@@ -154,16 +151,11 @@ class DatabaseSettings(Section):
             )
 
 
-def distinct_queries(raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
-    """No two queries of the same name, whichever database they are for: they would be one metric."""
-    seen: dict[str, str] = {}
-    for outer, database in enumerate(items(raw.get("databases"))):
-        for inner, query in enumerate(items(peek(database, "queries"))):
-            name = peek(query, "name")
-            if not isinstance(name, str):
-                continue
-            place = f"databases[{outer}].queries[{inner}]"
-            if name in seen:
-                message = f"'{name[:60]}' stands twice, first in {seen[name]}"
-                yield at(("databases", outer, "queries", inner, "name"), refused(message))
-            seen.setdefault(name, place)
+def duplicate_queries(raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
+    """Refuse two queries of the same name, of whichever database: they would be one metric."""
+    names: list[tuple[KeyPath, object]] = [
+        (("databases", outer, "queries", inner), peek(query, "name"))
+        for outer, database in enumerate(items(raw.get("databases")))
+        for inner, query in enumerate(items(peek(database, "queries")))
+    ]
+    return duplicates(names, "name")

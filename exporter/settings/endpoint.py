@@ -14,12 +14,12 @@ from exporter.collectors.endpoints.listing import LONGEST_ID
 from exporter.collectors.endpoints.path import Path, PathError, parse_path
 from exporter.platform.api.catalogue import OPERATIONS
 from exporter.platform.api.document import is_secret_name
-from exporter.settings.section import Section, at, expected, items, peek, refused
-from exporter.settings.types import Interval, Text, parse_text
+from exporter.settings.faults import KeyPath
+from exporter.settings.section import Section, at, duplicates, expected, items, named, peek, refused
+from exporter.settings.types import Interval, Text, parse_label_name, parse_text
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,62}", re.ASCII)
 _METRIC_NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*", re.ASCII)
-_LABEL_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*", re.ASCII)
 _SOURCES = ("value", "days", "month", "info")
 _TARGETS = ("each", "ids", "kind")
 # Prometheus, its histograms and our own series give these a meaning.
@@ -81,15 +81,12 @@ def _parse_metric_name(value: object) -> str:
 
 
 def _parse_label(value: object) -> str:
-    if not isinstance(value, str) or not _LABEL_NAME.fullmatch(value):
-        raise expected("a label name of letters, digits and '_' that starts with no digit")
-    if value.startswith("__"):
-        raise refused(f"'{value}' starts with '__', which Prometheus keeps for itself")
-    if value in _TAKEN_LABELS:
-        raise refused(f"'{value}' is taken: the series have that label already, or Prometheus gives it a meaning")
-    if is_secret_name(value):
-        raise refused(f"'{value}' is named like a secret, which cannot be a label")
-    return value
+    name = parse_label_name(value)
+    if name in _TAKEN_LABELS:
+        raise refused(f"'{name}' is taken: the series have that label already, or Prometheus gives it a meaning")
+    if is_secret_name(name):
+        raise refused(f"'{name}' is named like a secret, which cannot be a label")
+    return name
 
 
 def _parse_id(value: object) -> str:
@@ -221,14 +218,13 @@ class EndpointSettings(Section):
             yield at((given[1],), refused(f"stands beside {given[0]}; expected one of {', '.join(_TARGETS)}"))
         yield from _path_faults(raw.get("path"), given)
         if isinstance(raw.get("ids"), list):
-            yield from _twice(("ids",), [str(one).strip() for one in items(raw["ids"])])
+            yield from duplicates((("ids", place), text) for place, text in enumerate(items(raw["ids"])))
         for key in ("ids", "metrics"):
             if raw.get(key) == []:
                 yield at((key,), refused(f"is empty; expected {key}"))
         yield from _kind_faults(raw, given)
-        yield from _label_clashes(raw, given)
-        names = [str(peek(metric, "name")) for metric in items(raw.get("metrics"))]
-        yield from _twice(("metrics",), names, "name")
+        yield from label_clashes(raw.get("metrics"), _own_labels(raw, given))
+        yield from duplicates(named(raw, "metrics", "name"), "name")
 
 
 def _path_faults(path: object, given: list[str]) -> Iterator[InitErrorDetails]:
@@ -250,24 +246,21 @@ def _kind_faults(raw: Mapping[str, object], given: list[str]) -> Iterator[InitEr
         yield at((key,), refused(f"'{stem}' is a kind of target already; expected another label, or kind: {stem}"))
 
 
-def _twice(path: tuple[str | int, ...], texts: list[str], key: str = "") -> Iterator[InitErrorDetails]:
-    for place, text in enumerate(texts):
-        if text in texts[:place]:
-            yield at((*path, place, *([key] if key else [])), refused(f"'{text[:60]}' stands twice"))
-
-
-def _label_clashes(raw: Mapping[str, object], given: list[str]) -> Iterator[InitErrorDetails]:
-    """No metric has a label that its target has already."""
-    stem = str(raw.get("label") or raw.get("name", ""))
-    own = {stem, f"{stem}_id"} if given and given != ["kind"] else set()
+def _own_labels(raw: Mapping[str, object], given: list[str]) -> tuple[str, ...]:
+    """The labels that a target has already."""
     if given == ["kind"]:
-        own = {label.name for label in KIND_LABELS.get(str(raw["kind"]), ())}
-    for place, metric in enumerate(items(raw.get("metrics"))):
-        info = peek(metric, "info")
-        for key in info if isinstance(info, Mapping) else ():
-            if key in own:
-                yield at(("metrics", place, "info", key), refused(f"'{key}' is a label of the target already"))
-        if peek(metric, "label") in own:
-            yield at(
-                ("metrics", place, "label"), refused(f"'{peek(metric, 'label')}' is a label of the target already")
-            )
+        return tuple(label.name for label in KIND_LABELS.get(str(raw["kind"]), ()))
+    stem = str(raw.get("label") or raw.get("name", ""))
+    return (stem, f"{stem}_id") if given else ()
+
+
+def label_clashes(metrics: object, own: tuple[str, ...]) -> Iterator[InitErrorDetails]:
+    """Refuse the labels of an endpoint's metrics that its targets have already."""
+    for place, metric in enumerate(items(metrics)):
+        info, label = peek(metric, "info"), peek(metric, "label")
+        paths: list[KeyPath] = [("info", key) for key in (info if isinstance(info, Mapping) else ()) if key in own]
+        if label in own:
+            paths.append(("label",))
+        for path in paths:
+            name = label if path == ("label",) else path[-1]
+            yield at(("metrics", place, *path), refused(f"'{name}' is a label of the target already"))

@@ -1,6 +1,6 @@
 """What is wrong between configured endpoints, and between them and what the exporter has of its own."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from pydantic_core import InitErrorDetails
 
@@ -8,10 +8,10 @@ from exporter.collectors.catalogue import CATALOGUE
 from exporter.collectors.endpoints.kinds import KIND_LABELS
 from exporter.collectors.endpoints.listing import LIST_SUFFIX
 from exporter.metric import Kind
-from exporter.settings.account import distinct
+from exporter.settings.endpoint import label_clashes
 from exporter.settings.faults import KeyPath, suggestion, unknown_key
-from exporter.settings.section import at, items, peek, refused
-from exporter.settings.types import format_duration, parse_duration
+from exporter.settings.section import at, duplicates, items, named, peek, refused
+from exporter.settings.types import stale_too_early
 
 # Of the exporter itself, of its process, of users' queries and of Prometheus.
 _TAKEN_PREFIXES = ("edge_exporter_", "edge_target_", "edge_api_", "edge_database_", "process_", "python_", "scrape_")
@@ -24,7 +24,7 @@ _FALSE = frozenset({"false", "no", "off", "0", "f", "n"})
 def endpoint_clashes(raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
     """Names, kinds and families that stand twice or are unknown."""
     endpoints = items(raw.get("endpoints"))
-    yield from distinct(raw, "endpoints", "name")
+    yield from duplicates(named(raw, "endpoints", "name"), "name")
     yield from _clashes_with_lists(endpoints)
     yield from _kinds(endpoints)
     yield from _families(endpoints, raw)
@@ -75,18 +75,8 @@ def _kinds(endpoints: list[object]) -> Iterator[InitErrorDetails]:
             )
             yield at(("endpoints", place, "kind"), refused(message))
         if kind in stems:
-            yield from _label_clashes(place, endpoint, kind)
-
-
-def _label_clashes(place: int, endpoint: object, kind: str) -> Iterator[InitErrorDetails]:
-    for number, metric in enumerate(items(peek(endpoint, "metrics"))):
-        info = peek(metric, "info")
-        path: KeyPath = ("endpoints", place, "metrics", number)
-        for key in info if isinstance(info, Mapping) else ():
-            if key in (kind, f"{kind}_id"):
-                yield at((*path, "info", key), refused(f"'{key}' is a label of the target already"))
-        if _text(metric, "label") in (kind, f"{kind}_id"):
-            yield at((*path, "label"), refused(f"'{_text(metric, 'label')}' is a label of the target already"))
+            for error in label_clashes(peek(endpoint, "metrics"), (kind, f"{kind}_id")):
+                yield {**error, "loc": ("endpoints", place, *error["loc"])}
 
 
 def _exposed(name: str, *, counts: bool) -> set[str]:
@@ -140,24 +130,7 @@ def _sections(endpoints: list[object], raw: Mapping[str, object]) -> Iterator[In
         if name in _SECTIONS:
             continue
         if name not in by_name:
-            yield at(("collectors", name), refused(unknown_key(str(name), _known(by_name))))
+            yield at(("collectors", name), refused(unknown_key(str(name), (*_SECTIONS, *by_name))))
             continue
-        interval = _seconds(peek(section, "interval"), peek(by_name[name], "interval"), "10m")
-        stale_after = _seconds(peek(section, "stale_after"))
-        if interval is not None and stale_after is not None and stale_after < interval:
-            message = (
-                f"found {format_duration(stale_after)}, expected at least the interval ({format_duration(interval)})"
-            )
-            yield at(("collectors", name, "stale_after"), refused(message))
-
-
-def _known(names: Iterable[str]) -> tuple[str, ...]:
-    return (*_SECTIONS, *names)
-
-
-def _seconds(*values: object) -> float | None:
-    """The first of these that is set, in seconds; None where it is no duration."""
-    given = next((value for value in values if value is not None), None)
-    if isinstance(given, str):
-        return parse_duration(given)
-    return float(given) if isinstance(given, int | float) else None
+        interval = peek(section, "interval") or peek(by_name[name], "interval") or "10m"
+        yield from stale_too_early(("collectors", name), interval, peek(section, "stale_after"))

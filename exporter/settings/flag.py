@@ -11,7 +11,10 @@ PREFIX = "EDGE_EXPORTER_"
 CONFIG_VARIABLE = PREFIX + "CONFIG"
 FIRST_ACCOUNT: KeyPath = ("accounts", 0)
 FIRST_DATABASE: KeyPath = ("databases", 0)
-_ACCOUNT_VARIABLES = ("base_url", "api_key", "api_key_file", "auth")
+# The variables of the one account, and the account's key that each sets.
+ACCOUNT_VARIABLES = {PREFIX + key.upper(): key for key in ("base_url", "api_key", "api_key_file", "auth")}
+# The variables that the platform sets where a database is attached, and the database's key that each sets.
+DATABASE_VARIABLES = {"PLATFORM_DATABASE_URL": "url", "PLATFORM_DATABASE_AUTH_TOKEN": "auth_token"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +62,3 @@ AUTH = _of_account(
 )
 # The flags that say which account is asked, and how; the account's model takes its descriptions from them.
 ACCOUNT_FLAGS = (BASE_URL, API_KEY_FILE, AUTH)
-
-
-def account_variables() -> dict[str, str]:
-    """The variables of the one account: the variable's name, and the account's key that it sets."""
-    return {PREFIX + key.upper(): key for key in _ACCOUNT_VARIABLES}

@@ -1,21 +1,25 @@
 """Loads the settings: flags over environment over file, or every fault of all three at once."""
 
 import socket
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from exporter.settings.endpoint_files import EndpointFiles, with_endpoint_files
 from exporter.settings.faults import ConfigurationError, Fault, KeyPath
-from exporter.settings.flag import CONFIG_VARIABLE, FIRST_ACCOUNT, FIRST_DATABASE, account_variables
-from exporter.settings.flags import database_variables
+from exporter.settings.flag import ACCOUNT_VARIABLES, CONFIG_VARIABLE, DATABASE_VARIABLES, FIRST_ACCOUNT, FIRST_DATABASE
 from exporter.settings.flags import flags as every_flag
 from exporter.settings.messages import faults_of
 from exporter.settings.model import Settings
 from exporter.settings.service import SECTIONS, ShardOrdinalError
 from exporter.settings.sources import Layer, environment_layer, flag_layer
 from exporter.settings.yaml_file import MarkedFile, file_names_resolved, read_marked
+
+_VARIABLES = {
+    **{(*FIRST_ACCOUNT, key): variable for variable, key in ACCOUNT_VARIABLES.items()},
+    **{(*FIRST_DATABASE, key): variable for variable, key in DATABASE_VARIABLES.items()},
+}
 
 
 class SettingsError(ConfigurationError):
@@ -52,22 +56,7 @@ def load(
     Raises:
         SettingsError: Something is wrong; it holds every fault.
     """
-    return load_over(read_file(config, environ), flags, environ, host_name=host_name)
-
-
-def load_over(
-    file: MarkedFile,
-    flags: Mapping[str, str] | None,
-    environ: Mapping[str, str],
-    *,
-    host_name: str | None = None,
-) -> Settings:
-    """The same as `load`, of a file that has been read already.
-
-    Raises:
-        SettingsError: Something is wrong; it holds every fault, those of the file too.
-    """
-    return load_with_origins(file, flags, environ, host_name=host_name)[0]
+    return load_with_origins(read_file(config, environ), flags, environ, host_name=host_name)[0]
 
 
 def load_with_origins(
@@ -77,7 +66,7 @@ def load_with_origins(
     *,
     host_name: str | None = None,
 ) -> "tuple[Settings, Origins]":
-    """The same as `load_over`, and where each value comes from.
+    """Load the settings with a file that has been read already; also return where each value comes from.
 
     Raises:
         SettingsError: Something is wrong; it holds every fault, those of the file too.
@@ -120,7 +109,7 @@ def load_with_endpoints(
         kept["collectors"] = {name: section for name, section in sections.items() if name in SECTIONS}
     kept["endpoint_files"] = [str(file.absolute()) for file in files]
     data = None if marked.data is None else kept
-    return load_over(MarkedFile(marked.source, data, marked.faults, marked.root), flags, environ)
+    return load_with_origins(MarkedFile(marked.source, data, marked.faults, marked.root), flags, environ)[0]
 
 
 def _reading_order(fault: Fault) -> tuple[bool, str, int]:
@@ -152,13 +141,6 @@ class Origins:
         if included is not None:
             return included
         if len(path) > 1 and not self._file.holds(path[:2]):
-            return self._would_say(path), None
+            # Nothing sets it: a variable could.
+            return _VARIABLES.get(path, self._file.source), None
         return self._file.source, self._file.line(path)
-
-    def _would_say(self, path: KeyPath) -> str:
-        return dict(_variables()).get(path, self._file.source)
-
-
-def _variables() -> Iterator[tuple[KeyPath, str]]:
-    yield from (((*FIRST_ACCOUNT, key), variable) for variable, key in account_variables().items())
-    yield from (((*FIRST_DATABASE, key), variable) for variable, key in database_variables().items())

@@ -7,11 +7,11 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 from pydantic_core import InitErrorDetails
 
-from exporter.settings.account import AccountSettings, distinct
-from exporter.settings.database import DatabaseSettings, distinct_queries
+from exporter.settings.account import AccountSettings
+from exporter.settings.database import DatabaseSettings, duplicate_queries
 from exporter.settings.endpoint import EndpointSettings
 from exporter.settings.endpoint_clashes import endpoint_clashes
-from exporter.settings.section import Section, at, refused
+from exporter.settings.section import Section, at, duplicates, named, refused
 from exporter.settings.service import (
     CollectorSettings,
     CollectorsSettings,
@@ -63,9 +63,9 @@ class Settings(Section):
     @classmethod
     def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
         """Names differ."""
-        yield from distinct(raw, "accounts", "name")
-        yield from distinct(raw, "databases", "name")
-        yield from distinct_queries(raw)
+        for key in ("accounts", "databases"):
+            yield from duplicates(named(raw, key, "name"), "name")
+        yield from duplicate_queries(raw)
         yield from endpoint_clashes(raw)
         yield from _leases_without_database(raw)
 

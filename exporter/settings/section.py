@@ -1,6 +1,6 @@
 """The model of one part of a configuration: strict, frozen, and reporting all of its faults at once."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import NoneType
 from typing import Self, get_args
 
@@ -8,11 +8,12 @@ from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, Validatio
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 from pydantic_core.core_schema import ErrorType
 
-from exporter.settings.faults import KeyPath
+from exporter.settings.faults import KeyPath, written
 
 EXPECTED = "expected"
 REFUSED = "refused"
 ELSEWHERE = "elsewhere"
+_MOST_DIGITS = 20
 _NAMED = frozenset(get_args(ErrorType))
 
 
@@ -41,9 +42,34 @@ def peek(item: object, key: str) -> object:
     return item.get(key) if isinstance(item, Mapping) else getattr(item, key, None)
 
 
+def named(raw: Mapping[str, object], key: str, name: str) -> list[tuple[KeyPath, object]]:
+    """Return the place of each item of a list, and the item's name."""
+    return [((key, place), peek(item, name)) for place, item in enumerate(items(raw.get(key)))]
+
+
 def items(value: object) -> list[object]:
     """A raw list's items; none where it is no list, which is a fault of its own."""
     return list(value) if isinstance(value, list | tuple) else []
+
+
+def duplicates(entries: Iterable[tuple[KeyPath, object]], key: str = "") -> Iterator[InitErrorDetails]:
+    """Refuse each text that an earlier entry has.
+
+    Args:
+        entries: the place and the text of each; a mapping or a list in place of a text is another check's fault.
+        key: the key of the text below its place; empty where the place holds the text itself.
+    """
+    seen: dict[str, KeyPath] = {}
+    for place, value in entries:
+        if value is None or isinstance(value, Mapping | list):
+            continue
+        text = str(value).strip()
+        if key == "id" and text.isdecimal() and len(text) <= _MOST_DIGITS:
+            text = str(int(text))  # 07 is 7
+        if text in seen:
+            path = (*place, key) if key else place
+            yield at(path, refused(f"'{text[:60]}' stands twice, first in {written(seen[text])}"))
+        seen.setdefault(text, place)
 
 
 class Section(BaseModel):

@@ -26,9 +26,8 @@ from exporter.settings.types import (
     Retention,
     RoutePrefix,
     Text,
-    format_duration,
-    parse_duration,
     parse_path,
+    stale_too_early,
 )
 from exporter.targets.sharding import Shard, Share
 
@@ -40,42 +39,32 @@ class ShardOrdinalError(Exception):
     """`shard.index` is `auto` and the host name ends in no ordinal that is below the total."""
 
 
+Enabled = Annotated[bool, Field(description="Whether it runs at all.")]
+StaleAfter = Annotated[
+    OptionalInterval,
+    Field(description="How long a failing target's last values stay; null is three effective intervals."),
+]
+
+
 class CollectorSettings(Section):
     """Whether and how often a collector polls each of its targets."""
 
-    enabled: Annotated[bool, Field(description="Whether it runs at all.")] = True
+    enabled: Enabled = True
     interval: Annotated[Interval, Field(description="How often each target is polled.")]
-    stale_after: Annotated[
-        OptionalInterval,
-        Field(description="How long a failing target's last values stay; null is three effective intervals."),
-    ] = None
+    stale_after: StaleAfter = None
 
     @classmethod
     def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
         """A target is not stale before it is polled again."""
-        interval, stale_after = (_seconds(raw.get(key)) for key in ("interval", "stale_after"))
-        if interval is not None and stale_after is not None and stale_after < interval:
-            message = (
-                f"found {format_duration(stale_after)}, expected at least the interval ({format_duration(interval)})"
-            )
-            yield at(("stale_after",), refused(message))
+        return stale_too_early((), raw.get("interval"), raw.get("stale_after"))
 
 
 class EndpointCollectorSettings(Section):
     """Whether and how often a configured endpoint polls each of its targets."""
 
-    enabled: Annotated[bool, Field(description="Whether it runs at all.")] = True
+    enabled: Enabled = True
     interval: Annotated[OptionalInterval, Field(description="How often; null is the endpoint's own interval.")] = None
-    stale_after: Annotated[
-        OptionalInterval,
-        Field(description="How long a failing target's last values stay; null is three effective intervals."),
-    ] = None
-
-
-def _seconds(value: object) -> float | None:
-    if isinstance(value, str):
-        return parse_duration(value)
-    return float(value) if isinstance(value, int | float) else None
+    stale_after: StaleAfter = None
 
 
 # The interval of each collector of the catalogue that has a section of its own.

@@ -1,17 +1,19 @@
 """The kinds of value in the settings: durations, addresses, URLs, patterns, paths and names."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from pydantic import BeforeValidator, Field, PlainSerializer, PlainValidator
+from pydantic_core import InitErrorDetails
 
 from exporter.patterns import Pattern, PatternError
 from exporter.regular_file import check_regular, unreadable
-from exporter.settings.section import expected, refused
+from exporter.settings.faults import KeyPath
+from exporter.settings.section import at, expected, refused
 
 _UNITS = {"w": 604_800.0, "d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 _DURATION = re.compile(
@@ -25,6 +27,7 @@ LARGEST_ID = 2**63 - 1
 # And the halves of characters by which Python writes bytes of a variable that are no UTF-8.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _PREFIX = re.compile(r"/[A-Za-z0-9._~/-]*")
+_LABEL_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 _YEAR = 365 * 86_400.0
 
 
@@ -60,6 +63,13 @@ def parse_duration(text: str) -> float | None:
     return sum(float(amount) * _UNITS[unit] for unit, amount in match.groupdict().items() if amount is not None)
 
 
+def _seconds_of(value: object) -> float | None:
+    """Return the seconds of a duration that has not been validated; None where it is none."""
+    if isinstance(value, str):
+        return parse_duration(value)
+    return float(value) if isinstance(value, int | float) else None
+
+
 def format_duration(seconds: float) -> str:
     """Seconds as they are written in a configuration: `1h30m`."""
     milliseconds = round(seconds * 1000)
@@ -68,6 +78,14 @@ def format_duration(seconds: float) -> str:
         amount, milliseconds = divmod(milliseconds, round(_UNITS[unit] * 1000))
         text += f"{amount}{unit}" if amount else ""
     return text or "0s"
+
+
+def stale_too_early(path: KeyPath, interval: object, stale_after: object) -> Iterator[InitErrorDetails]:
+    """Refuse a `stale_after` below a path that ends before a target is polled again."""
+    polled, stale = _seconds_of(interval), _seconds_of(stale_after)
+    if polled is not None and stale is not None and stale < polled:
+        message = f"found {format_duration(stale)}, expected at least the interval ({format_duration(polled)})"
+        yield at((*path, "stale_after"), refused(message))
 
 
 def _duration(least: float, most: float = _YEAR) -> Callable[[object], float]:
@@ -158,6 +176,15 @@ def parse_text(value: object) -> str:
     if _CONTROL.search(text):
         raise refused("holds a line break or another control character; expected text of one line")
     return text
+
+
+def parse_label_name(value: object) -> str:
+    """The name of a label."""
+    if not isinstance(value, str) or not _LABEL_NAME.fullmatch(value):
+        raise expected("a label name of letters, digits and '_' that starts with no digit")
+    if value.startswith("__"):
+        raise refused(f"'{value}' starts with '__', which Prometheus keeps for itself")
+    return value
 
 
 def parse_pattern(value: object) -> Pattern:

@@ -1,7 +1,8 @@
 """Routes requests to the exporter's endpoints: metrics, health, status, API and reload."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING
 
 from isal import igzip
 from starlette.applications import Starlette
@@ -17,11 +18,13 @@ from exporter.web.auth.headers import PAGE_POLICY, SecurityHeaders
 from exporter.web.explanation import Question, explain, parse_question
 from exporter.web.metrics import Fence, MetricsEndpoint, Straight
 from exporter.web.negotiation import accepts_gzip
-from exporter.web.page.assets import Asset
+from exporter.web.page.assets import Asset, load_assets
 from exporter.web.page.links import PAGE_ROWS, PAGE_SORT
-from exporter.web.page.page import Pages
 from exporter.web.status import View
 from exporter.web.target_query import Known, Query, QueryError, parse_query
+
+if TYPE_CHECKING:
+    from exporter.web.page.page import Pages
 
 # Reloads the configuration, and returns its faults; none where it is now in force.
 Reload = Callable[[], Awaitable[tuple[str, ...]]]
@@ -42,7 +45,8 @@ class _Endpoints:
         self._view = view
         self._reload = reload
         self._turn = asyncio.Lock()
-        self._pages = Pages(view.clocks.monotonic)
+        self._assets = load_assets()
+        self._pages: Pages | None = None
 
     async def healthy(self, _request: Request) -> Response:
         """`/-/healthy`: 200 while the event loop, the scheduler, the ledger and the renderer run, else 503."""
@@ -67,7 +71,8 @@ class _Endpoints:
         query = self._query(request, PAGE_ROWS, PAGE_SORT)
         async with self._turn:
             status, found, counts = await self._view.both(query)
-            body = await _joined(self._pages.status(status, found, counts, query, self._view.known()))
+            pages = await self._loaded_pages()
+            body = await _joined(pages.status(status, found, counts, query, self._view.known()))
         return await _answer(request, body, _HTML, {"Content-Security-Policy": PAGE_POLICY})
 
     async def targets(self, request: Request) -> Response:
@@ -87,7 +92,8 @@ class _Endpoints:
         question = self._question(request)
         async with self._turn:
             found = await explain(self._view, question)
-            body = await _joined(self._pages.explanation(found, question))
+            pages = await self._loaded_pages()
+            body = await _joined(pages.explanation(found, question))
         return await _answer(request, body, _HTML, {"Content-Security-Policy": PAGE_POLICY})
 
     async def index(self, request: Request) -> Response:
@@ -96,10 +102,16 @@ class _Endpoints:
 
     async def asset(self, request: Request) -> Response:
         """`/static/…`: the page's style sheet, script and icon."""
-        asset = self._pages.assets.get(request.path_params["name"])
+        asset = self._assets.get(request.path_params["name"])
         if asset is None:
             raise HTTPException(404)
         return _asset(request, asset)
+
+    async def _loaded_pages(self) -> "Pages":
+        """Load the templates at the first request for a page, which saves 0.04 s of the start."""
+        if self._pages is None:
+            self._pages = await asyncio.to_thread(_load_pages, self._view.clocks.monotonic, self._assets)
+        return self._pages
 
     def _question(self, request: Request) -> Question:
         explainer = self._view.explainer
@@ -124,6 +136,12 @@ class _Endpoints:
         async with self._turn:
             body = await _joined(pieces)
         return await _answer(request, body, _JSON, {})
+
+
+def _load_pages(monotonic: Callable[[], float], assets: Mapping[str, Asset]) -> "Pages":
+    from exporter.web.page.page import Pages  # noqa: PLC0415 - imports jinja2; see `_loaded_pages`
+
+    return Pages(monotonic, assets)
 
 
 async def _joined(pieces: AsyncIterator[str]) -> bytes:

@@ -6,11 +6,10 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any
 
-from playwright.async_api import Page, async_playwright
+from playwright.async_api import Browser, Page
 
 from exporter.web.app import create_app
 from exporter.web.server import WebServer
-from tests.real_parts import find
 from tests.waiting import PATIENCE
 from tests.web.view_setup import ViewSetup
 
@@ -55,6 +54,7 @@ class Window:
 
 @asynccontextmanager
 async def window(
+    browser: Browser,
     setup: ViewSetup,
     path: str = "/",
     *,
@@ -62,24 +62,23 @@ async def window(
     is_clock_turned: bool = False,
     **context: Any,
 ) -> AsyncIterator[Window]:
-    """A window on the page; whatever the browser complains of fails the test.
+    """Opens the page in a window with its own cookies and storage; an error or warning in the console fails the test.
 
     Args:
+        browser: it must belong to the event loop that runs.
         setup: what the page shows.
         path: what is opened, below the prefix.
         prefix: the route prefix.
         is_clock_turned: whether the page's time stands still until the test turns it.
-        context: how the browser is set up, in Playwright's words.
+        context: options of Playwright's `Browser.new_context`.
     """
-    chromium = find("chromium")
     server = WebServer("127.0.0.1", 0, None)
     server.bind()
     await server.start(create_app(setup.view(), setup.renderer, setup.reload, route_prefix=prefix), prefix)
     url = server.url + prefix.rstrip("/") + path
     try:
-        async with async_playwright() as playwright:
-            browser = await playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
-            page = await (await browser.new_context(**context)).new_page()
+        async with await browser.new_context(**context) as own:
+            page = await own.new_page()
             page.set_default_timeout(PATIENCE * 1000)
             opened = Window(page, server, url)
             page.on("console", lambda message: opened.complaints.append(message.text))
@@ -90,7 +89,6 @@ async def window(
                 await page.clock.install()
             await page.goto(url)
             yield opened
-            await browser.close()
     finally:
         await server.stop()
     assert opened.complaints == []

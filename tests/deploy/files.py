@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import yaml
 
-from exporter.settings.flag import CONFIG_VARIABLE, account_variables
+from exporter.settings.flag import ACCOUNT_VARIABLES, CONFIG_VARIABLE
 from exporter.settings.flags import flags
 from exporter.settings.loading import load
 from exporter.settings.model import Settings
@@ -44,7 +44,7 @@ def of_kind(found: list[Document], kind: str) -> Document:
 
 def known_variables() -> frozenset[str]:
     """Every environment variable that sets something."""
-    return frozenset({flag.variable for flag in flags()} | set(account_variables()) | {CONFIG_VARIABLE})
+    return frozenset({flag.variable for flag in flags()} | set(ACCOUNT_VARIABLES) | {CONFIG_VARIABLE})
 
 
 def named_variables(text: str) -> set[str]:

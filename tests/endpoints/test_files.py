@@ -94,7 +94,7 @@ WRONG = {
     "a target twice": (
         f"- name: things\n  path: /things/{{id}}\n  ids: [1, a, 1]\n{GOOD}",
         8,
-        "endpoints[0].ids[2]: '1' stands twice",
+        "endpoints[0].ids[2]: '1' stands twice, first in ids[0]",
     ),
     "a kind that there is not": (
         f"- name: things\n  path: /things/{{id}}\n  kind: dns_zones\n{GOOD}",
@@ -144,7 +144,7 @@ WRONG = {
     "a family twice": (
         f"{HEAD}  metrics:\n    - {{name: edge_things, value: A}}\n    - {{name: edge_things, value: B}}\n",
         10,
-        "endpoints[0].metrics[1].name: 'edge_things' stands twice",
+        "endpoints[0].metrics[1].name: 'edge_things' stands twice, first in metrics[0]",
     ),
     "no metric name": (
         f"{HEAD}  metrics:\n    - {{name: edge-things, value: Count}}\n",

@@ -4,12 +4,14 @@ import math
 import zlib
 from collections.abc import Callable
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cache, cached_property
+from itertools import accumulate
 
 DAY = 86_400.0
 GRID = 300.0
 
 
+@cache
 def spread(key: str) -> float:
     """A number from 0 to 1 that belongs to a name."""
     return zlib.crc32(key.encode()) / 2**32
@@ -40,12 +42,10 @@ class Flow:
         self._since = since.timestamp()
         self._until = until.timestamp()
         self._burst = burst or (lambda _: 1.0)
-        self._peak = 13.0 + 6 * spread(key)
 
     def rate(self, at: float) -> float:
         """How much comes in a second."""
-        rough = 1 + 0.05 * noise(self._key, at) + 0.07 * math.sin(2 * math.pi * (at / (3.3 * DAY) + spread(self._key)))
-        return self._mean * busy(at, self._peak) * rough * self._burst(at)
+        return self._mean * steady(self._key, at) * self._burst(at)
 
     def between(self, begin: float, end: float) -> float:
         """How much came from one moment to another."""
@@ -59,12 +59,26 @@ class Flow:
 
     @cached_property
     def _sums(self) -> list[float]:
-        sums, total = [0.0], 0.0
-        steps = int((self._until - self._since) / GRID) + 2
-        for step in range(steps):
-            total += self.rate(self._since + (step + 0.5) * GRID) * GRID
-            sums.append(total)
-        return sums
+        middles = moments(self._since, self._until)
+        rates = zip(steps(self._key, self._since, self._until), middles, strict=True)
+        return list(accumulate((self._mean * rate * self._burst(at) * GRID for rate, at in rates), initial=0.0))
+
+
+def steady(key: str, at: float) -> float:
+    """What comes at a moment without a burst, 1 on average."""
+    rough = 1 + 0.05 * noise(key, at) + 0.07 * math.sin(2 * math.pi * (at / (3.3 * DAY) + spread(key)))
+    return busy(at, 13.0 + 6 * spread(key)) * rough
+
+
+def moments(since: float, until: float) -> list[float]:
+    """The middles of the grid's steps."""
+    return [since + (step + 0.5) * GRID for step in range(int((until - since) / GRID) + 2)]
+
+
+@cache
+def steps(key: str, since: float, until: float) -> list[float]:
+    """What comes without a burst in each step of the grid; the same in every scene."""
+    return [steady(key, at) for at in moments(since, until)]
 
 
 def month_begin(at: float) -> float:

@@ -4,10 +4,9 @@ import re
 from pathlib import Path
 
 import pytest
-import yaml
 
 from tests.for_each import for_each
-from tests.rules.rule_files import RULES, load_alerts, load_case, run_case, seconds
+from tests.rules.rule_files import RULES, load_alerts, load_case, read_rules, run_case, seconds
 
 GAP_MINUTES = 4
 # Prometheus makes their series itself, or they hold no state.
@@ -19,7 +18,7 @@ OF_ACCOUNT = re.compile(r"edge_(dns|script|shield|container)_|collector!~|accoun
 DEFINED = {
     rule["alert"]: rule
     for path in RULES.glob("*.yml")
-    for group in yaml.safe_load(path.read_text())["groups"]
+    for group in read_rules(path)["groups"]
     for rule in group["rules"]
     if "alert" in rule
 }

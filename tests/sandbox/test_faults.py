@@ -10,8 +10,7 @@ import httpx
 import pytest
 
 from exporter.sandbox.app import create_app
-from exporter.sandbox.fault_gate import FaultGate
-from exporter.sandbox.faults import Faults
+from exporter.sandbox.faults import FaultGate, Faults
 from exporter.sandbox.keys import API_KEY
 from exporter.sandbox.server import SandboxServer
 from exporter.sandbox.world import World

@@ -79,7 +79,7 @@ def _without_own(value: Any) -> Any:
 
 async def test_it_answers_as_a_libsql_server_does(server: SandboxServer, libsql: str) -> None:
     requests = [
-        *((f"/v{version}/pipeline", json.dumps({"requests": one})) for one in PIPELINES for version in (2, 3)),
+        *(("/v3/pipeline", json.dumps({"requests": one})) for one in PIPELINES),
         *(("/v2/pipeline", body) for body in BODIES),
         *(("/v3/cursor", json.dumps({"batch": {"steps": steps}})) for steps in BATCHES),
         *(("/v3/cursor", body) for body in ("", "{}", '{"baton": "unknown", "batch": {"steps": []}}')),

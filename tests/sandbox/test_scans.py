@@ -105,11 +105,3 @@ async def test_a_scan_is_held_in_a_state(
     clock.advance(86_400)
     held = await scan(client, zone_id)
     assert (held["Status"], held["CompletedAt"]) == (0, None)
-
-
-async def test_an_unknown_record_type_can_be_found(client: httpx.AsyncClient, world: World) -> None:
-    world.scans.add_record(101, 99)
-    world.scans.set_scan(101, ScanStatus.COMPLETED)
-    records = (await scan(client, 101))["Records"]
-    assert isinstance(records, list)
-    assert records[-1]["Type"] == 99

@@ -8,9 +8,10 @@ import pytest
 
 from exporter.sandbox import hrana
 from exporter.sandbox.clock import WorldClock
-from exporter.sandbox.database import BatonError, Database, ForbiddenError
+from exporter.sandbox.database import BatonError, Database
+from exporter.sandbox.keys import TokenKind
 from exporter.sandbox.noise import Noise
-from exporter.sandbox.tokens import TokenKind
+from exporter.sandbox.sqlite_access import ForbiddenError
 from exporter.sandbox.world import World
 from tests.sandbox.test_database import CLOSE, execute
 

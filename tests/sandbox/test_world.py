@@ -26,13 +26,8 @@ def test_the_world_can_be_as_small_as_nothing() -> None:
     assert world.shield.page(1, 10)["page"]["totalPages"] == 0
 
 
-def name_of(place: int) -> str:
-    """Name a resource by its place."""
-    return f"seeded-{place}"
-
-
 def test_a_roster_knows_who_came_went_and_was_renamed() -> None:
-    roster = Roster(10, 3, name_of)
+    roster = Roster(10, 3, ("seeded-0", "seeded-1", "seeded-2"))
     added = roster.add("added")
     roster.rename(11, "renamed")
     roster.remove(10)
@@ -51,11 +46,11 @@ def test_a_roster_knows_who_came_went_and_was_renamed() -> None:
 @pytest.mark.parametrize("resource_id", [10, 0, -1, 2**63])
 def test_a_roster_takes_no_id_twice_and_none_that_is_no_id(resource_id: int) -> None:
     with pytest.raises(ValueError, match=r"already exists|is no id"):
-        Roster(10, 3, name_of).add("x", resource_id)
+        Roster(10, 3, ("seeded-0", "seeded-1", "seeded-2")).add("x", resource_id)
 
 
 def test_a_roster_does_not_know_strangers() -> None:
-    roster = Roster(10, 3, name_of)
+    roster = Roster(10, 3, ("seeded-0", "seeded-1", "seeded-2"))
     for act in (roster.name, roster.remove):
         with pytest.raises(KeyError):
             act(99)

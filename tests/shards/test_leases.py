@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from tests.counters.process import Exporter
@@ -16,6 +17,7 @@ from tests.waiting import PATIENCE
 
 TOTAL = 6
 HELD = "edge_exporter_shard_held"
+EPOCHS = "SELECT shard, holder, epoch FROM edge_exporter_lease ORDER BY shard"
 
 
 @pytest.fixture
@@ -27,11 +29,12 @@ async def sharing(tmp_path: Path, postgres: Postgres) -> AsyncIterator[SharingPr
 
 
 @asynccontextmanager
-async def replicas(sharing: SharingProcesses, *names: str) -> AsyncIterator[list[Exporter]]:
+async def replicas(sharing: SharingProcesses, *names: str, lease: str = "5s") -> AsyncIterator[list[Exporter]]:
     """Replicas that share six shards, each with its share."""
     async with AsyncExitStack() as stack:
         started = [
-            await stack.enter_async_context(sharing.exporter(name, index="lease", total=TOTAL)) for name in names
+            await stack.enter_async_context(sharing.exporter(name, lease=lease, index="lease", total=TOTAL))
+            for name in names
         ]
         await shared(started)
         yield started
@@ -142,6 +145,30 @@ async def test_counters_catch_up_after_a_restart_of_the_database(sharing: Sharin
         finally:
             await asyncio.to_thread(postgres.start)
         await serve(45, both)
+
+
+async def test_after_a_restart_of_the_database_each_replica_keeps_its_shards(
+    sharing: SharingProcesses, postgres: Postgres
+) -> None:
+    """All leases have ended meanwhile; the first replica that is back leaves the others' to them."""
+    leases = "UPDATE edge_exporter_lease SET expires = now()", "UPDATE edge_exporter_member SET expires = now()"
+    async with replicas(sharing, "one", "two", lease="60s") as both:
+        sharing.serve(10)
+        await serve(30, both)
+        with psycopg.connect(sharing.url) as connection:
+            for statement in leases:
+                connection.execute(statement)
+            epochs = connection.execute(EPOCHS).fetchall()
+        await asyncio.to_thread(postgres.stop)
+        try:
+            for one in both:
+                await asyncio.to_thread(one.waits_for, "leases not renewed")
+        finally:
+            await asyncio.to_thread(postgres.start)
+        sharing.serve(5)
+        await serve(45, both)
+        with psycopg.connect(sharing.url) as connection:
+            assert connection.execute(EPOCHS).fetchall() == epochs
 
 
 async def test_a_spare_is_ready_though_it_holds_nothing_and_polls_nothing(sharing: SharingProcesses) -> None:

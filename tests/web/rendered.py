@@ -3,6 +3,7 @@
 import re
 from html.parser import HTMLParser
 
+from exporter.web.page.assets import load_assets
 from exporter.web.page.links import asking
 from exporter.web.page.page import Pages
 from tests.web.view_setup import ViewSetup
@@ -72,5 +73,5 @@ async def rendered(setup: ViewSetup, **asked: object) -> Page:
     view = setup.view()
     query = asking(**asked)
     status, found, counts = await view.both(query)
-    pieces = Pages(setup.clock).status(status, found, counts, query, view.known())
+    pieces = Pages(setup.clock, load_assets()).status(status, found, counts, query, view.known())
     return Page("".join([piece async for piece in pieces]).encode("utf-8", "replace").decode())

@@ -66,15 +66,14 @@ class Gate:
         """See `Fence.holds`."""
         return self.is_rendered
 
-    def counts(self, key: PollKey) -> bool:
-        """See `Fence.counts`."""
-        zones = self.zones
-        self.asked()
-        return key.target.id in zones
+    def counted(self) -> dict[int, int]:
+        """See `Fence.counted`: each zone is a shard of its own."""
+        return dict.fromkeys(map(int, self.zones), 1)
 
-    def counted(self) -> object:
-        """See `Fence.counted`."""
-        return self.zones
+    def shard_of(self, key: PollKey) -> int:
+        """See `Fence.shard_of`."""
+        self.asked()
+        return int(key.target.id)
 
 
 @asynccontextmanager

@@ -6,20 +6,19 @@ from dashboards.generator.page import (
     Column,
     Lines,
     Marks,
-    Numbers,
     Page,
     Panel,
     Row,
-    Table,
     Word,
     red_below,
     red_from,
+    table,
     warn_from,
     warn_then_red,
 )
 from dashboards.generator.pages import exporter_absences, exporter_api
 from dashboards.generator.queries import exporter as queries
-from dashboards.generator.tables import honest
+from dashboards.generator.tables import figure
 
 _RELOAD_WORDS = (Word("1", "in force", Colour.GOOD), Word("0", "REFUSED", Colour.BAD))
 _LEDGER_WORDS = (Word("1", "up", Colour.GOOD), Word("0", "DOWN", Colour.BAD))
@@ -27,63 +26,54 @@ _LEDGER_WORDS = (Word("1", "up", Colour.GOOD), Word("0", "DOWN", Colour.BAD))
 _NOW = Row(
     "Now",
     (
-        honest(
-            Panel(
-                title="Instances down",
-                shows="Exporters that Prometheus scraped within the day and cannot scrape now.",
-                act="Read the process's last log lines: a wrong configuration is named by its path and line; an exit"
-                " without a word is most often the memory limit.",
-                queries=(queries.INSTANCES_DOWN,),
-                view=Numbers(),
-                steps=red_from(1),
-            ),
+        figure(
+            "Instances down",
+            "Exporters that Prometheus scraped within the day and cannot scrape now.",
+            "Read the process's last log lines: a wrong configuration is named by its path and line; an exit"
+            " without a word is most often the memory limit.",
+            queries.INSTANCES_DOWN,
+            of=(),
+            steps=red_from(1),
         ),
-        Panel(
-            title="Instances",
-            shows="Exporters that answer.",
-            act="Fewer than you run: see instances down. More: two versions run side by side, or a roll-out is on.",
-            queries=(queries.INSTANCES,),
-            view=Numbers(),
+        figure(
+            "Instances",
+            "Exporters that answer.",
+            "Fewer than you run: see instances down. More: two versions run side by side, or a roll-out is on.",
+            queries.INSTANCES,
         ),
-        honest(
-            Panel(
-                title="Configuration",
-                shows="Whether the last reload of every instance was taken; a refused one leaves the old in force.",
-                act="`edge-exporter check --config FILE` names each fault by its path and line.",
-                queries=(queries.RELOAD_OK,),
-                view=Numbers(),
-                steps=red_below(1),
-                words=_RELOAD_WORDS,
-            ),
+        figure(
+            "Configuration",
+            "Whether the last reload of every instance was taken; a refused one leaves the old in force.",
+            "`edge-exporter check --config FILE` names each fault by its path and line.",
+            queries.RELOAD_OK,
+            of=(),
+            steps=red_below(1),
+            words=_RELOAD_WORDS,
         ),
-        honest(
-            Panel(
-                title="Ledger",
-                shows="Whether counters are written durably on every instance.",
-                act="A full or read-only disk under state.path is the usual cause. The exporter serves on, and the days"
-                " still in the platform's window are counted once it is mended.",
-                queries=(queries.LEDGER_UP,),
-                view=Numbers(),
-                steps=red_below(1),
-                words=_LEDGER_WORDS,
-            ),
+        figure(
+            "Ledger",
+            "Whether counters are written durably on every instance.",
+            "A full or read-only disk under state.path is the usual cause. The exporter serves on, and the days"
+            " still in the platform's window are counted once it is mended.",
+            queries.LEDGER_UP,
+            of=(),
+            steps=red_below(1),
+            words=_LEDGER_WORDS,
         ),
-        Panel(
-            title="Series",
-            shows="Series that are served, over all instances.",
-            act="A step up is new targets, or a query of your own with a label of many values.",
-            queries=(queries.SERIES_TOTAL,),
-            view=Numbers(trend=True),
+        figure(
+            "Series",
+            "Series that are served, over all instances.",
+            "A step up is new targets, or a query of your own with a label of many values.",
+            queries.SERIES_TOTAL,
+            trend=True,
         ),
-        honest(
-            Panel(
-                title="Series dropped",
-                shows="Series that are kept back: by series.deny, or beyond series.max_per_family.",
-                act="If you did not deny them, a family exceeded its cap: the table of scrape cost names it.",
-                queries=(queries.SERIES_DROPPED,),
-                view=Numbers(),
-                steps=warn_from(1),
-            ),
+        figure(
+            "Series dropped",
+            "Series that are kept back: by series.deny, or beyond series.max_per_family.",
+            "If you did not deny them, a family exceeded its cap: the table of scrape cost names it.",
+            queries.SERIES_DROPPED,
+            of=(),
+            steps=warn_from(1),
         ),
     ),
 )
@@ -122,8 +112,9 @@ _SCHEDULE = Row(
             shows="How often each collector polls a target.",
             act="Longer than configured: the exporter stretches what its budget cannot carry.",
             queries=(queries.INTERVALS,),
-            view=Table(
-                columns=(Column("Collector", label="collector"), Column("Interval", unit="s")),
+            view=table(
+                Column("Collector", label="collector"),
+                Column("Interval", unit="s"),
                 sort="Collector",
                 ascending=True,
             ),
@@ -142,11 +133,9 @@ _SCHEDULE = Row(
             shows="When an instance last found its ledger corrupt and put it aside.",
             act="Counters began anew then. The file beside state.path is kept: copy it away, and look at the disk.",
             queries=(queries.SET_ASIDE,),
-            view=Table(
-                columns=(
-                    Column("Instance", label="instance"),
-                    Column("Put aside", unit="dateTimeAsIso", steps=red_from(1)),
-                ),
+            view=table(
+                Column("Instance", label="instance"),
+                Column("Put aside", unit="dateTimeAsIso", steps=red_from(1)),
                 sort="Put aside",
             ),
             none="No ledger was corrupt.",
@@ -177,7 +166,11 @@ _COST = Row(
             shows="Series kept back, by family; the 20 most.",
             act="Raise series.max_per_family if Prometheus bears it, or narrow what makes the family large.",
             queries=(queries.DROPPED_BY_FAMILY,),
-            view=Table(columns=(Column("Family", label="family"), Column("Series", width=90)), sort="Series"),
+            view=table(
+                Column("Family", label="family"),
+                Column("Series", width=90),
+                sort="Series",
+            ),
             none="Nothing is kept back.",
         ),
         Panel(
@@ -185,15 +178,13 @@ _COST = Row(
             shows="Every instance: its shard of how many, its version, and when it started and took its configuration.",
             act="Two totals at once are a change of the number of shards under way; it should end within a roll-out.",
             queries=(queries.STARTED, queries.RELOADED, queries.SHARDS, queries.SHARD_VERSION),
-            view=Table(
-                columns=(
-                    Column("Instance", label="instance"),
-                    Column("Shard", label="shard", width=70),
-                    Column("Of", label="shards", width=70),
-                    Column("Version", label="version", width=90),
-                    Column("Started", unit="dateTimeFromNow"),
-                    Column("Configured", unit="dateTimeFromNow"),
-                ),
+            view=table(
+                Column("Instance", label="instance"),
+                Column("Shard", label="shard", width=70),
+                Column("Of", label="shards", width=70),
+                Column("Version", label="version", width=90),
+                Column("Started", unit="dateTimeFromNow"),
+                Column("Configured", unit="dateTimeFromNow"),
                 sort="Shard",
                 ascending=True,
             ),
@@ -209,12 +200,12 @@ _COST = Row(
             steps=warn_then_red(0.1, 1),
             none="The state is in a file.",
         ),
-        Panel(
-            title="Shards present",
-            shows="How many different shards answer, by the number that there should be, and how many are surely held.",
-            act="Fewer than its name says: the targets of the missing shard are not polled. Start that pod again.",
-            queries=(queries.SHARDS_PRESENT, queries.SHARDS_HELD),
-            view=Numbers(),
+        figure(
+            "Shards present",
+            "How many different shards answer, by the number that there should be, and how many are surely held.",
+            "Fewer than its name says: the targets of the missing shard are not polled. Start that pod again.",
+            queries.SHARDS_PRESENT,
+            queries.SHARDS_HELD,
             height=8,
         ),
         Panel(
@@ -224,24 +215,21 @@ _COST = Row(
             act="A roll-out moves each shard two or three times. More than that: the database is slow, or exporters"
             " stand still; see the loop lag below.",
             queries=(queries.SHARD_CLAIMS, queries.SHARD_TAKEOVERS, queries.SHARD_LOSSES),
-            view=Table(
-                columns=(
-                    Column("Shard", label="shard", width=80),
-                    Column("Claims"),
-                    Column("Taken", decimals=0),
-                    Column("Lost", decimals=0),
-                ),
+            view=table(
+                Column("Shard", label="shard", width=80),
+                Column("Claims"),
+                Column("Taken", decimals=0),
+                Column("Lost", decimals=0),
                 sort="Claims",
             ),
             width=20,
             none="No shard is shared by leases.",
         ),
-        Panel(
-            title="Rows refused",
-            shows="Rows of the ledger that the database refused in the last hour, because the shard had changed hands.",
-            act="Rows of an exporter that has lost its lease are refused rightly; nothing is counted twice.",
-            queries=(queries.REFUSED_ROWS,),
-            view=Numbers(),
+        figure(
+            "Rows refused",
+            "Rows of the ledger that the database refused in the last hour, because the shard had changed hands.",
+            "Rows of an exporter that has lost its lease are refused rightly; nothing is counted twice.",
+            queries.REFUSED_ROWS,
             decimals=0,
             height=8,
             none="None",

@@ -6,7 +6,6 @@ its targets. The same rules are applied here, so that the table's first rows are
 
 from dataclasses import dataclass
 
-from dashboards.generator.intervals import TELEMETRY
 from dashboards.generator.page import Colour, Query, Word
 from dashboards.generator.queries.subject import about
 from dashboards.generator.queries.truth import NO_RULES, RULES, SILENT, known
@@ -94,14 +93,9 @@ SEEN = Query(
         NO_RULES,
         SILENT,
     ),
-    TELEMETRY,
     "alerts",
 )
-ALERTS = Query(about(_RANKED), TELEMETRY, quiet=_AN_ALERT)
-SINCE = Query(about(f"time() - {_alerts(of='ALERTS_FOR_STATE')}"), TELEMETRY, quiet=_AN_ALERT)
-CRITICAL = Query(
-    "max by (alertname) (" + _alerts(_FIRING, 'severity="critical"') + ")",
-    TELEMETRY,
-    quiet=_AN_ALERT,
-)
-BY_SEVERITY = Query(f"count by (severity) ({_alerts(_FIRING)})", TELEMETRY, "{{severity}}", quiet=_AN_ALERT)
+ALERTS = Query(about(_RANKED), quiet=_AN_ALERT)
+SINCE = Query(about(f"time() - {_alerts(of='ALERTS_FOR_STATE')}"), quiet=_AN_ALERT)
+CRITICAL = Query("max by (alertname) (" + _alerts(_FIRING, 'severity="critical"') + ")", quiet=_AN_ALERT)
+BY_SEVERITY = Query(f"count by (severity) ({_alerts(_FIRING)})", "{{severity}}", quiet=_AN_ALERT)

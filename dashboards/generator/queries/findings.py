@@ -6,7 +6,7 @@ kind stand in one table.
 
 from dataclasses import dataclass
 
-from dashboards.generator.intervals import TELEMETRY
+from dashboards.generator.intervals import OWN_METRICS
 from dashboards.generator.page import Colour, Query, Word
 from dashboards.generator.promql import (
     ACCOUNT,
@@ -242,8 +242,4 @@ FINDINGS = (
     Finding("Database query fails", "database", _LOOK, _QUERY_FAILING, ("database", "query")),
 )
 
-FOUND = Query(
-    about(" or ".join(finding.query() for finding in FINDINGS)),
-    TELEMETRY,
-    quiet="something is wrong",
-)
+FOUND = Query(about(" or ".join(finding.query() for finding in FINDINGS)), step=OWN_METRICS, quiet="something is wrong")

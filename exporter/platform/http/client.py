@@ -28,7 +28,7 @@ from exporter.platform.http.rate_limiter import Paused, RateLimiter
 from exporter.platform.http.recognition import Recognition, UnchangedError
 from exporter.platform.http.request import Message, message_of
 from exporter.platform.http.retry import Retry, http_date, retry_after_seconds
-from exporter.platform.http.transport import CAUGHT, Reply, Transport, translate
+from exporter.platform.http.transport import Reply, Transport
 from exporter.platform.operation import Answer, Operation, Request
 from exporter.platform.wire import unexpected_in
 
@@ -142,6 +142,7 @@ class Client:
         """
         until, operation = bound.until, request.operation
         message = self.message(request)
+        await self._transport.open()
         secret = await self.credential.current()
         name, value = self.credential.header(secret)
         message.headers[name] = value
@@ -240,20 +241,18 @@ class Client:
                     content = await read_body(came, operation.items, self._turns, mask)
                 finally:
                     await came.close()
-        except (TimeoutError, NotJson, *CAUGHT) as error:
+        except (TimeoutError, NotJson, TransportError) as error:
             # A status that is no success says enough without its body.
             if came is None or is_good(came.status):
                 raise self._fault(error, came, deadline) from None
         return Received(came.status, came.headers, content)
 
     def _fault(self, error: Exception, came: Reply | None, deadline: float) -> PlatformError:
-        # Without its cause: aiohttp's errors hold the request, and with it the key.
-        # aiohttp's own time-outs are of its classes; this one is the deadline.
-        if type(error) is TimeoutError:
-            late = "no answer" if came is None else "the body did not end"
-            fault: PlatformError = Deadline(f"{late} within {deadline:.3g} s ({self._host})")
+        if isinstance(error, PlatformError):
+            fault = error
         else:
-            fault = error if isinstance(error, PlatformError) else translate(error, self._host)
+            late = "no answer" if came is None else "the body did not end"
+            fault = Deadline(f"{late} within {deadline:.3g} s ({self._host})")
         fault.status = came.status if came is not None else 0
         return fault
 

@@ -1,0 +1,91 @@
+"""Replicas that a network cuts off from the state database: late commits, unfinished ones, and no answers at all."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.chaos.proxy import Proxy
+from tests.counters.process import Exporter
+from tests.counters.sandboxed_daemons import SandboxedDaemons
+from tests.counters.test_daemon_database import SharingProcesses, counts, serves, total
+from tests.postgres import Postgres
+from tests.waiting import PATIENCE
+
+# How the statement begins that writes rows under their lease.
+WRITES = b"WITH held AS"
+
+
+class Network:
+    """A sandbox, a state database, and a proxy between one of the replicas and the database."""
+
+    def __init__(self, sandboxed: SandboxedDaemons, folder: Path, url: str, proxy: Proxy, proxied: str) -> None:
+        self.direct = SharingProcesses(sandboxed, folder, url)
+        self.proxied = SharingProcesses(sandboxed, folder, proxied)
+        self.proxy = proxy
+
+
+@pytest.fixture
+async def network(tmp_path: Path, postgres: Postgres) -> AsyncIterator[Network]:
+    sandboxed = SandboxedDaemons(tmp_path)
+    await sandboxed.sandbox.start()
+    proxy = Proxy(postgres.port)
+    await proxy.start()
+    url = postgres.new_database()
+    yield Network(sandboxed, tmp_path, url, proxy, postgres.url(url.rpartition("/")[2], proxy.port))
+    await proxy.stop()
+    await sandboxed.sandbox.stop()
+
+
+@pytest.mark.parametrize("held_back", [(WRITES,), (WRITES, b"COMMIT")], ids=["the statement", "the commit"])
+async def test_a_commit_that_arrives_after_a_takeover_writes_nothing(network: Network, held_back: tuple[bytes]) -> None:
+    """Up to what is held back the database has the transaction, with its locks."""
+    async with network.proxied.exporter("one", index="lease", total=1) as one:
+        await counts(one)
+        network.direct.serve(10)
+        await serves(30, one)
+        hangs = asyncio.create_task(network.proxy.hang_before(*held_back))
+        network.direct.serve(4)
+        await asyncio.wait_for(hangs, PATIENCE)
+        assert await total(one) in {30, 0}, "what is not committed is not served"
+        async with network.direct.exporter("two", index="lease", total=1) as two:
+            await serves(42, two)
+            assert await total(one) == 0
+            network.proxy.pass_on()
+            await lost(one)
+            assert await total(one) == 0
+            network.direct.serve(1)
+            await serves(45, two)
+            assert await total(one) == 0
+
+
+async def lost(exporter: Exporter) -> None:
+    """Wait until an exporter knows that another has its shard."""
+    await asyncio.to_thread(exporter.waits_for, "lease lost to another exporter")
+
+
+async def test_while_the_database_gives_no_answer_gauges_go_on_and_no_counter_is_served_after_the_lease(
+    network: Network,
+) -> None:
+    async with network.proxied.exporter("one", index="lease", total=1) as one:
+        await counts(one)
+        network.direct.serve(10)
+        await serves(30, one)
+        before = await windows(one)
+        network.proxy.hang()
+        await asyncio.to_thread(one.waits_for, "leases not renewed")
+        assert "no answer within 1.66667 s" in str(one.logs), "a third of the lease's length"
+        network.direct.serve(4)
+        async with asyncio.timeout(PATIENCE):
+            # Polls are shown after each attempt to write.
+            while await windows(one) != {zone: value + 4 for zone, value in before.items()}:  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+        await serves(0, one)
+        network.proxy.pass_on()
+        await serves(42, one)
+
+
+async def windows(exporter: Exporter) -> dict[str, float]:
+    """The gauges of all zones."""
+    return await asyncio.to_thread(exporter.samples, "edge_dns_window_queries", "zone_id")
