@@ -1,4 +1,4 @@
-"""A key's file: followed when it changes, and never waited for longer than a moment."""
+"""The file of a key: a change is found, and no call waits long for it."""
 
 import os
 import threading
