@@ -14,14 +14,14 @@ HASH = "$2b$04$Hiarzo7jyfvqitFsNndQNeKsESuNVeg5RGtgQ2RTOh/m7H9A6VxyG"
 
 
 def write(directory: Path, text: str) -> Path:
-    """A web configuration file with this text."""
+    """Write a web configuration file with this text."""
     path = directory / "web.yml"
     path.write_text(dedent(text), encoding="utf-8")
     return path
 
 
 def refusal(directory: Path, text: str) -> list[str]:
-    """The faults of a file with this text, as they are printed, the directory aside."""
+    """Return the faults of a file with this text as they are printed, without the directory."""
     with pytest.raises(WebConfigError) as refused:
         load_web_config(write(directory, text))
     return str(refused.value).replace(f"{directory}/", "").splitlines()
@@ -29,7 +29,7 @@ def refusal(directory: Path, text: str) -> list[str]:
 
 @pytest.fixture
 def directory(tmp_path: Path) -> Path:
-    """A directory with a server's certificate and key, and the authority that they are from."""
+    """A directory with a server's certificate, its key, and the certificate's authority."""
     Authority(tmp_path).issue()
     return tmp_path
 
