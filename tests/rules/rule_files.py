@@ -124,7 +124,7 @@ def run_case(promtool: str, case: dict[str, Any], alerts: set[str], folder: Path
         folder: where the files for promtool are written.
 
     Raises:
-        AssertionError: something is not as the case expects.
+        AssertionError: a result differs from the case.
     """
     files = []
     # JSON is valid YAML.
