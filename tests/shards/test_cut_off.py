@@ -1,10 +1,12 @@
 """Replicas that a network cuts off from the state database: late commits, unfinished ones, and no answers at all."""
 
 import asyncio
+import signal
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from tests.chaos.proxy import Proxy
@@ -18,10 +20,12 @@ from tests.counters.sharing_processes import (
     until_total,
 )
 from tests.postgres import Postgres
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, until
 
 # How the statement begins that writes rows under their lease.
 WRITES = b"WITH held AS"
+ROWS = "SELECT xmin::text, * FROM edge_exporter_row ORDER BY collector, account, kind, id"
+CONNECTIONS = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'edge-exporter'"
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,13 @@ class Network:
     direct: SharingProcesses
     proxied: SharingProcesses
     proxy: Proxy
+
+    async def hang_before(self, *markers: bytes) -> None:
+        """Let queries come, and the network hang in the commit that counts them."""
+        hangs = asyncio.create_task(self.proxy.hang_before(*markers))
+        await asyncio.sleep(0)
+        self.direct.serve(4)
+        await asyncio.wait_for(hangs, PATIENCE)
 
 
 @pytest.fixture
@@ -43,31 +54,41 @@ async def network(tmp_path: Path, postgres: Postgres) -> AsyncIterator[Network]:
         await proxy.stop()
 
 
-@pytest.mark.parametrize("held_back", [(WRITES,), (WRITES, b"COMMIT")], ids=["the statement", "the commit"])
-async def test_a_commit_that_arrives_after_a_takeover_writes_nothing(network: Network, held_back: tuple[bytes]) -> None:
-    """Up to what is held back the database has the transaction, with its locks."""
+async def test_a_commit_that_arrives_after_a_takeover_is_refused(network: Network) -> None:
     async with network.proxied.exporter("one", index="lease", total=1) as one:
         await until_all(one)
         network.direct.serve(10)
         await until_total(30, one)
-        hangs = asyncio.create_task(network.proxy.hang_before(*held_back))
-        network.direct.serve(4)
-        await asyncio.wait_for(hangs, PATIENCE)
+        await network.hang_before(WRITES)
+        async with network.direct.exporter("two", index="lease", total=1) as two:
+            await until_total(42, two)
+            assert await served(one) == []
+            for exporter in (one, two):
+                await asyncio.to_thread(exporter.end, signal.SIGKILL)
+        with psycopg.connect(network.direct.url, autocommit=True) as connection:
+            before = connection.execute(ROWS).fetchall()
+            network.proxy.pass_on()
+            # What was sent is executed before its connection ends.
+            await until(lambda: connection.execute(CONNECTIONS).fetchone() == (0,), "the end of all connections")
+            assert connection.execute(ROWS).fetchall() == before
+
+
+async def test_a_replica_that_vanishes_in_the_middle_of_a_commit_keeps_no_shard(network: Network) -> None:
+    """The database has the whole transaction, with its locks, but for its last statement."""
+    async with network.proxied.exporter("one", index="lease", total=1) as one:
+        await until_all(one)
+        network.direct.serve(10)
+        await until_total(30, one)
+        await network.hang_before(WRITES, b"COMMIT")
         assert sum(count for _, count in await served(one)) in {30, 0}, "what is not committed is not served"
         async with network.direct.exporter("two", index="lease", total=1) as two:
             await until_total(42, two)
             assert await served(one) == []
             network.proxy.pass_on()
-            await lost(one)
-            assert await served(one) == []
+            await asyncio.to_thread(one.waits_for, "lease lost to another exporter")
             network.direct.serve(1)
             await until_total(45, two)
             assert await served(one) == []
-
-
-async def lost(exporter: Exporter) -> None:
-    """Wait until an exporter knows that another has its shard."""
-    await asyncio.to_thread(exporter.waits_for, "lease lost to another exporter")
 
 
 async def test_while_the_database_gives_no_answer_gauges_go_on_and_no_counter_is_served_after_the_lease(
