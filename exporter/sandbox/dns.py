@@ -53,7 +53,7 @@ _KEY_PATTERNS: Final = {
     KeyFormat.FRACTION: "{}T{}.0000000Z",
 }
 
-# The forms in which the platform omits charts; they repeat every twelve zones.
+# How charts are omitted, by a zone's place among twelve successive zones.
 _SEEDED_SHAPES: Final[dict[int, dict[Chart, Shape]]] = {
     1: {Chart.SMART: Shape.EMPTY},
     2: {Chart.SMART: Shape.NULL},
