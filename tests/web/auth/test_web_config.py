@@ -127,9 +127,9 @@ def test_wrong_tls_is_refused_by_line_and_path(directory: Path, line: str, messa
         ("tls_server_config: {min_version: TLS12}", ["web.yml:1: tls_server_config.cert_file: missing; expected the certificate's file, PEM, or the text itself as cert", "web.yml:1: tls_server_config.key_file: missing; expected the key's file, PEM, or the text itself as key"]),
         ("tls_server_config: {cert: nothing, key: nothing}", ["web.yml:1: tls_server_config.cert: the text holds no certificate in PEM form"]),
         ("basic_auth_user: {}", ["web.yml:1: basic_auth_user: unknown key; did you mean 'basic_auth_users'?"]),
-        ("basic_auth_users: {}\nbasic_auth_users: {}", ["web.yml:2: basic_auth_users: the key stands twice, first on line 1"]),
+        ("basic_auth_users: {}\nbasic_auth_users: {}", ["web.yml:2: basic_auth_users: duplicate key, first on line 1"]),
         ("- a", ["web.yml:1: found a list, expected keys such as 'tls_server_config:'"]),
-        ("tls_server_config:\n\tcert_file: x", ["web.yml:2: a tab stands where only spaces may; indent with spaces"]),
+        ("tls_server_config:\n\tcert_file: x", ["web.yml:2: a tab in the indentation; use spaces"]),
     ],
 )  # fmt: skip
 def test_a_wrong_file_is_refused_by_line_and_path(directory: Path, text: str, faults: list[str]) -> None:
