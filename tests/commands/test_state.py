@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from exporter.cli import command
 from exporter.counters.state_file import StateFile, StateLock
 from exporter.counters.storage import Stored
 from exporter.targets.target import PollKey
@@ -35,9 +36,8 @@ def read(path: Path) -> dict[PollKey, Stored]:
 
 def copy(*arguments: object) -> Result:
     """Run `state copy`."""
-    from exporter.commands.state.command import command  # noqa: PLC0415 - as the command line does
-
-    return CliRunner().invoke(command, ["copy", *map(str, arguments)])
+    # By way of the whole command line: a command that is called alone keeps a help option without -h, for good.
+    return CliRunner().invoke(command, ["state", "copy", *map(str, arguments)])
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,15 @@ from exporter.counters.storage import Stored
 from tests.chaos.proxy import Proxy
 from tests.counters.ledger_driver import WALL
 from tests.counters.process import Exporter
-from tests.counters.sandboxed_daemons import SandboxedDaemons
+from tests.counters.sharing_processes import (
+    SharingProcesses,
+    served,
+    sharing_processes,
+    until_all,
+    until_none,
+    until_total,
+)
 from tests.counters.state_locations import DatabaseLocation
-from tests.counters.test_daemon_database import SharingProcesses, counts, serves, total
 from tests.counters.test_state_database import FIRST, LONG, SECOND, ZONE, claim, commit, end_leases
 from tests.postgres import Postgres
 from tests.waiting import PATIENCE
@@ -21,13 +28,13 @@ from tests.waiting import PATIENCE
 WRITES = b"WITH held AS"
 
 
+@dataclass(frozen=True)
 class Network:
     """A sandbox, a state database, and a proxy between one of the replicas and the database."""
 
-    def __init__(self, sandboxed: SandboxedDaemons, folder: Path, url: str, proxy: Proxy, proxied: str) -> None:
-        self.direct = SharingProcesses(sandboxed, folder, url)
-        self.proxied = SharingProcesses(sandboxed, folder, proxied)
-        self.proxy = proxy
+    direct: SharingProcesses
+    proxied: SharingProcesses
+    proxy: Proxy
 
     async def hang_before(self, *markers: bytes) -> None:
         """Let queries come, and the network hang in the commit that counts them."""
@@ -39,14 +46,12 @@ class Network:
 
 @pytest.fixture
 async def network(tmp_path: Path, postgres: Postgres) -> AsyncIterator[Network]:
-    sandboxed = SandboxedDaemons(tmp_path)
-    await sandboxed.sandbox.start()
-    proxy = Proxy(postgres.port)
-    await proxy.start()
-    url = postgres.new_database()
-    yield Network(sandboxed, tmp_path, url, proxy, postgres.url(url.rpartition("/")[2], proxy.port))
-    await proxy.stop()
-    await sandboxed.sandbox.stop()
+    async with sharing_processes(tmp_path, postgres) as direct:
+        proxy = Proxy(postgres.port)
+        await proxy.start()
+        url = postgres.url(direct.url.rpartition("/")[2], proxy.port)
+        yield Network(direct, SharingProcesses(direct.sandboxed, tmp_path, url), proxy)
+        await proxy.stop()
 
 
 async def test_a_write_that_arrives_after_a_takeover_is_refused(network: Network) -> None:
@@ -69,28 +74,28 @@ async def test_a_write_that_arrives_after_a_takeover_is_refused(network: Network
 async def test_a_replica_that_vanishes_in_the_middle_of_a_commit_keeps_no_shard(network: Network) -> None:
     """The database has the whole transaction, with its locks, but for its last statement."""
     async with network.proxied.exporter("one", index="lease", total=1) as one:
-        await counts(one)
+        await until_all(one)
         network.direct.serve(10)
-        await serves(30, one)
+        await until_total(30, one)
         await network.hang_before(WRITES, b"COMMIT")
-        assert await total(one) in {30, 0}, "what is not committed is not served"
+        assert sum(count for _, count in await served(one)) in {30, 0}, "what is not committed is not served"
         async with network.direct.exporter("two", index="lease", total=1) as two:
-            await serves(42, two)
-            assert await total(one) == 0
+            await until_total(42, two)
+            assert await served(one) == []
             network.proxy.pass_on()
             await asyncio.to_thread(one.waits_for, "lease lost to another exporter")
             network.direct.serve(1)
-            await serves(45, two)
-            assert await total(one) == 0
+            await until_total(45, two)
+            assert await served(one) == []
 
 
 async def test_while_the_database_gives_no_answer_gauges_go_on_and_no_counter_is_served_after_the_lease(
     network: Network,
 ) -> None:
     async with network.proxied.exporter("one", index="lease", total=1) as one:
-        await counts(one)
+        await until_all(one)
         network.direct.serve(10)
-        await serves(30, one)
+        await until_total(30, one)
         before = await windows(one)
         network.proxy.hang()
         await asyncio.to_thread(one.waits_for, "leases not renewed")
@@ -100,9 +105,9 @@ async def test_while_the_database_gives_no_answer_gauges_go_on_and_no_counter_is
             # Polls are shown after each attempt to write.
             while await windows(one) != {zone: value + 4 for zone, value in before.items()}:  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
-        await serves(0, one)
+        await until_none(one)
         network.proxy.pass_on()
-        await serves(42, one)
+        await until_total(42, one)
 
 
 async def windows(exporter: Exporter) -> dict[str, float]:
