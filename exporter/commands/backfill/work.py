@@ -29,8 +29,7 @@ from exporter.collectors.endpoints.listing import EndpointListCollector
 from exporter.commands.configuration import read_configuration
 from exporter.commands.options import flag_values
 from exporter.commands.output import interruptible
-from exporter.commands.output.complaint import FAULT, MISUSE, complain
-from exporter.commands.output.printing import echo
+from exporter.commands.output.printing import FAULT, MISUSE, complain, echo
 from exporter.platform.http.observer import Deaf
 from exporter.settings.faults import ConfigurationError, suggestion
 from exporter.settings.flags import flags

@@ -17,8 +17,7 @@ from exporter.commands.call.rehearsal import Rehearsal, RehearsedError
 from exporter.commands.call.request import Task, prepare
 from exporter.commands.loading import loading
 from exporter.commands.options import flag_values
-from exporter.commands.output.complaint import FAULT, MISUSE, complain
-from exporter.commands.output.printing import echo
+from exporter.commands.output.printing import FAULT, MISUSE, complain, echo
 from exporter.cooperative import at_once
 from exporter.platform.errors import PlatformError
 from exporter.settings.flag import ACCOUNT_FLAGS

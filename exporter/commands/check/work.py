@@ -17,7 +17,7 @@ from exporter.commands.check.unmatched import idle
 from exporter.commands.configuration import read_with_lines
 from exporter.commands.loading import loading
 from exporter.commands.options import flag_values
-from exporter.commands.output.complaint import FAULT, complain
+from exporter.commands.output.printing import FAULT, complain
 from exporter.commands.output.table import lay_out, natural_width, terminal_width
 from exporter.platform.errors import one_line
 from exporter.settings import exposure

@@ -13,7 +13,7 @@ from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
 from exporter.commands.options import flag_values
-from exporter.commands.output.complaint import complain
+from exporter.commands.output.printing import complain
 from exporter.patterns import Pattern
 from exporter.settings.account import IdsFile
 from exporter.settings.faults import ConfigurationError, KeyPath, written
