@@ -156,7 +156,7 @@ def help_records(ctx: click.Context, parameters: Iterable[click.Parameter]) -> l
 
 
 def write_section(formatter: click.HelpFormatter, title: str, rows: Sequence[tuple[str, str]]) -> None:
-    """Write a section of options; nothing where there are none."""
+    """Write a section of options, unless it is empty."""
     if rows:
         with formatter.section(title):
             formatter.write_dl(rows)

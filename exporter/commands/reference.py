@@ -74,7 +74,7 @@ class Section:
 
     @property
     def requests(self) -> tuple[str, ...]:
-        """What a poll asks of the platform."""
+        """Return the requests of a poll."""
         return tuple(self._operations())
 
     @property

@@ -107,7 +107,7 @@ def backfill(config: Path | None, job: "Job", given: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What is asked for."""
+    """The arguments of a backfill."""
 
     first: int | None
     last: int | None

@@ -72,7 +72,7 @@ def _values(section: Section, path: KeyPath, origin: Callable[[KeyPath], str]) -
 
 
 def _plain(value: object, field: FieldInfo) -> object:
-    """A value as it is written in a file, without secrets."""
+    """Return a value as text of the file, with secrets masked."""
     shown: object
     match value:
         case SecretStr():

@@ -1,4 +1,4 @@
-"""Tries a file of endpoints, or proposes one for an answer, and prints what came of it."""
+"""Tries a file of endpoints, or proposes an endpoint for an answer, and prints the result."""
 
 import json
 import os
