@@ -327,9 +327,13 @@ class Daemon:
             if name in former and known.get(name) == configured:
                 accounts[name] = former[name]
             else:
-                time_of_platform = self.ledger.platform_time(name)
                 client = client_of(
-                    configured, self._observer(name), settings.shard.parts, time_of_platform, self._turns
+                    configured,
+                    self._observer(name),
+                    settings.shard.parts,
+                    platform_time=self.ledger.platform_time(name),
+                    pause=self.ledger.pause(name),
+                    turns=self._turns,
                 )
                 accounts[name] = account_entry(client)
         return accounts

@@ -98,6 +98,8 @@ def configure(level: Level, form: Literal["auto", "console", "json"] = "auto", s
     root.setLevel(max(_LEVELS[level], logging.WARNING))
     # It warns of each connection that is lost, which is reported once as the cause of a failed write or renewal.
     logging.getLogger("psycopg").setLevel(logging.ERROR)
+    # It warns of each run that is skipped or late, which `edge_exporter_collector_missed_runs_total` counts.
+    logging.getLogger("apscheduler").setLevel(logging.ERROR)
 
 
 class _NeverWaiting(io.TextIOBase):

@@ -37,7 +37,7 @@ _NOTES = {
         "fall to below half within a month, and any fall on a month's first day or after 24 h without a poll, is "
         "a reset when the next poll is below the old value as well; any other fall is a correction, and the "
         "counter stands. For a day after a reset a value at or above the old month's last counts only if it "
-        "stands for 24 h.\n\n"
+        "stands for 24 h. A negative value is shown by the gauge and left out of the counter.\n\n"
         "What can still go wrong: what comes between a month's last poll and its end cannot be known, and is in "
         "no counter. Two wrong low answers one after the other are taken for a reset, and the month counts again "
         "when its value has been back for 24 h; a correction that stands on a month's first day is taken for one, "
