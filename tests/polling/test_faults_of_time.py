@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from statistics import median
 from textwrap import indent
 
 import httpx
@@ -132,6 +133,6 @@ def test_a_queries_duration_is_not_the_wait_for_the_budget(platform: Platform, t
         wait_until(lambda: len(it.samples("edge_database_query_duration_seconds", "query")) == len(names))
         durations = it.samples("edge_database_query_duration_seconds", "query")
         throttled = it.samples("edge_api_throttled_seconds_total", "account")["database:orders"]
-    # Each waits for its turn, the last ones for seconds.
+    # Each waits for its turn, the last ones for seconds. On a slow machine one or the other query may take as long.
     assert throttled > 10
-    assert max(durations.values()) < 1
+    assert median(durations.values()) < throttled / len(names) / 2
