@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from exporter.counters.storage import Stored
 from tests.chaos.proxy import Proxy
+from tests.counters.ledger_driver import WALL
 from tests.counters.process import Exporter
 from tests.counters.sharing_processes import (
     SharingProcesses,
@@ -17,6 +19,8 @@ from tests.counters.sharing_processes import (
     until_none,
     until_total,
 )
+from tests.counters.state_locations import DatabaseLocation
+from tests.counters.test_state_database import FIRST, LONG, SECOND, ZONE, claim, commit, end_leases
 from tests.postgres import Postgres
 from tests.waiting import PATIENCE
 
@@ -32,6 +36,13 @@ class Network:
     proxied: SharingProcesses
     proxy: Proxy
 
+    async def hang_before(self, *markers: bytes) -> None:
+        """Let queries come, and the network hang in the commit that counts them."""
+        hangs = asyncio.create_task(self.proxy.hang_before(*markers))
+        await asyncio.sleep(0)
+        self.direct.serve(4)
+        await asyncio.wait_for(hangs, PATIENCE)
+
 
 @pytest.fixture
 async def network(tmp_path: Path, postgres: Postgres) -> AsyncIterator[Network]:
@@ -43,31 +54,39 @@ async def network(tmp_path: Path, postgres: Postgres) -> AsyncIterator[Network]:
         await proxy.stop()
 
 
-@pytest.mark.parametrize("held_back", [(WRITES,), (WRITES, b"COMMIT")], ids=["the statement", "the commit"])
-async def test_a_commit_that_arrives_after_a_takeover_writes_nothing(network: Network, held_back: tuple[bytes]) -> None:
-    """Up to what is held back the database has the transaction, with its locks."""
+async def test_a_write_that_arrives_after_a_takeover_is_refused(network: Network) -> None:
+    location = DatabaseLocation(network.direct.url, LONG)
+    direct, late = location.connect(), DatabaseLocation(network.proxied.url, LONG).connect()
+    direct.prepare()
+    old = claim(direct, FIRST)
+    hangs = asyncio.create_task(network.proxy.hang_before(WRITES))
+    written = asyncio.create_task(asyncio.to_thread(commit, late, {ZONE: Stored("a", WALL, b"old")}, FIRST, old))
+    await asyncio.wait_for(hangs, PATIENCE)
+    end_leases(location)
+    commit(direct, {ZONE: Stored("a", WALL, b"new")}, SECOND, claim(direct, SECOND))
+    network.proxy.pass_on()
+    assert not await written
+    assert direct.rows(SECOND, {0}) == {ZONE: Stored("a", WALL, b"new")}
+    for database in (direct, late):
+        database.close()
+
+
+async def test_a_replica_that_vanishes_in_the_middle_of_a_commit_keeps_no_shard(network: Network) -> None:
+    """The database has the whole transaction, with its locks, but for its last statement."""
     async with network.proxied.exporter("one", index="lease", total=1) as one:
         await until_all(one)
         network.direct.serve(10)
         await until_total(30, one)
-        hangs = asyncio.create_task(network.proxy.hang_before(*held_back))
-        network.direct.serve(4)
-        await asyncio.wait_for(hangs, PATIENCE)
+        await network.hang_before(WRITES, b"COMMIT")
         assert sum(count for _, count in await served(one)) in {30, 0}, "what is not committed is not served"
         async with network.direct.exporter("two", index="lease", total=1) as two:
             await until_total(42, two)
             assert await served(one) == []
             network.proxy.pass_on()
-            await lost(one)
-            assert await served(one) == []
+            await asyncio.to_thread(one.waits_for, "lease lost to another exporter")
             network.direct.serve(1)
             await until_total(45, two)
             assert await served(one) == []
-
-
-async def lost(exporter: Exporter) -> None:
-    """Wait until an exporter knows that another has its shard."""
-    await asyncio.to_thread(exporter.waits_for, "lease lost to another exporter")
 
 
 async def test_while_the_database_gives_no_answer_gauges_go_on_and_no_counter_is_served_after_the_lease(
