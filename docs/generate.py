@@ -40,7 +40,7 @@ _SECTION = re.compile(r"(# generated: begin[^\n]*\n)(.*?)([ \t]*# generated: end
 
 
 def interface() -> str:
-    """The platform's operations as a page: who asks for each, and what it is called on the command line."""
+    """Return the page of the platform's operations, with their collectors and their names on the command line."""
     lines = [
         "# The platform's interface, and where it is",
         "",
@@ -69,7 +69,7 @@ def interface() -> str:
 
 
 def example_collectors() -> str:
-    """The section `collectors` of the example configuration, with every collector's default interval."""
+    """Return the section `collectors` of the example configuration, with every collector's default interval."""
     lines = ["collectors:"]
     lines += [
         f"  {collector.name}: {{enabled: true, interval: {format_duration(collector.interval)}, stale_after: null}}"
@@ -80,7 +80,7 @@ def example_collectors() -> str:
 
 
 def configuration() -> str:
-    """Every key of the configuration file as a page: its default, its flag, its variable and its meaning."""
+    """Return the page of all configuration keys: default, flag, variable and meaning."""
     lines = [
         "# Every setting",
         "",
@@ -122,7 +122,7 @@ def _section(field: FieldInfo) -> type[Section]:
 
 
 def _leaves(section: type[Section], path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], FieldInfo]]:
-    """Every key below a section; those of a list's entries are written `list[].key`."""
+    """Yield every key below a section; keys of a list's entries are written `list[].key`."""
     for key, field in section.model_fields.items():
         try:
             inner = _section(field)
@@ -158,7 +158,7 @@ def _cell(text: str) -> str:
 
 
 def commands() -> str:
-    """The reference of the commands: the help text of each, with every flag of the settings once, at `run`."""
+    """Return the reference of the commands: the help text of each; only `run` lists every flag of the settings."""
     lines = [
         "# Commands",
         "",
@@ -187,10 +187,10 @@ def _every_command(command: click.Command, path: tuple[str, ...]) -> Iterator[tu
 
 
 def with_section(path: Path, section: str) -> str:
-    """The text of a file whose generated section is replaced.
+    """Replace the generated section in the text of a file.
 
     Raises:
-        ValueError: the file has no such section.
+        ValueError: the file has no generated section.
     """
     text, replaced = _SECTION.subn(
         lambda found: found[1] + section + found[3], path.read_text(encoding="utf-8"), count=1
@@ -201,7 +201,7 @@ def with_section(path: Path, section: str) -> str:
 
 
 def documents() -> Mapping[Path, str]:
-    """Every generated file, and what it has to hold."""
+    """Return every generated file and its text."""
     example = REPOSITORY / "deploy" / "edge-exporter.yml"
     return {
         REPOSITORY / "docs" / "metrics.md": as_markdown(),
@@ -215,7 +215,7 @@ def documents() -> Mapping[Path, str]:
 
 def main() -> int:
     """Write the files that differ; with `--check` name them."""
-    # Help texts are as wide as the terminal.
+    # The width of help texts is that of the terminal.
     os.environ["COLUMNS"] = "100"
     differing = {
         path: text

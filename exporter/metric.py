@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 T_contra = TypeVar("T_contra", contravariant=True)
 
@@ -42,6 +42,8 @@ class MonthToDate:
     """A counter's source: a value that grows through a UTC month and starts again with the next."""
 
     value: float
+    # There are no parts that it could be the sum of.
+    is_whole: ClassVar[bool] = False
 
 
 Source = DayBuckets | MonthToDate

@@ -1,4 +1,4 @@
-"""Events that every page marks on its graphs."""
+"""Defines the annotations of every page."""
 
 from dashboards.generator.page import Marks, Query
 from dashboards.generator.promql import highest, series

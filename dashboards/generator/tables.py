@@ -1,4 +1,4 @@
-"""Tables and tiles that stand on several pages."""
+"""Panels that several pages use: figures, tiles and tables."""
 
 from dataclasses import replace
 from typing import TypedDict, Unpack
@@ -7,7 +7,7 @@ from dashboards.generator import columns, links
 from dashboards.generator.page import Colour, Column, Numbers, Panel, Query, Steps, Word, red_from, table
 from dashboards.generator.queries import alerts, findings, subject, truth
 
-# A tile's own past: long enough to see when it began, short enough that its newest point is a minute old.
+# The time range of a tile: long enough to see when a problem began, short enough for points a minute apart.
 LATELY = "2h"
 
 _SEVERITIES = (

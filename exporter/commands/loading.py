@@ -2,23 +2,17 @@
 
 import gc
 import signal
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """Import modules without garbage collections, and let Ctrl-C end the process at once, on the main thread.
-
-    On another thread it does nothing: signals cannot be set there, and a reload imports little.
+    """Import modules without garbage collections, and let Ctrl-C end the process at once.
 
     What an import creates stays: searching it for garbage would take a fifth of a start. Python's own handling
     of Ctrl-C can get lost in an import; the system's cannot.
     """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
     former = signal.signal(signal.SIGINT, signal.SIG_DFL)
     collects = gc.isenabled()
     gc.disable()

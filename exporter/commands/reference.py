@@ -169,7 +169,7 @@ def _plain(section: Section) -> dict[str, object]:
     type=click.Choice(["markdown", "json"]),
     default="markdown",
     show_default=True,
-    help="How it is written.",
+    help="The output format.",
 )
 @click.option(
     "--config",

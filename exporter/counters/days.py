@@ -76,24 +76,22 @@ class DaySeries:
         oldest = min(source.days) if poll.oldest is None else poll.oldest
         # Where the platform sends no time, its chart may hold a day that our own clock has not reached.
         clipped = self._clipped(oldest, max(today, newest))
-        for ordinal, count in source.days.items():
-            held = float(count)
+        highs, lasts = self.highs, self.lasts
+        # Most days have not changed.
+        for ordinal in [day for day, held in source.days.items() if highs.get(day) != held or day in lasts]:
+            held = float(source.days[ordinal])
             if ordinal == clipped or not is_count(held):
                 continue
-            high = self.highs.get(ordinal)
+            high = highs.get(ordinal)
             if high is None:
                 self._begin_day(ordinal, held, owed, first=first)
             elif held < high:
-                corrections += held < self.lasts.get(ordinal, high)
-                self.lasts[ordinal] = held
-            # Most days have not changed.
-            elif held > high or self.lasts:
-                if held > high and ordinal < self.first_day:
-                    self.baselines.setdefault(ordinal, high)
-                if ordinal in owed:
-                    self.baselines[ordinal] = self.baselines.get(ordinal, 0.0) + _deduct(owed, ordinal, held - high)
-                self.highs[ordinal] = held
-                self.lasts.pop(ordinal, None)
+                corrections += held < lasts.get(ordinal, high)
+                lasts[ordinal] = held
+            else:
+                if held > high:
+                    self._raise_day(ordinal, held, high, owed)
+                lasts.pop(ordinal, None)
         # Where the platform's clock is ahead of its own charts, the charts decide which days are old.
         self._close(min(today, newest) - HORIZON_DAYS)
         return corrections
@@ -105,6 +103,13 @@ class DaySeries:
                 self.baselines[ordinal] = held
             elif ordinal in owed:
                 self.baselines[ordinal] = _deduct(owed, ordinal, held)
+
+    def _raise_day(self, ordinal: int, held: float, high: float, owed: "Owed") -> None:
+        if ordinal < self.first_day:
+            self.baselines.setdefault(ordinal, high)
+        if ordinal in owed:
+            self.baselines[ordinal] = self.baselines.get(ordinal, 0.0) + _deduct(owed, ordinal, held - high)
+        self.highs[ordinal] = held
 
     def _clipped(self, oldest: int, today: int) -> int | None:
         """The oldest day, where the window may begin within it; else None.

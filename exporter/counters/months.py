@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import ClassVar
 
 from exporter.metric import MonthToDate, is_count
 
@@ -47,6 +48,8 @@ class MonthSeries:
     former: float | None = None
     guard: float = 0.0
     is_held: bool = False
+    # See `MonthToDate.is_whole`.
+    is_whole: ClassVar[bool] = False
 
     @property
     def value(self) -> float:

@@ -63,7 +63,7 @@ def advance_family(
     of_parts, of_whole = _polls(states.values(), sources, now, wall)
     for labels, source in sources:
         if labels in states or _is_sight(source):
-            poll = of_whole if _is_whole(source) else of_parts
+            poll = of_whole if source.is_whole else of_parts
             states[labels], fallen = _advance(states.get(labels), source, poll)
             corrections += fallen
     return corrections
@@ -81,9 +81,10 @@ def served_labels(
         states: the family's series; what a poll shows for the first time is missing where it could not be saved.
         sources: what the poll shows.
     """
-    has_shapes = any(map(_is_whole, states.values())) or any(_is_whole(source) for _, source in sources)
-    shown = dict.fromkeys((*(labels for labels, _ in sources), *(states if has_shapes else ())))
-    return tuple(labels for labels in shown if labels in states)
+    shown = [labels for labels, _ in sources]
+    if any(series.is_whole for series in states.values()) or any(source.is_whole for _, source in sources):
+        shown += states
+    return tuple(labels for labels in dict.fromkeys(shown) if labels in states)
 
 
 def _polls(
@@ -92,7 +93,7 @@ def _polls(
     """A poll for the parts of a family, and for their whole."""
     days = [series for series in states if isinstance(series, DaySeries)]
     wholes = [series for series in days if series.is_whole]
-    if not wholes and not any(_is_whole(source) for _, source in sources):
+    if not wholes and not any(source.is_whole for _, source in sources):
         plain = Poll(now, wall)
         return plain, plain
     parts = [series for series in days if not series.is_whole]
@@ -102,10 +103,6 @@ def _polls(
         Poll(now, wall, relatives, owed_by(wholes, parts), oldest),
         Poll(now, wall, relatives, owed_by(parts, wholes), oldest),
     )
-
-
-def _is_whole(counted: Source | Series) -> bool:
-    return isinstance(counted, DayBuckets | DaySeries) and counted.is_whole
 
 
 def to_plain(series: Series) -> list[object]:

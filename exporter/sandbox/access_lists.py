@@ -11,7 +11,7 @@ from exporter.sandbox.timestamps import DAY, day_number, iso_long, iso_naive
 _SIZE, _ENABLED, _ENTRY = range(1, 4)
 _NAMES: Final = ("blocked-networks", "office-networks")
 _CONFIGURATIONS: Final = 100
-_UNTOLD: Final = 9
+_WITH_NULLS: Final = 9
 
 
 @dataclass(slots=True)
@@ -32,7 +32,7 @@ class AccessList:
 
 
 class AccessLists:
-    """The account's custom access lists, two for each shield zone; the first grows daily, except where `healthy`."""
+    """The account's custom access lists, two for each shield zone; the first grows daily, except in a healthy world."""
 
     def __init__(self, noise: Noise, clock: WorldClock, shield_zones: int, *, healthy: bool = False) -> None:
         self._healthy = healthy
@@ -68,17 +68,17 @@ class AccessLists:
         content = "\n".join(self._entries(found))
         modified = self._modified(found)
         write = iso_naive if found.list_id % 2 else iso_long
-        untold = found.list_id == _UNTOLD
+        has_nulls = found.list_id == _WITH_NULLS
         return {
             "id": found.list_id,
             "name": found.name,
             "description": None
-            if untold
+            if has_nulls
             else f"The {found.name.replace('-', ' ')} of shield zone {found.shield_zone_id}",
             "content": content,
             "checksum": hashlib.sha256(content.encode()).hexdigest(),
-            "entryCount": None if untold else len(self._entries(found)),
-            "lastModified": None if untold else write(modified),
+            "entryCount": None if has_nulls else len(self._entries(found)),
+            "lastModified": None if has_nulls else write(modified),
         }
 
     def _grows(self, found: AccessList) -> bool:

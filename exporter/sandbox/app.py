@@ -14,7 +14,17 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from exporter.sandbox import control
 from exporter.sandbox.answers import payload
-from exporter.sandbox.endpoints import beside, containers, database, dns, protection, scripting, search, shield, waf
+from exporter.sandbox.endpoints import (
+    containers,
+    database,
+    dns,
+    protection,
+    scripting,
+    search,
+    shield,
+    undocumented,
+    waf,
+)
 from exporter.sandbox.faults import FaultGate, Faults
 from exporter.sandbox.openapi import describe
 from exporter.sandbox.operation import Operation
@@ -75,7 +85,7 @@ def create_app(world: World, faults: Faults | None = None) -> Starlette:
     routes = [
         *(operation.route(world) for operation in OPERATIONS),
         *database.routes(world),
-        *beside.routes(world),
+        *undocumented.routes(world),
         *control.routes(world, scripted),
         Route("/openapi.json", openapi),
     ]

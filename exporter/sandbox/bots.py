@@ -7,7 +7,7 @@ from exporter.sandbox.noise import Noise
 
 _ACTION, _SENSITIVITY, _COMPLEX, _MODE = range(1, 5)
 _VARIETY: Final = 5
-_UNTOLD: Final = 0
+_WITH_NULLS: Final = 0
 
 
 class BotAction(IntEnum):
@@ -38,12 +38,12 @@ class Bots:
         """Return the bot detection of a shield zone as the platform sends it."""
         noise = self._noise
         sensitivities = [noise.whole(1, 3, _SENSITIVITY, shield_zone_id, signal) for signal in range(3)]
-        untold = shield_zone_id % _VARIETY == _UNTOLD
+        has_nulls = shield_zone_id % _VARIETY == _WITH_NULLS
         return {
             "requestIntegrity": {"sensitivity": sensitivities[0]},
-            "ipAddress": None if untold else {"sensitivity": sensitivities[1]},
+            "ipAddress": None if has_nulls else {"sensitivity": sensitivities[1]},
             "browserFingerprint": {
-                "sensitivity": None if untold else sensitivities[2],
+                "sensitivity": None if has_nulls else sensitivities[2],
                 "aggression": noise.whole(0, 4, _SENSITIVITY, shield_zone_id, 3),
                 "complexEnabled": shield_zone_id % 2 == 1,
             },

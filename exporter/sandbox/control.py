@@ -13,7 +13,7 @@ from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.faults import Faults
 from exporter.sandbox.keys import DatabaseTokens, TokenKind
 from exporter.sandbox.request_parsing import RequestError, body_bytes, parse_object, reasons
-from exporter.sandbox.resource_ids import Roster
+from exporter.sandbox.resource_ids import ResourceIds
 from exporter.sandbox.scenarios import Events
 from exporter.sandbox.world import DATABASES, World
 
@@ -58,7 +58,7 @@ Describe every operation of the platform:
 """
 
 
-class _Turn(BaseModel):
+class _ClockChange(BaseModel):
     """A change of the world's clock."""
 
     model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
@@ -80,13 +80,13 @@ def routes(world: World, faults: Faults) -> list[Route]:
 
     async def on_clock(request: Request) -> Response:
         if request.method == "POST":
-            _turn(world.clock, await _object(request))
+            _change_clock(world.clock, await _object(request))
         return payload({"now": _iso(world.clock.now()), "unix": world.clock.now(), "speed": world.clock.speed})
 
     async def on_world(request: Request) -> Response:
         if request.method == "POST":
             given = await _object(request)
-            return payload({"event": given.get("event"), "made": events.happen(given)})
+            return payload({"event": given.get("event"), "made": events.trigger(given)})
         return payload(_summary(world) | {"events": events.catalogue()})
 
     async def on_tokens(request: Request) -> Response:
@@ -129,18 +129,18 @@ async def _object(request: Request) -> dict[str, Any]:
     return parse_object(await body_bytes(request))
 
 
-def _turn(clock: WorldClock, given: dict[str, Any]) -> None:
+def _change_clock(clock: WorldClock, given: dict[str, Any]) -> None:
     try:
-        turn = _Turn.model_validate(given)
+        change = _ClockChange.model_validate(given)
     except ValidationError as error:
         raise RequestError(*reasons(error)) from error
     if not given:
         raise RequestError("give advance (seconds) or speed, or both")
-    if not _EARLIEST <= clock.now() + turn.advance <= _LATEST:
+    if not _EARLIEST <= clock.now() + change.advance <= _LATEST:
         raise RequestError("advance: the world's time must stay between 2001 and 2200")
-    if turn.speed is not None:
-        clock.set_speed(turn.speed)
-    clock.advance(turn.advance)
+    if change.speed is not None:
+        clock.set_speed(change.speed)
+    clock.advance(change.advance)
 
 
 def _pair(tokens: DatabaseTokens, given: dict[str, Any]) -> dict[TokenKind, str]:
@@ -187,10 +187,10 @@ def _summary(world: World) -> dict[str, Any]:
     }
 
 
-def _listed(roster: Roster) -> dict[str, Any]:
-    """Return the first thousand resources of a roster and the number of all."""
-    first = [{"id": resource_id, "name": roster.name(resource_id)} for resource_id in roster.slice(0, _SHOWN)]
-    return {"total": len(roster), "first": first}
+def _listed(ids: ResourceIds) -> dict[str, Any]:
+    """Return the number of resources, and the first thousand of them."""
+    first = [{"id": resource_id, "name": ids.name(resource_id)} for resource_id in ids.slice(0, _SHOWN)]
+    return {"total": len(ids), "first": first}
 
 
 def _iso(moment: float) -> str:

@@ -22,7 +22,7 @@ from exporter.sandbox.sql import Statement
 from exporter.sandbox.sqlite_access import ForbiddenError, SqlError, connect
 from exporter.sandbox.stream import Stream
 
-BATON_SECONDS: Final = 10.0
+_BATON_SECONDS: Final = 10.0
 _REQUEST_SECONDS: Final = 5.0
 _MOST_STREAMS: Final = 64
 _READING: Final = frozenset({"SELECT", "WITH", "VALUES"})
@@ -48,15 +48,12 @@ class Database:
         self,
         noise: Noise,
         clock: WorldClock,
-        *,
         monotonic: Callable[[], float] = time.monotonic,
-        request_seconds: float = _REQUEST_SECONDS,
     ) -> None:
         """Prepare a database; its file is created when it is first used."""
         self._noise = noise
         self._clock = clock
         self._monotonic = monotonic
-        self._request_seconds = request_seconds
         self._orders = Orders(noise)
         self._batons = 0
         self._parked: dict[str, _Parked] = {}
@@ -116,7 +113,7 @@ class Database:
         else:
             connection = connect(self._path, read_only=kind is TokenKind.READ_ONLY)
             stream = Stream(connection, self._decltypes, self._monotonic)
-        stream.set_deadline(self._request_seconds)
+        stream.set_deadline(_REQUEST_SECONDS)
         try:
             return stream, [_result(stream, request) for request in pipeline.requests]
         except (hrana.ProtocolError, ForbiddenError):
@@ -136,11 +133,11 @@ class Database:
         try:
             self._orders.refresh(self._keeper, self._clock.now())
         except sqlite3.Error:
-            # A client holds a transaction, or has changed the table; the sample rows stay as they are.
+            # A client has locked or changed the table: do not update the sample rows.
             return
 
     def _decltypes(self, statement: Statement) -> list[str | None]:
-        """Return the declared types of a query's columns, which SQLite reports for a view."""
+        """Return the declared types of a query's columns, which SQLite reports only for a view."""
         if statement.first_word not in _READING or self._keeper is None:
             return []
         with self._lock:
@@ -158,7 +155,7 @@ class Database:
             self._parked.pop(oldest).stream.close()
         self._batons += 1
         baton = self._noise.guid(self._batons)
-        self._parked[baton] = _Parked(stream, kind, self._monotonic() + BATON_SECONDS)
+        self._parked[baton] = _Parked(stream, kind, self._monotonic() + _BATON_SECONDS)
         return baton
 
     def _expire(self) -> None:

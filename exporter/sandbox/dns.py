@@ -1,4 +1,4 @@
-"""DNS zones: their statistics, and the changes that a test can make to them."""
+"""DNS zones: their statistics, and the changes that a test can make."""
 
 import json
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from typing import Final
 
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.noise import Noise
-from exporter.sandbox.resource_ids import Roster
+from exporter.sandbox.resource_ids import ResourceIds
 from exporter.sandbox.timestamps import DAY, date_of, day_number, number_of
 from exporter.sandbox.traffic import Habits, Traffic, by_record_type, served, smart_part
 
@@ -82,7 +82,7 @@ class DnsZones:
     """The account's DNS zones."""
 
     def __init__(self, noise: Noise, clock: WorldClock, count: int) -> None:
-        self.zones = Roster(FIRST_ZONE_ID, count, _NAMES, ".example")
+        self.zones = ResourceIds(FIRST_ZONE_ID, count, _NAMES, ".example")
         self._clock = clock
         self._traffic = Traffic(noise)
         self._changes: dict[int, _Changes] = {}
@@ -121,7 +121,7 @@ class DnsZones:
         self._change(zone_id).volume = max(0.0, queries_a_day)
 
     def drop_day(self, zone_id: int, day: date) -> None:
-        """Leave a day out of a zone's answers; its queries still happened."""
+        """Omit a day from a zone's answers; its true queries do not change."""
         self._change(zone_id).dropped.add(number_of(day))
 
     def restore_day(self, zone_id: int, day: date) -> None:
@@ -147,12 +147,12 @@ class DnsZones:
         self._change(zone_id).window_days = days
 
     def true_queries(self, zone_id: int, day: date) -> int:
-        """Return the true number of a zone's queries of a day so far, whatever its answers show."""
+        """Return the true number of a zone's queries of a day so far, also of a day that its answers omit."""
         changes, habits = self._character(zone_id)
         return _counted(changes, habits, number_of(day), self._clock.now())
 
     def true_routed(self, zone_id: int, day: date) -> tuple[int, int]:
-        """Return the same as (normal, smart)."""
+        """Return the true queries of a day so far as (with normal routing, with smart routing)."""
         changes, habits = self._character(zone_id)
         queries = _counted(changes, habits, number_of(day), self._clock.now())
         smart = smart_part(habits, queries)
@@ -181,10 +181,10 @@ class DnsZones:
             total = smart = 0
             for day in shown:
                 upper = _counted(changes, habits, day, min(begin + changes.bucket, limit))
-                # The oldest bucket begins where the window does, and each other one where the one before it ends.
+                # The oldest bucket begins with the window, and each other bucket at the end of the one before.
                 before = max(begin, start)
                 lower = _counted(changes, habits, day, before) if before > day * DAY else 0
-                # Parts of a day before the window or in the future are empty.
+                # Outside of the window, and in the future, nothing is counted.
                 if upper > lower:
                     total += upper - lower
                     smart += smart_part(habits, upper) - smart_part(habits, lower)

@@ -1,4 +1,4 @@
-"""A request that a scripted fault applies to, with the ways to answer it wrongly."""
+"""A request that a scripted fault applies to, and the means to answer it."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -39,11 +39,11 @@ class Exchange:
     _received: list[Message] = field(default_factory=list)
 
     async def pass_on(self, send: Send | None = None) -> None:
-        """Let the operation answer."""
+        """Let the operation answer the request."""
         await self.app(self.scope, self._replay, send or self.send)
 
     async def right_answer(self) -> Answer:
-        """Let the operation answer, and return its answer."""
+        """Return the answer of the operation without sending it."""
         started: list[Message] = []
         body = bytearray()
 
@@ -72,24 +72,24 @@ class Exchange:
         await self.begin(status, [*typed, *(headers or [])], len(body))
         await self.write(body)
 
-    async def gone(self) -> None:
+    async def disconnected(self) -> None:
         """Wait until the client has disconnected."""
         while (message := await self.receive())["type"] != "http.disconnect":
             self._received.append(message)
 
     async def pause(self, seconds: float) -> bool:
         """Wait, and return whether the client is still connected."""
-        going = asyncio.ensure_future(self.gone())
+        leaving = asyncio.ensure_future(self.disconnected())
         sleeping = asyncio.ensure_future(self.sleep(seconds))
         try:
-            await asyncio.wait({going, sleeping}, return_when=asyncio.FIRST_COMPLETED)
-            return not going.done()
+            await asyncio.wait({leaving, sleeping}, return_when=asyncio.FIRST_COMPLETED)
+            return not leaving.done()
         finally:
-            going.cancel()
+            leaving.cancel()
             sleeping.cancel()
 
     def connection(self) -> asyncio.Transport:
-        """Return the client's connection, over which HTTP can be violated.
+        """Return the client's connection, for bytes that are not HTTP.
 
         Raises:
             NoConnectionError: there is none.
@@ -101,7 +101,7 @@ class Exchange:
         return connection
 
     def head(self, right: Answer, length: int) -> bytes:
-        """Return the bytes of an answer before its body, of which a length is announced."""
+        """Return the status line and headers of an answer, with this Content-Length."""
         date = http_date(self.now()).encode()
         headers = [*right.headers, (b"date", date), (b"content-length", b"%d" % length)]
         lines = [f"HTTP/1.1 {right.status} Sandbox".encode(), *(name + b": " + value for name, value in headers)]

@@ -1,4 +1,4 @@
-"""The kinds of faults: their validated fields, and how each of them spoils an answer."""
+"""The kinds of faults: their validated fields, and what each of them does to an answer."""
 
 import json
 import re
@@ -69,7 +69,7 @@ class _Fault(BaseModel):
             raise ValueError("give path or path_regex, not both")
         return self
 
-    def meets(self, method: str, path: str) -> bool:
+    def applies_to(self, method: str, path: str) -> bool:
         """Return whether the fault applies to a request."""
         if self.method is not None and self.method.upper() != method:
             return False
@@ -118,7 +118,7 @@ class _Status(_Fault):
 
 
 class _Delay(_Fault):
-    """Sends the right answer, but late."""
+    """Sends the right answer after a delay."""
 
     kind: Literal["delay"]
     seconds: _Seconds
@@ -139,7 +139,7 @@ class _Stall(_Breakpoint):
             right = await exchange.right_answer()
             await exchange.begin(right.status, right.headers, len(right.body))
             await exchange.write(self.sent(right.body), more=True)
-        await exchange.gone()
+        await exchange.disconnected()
 
 
 class _Drip(_Fault):
@@ -173,11 +173,11 @@ class _Reset(_Breakpoint):
         # Closing a socket that does not linger sends a reset.
         connection.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
         connection.abort()
-        await exchange.gone()
+        await exchange.disconnected()
 
 
 class _Truncate(_Fault):
-    """Sends a part of the body as if it were the whole: JSON that breaks off."""
+    """Sends a part of the body as if it were the whole, so that the JSON is incomplete."""
 
     kind: Literal["truncate"]
     part: _Part = 0.5
@@ -198,11 +198,11 @@ class _Short(_Fault):
         right = await exchange.right_answer()
         connection.write(exchange.head(right, len(right.body) + self.missing) + right.body)
         connection.close()
-        await exchange.gone()
+        await exchange.disconnected()
 
 
 class _Garbage(_Fault):
-    """Sends random bytes: as the body, or in the place of HTTP."""
+    """Sends random bytes as the body, or instead of HTTP."""
 
     kind: Literal["garbage"]
     place: Literal["body", "wire"] = "body"
@@ -216,7 +216,7 @@ class _Garbage(_Fault):
         connection = exchange.connection()
         connection.write(garbage)
         connection.close()
-        await exchange.gone()
+        await exchange.disconnected()
 
 
 class _Html(_Fault):

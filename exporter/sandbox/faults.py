@@ -74,10 +74,10 @@ class Faults:
         """Remove all faults."""
         self._scripted.clear()
 
-    def strike(self, method: str, path: str) -> FaultKind | None:
+    def take_for(self, method: str, path: str) -> FaultKind | None:
         """Return the fault for a request, and count its use; None if there is none."""
         for scripted in self._scripted.values():
-            if scripted.left == 0 or not scripted.kind.meets(method, path):
+            if scripted.left == 0 or not scripted.kind.applies_to(method, path):
                 continue
             if scripted.kind.probability < 1 and self._random.random() >= scripted.kind.probability:
                 continue
@@ -111,7 +111,7 @@ class FaultGate:
         """Serve a request, or apply a fault to it."""
         fault = None
         if scope["type"] == "http" and _EXEMPT.fullmatch(scope["path"]) is None:
-            fault = self._faults.strike(scope["method"], scope["path"])
+            fault = self._faults.take_for(scope["method"], scope["path"])
         if fault is None:
             await self._app(scope, receive, send)
             return

@@ -130,7 +130,7 @@ class Execute(_Message):
 
 
 class Batch(_Message):
-    """Executes steps, each if its condition holds."""
+    """Executes steps; a step whose condition is false is skipped."""
 
     type: Literal["batch"]
     batch: BatchSteps
@@ -218,7 +218,7 @@ def holds(condition: Condition, succeeded: Sequence[bool | None], *, autocommit:
         case _Not(cond=cond):
             return not holds(cond, succeeded, autocommit=autocommit)
         case _Several(type=kind, conds=conds):
-            # All of them are evaluated, so that an invalid one is always refused.
+            # Evaluate all of them, so that an invalid one is always refused.
             each = [holds(cond, succeeded, autocommit=autocommit) for cond in conds]
             return all(each) if kind == "and" else any(each)
         case _IsAutocommit():

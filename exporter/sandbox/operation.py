@@ -93,12 +93,12 @@ class Operation:
     """One operation: its path, its authentication, its answer and its failures.
 
     Attributes:
-        handler: its function, whose name and docstring name and describe it.
+        handler: its function; the function's name and docstring are its identifier and summary.
         result: the name of its answer's schema.
         query: the schemas of its query parameters.
         path_schemas: the schemas of path parameters that are not plain 64-bit identifiers.
         body: the model of its request body.
-        failures: statuses beside those of every operation, of a query and of a body.
+        failures: further statuses of failures; those for authentication, the query and the body are added.
         documented: whether the interface document has it.
     """
 
@@ -159,5 +159,5 @@ def _decorator_of(make: Callable[Concatenate[Handler, _P], Operation]) -> Callab
     return decorator
 
 
-# Declares a handler as an operation; takes the fields of `Operation` but the handler.
+# A decorator that makes an operation of a handler; its arguments are the other fields of `Operation`.
 operation = _decorator_of(Operation)

@@ -1,4 +1,4 @@
-"""Reads identifiers, numbers, dates and bodies of requests, strictly."""
+"""Reads and checks identifiers, numbers, dates and bodies of requests."""
 
 import json
 import re
@@ -20,7 +20,13 @@ _MEDIA_TYPES: Final = re.compile(r"(application/json|text/json|application/[\w.!
 
 
 class RequestError(Exception):
-    """A request is wrong: the reasons, the status of the answer, and what is wrong with which field of the body."""
+    """A request is wrong.
+
+    Args:
+        reasons: what is wrong, in words.
+        status: the status of the answer.
+        fields: the wrong fields of the body, each with what is wrong.
+    """
 
     def __init__(self, *reasons: str, status: int = 400, fields: Sequence[tuple[str, str]] = ()) -> None:
         super().__init__("; ".join(reasons))

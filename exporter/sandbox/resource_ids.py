@@ -12,13 +12,13 @@ _WORDS: Final = (
 )  # fmt: skip
 
 
-class Roster:
-    """The ids and names of one kind of resource; only changes by tests take memory for names.
+class ResourceIds:
+    """The ids and names of one kind of resource; a name is only stored where a test has changed it.
 
     Args:
         first_id: the id of the first resource.
         count: the number of resources.
-        names: the names of the first ones; the others get names like them.
+        names: the names of the first resources; names of the others are generated.
         suffix: the end of all seeded names.
     """
 

@@ -39,7 +39,7 @@ class Events:
             for name, event in sorted(self._events.items())
         }
 
-    def happen(self, given: Mapping[str, Any]) -> object:
+    def trigger(self, given: Mapping[str, Any]) -> object:
         """Trigger an event, and return its result: a new resource's id, or None.
 
         Raises:
@@ -69,7 +69,7 @@ def _absent(resource: object, parameters: Mapping[str, Any]) -> str:
     return f"{_RESOURCES.get(next(named, ''), 'image')} {resource}"
 
 
-def _kind(annotation: Any) -> str:  # noqa: ANN401 - whatever stands in a signature
+def _kind(annotation: Any) -> str:  # noqa: ANN401 - any annotation
     """Describe the values of a parameter for people who write JSON."""
     if isinstance(annotation, UnionType):
         return " | ".join("None" if one is type(None) else _kind(one) for one in get_args(annotation))
@@ -90,14 +90,14 @@ def _parameters(event: Callable[..., object]) -> dict[str, str]:
 
 
 def _refuse_large(parameters: Mapping[str, Any]) -> None:
-    """Refuse amounts with which the world's sums would overflow."""
+    """Refuse amounts that could make the world's sums overflow."""
     for name, value in parameters.items():
         if isinstance(value, int | float) and not name.endswith("_id") and abs(value) > _REACH:
             raise ValueError(f"{name}: at most {_REACH} at once")
 
 
 def _events(world: World) -> dict[str, Callable[..., object]]:
-    """The methods of the world that are events, by the names of these."""
+    """Return the functions that change the world, by the names of their events."""
     dns, scans, scripts, images = world.dns, world.scans, world.scripts, world.registries
 
     def hold(status: ScanStatus | None, does: str) -> Callable[..., object]:

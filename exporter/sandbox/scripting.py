@@ -7,7 +7,7 @@ from typing import Any, Final
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.keys import DEFAULT_VALUE_PREFIX, DEPLOYMENT_KEY_PREFIX
 from exporter.sandbox.noise import Noise
-from exporter.sandbox.resource_ids import Roster
+from exporter.sandbox.resource_ids import ResourceIds
 from exporter.sandbox.timestamps import iso_long, iso_naive, month_start
 
 FIRST_SCRIPT_ID: Final = 7
@@ -45,7 +45,7 @@ class Scripts:
     """The account's edge scripts."""
 
     def __init__(self, noise: Noise, clock: WorldClock, count: int) -> None:
-        self.scripts = Roster(FIRST_SCRIPT_ID, count, _NAMES)
+        self.scripts = ResourceIds(FIRST_SCRIPT_ID, count, _NAMES)
         self._noise = noise
         self._clock = clock
         self._opening = clock.now()
@@ -182,7 +182,7 @@ class Scripts:
         if self.is_deleted(script_id):
             growth = 0.0
         passed = now - month_start(now)
-        # More by day than by night: the integral of 1 + 0.5 sin, which always rises.
+        # The integral of 1 + 0.5 sin: it always rises, faster by day than by night.
         busy = passed + 0.5 * _DAY / (2 * math.pi) * (1 - math.cos(2 * math.pi * passed / _DAY))
         a_second = self._noise.between(5, 80, _RATE, script_id) * growth
         requests = int(a_second * busy)

@@ -4,10 +4,11 @@ from array import array
 from collections.abc import Sequence
 from typing import Any, Final
 
-from exporter.sandbox.resource_ids import Roster
+from exporter.sandbox.resource_ids import ResourceIds
 
 DEFAULT_SIZE: Final = 20
-DEEPEST: Final = 10_000
+_DEEPEST: Final = 10_000
+_LARGEST_PAGE: Final = 1_000
 _REMEMBERED: Final = 64
 
 
@@ -17,27 +18,26 @@ class Search:
     Results beyond the first 10,000 cannot be read, though the total counts them.
     """
 
-    def __init__(self, rosters: Sequence[tuple[str, Roster]]) -> None:
-        self._rosters = tuple(rosters)
+    def __init__(self, kinds: Sequence[tuple[str, ResourceIds]]) -> None:
+        self._kinds = tuple(kinds)
         self._matches: dict[str, tuple[int, array[int]]] = {}
-        self.largest_page = 1_000
 
     def answer(self, term: str, start: int, size: int) -> dict[str, Any]:
         """Return a page of results as the platform sends it."""
         if not term:
-            places: Sequence[int] = range(sum(len(roster) for _, roster in self._rosters))
+            places: Sequence[int] = range(sum(len(ids) for _, ids in self._kinds))
         else:
             places = self._matching(term.lower())
-        end = min(start + min(size, self.largest_page), DEEPEST)
+        end = min(start + min(size, _LARGEST_PAGE), _DEEPEST)
         found = self._results(places[start : max(start, end)])
         return {"Query": term, "Total": len(places), "From": start, "Size": size, "SearchResults": found}
 
     def _matching(self, term: str) -> "array[int]":
-        version = sum(roster.version for _, roster in self._rosters)
+        version = sum(ids.version for _, ids in self._kinds)
         known = self._matches.get(term)
         if known is not None and known[0] == version:
             return known[1]
-        names = (roster.name(resource_id) for _, roster in self._rosters for resource_id in roster)
+        names = (ids.name(resource_id) for _, ids in self._kinds for resource_id in ids)
         matches = array("q", (place for place, name in enumerate(names) if term in name.lower()))
         if len(self._matches) >= _REMEMBERED:
             self._matches.clear()
@@ -48,10 +48,10 @@ class Search:
         results = []
         for place in places:
             left = place
-            for resource_type, roster in self._rosters:
-                if left < len(roster):
-                    resource_id = roster.slice(left, 1)[0]
-                    results.append({"Type": resource_type, "Id": resource_id, "Name": roster.name(resource_id)})
+            for resource_type, ids in self._kinds:
+                if left < len(ids):
+                    resource_id = ids.slice(left, 1)[0]
+                    results.append({"Type": resource_type, "Id": resource_id, "Name": ids.name(resource_id)})
                     break
-                left -= len(roster)
+                left -= len(ids)
         return results

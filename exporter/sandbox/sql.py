@@ -29,7 +29,7 @@ _INVALID: Final = "ARGS_INVALID"
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One statement, and the names of its parameters in the order of their numbers (None: it has no name).
+    """One statement, and the names of its parameters in the order of their numbers; None for one without a name.
 
     `verb` is the first word, or in a statement that begins WITH the word after the common table expressions.
     """

@@ -33,7 +33,7 @@ _DENIED: Final = frozenset(
         sqlite3.SQLITE_CREATE_TEMP_VIEW,
     },
 )
-# SQLite's words for faults that a libSQL server finds when it parses a statement, and when it prepares it.
+# SQLite's messages for errors that a libSQL server finds when it parses a statement, and when it prepares one.
 _SYNTAX: Final = re.compile(r'near "|incomplete input|unrecognized token')
 _INPUT: Final = re.compile(
     r"no such (column|function)|ambiguous column|wrong number of arguments|misuse of|(table|view|index) .* exists"

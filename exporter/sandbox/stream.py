@@ -119,13 +119,13 @@ class Stream:
         sql, arguments = statement.bound([None] * len(statement.parameters))
         if statement.is_explain:
             return self._named(statement, self._prepared(sql, arguments))
-        # Prepared alone first, so that its faults are reported as if it were executed.
+        # Prepare the statement itself first, so that its errors are those that executing it would cause.
         is_readonly = self._is_readonly(statement.numbered)
         if statement.first_word == "PRAGMA" and is_readonly:
             return self._named(statement, self._prepared(sql, arguments))
         if statement.verb not in ("SELECT", "VALUES"):
             return []
-        names = self._prepared(f"SELECT * FROM ({sql}\n) LIMIT 0", arguments)  # noqa: S608 - it reads
+        names = self._prepared(f"SELECT * FROM ({sql}\n) LIMIT 0", arguments)  # noqa: S608 - it only reads
         return self._named(statement, _without_numbers(names))
 
     def _prepared(self, sql: str, arguments: list[object] | dict[str, object]) -> list[str]:

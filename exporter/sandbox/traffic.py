@@ -50,7 +50,7 @@ class Traffic:
 
 
 def served(habits: Habits, day: int, part: float) -> int:
-    """Return the queries of a zone in a part (0 to 1) of a day, from its beginning."""
+    """Return the queries of a zone from the beginning of a day to a part (0 to 1) of it."""
     if part <= 0.0:
         return 0
     week = 0.7 if day % 7 in _WEEKEND else 1.0

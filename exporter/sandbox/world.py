@@ -12,7 +12,7 @@ from exporter.sandbox.database import Database
 from exporter.sandbox.dns import DnsZones
 from exporter.sandbox.keys import DatabaseTokens, sandbox_keys
 from exporter.sandbox.noise import Noise
-from exporter.sandbox.resource_ids import Roster
+from exporter.sandbox.resource_ids import ResourceIds
 from exporter.sandbox.scans import RecordScans
 from exporter.sandbox.scripting import Scripts
 from exporter.sandbox.search import Search
@@ -25,8 +25,8 @@ DATABASES: Final = ("orders", "billing")
 class World:
     """One account of the platform with its resources.
 
-    All values are pure functions of the seed, the resource and the clock. Only changes by tests and callers are kept,
-    so that a hundred thousand zones cost a few bytes each.
+    All values are pure functions of the seed, the resource and the clock. Only changes are stored, so that a hundred
+    thousand zones need a few bytes each.
     """
 
     def __init__(
@@ -63,9 +63,9 @@ class World:
                 ("dns", self.dns.zones),
                 ("script", self.scripts.scripts),
                 ("cdn", self.shield.pull_zones),
-                ("storage", Roster(501, 2, ("prod-shop-assets", "backups"))),
-                ("stream", Roster(601, 1, ("product-videos",))),
-                ("container", Roster(701, 1, ("orders-api",))),
+                ("storage", ResourceIds(501, 2, ("prod-shop-assets", "backups"))),
+                ("stream", ResourceIds(601, 1, ("product-videos",))),
+                ("container", ResourceIds(701, 1, ("orders-api",))),
             ),
         )
 

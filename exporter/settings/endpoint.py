@@ -1,4 +1,4 @@
-"""Configured endpoints: any GET of the platform whose answers become metrics."""
+"""The settings of endpoints: any GET of the platform whose answers become metrics."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -22,7 +22,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,62}", re.ASCII)
 _METRIC_NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*", re.ASCII)
 _SOURCES = ("value", "days", "month", "info")
 _TARGETS = ("each", "ids", "kind")
-# Prometheus, its histograms and our own series give these a meaning.
+# Prometheus, histograms or our own series use these labels already.
 _TAKEN_LABELS = frozenset({"account", "le", "quantile", "job", "instance"})
 _TAKEN_NAMES = frozenset(
     {*(collector.name for collector in CATALOGUE), *(operation.name for operation in OPERATIONS), ACCOUNT_KIND}
@@ -50,7 +50,7 @@ def _parse_label_expression(value: object) -> Expression:
 
 
 def _secret_in(expression: Expression) -> str | None:
-    """Why the texts of an expression cannot be labels; None where they can."""
+    """Return why the values of an expression cannot be labels; None if they can."""
     secret = next((name for name in sorted(expression.fields()) if is_secret_name(name)), None)
     return None if secret is None else f"reads {secret[:60]}, which is named like a secret and cannot be a label"
 
@@ -107,7 +107,7 @@ LabelName = Annotated[str, BeforeValidator(_parse_label)]
 
 
 class EachSettings(Section):
-    """The list of the platform that names an endpoint's targets."""
+    """The list of the platform that contains an endpoint's targets."""
 
     list: Annotated[PathField, Field(description="The list's path, such as /pullzone.")]
     items: Annotated[ExpressionField, Field(description="The array of the answer; @ where the answer is the array.")]
@@ -121,12 +121,12 @@ class EachSettings(Section):
 
     @classmethod
     def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
-        """Pages are turned by their number, and the list has no target of its own."""
+        """Require `page` for what depends on it, and a list that is the same for the whole account."""
         for key in ("size", "more"):
             if raw.get(key) is not None and raw.get("page") is None:
-                yield at((key,), refused("stands without page, the query parameter of the page's number"))
+                yield at((key,), refused("needs page, the query parameter of the page's number"))
         if isinstance(raw.get("list"), str) and "{id}" in str(raw["list"]):
-            yield at(("list",), refused("holds {id}; a list is asked once an account"))
+            yield at(("list",), refused("contains {id}; a list is requested once for each account"))
 
 
 class MetricSettings(Section):
@@ -147,7 +147,7 @@ class MetricSettings(Section):
 
     @classmethod
     def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
-        """One source, and a name that says what it is."""
+        """Require one source, and the suffix of a name that the source needs."""
         given = [key for key in _SOURCES if raw.get(key) is not None]
         if len(given) != 1:
             found = " and ".join(given) or "none"
@@ -156,13 +156,13 @@ class MetricSettings(Section):
         source, name = given[0], str(raw.get("name", ""))
         for suffix, kinds in (("_total", ("days", "month")), ("_info", ("info",))):
             if source in kinds and not name.endswith(suffix):
-                yield at(("name",), refused(f"'{name[:60]}' is made of {source}, so its name ends with {suffix}"))
+                yield at(("name",), refused(f"'{name[:60]}' uses {source}, so its name must end with {suffix}"))
             if source not in kinds and name.endswith(suffix):
                 yield at(("name",), refused(f"'{name[:60]}' ends with {suffix}, which is for {' and '.join(kinds)}"))
         if source == "info":
             for key in ("label", "scale"):
                 if raw.get(key) is not None:
-                    yield at((key,), refused("stands beside info, which has neither a label nor a scale of its own"))
+                    yield at((key,), refused("set beside info, which has neither a label nor a scale of its own"))
             if isinstance(raw.get("info"), Mapping) and not raw["info"]:
                 yield at(("info",), refused("is empty; expected labels and expressions"))
         elif isinstance(raw.get("label"), str) and isinstance(raw.get(source), str):
@@ -170,11 +170,11 @@ class MetricSettings(Section):
 
 
 def _secret_label(source: str, text: str) -> Iterator[InitErrorDetails]:
-    """The label's values are the keys that the expression writes, or texts of fields: these must be no secrets."""
+    """Refuse an expression whose values could be secrets: a label's values are keys that it writes, or fields."""
     try:
         expression = compile_expression(text.strip())
     except ExpressionError:
-        return  # which is a fault of its own
+        return  # reported where the expression is validated
     secret = _secret_in(expression) if expression.branches() is None else None
     if secret is not None:
         yield at((source,), refused(secret))
@@ -207,15 +207,15 @@ class EndpointSettings(Section):
 
     @property
     def own_label(self) -> str:
-        """The stem of the labels of targets of the endpoint's own kind; empty where its kind is another's."""
+        """The stem of the labels of the endpoint's targets; empty if another endpoint or collector defines them."""
         return (self.label or self.name) if self.each is not None or self.ids else ""
 
     @classmethod
     def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
-        """One source of targets, and a path that goes with it."""
+        """Require one source of targets, and a path that fits it."""
         given = [key for key in _TARGETS if raw.get(key) is not None]
         if len(given) > 1:
-            yield at((given[1],), refused(f"stands beside {given[0]}; expected one of {', '.join(_TARGETS)}"))
+            yield at((given[1],), refused(f"set beside {given[0]}; expected one of {', '.join(_TARGETS)}"))
         yield from _path_faults(raw.get("path"), given)
         if isinstance(raw.get("ids"), list):
             yield from duplicates((("ids", place), text) for place, text in enumerate(items(raw["ids"])))
@@ -231,9 +231,9 @@ def _path_faults(path: object, given: list[str]) -> Iterator[InitErrorDetails]:
     if not isinstance(path, str):
         return
     if given and "{id}" not in path:
-        yield at(("path",), refused(f"holds no {{id}}, so that each target of {given[0]} would be the same"))
+        yield at(("path",), refused(f"contains no {{id}}, so that all targets of {given[0]} would be the same"))
     if not given and "{id}" in path:
-        yield at(("path",), refused("holds {id}, and nothing says of what; expected each, ids or kind"))
+        yield at(("path",), refused("contains {id}; expected each, ids or kind"))
 
 
 def _kind_faults(raw: Mapping[str, object], given: list[str]) -> Iterator[InitErrorDetails]:
@@ -247,7 +247,7 @@ def _kind_faults(raw: Mapping[str, object], given: list[str]) -> Iterator[InitEr
 
 
 def _own_labels(raw: Mapping[str, object], given: list[str]) -> tuple[str, ...]:
-    """The labels that a target has already."""
+    """Return the labels that the endpoint's targets have already."""
     if given == ["kind"]:
         return tuple(label.name for label in KIND_LABELS.get(str(raw["kind"]), ()))
     stem = str(raw.get("label") or raw.get("name", ""))

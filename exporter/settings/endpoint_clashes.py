@@ -1,4 +1,4 @@
-"""What is wrong between configured endpoints, and between them and what the exporter has of its own."""
+"""Finds conflicts between configured endpoints, and between them and the exporter's own metrics."""
 
 from collections.abc import Iterator, Mapping
 
@@ -13,7 +13,7 @@ from exporter.settings.faults import KeyPath, suggestion, unknown_key
 from exporter.settings.section import at, duplicates, items, named, peek, refused
 from exporter.settings.types import stale_too_early
 
-# Of the exporter itself, of its process, of users' queries and of Prometheus.
+# Prefixes of the exporter's own metrics, of its process, of users' queries and of Prometheus.
 _TAKEN_PREFIXES = ("edge_exporter_", "edge_target_", "edge_api_", "edge_database_", "process_", "python_", "scrape_")
 _TAKEN_NAMES = frozenset({"up", "edge_up", "edge_absent_families", "edge_script_monthly_budget_dollars", "ALERTS"})
 _COUNTER_SUFFIXES = ("", "_total", "_created")
@@ -22,7 +22,7 @@ _FALSE = frozenset({"false", "no", "off", "0", "f", "n"})
 
 
 def endpoint_clashes(raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
-    """Names, kinds and families that stand twice or are unknown."""
+    """Refuse names, kinds and families that are used twice or unknown."""
     endpoints = items(raw.get("endpoints"))
     yield from duplicates(named(raw, "endpoints", "name"), "name")
     yield from _clashes_with_lists(endpoints)
@@ -48,12 +48,12 @@ def _clashes_with_lists(endpoints: list[object]) -> Iterator[InitErrorDetails]:
     lists = {f"{_text(one, 'name')}{LIST_SUFFIX}" for one in endpoints if peek(one, "each")}
     for place, endpoint in enumerate(endpoints):
         if _text(endpoint, "name") in lists:
-            message = f"'{_text(endpoint, 'name')}' is what the list of another endpoint is called"
+            message = f"'{_text(endpoint, 'name')}' is the name of another endpoint's list"
             yield at(("endpoints", place, "name"), refused(message))
 
 
 def _kinds(endpoints: list[object]) -> Iterator[InitErrorDetails]:
-    """Each kind of target has one source, and is there."""
+    """Require that each kind of target exists and has one source."""
     stems: dict[str, int] = {}
     for place, endpoint in enumerate(endpoints):
         stem = _stem(endpoint)
@@ -80,13 +80,13 @@ def _kinds(endpoints: list[object]) -> Iterator[InitErrorDetails]:
 
 
 def _exposed(name: str, *, counts: bool) -> set[str]:
-    """Every name under which a family is exposed in one of the formats."""
+    """Return every name that a family has in one of the formats."""
     stem = name.removesuffix("_total") if counts else name
     return {f"{stem}{suffix}" for suffix in (_COUNTER_SUFFIXES if counts else ("",))}
 
 
 def _built_in(raw: Mapping[str, object]) -> dict[str, str]:
-    """Exposed name → the enabled collector that has it."""
+    """Map each exposed name to the enabled collector that has it."""
     sections = raw.get("collectors")
     found: dict[str, str] = {}
     for collector in CATALOGUE:
@@ -95,7 +95,7 @@ def _built_in(raw: Mapping[str, object]) -> dict[str, str]:
             continue
         for info in collector.families:
             for name in _exposed(info.name, counts=info.kind is Kind.COUNTER):
-                found[name] = f"the collector {collector.section}, which could be switched off"
+                found[name] = f"the collector {collector.section}, which can be disabled"
     return found
 
 
@@ -113,17 +113,17 @@ def _families(endpoints: list[object], raw: Mapping[str, object]) -> Iterator[In
             clash = next((taken[one] for one in sorted(exposed) if one in taken), None)
             inner = next((own[one] for one in sorted(exposed) if one in own and own[one] != name), None)
             if name.startswith(_TAKEN_PREFIXES) or name in _TAKEN_NAMES:
-                yield at(path, refused(f"'{name[:60]}' is a name that the exporter or Prometheus keeps for itself"))
+                yield at(path, refused(f"'{name[:60]}' is reserved for the exporter or Prometheus"))
             elif clash is not None:
                 yield at(path, refused(f"'{name[:60]}' is a family of {clash}"))
             elif inner is not None:
-                yield at(path, refused(f"'{name[:60]}' is exposed by the same name as {inner[:60]}"))
+                yield at(path, refused(f"'{name[:60]}' has the same exposed name as {inner[:60]}"))
             own |= dict.fromkeys(exposed, name)
         taken |= dict.fromkeys(own, f"endpoints[{place}]")
 
 
 def _sections(endpoints: list[object], raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
-    """What stands under `collectors` is a collector's name; an endpoint is not stale before it is polled again."""
+    """Require that every key of `collectors` names a collector, and that an endpoint is polled before it is stale."""
     sections = raw.get("collectors")
     by_name = {_text(endpoint, "name"): endpoint for endpoint in endpoints}
     for name, section in sections.items() if isinstance(sections, Mapping) else ():

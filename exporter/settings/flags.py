@@ -1,4 +1,4 @@
-"""Every single value that can be set outside the file: its path, its flag and its environment variable."""
+"""Lists every value that a flag and an environment variable can set."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +19,7 @@ _METAVARS: dict[object, str] = {bool: "true|false", int: "INTEGER", float: "NUMB
 
 
 def flags() -> tuple[Flag, ...]:
-    """Every flag, in the model's order. Secrets have none: a process's flags can be seen by others."""
+    """Return every flag, in the order of the model. Secrets have none: other users can read a process's flags."""
     defaults = Settings.model_construct()
     others = (
         flag_of(field, path, *names_of(path), _default(defaults, path))
@@ -57,13 +57,13 @@ def _default(defaults: BaseModel, path: KeyPath) -> object:
 
 
 def names_of(path: KeyPath) -> tuple[str, str]:
-    """The flag and the variable of a value outside the accounts."""
+    """Return the flag and the variable of a value outside the accounts."""
     steps = [str(step) for step in path]
     return "--" + ".".join(map(dashed, steps)), PREFIX + "__".join(steps).upper()
 
 
 def flag_of(field: FieldInfo, path: KeyPath, name: str, variable: str, default: object) -> Flag:
-    """The flag that sets a field; `default` is the value where nothing does."""
+    """Return the flag that sets a field."""
     return Flag(
         name=name,
         path=path,

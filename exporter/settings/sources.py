@@ -1,4 +1,4 @@
-"""What each source sets, laid over what lies below it, with the name of the flag or variable that said so."""
+"""Reads the values that the command line and the environment set, with the flag or variable of each."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ from exporter.settings.flag import (
 from exporter.settings.flags import list_variables
 
 _NULL = "null"
-# What Kubernetes puts into every container for a Service called edge-exporter, or edge-exporter-something.
+# Variables that Kubernetes sets in every container for a Service called edge-exporter or edge-exporter-*.
 _SERVICE_LINK = re.compile(
     PREFIX + r"(?:\w+_)?(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)?)"
 )
@@ -34,8 +34,8 @@ class Layer:
     """The values of one source.
 
     Attributes:
-        data: What it sets, nested as the model is.
-        origins: For each path that it sets, the flag or variable that did.
+        data: The values that it sets, nested like the model.
+        origins: Path of each value → the flag or variable that sets it.
         faults: What is wrong with the source itself.
     """
 
@@ -44,7 +44,7 @@ class Layer:
     faults: list[Fault] = field(default_factory=list)
 
     def put(self, path: KeyPath, value: object, origin: str) -> None:
-        """Set a value below mappings that are made as needed."""
+        """Set a value; missing mappings on its path are made."""
         inner = self.data
         for step in path[:-1]:
             below = inner.setdefault(str(step), {})
@@ -55,7 +55,7 @@ class Layer:
 
 
 def flag_layer(values: Mapping[str, str], known: tuple[Flag, ...], below: Mapping[str, object]) -> Layer:
-    """What the command line sets, over the layers `below`."""
+    """Return the values of the command line; `below` has the values that they are merged with."""
     layer = Layer()
     by_name = {flag.name: flag for flag in known}
     account: dict[str, tuple[str, str]] = {}
@@ -72,7 +72,7 @@ def flag_layer(values: Mapping[str, str], known: tuple[Flag, ...], below: Mappin
 
 
 def environment_layer(environ: Mapping[str, str], known: tuple[Flag, ...], below: Mapping[str, object]) -> Layer:
-    """What the environment sets, over the layers `below`; an empty variable counts as not set."""
+    """Return the values of the environment; `below` as in `flag_layer`. An empty variable counts as not set."""
     layer = Layer()
     by_variable = {flag.variable: flag for flag in known if flag.path[:2] != FIRST_ACCOUNT}
     account: dict[str, tuple[str, str]] = {}
@@ -95,7 +95,7 @@ def environment_layer(environ: Mapping[str, str], known: tuple[Flag, ...], below
 def _unknown_variable(variable: str, known: tuple[str, ...]) -> str:
     lists = list_variables()
     if variable in lists:
-        return f"{written(lists[variable])} holds more than one value, which only the configuration file can"
+        return f"{written(lists[variable])} is a list, which only the configuration file can set"
     return f"unknown variable{suggestion(variable, known)}"
 
 
@@ -110,13 +110,13 @@ def _lay_over_the_one(
     values: Mapping[str, tuple[str, str]],
     new: Mapping[str, object],
 ) -> None:
-    """Lay values over the one account or database that there is, or make one where there is none."""
+    """Merge values into the only account or database, or make one if there is none."""
     kind = str(path[0])
     listed = below.get(kind) or []
     if not values or not isinstance(listed, list):
         return
     if len(listed) > 1:
-        message = f"there are {len(listed)} {kind}, and this cannot say which it is for; set it in the file"
+        message = f"there are {len(listed)} {kind}; set it in the file for one of them"
         layer.faults.extend(Fault(origin, None, "", message) for _, origin in values.values())
         return
     one = listed[0] if listed else new
@@ -129,7 +129,7 @@ def _lay_over_the_one(
 
 
 def _attach_database(layer: Layer, environ: Mapping[str, str], below: Mapping[str, object]) -> None:
-    """A database that the platform attached: one of its own, or what the one that is configured lacks."""
+    """Add the database that the platform attached, or complete the only configured one with its values."""
     given = {
         key: (environ[variable], variable)
         for variable, key in DATABASE_VARIABLES.items()
@@ -140,7 +140,7 @@ def _attach_database(layer: Layer, environ: Mapping[str, str], below: Mapping[st
         return
     if not listed and "url" not in given:
         url, token = DATABASE_VARIABLES
-        layer.faults.append(Fault(token, None, "", f"there is no database that this token could be for; set {url}"))
+        layer.faults.append(Fault(token, None, "", f"there is no database for this token; set {url}"))
         return
     lacking = dict(_lacking(listed[0], given)) if listed and isinstance(listed[0], Mapping) else given
     _lay_over_the_one(layer, below, FIRST_DATABASE, lacking, {"name": "default"})

@@ -116,21 +116,11 @@ class _Endpoints:
     def _question(self, request: Request) -> Question:
         explainer = self._view.explainer
         known = Known(explainer.collectors(), self._view.known().accounts)
-        try:
-            return parse_question(request.query_params.multi_items(), known, explainer.families())
-        except QueryError as error:
-            raise HTTPException(400, str(error)) from None
+        return parse_question(request.query_params.multi_items(), known, explainer.families())
 
     def _query(self, request: Request, default_limit: int, default_sort: str = "target") -> Query:
-        try:
-            return parse_query(
-                request.query_params.multi_items(),
-                self._view.known(),
-                default_limit=default_limit,
-                default_sort=default_sort,
-            )
-        except QueryError as error:
-            raise HTTPException(400, str(error)) from None
+        fields, known = request.query_params.multi_items(), self._view.known()
+        return parse_query(fields, known, default_limit=default_limit, default_sort=default_sort)
 
     async def _json(self, request: Request, pieces: AsyncIterator[str]) -> Response:
         async with self._turn:
@@ -174,6 +164,8 @@ def _asset(request: Request, asset: Asset) -> Response:
 
 async def _refusal(_request: Request, error: Exception) -> Response:
     """Answer an error in one line, which names neither the software nor its paths."""
+    if isinstance(error, QueryError):
+        return PlainTextResponse(f"{error}\n", 400)
     if not isinstance(error, HTTPException):
         return PlainTextResponse("internal error; see the exporter's log\n", 500)
     return PlainTextResponse(f"{error.detail}\n", error.status_code, error.headers)
@@ -217,7 +209,7 @@ def create_app(
         home = RedirectResponse(prefix.rpartition("/")[2] + "/")
         below = Router(routes, redirect_slashes=False)
         routes = [Route(prefix, home, methods=["GET"]), Mount(prefix, below)]
-    app = Starlette(routes=routes, exception_handlers={HTTPException: _refusal, Exception: _refusal})
+    app = Starlette(routes=routes, exception_handlers=dict.fromkeys((HTTPException, QueryError, Exception), _refusal))
     # A redirect to the path without its last slash would contain the host of the request, which can be false.
     app.router.redirect_slashes = False
     return Straight(metrics, f"{prefix}/metrics", SecurityHeaders(app))

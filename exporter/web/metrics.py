@@ -28,15 +28,15 @@ class Fence(Protocol):
     """Decides which counters may be served: those that no other exporter counts."""
 
     def holds(self) -> bool:
-        """Whether that is certain at this moment of all counters that are rendered."""
+        """Return whether that is certain at this moment for all rendered counters."""
         ...
 
     def counted(self) -> Mapping[int, int]:
-        """The shards of which that is certain at this moment, with a number that changes when they change hands."""
+        """Return the shards for which that is certain at this moment, with a number that changes with its holder."""
         ...
 
     def shard_of(self, key: PollKey, /) -> int | None:
-        """The shard that a target belongs to; None where that is not known. Asked on any thread."""
+        """Return the shard of a target; None if it is unknown. Called on any thread."""
         ...
 
 

@@ -12,7 +12,7 @@ BY_ALERT = for_each("alert", load_alerts(), name=lambda alert: alert.name)
 
 
 def alerts_after(*assignments: str) -> dict[str, dict[str, object]]:
-    """Every alert of the shipped rules after changes, by its name."""
+    """Return every alert of the shipped rules after changes, by name."""
     rendered = render(SHIPPED, parse_changes(assignments))
     return {
         rule["alert"]: rule

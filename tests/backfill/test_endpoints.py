@@ -1,4 +1,4 @@
-"""The history of configured endpoints, from a platform that knows nothing of the interface."""
+"""The history of configured endpoints, from a platform without the documented interface."""
 
 import asyncio
 import sys
@@ -22,31 +22,31 @@ MOST_DAYS = 31
 
 
 def ago(days: int) -> date:
-    """A day before today."""
+    """Return a day before today."""
     return TODAY - timedelta(days=days)
 
 
 def count(target: str, day: date) -> int:
-    """What the platform counted of a target on a day."""
+    """Return the platform's count of a target on a day."""
     return day.toordinal() % 97 + int(target)
 
 
 def chart(target: str, first: date, last: date) -> dict[str, int]:
-    """The platform's chart of these days."""
+    """Return the platform's chart of these days."""
     days = (first + timedelta(days=ahead) for ahead in range((last - first).days + 1))
     return {f"{day}T00:00:00Z": count(target, day) for day in days if day <= TODAY}
 
 
 @dataclass(frozen=True)
 class Ended:
-    """How the command ended."""
+    """The result of the command."""
 
     raw: Raw
     said: str
     code: int
 
     def total(self, family: str, **labels: str) -> float:
-        """By how much the one series with these labels grew."""
+        """Return the growth of the only series with these labels."""
         (samples,) = (
             samples for (name, known), samples in self.raw.items() if name == family and labels.items() <= set(known)
         )
@@ -54,7 +54,7 @@ class Ended:
 
 
 def answer(path: str, query: Query, *, is_end_excluded: bool = False) -> tuple[int, bytes]:
-    """A list of two things, and their charts."""
+    """Serve a list of two things, and their charts."""
     if path == "/things":
         return good({"Items": [{"Id": 7, "Name": "seven"}, {"Id": 8, "Name": "eight"}]})
     target = path.split("/")[2]
@@ -72,7 +72,7 @@ SPAN = "/things/{id}?from={days_ago:30}&to={today}"
 
 
 def endpoint(path: str, source: str = "days: Chart", *, name: str = "things", targets: str = THINGS) -> str:
-    """An endpoint with one counter."""
+    """Return an endpoint with one counter."""
     return f"""
 - name: {name}
   path: "{path}"
@@ -117,7 +117,7 @@ endpoints:
 
 
 def windows(served: Platform) -> Iterator[tuple[date, date]]:
-    """The spans that were asked for."""
+    """Return the requested spans."""
     for target in served.asked:
         query = parse_qs(urlsplit(target).query)
         if "from" in query:

@@ -1,4 +1,4 @@
-"""History and the live counters together count everything once, whichever is there first."""
+"""History and live counters together count everything once, whichever is first."""
 
 from datetime import date
 from pathlib import Path
@@ -32,14 +32,14 @@ def joined(*raws: Raw) -> Raw:
 
 
 def growth(raw: Raw, name: str, **labels: str) -> float:
-    """By how much the series of a family that carry the labels grew together."""
+    """Return the total growth of the series of a family with these labels."""
     return sum(
         grown(samples) for (family, own), samples in raw.items() if family == name and labels.items() <= set(own)
     )
 
 
 def assert_all_is_counted(where: BackfillSetup, raw: Raw, first: date, last: date) -> None:
-    """Every zone's queries and every limit's breaches of the days, to the query and to the breach."""
+    """Check every zone's queries and every limit's breaches of the days exactly."""
     world, span = where.world, days(first, last)
     for zone in world.dns.zones:
         grown = growth(raw, QUERIES, zone_id=str(zone))
@@ -78,7 +78,7 @@ async def test_live_first_and_history_later_count_nothing_twice(tmp_path: Path) 
 
 
 async def test_history_after_months_still_ends_where_live_counting_began(tmp_path: Path) -> None:
-    """The ledger has forgotten the days before the first sight, but not the first day's baseline."""
+    """The ledger no longer has the days before the first poll, but still the first day's baseline."""
     async with backfill_setup(tmp_path, shield_zones={"discover": False}) as where:
         raw: Raw = {}
         with where.ledger() as ledger:
@@ -182,7 +182,7 @@ async def test_a_zone_that_cannot_be_read_spoils_no_other_and_is_tried_again(tmp
 
 
 class Unplugged(Exception):
-    """The process ends here."""
+    """Raised where the process ends."""
 
 
 async def test_interrupted_anywhere_it_goes_on_and_writes_the_same(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ async def browser() -> AsyncIterator[Browser]:
 
 
 def some(setup: ViewSetup) -> None:
-    """Three zones: one draws a line, one fails, one is scanned."""
+    """Three zones: one with a chart, one that fails, one with a scan."""
     setup.succeed(zone(9, "prod-shop.example"), chart=[900 + day * 7 % 400 for day in range(31)], took=0.3)
     setup.turn(5)
     setup.succeed(zone(10, "dev-shop.example"), chart=[10] * 31, took=0.1)
@@ -45,7 +45,7 @@ def some(setup: ViewSetup) -> None:
 
 
 def many(setup: ViewSetup) -> None:
-    """Ten thousand zones, all of them scanned."""
+    """Ten thousand zones, each with a scan."""
     for number in range(10_000):
         setup.succeed(zone(number, f"zone-{number:05}.example"), chart=range(31), took=number / 1000)
         setup.succeed(zone(number, f"zone-{number:05}.example"), SCANS)
@@ -286,9 +286,9 @@ async def test_it_can_be_paused(browser: Browser) -> None:
         async with window(browser, setup, is_clock_turned=True) as seen:
             await seen.page.locator("#pause").click()
             await expect(seen.page.locator("#pause")).to_have_attribute("aria-pressed", "true")
-            asked = len(seen.requests)
+            before = len(seen.requests)
             await seen.later(60)
-            assert len(seen.requests) == asked
+            assert len(seen.requests) == before
             setup.fail(zone(9, "prod-shop.example"))
             await seen.page.locator("#pause").click()
             await seen.later(6)

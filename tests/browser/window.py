@@ -1,4 +1,4 @@
-"""A browser's window on the status page of a view, on a real server."""
+"""A browser window that shows the status page of a view from a real server."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -16,7 +16,7 @@ from tests.web.view_setup import ViewSetup
 
 @dataclass
 class Window:
-    """An open page, and what it did that it should not."""
+    """An open page, with the errors and warnings of its console."""
 
     page: Page
     server: WebServer
@@ -25,30 +25,30 @@ class Window:
     requests: list[str] = field(default_factory=list)
 
     async def texts(self, selector: str) -> list[str]:
-        """The text of every element that is selected, as it is seen."""
+        """Return the visible text of every selected element."""
         return [" ".join(text.split()) for text in await self.page.locator(selector).all_inner_texts()]
 
     async def names(self) -> list[str]:
-        """The names of the shown targets."""
+        """Return the names of the shown targets."""
         return await self.texts("#targets tbody th")
 
     async def focused(self) -> str:
-        """The id of the element that has the focus."""
+        """Return the id of the focused element."""
         return str(await self.page.evaluate("document.activeElement.id"))
 
     async def until_found(self, words: str) -> None:
-        """Wait until the page tells of so many targets."""
+        """Wait until the page shows this number of targets."""
         await self.page.locator("#found", has_text=words).wait_for()
 
     async def barriers(self) -> list[tuple[str, str]]:
-        """What keeps people out who use assistive technology, as axe-core sees it: the rule and the first element."""
+        """Return the accessibility faults that axe-core finds: the rule and the first element of each."""
         await self.page.evaluate((files("axe_playwright_python") / "axe.min.js").read_text())
         found = await self.page.evaluate("axe.run()")
         assert len(found["passes"]) > 20
         return [(fault["id"], fault["nodes"][0]["html"]) for fault in found["violations"]]
 
     async def later(self, seconds: int) -> None:
-        """Let time pass for the page's script; its window must have a turned clock."""
+        """Advance the time of the page's script; the window must have been opened with `is_clock_turned`."""
         await self.page.clock.run_for(seconds * 1000)
 
 
@@ -62,7 +62,7 @@ async def window(
     is_clock_turned: bool = False,
     **context: Any,
 ) -> AsyncIterator[Window]:
-    """Opens the page in a window with its own cookies and storage; an error or warning in the console fails the test.
+    """Open the page in a window with its own cookies and storage; an error or warning in the console fails the test.
 
     Args:
         browser: it must belong to the event loop that runs.

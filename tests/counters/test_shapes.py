@@ -61,6 +61,13 @@ def test_what_actions_have_counted_is_no_rise_of_the_plain_number(limit: Limit) 
     assert limit.plain(0.2, {0: 13}) == {"logged": 1, "challenged": 0, "blocked": 0, "unclassified": 2}
 
 
+def test_days_before_the_first_sight_stay_history_after_another_day_has_fallen(limit: Limit) -> None:
+    limit.plain(0, {-2: 10, -1: 10, 0: 10})
+    limit.poll(0.1, {-2: (5, 3, 2), -1: (5, 3, 2), 0: (5, 3, 2)})
+    for day in (0.2, 0.3):
+        assert sum(limit.plain(day, {-2: 10, -1: 10, 0: 9}).values()) == 0
+
+
 def test_what_was_counted_as_unclassified_is_no_rise_of_an_action(limit: Limit) -> None:
     limit.poll(0, {0: (5, 3, 2)})
     limit.plain(0.1, {0: 12})

@@ -1,4 +1,4 @@
-"""The image's recipe; `test_container.py` builds and runs it."""
+"""The Dockerfile; `test_container.py` builds and runs the image."""
 
 import re
 import tomllib

@@ -1,4 +1,4 @@
-"""What is built for those who install the package, with no repository beside it."""
+"""The wheel, without the repository."""
 
 import re
 import shutil
@@ -13,7 +13,7 @@ from tests.deploy.programs import run
 
 @pytest.fixture(scope="module")
 def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel of this checkout, unpacked as an installer does."""
+    """Build the wheel of this checkout and unpack it like an installer."""
     folder = tmp_path_factory.mktemp("wheel")
     # The build's back end is taken from this environment: nothing is fetched.
     built = run(
@@ -28,7 +28,7 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """The files of a folder, by their paths in it, without what Python compiles when it imports them."""
+    """Return the files of a folder by their paths, without compiled Python files."""
     files = (path for path in folder.rglob("*") if path.is_file() and path.parent.name != "__pycache__")
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 

@@ -1,4 +1,4 @@
-"""What there is on the platform of the pictures, and how much of everything."""
+"""Defines the resources on the platform of the pictures."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Ten incidents on the platform of the pictures, each a change of what the calm platform says, and a calm hour."""
+"""Defines ten incidents on the platform of the pictures, each as changes of a calm hour."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class Incident:
 
 
 def _set(family: str, value: float | None, **of: str) -> Change:
-    """Fix the value of the series of a family with these labels."""
+    """Set the value of the series of a family with these labels."""
 
     def change(
         name: str, labels: Labels, _: float, calm: float | None, __: Callable[[float], float | None]
@@ -199,7 +199,7 @@ INCIDENTS: dict[str, Incident] = {
 
 
 def scene(incident: Incident = CALM, *, rules: bool = True) -> Scene:
-    """The platform with an incident, and with its alerts where the rules are loaded."""
+    """Return the platform with an incident, and with its alerts if rules are loaded."""
     life = Life()
     watchdog = _alert("EdgeWatchdog", "none", "exporter")
     things = ((watchdog, *incident.alerts), *THINGS)
@@ -225,7 +225,7 @@ def scene(incident: Incident = CALM, *, rules: bool = True) -> Scene:
 
 # For the pictures in the documents: an ordinary day with some of the usual trouble.
 def usual_trouble() -> Scene:
-    """A burst, a failed scan and a query that fails, at once."""
+    """A burst, a failed scan and a failing query at once."""
     chosen = [INCIDENTS[name] for name in INCIDENTS if name.startswith(("a burst", "a scan", "a database"))]
 
     def change(

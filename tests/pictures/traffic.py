@@ -1,4 +1,4 @@
-"""Traffic as it comes: by the hour, by the day of the week, with a little noise that is the same each time."""
+"""Simulates traffic by hour and day of the week, with reproducible noise."""
 
 import math
 import zlib
@@ -13,18 +13,18 @@ GRID = 300.0
 
 @cache
 def spread(key: str) -> float:
-    """A number from 0 to 1 that belongs to a name."""
+    """Return a number from 0 to 1, always the same for a name."""
     return zlib.crc32(key.encode()) / 2**32
 
 
 def noise(key: str, at: float) -> float:
-    """A smooth wave around 0, seldom beyond 1 either way, that no two names share."""
+    """Return a value of a smooth wave around 0 that differs for each name; its size is seldom above 1."""
     periods = (420.0, 1380.0, 4100.0, 13_700.0)
     return sum(math.sin(2 * math.pi * (at / period + spread(f"{key} {period}"))) for period in periods) / 3
 
 
 def busy(at: float, peak: float) -> float:
-    """How busy an hour is, 1 on the day's average: people sleep, and fewer come at weekends."""
+    """Return the activity of an hour, 1 on average: less at night and at weekends."""
     hour = (at % DAY) / 3600
     daily = 1 + 0.5 * math.cos(2 * math.pi * (hour - peak) / 24) + 0.14 * math.cos(4 * math.pi * (hour - peak + 3) / 24)
     weekend = datetime.fromtimestamp(at, UTC).weekday() >= 5
@@ -32,7 +32,7 @@ def busy(at: float, peak: float) -> float:
 
 
 class Flow:
-    """Something that comes at a changing rate, and how much of it has come."""
+    """Traffic with a changing rate, and its total."""
 
     def __init__(
         self, key: str, mean: float, since: datetime, until: datetime, burst: Callable[[float], float] | None = None
@@ -44,11 +44,11 @@ class Flow:
         self._burst = burst or (lambda _: 1.0)
 
     def rate(self, at: float) -> float:
-        """How much comes in a second."""
+        """Return the rate a second."""
         return self._mean * steady(self._key, at) * self._burst(at)
 
     def between(self, begin: float, end: float) -> float:
-        """How much came from one moment to another."""
+        """Return the total from one time to another."""
         return self._until_then(end) - self._until_then(begin)
 
     def _until_then(self, at: float) -> float:
@@ -82,5 +82,5 @@ def steps(key: str, since: float, until: float) -> list[float]:
 
 
 def month_begin(at: float) -> float:
-    """When the UTC month began."""
+    """Return the start of the UTC month."""
     return datetime.fromtimestamp(at, UTC).replace(day=1, hour=0, minute=0, second=0, microsecond=0).timestamp()

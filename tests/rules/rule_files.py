@@ -1,4 +1,4 @@
-"""The shipped rules as data."""
+"""Reads the shipped rules."""
 
 import json
 import os
@@ -24,10 +24,10 @@ CASES: Final = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule of either kind, as its file has it.
+    """An alert or a recording rule.
 
     Attributes:
-        name: the alert's name, or that of the recorded series.
+        name: the name of the alert or of the recorded series.
         alerting: whether it is an alert.
     """
 
@@ -63,7 +63,7 @@ def read_rules(file: Path) -> dict[str, Any]:
 
 @cache
 def load_rules() -> tuple[Rule, ...]:
-    """Every rule of every shipped file, in their order."""
+    """Return every rule of every shipped file, in order."""
     return tuple(
         Rule(
             file=path.name,
@@ -80,17 +80,17 @@ def load_rules() -> tuple[Rule, ...]:
 
 
 def load_alerts() -> list[Rule]:
-    """Every alert."""
+    """Return every alert."""
     return [rule for rule in load_rules() if rule.alerting]
 
 
 def load_recordings() -> list[Rule]:
-    """Every recorded series."""
+    """Return every recording rule."""
     return [rule for rule in load_rules() if not rule.alerting]
 
 
 def selected(expr: str) -> list[Selected]:
-    """Every selector of an expression."""
+    """Return every selector of an expression."""
     found = []
     for part, around in walk(promql_parser.parse(expr)):
         if isinstance(part, VectorSelector):
@@ -109,7 +109,7 @@ def selected(expr: str) -> list[Selected]:
 
 @cache
 def load_case(name: str) -> dict[str, Any]:
-    """A promtool file by the name of its alert."""
+    """Load a promtool file by the name of its alert."""
     case: dict[str, Any] = yaml.safe_load((CASES / f"{name}.test.yml").read_text())
     return case
 
@@ -150,6 +150,6 @@ def run_case(promtool: str, case: dict[str, Any], alerts: set[str], folder: Path
 
 
 def seconds(duration: str) -> float:
-    """A duration as Prometheus writes it, such as 9d2h."""
+    """Return the seconds of a duration in Prometheus' notation, such as 9d2h."""
     unit = {"w": 604_800, "d": 86_400, "h": 3_600, "m": 60, "s": 1}
     return sum(int(number) * unit[letter] for number, letter in re.findall(r"(\d+)([wdhms])", duration))

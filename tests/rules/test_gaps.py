@@ -1,4 +1,4 @@
-"""Alerts hold while the exporter's series are gone for four minutes, and end a while after they are truly over."""
+"""Alerts keep firing while the exporter's series are missing for four minutes."""
 
 import re
 from pathlib import Path
@@ -27,7 +27,7 @@ BY_NAME = for_each("name", HELD, name=str)
 
 
 def expanded(values: str) -> list[str]:
-    """The samples that promtool's notation stands for, one a step."""
+    """Expand promtool's notation to one sample for each step."""
     samples: list[str] = []
     for word in values.split():
         found = re.fullmatch(r"(_|stale|-?[0-9.e]+?)(?:([+-][0-9.e]+))?(?:x(\d+))?", word)
@@ -41,14 +41,14 @@ def expanded(values: str) -> list[str]:
 
 
 def between(here: str, there: str, share: float) -> str:
-    """A value on the way from one sample to the next, where it rises; else the first."""
+    """Interpolate between two samples if the value rises; else return the first."""
     if "_" in (here, there) or "stale" in (here, there) or float(there) < float(here):
         return here
     return repr(float(here) + (float(there) - float(here)) * share)
 
 
 def with_gap(values: str, start: float, step: float) -> str:
-    """A series, at one sample a minute, that ends at `start` for the length of the gap."""
+    """Return a series with a sample each minute, without the samples of a gap that begins at `start`."""
     samples = expanded(values)
     every = max(1, round(step / 60))
     minutes = [

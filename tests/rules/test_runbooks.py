@@ -16,7 +16,7 @@ BY_PAGE = for_each("page", PAGES, name=lambda path: path.stem)
 
 
 def queries(page: Path) -> list[str]:
-    """The queries of a page."""
+    """Return the queries of a page."""
     return re.findall(r"```promql\n(.*?)```", page.read_text(), re.DOTALL)
 
 
@@ -61,7 +61,7 @@ def test_the_index_has_the_alert_with_its_severity(alert: Rule) -> None:
 
 
 def reasons() -> set[str]:
-    """Every reason for which a call can fail."""
+    """Return every reason of a failed call."""
     tree = [errors.PlatformError]
     for kind in tree:
         tree += kind.__subclasses__()

@@ -1,4 +1,4 @@
-"""Alerts on a target's counters fire though another replica takes the target over, with the shipped relabelling."""
+"""Alerts on a target's counters fire even if another replica takes over the target."""
 
 import re
 from pathlib import Path
@@ -23,14 +23,14 @@ IDENTITY = "edge-exporter"
 
 
 def alone(test: dict[str, Any]) -> list[dict[str, str]]:
-    """The series of a case without a second replica of them."""
+    """Return the series of a case without those of a second replica."""
     first = re.search(r'instance="([^"]+)"', test["input_series"][0]["series"])
     assert first is not None
     return [one for one in test["input_series"] if first[0] in one["series"]]
 
 
 def taken_over(test: dict[str, Any], at: float) -> dict[str, Any]:
-    """A case in which every target is taken over by another replica at a time."""
+    """Return a case in which another replica takes over every target at a time."""
     step = seconds(test["interval"])
     given: list[dict[str, str]] = []
     for one in alone(test):

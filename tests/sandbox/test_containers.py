@@ -11,8 +11,8 @@ API = {"registryId": "github", "imageNamespace": "acme", "imageName": "orders-ap
 
 async def test_every_image_of_the_world_has_its_tags(client: httpx.AsyncClient, world: World) -> None:
     for registry_id, namespace, name, tags in world.images():
-        asked = {"registryId": registry_id, "imageNamespace": namespace, "imageName": name}
-        assert (await client.post(PATH, json=asked)).json() == [{"name": tag} for tag in tags]
+        body = {"registryId": registry_id, "imageNamespace": namespace, "imageName": name}
+        assert (await client.post(PATH, json=body)).json() == [{"name": tag} for tag in tags]
     assert {"name": "stable"} in (await client.post(PATH, json=NGINX)).json()
 
 

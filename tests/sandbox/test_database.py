@@ -311,10 +311,10 @@ async def test_describe_tells_about_a_statement_without_executing_it(reader: Pip
             "is_readonly": True,
         },
     }
-    told = [
+    flags = [
         (one["response"]["result"]["is_readonly"], one["response"]["result"]["is_explain"]) for one in described[1:5]
     ]
-    assert told == [(False, False), (False, True), (False, False), (True, False)]
+    assert flags == [(False, False), (False, True), (False, False), (True, False)]
     assert described[5]["type"] == "error"
     assert (await reader.rows("SELECT count(*) > 0 FROM orders"))[0][0]["value"] == "1"
 

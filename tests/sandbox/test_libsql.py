@@ -1,4 +1,4 @@
-"""The sandbox's database beside a real libSQL server, and under real clients."""
+"""The sandbox's database compared with a real libSQL server, and used by real clients."""
 
 import asyncio
 import json
@@ -59,7 +59,7 @@ async def libsql(tmp_path: Path) -> AsyncIterator[str]:
 
 
 def comparable(answer: httpx.Response) -> object:
-    """What two servers should agree upon: the status, and of a success everything that is no machine's own."""
+    """Return what both servers must answer: the status, and of a success the fields that no machine determines."""
     if answer.status_code != 200:
         return answer.status_code
     lines = [json.loads(line) for line in answer.text.splitlines()]

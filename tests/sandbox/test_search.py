@@ -41,7 +41,7 @@ async def test_an_empty_term_finds_all(client: httpx.AsyncClient) -> None:
     }
 
 
-async def test_pages_hold_twenty_unless_told_and_follow_each_other(client: httpx.AsyncClient) -> None:
+async def test_pages_have_twenty_results_by_default_and_follow_each_other(client: httpx.AsyncClient) -> None:
     whole = (await client.get("/search", params={"size": 100})).json()["SearchResults"]
     first = (await client.get("/search")).json()
     second = (await client.get("/search", params={"from": 20})).json()

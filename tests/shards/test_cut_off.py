@@ -1,77 +1,103 @@
 """Replicas that a network cuts off from the state database: late commits, unfinished ones, and no answers at all."""
 
 import asyncio
+import signal
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from tests.chaos.proxy import Proxy
 from tests.counters.process import Exporter
-from tests.counters.sandboxed_daemons import SandboxedDaemons
-from tests.counters.test_daemon_database import SharingProcesses, counts, serves, total
+from tests.counters.sharing_processes import (
+    SharingProcesses,
+    served,
+    sharing_processes,
+    until_all,
+    until_none,
+    until_total,
+)
 from tests.postgres import Postgres
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, until
 
 # How the statement begins that writes rows under their lease.
 WRITES = b"WITH held AS"
+ROWS = "SELECT xmin::text, * FROM edge_exporter_row ORDER BY collector, account, kind, id"
+CONNECTIONS = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'edge-exporter'"
 
 
+@dataclass(frozen=True)
 class Network:
     """A sandbox, a state database, and a proxy between one of the replicas and the database."""
 
-    def __init__(self, sandboxed: SandboxedDaemons, folder: Path, url: str, proxy: Proxy, proxied: str) -> None:
-        self.direct = SharingProcesses(sandboxed, folder, url)
-        self.proxied = SharingProcesses(sandboxed, folder, proxied)
-        self.proxy = proxy
+    direct: SharingProcesses
+    proxied: SharingProcesses
+    proxy: Proxy
+
+    async def hang_before(self, *markers: bytes) -> None:
+        """Let queries come, and the network hang in the commit that counts them."""
+        hangs = asyncio.create_task(self.proxy.hang_before(*markers))
+        await asyncio.sleep(0)
+        self.direct.serve(4)
+        await asyncio.wait_for(hangs, PATIENCE)
 
 
 @pytest.fixture
 async def network(tmp_path: Path, postgres: Postgres) -> AsyncIterator[Network]:
-    sandboxed = SandboxedDaemons(tmp_path)
-    await sandboxed.sandbox.start()
-    proxy = Proxy(postgres.port)
-    await proxy.start()
-    url = postgres.new_database()
-    yield Network(sandboxed, tmp_path, url, proxy, postgres.url(url.rpartition("/")[2], proxy.port))
-    await proxy.stop()
-    await sandboxed.sandbox.stop()
+    async with sharing_processes(tmp_path, postgres) as direct:
+        proxy = Proxy(postgres.port)
+        await proxy.start()
+        url = postgres.url(direct.url.rpartition("/")[2], proxy.port)
+        yield Network(direct, SharingProcesses(direct.sandboxed, tmp_path, url), proxy)
+        await proxy.stop()
 
 
-@pytest.mark.parametrize("held_back", [(WRITES,), (WRITES, b"COMMIT")], ids=["the statement", "the commit"])
-async def test_a_commit_that_arrives_after_a_takeover_writes_nothing(network: Network, held_back: tuple[bytes]) -> None:
-    """Up to what is held back the database has the transaction, with its locks."""
+async def test_a_commit_that_arrives_after_a_takeover_is_refused(network: Network) -> None:
     async with network.proxied.exporter("one", index="lease", total=1) as one:
-        await counts(one)
+        await until_all(one)
         network.direct.serve(10)
-        await serves(30, one)
-        hangs = asyncio.create_task(network.proxy.hang_before(*held_back))
-        network.direct.serve(4)
-        await asyncio.wait_for(hangs, PATIENCE)
-        assert await total(one) in {30, 0}, "what is not committed is not served"
+        await until_total(30, one)
+        await network.hang_before(WRITES)
         async with network.direct.exporter("two", index="lease", total=1) as two:
-            await serves(42, two)
-            assert await total(one) == 0
+            await until_total(42, two)
+            assert await served(one) == []
+            for exporter in (one, two):
+                await asyncio.to_thread(exporter.end, signal.SIGKILL)
+        with psycopg.connect(network.direct.url, autocommit=True) as connection:
+            before = connection.execute(ROWS).fetchall()
             network.proxy.pass_on()
-            await lost(one)
-            assert await total(one) == 0
+            # What was sent is executed before its connection ends.
+            await until(lambda: connection.execute(CONNECTIONS).fetchone() == (0,), "the end of all connections")
+            assert connection.execute(ROWS).fetchall() == before
+
+
+async def test_a_replica_that_vanishes_in_the_middle_of_a_commit_keeps_no_shard(network: Network) -> None:
+    """The database has the whole transaction, with its locks, but for its last statement."""
+    async with network.proxied.exporter("one", index="lease", total=1) as one:
+        await until_all(one)
+        network.direct.serve(10)
+        await until_total(30, one)
+        await network.hang_before(WRITES, b"COMMIT")
+        assert sum(count for _, count in await served(one)) in {30, 0}, "what is not committed is not served"
+        async with network.direct.exporter("two", index="lease", total=1) as two:
+            await until_total(42, two)
+            assert await served(one) == []
+            network.proxy.pass_on()
+            await asyncio.to_thread(one.waits_for, "lease lost to another exporter")
             network.direct.serve(1)
-            await serves(45, two)
-            assert await total(one) == 0
-
-
-async def lost(exporter: Exporter) -> None:
-    """Wait until an exporter knows that another has its shard."""
-    await asyncio.to_thread(exporter.waits_for, "lease lost to another exporter")
+            await until_total(45, two)
+            assert await served(one) == []
 
 
 async def test_while_the_database_gives_no_answer_gauges_go_on_and_no_counter_is_served_after_the_lease(
     network: Network,
 ) -> None:
     async with network.proxied.exporter("one", index="lease", total=1) as one:
-        await counts(one)
+        await until_all(one)
         network.direct.serve(10)
-        await serves(30, one)
+        await until_total(30, one)
         before = await windows(one)
         network.proxy.hang()
         await asyncio.to_thread(one.waits_for, "leases not renewed")
@@ -81,9 +107,9 @@ async def test_while_the_database_gives_no_answer_gauges_go_on_and_no_counter_is
             # Polls are shown after each attempt to write.
             while await windows(one) != {zone: value + 4 for zone, value in before.items()}:  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
-        await serves(0, one)
+        await until_none(one)
         network.proxy.pass_on()
-        await serves(42, one)
+        await until_total(42, one)
 
 
 async def windows(exporter: Exporter) -> dict[str, float]:

@@ -56,7 +56,7 @@ class Replicas:
         (folder / "url").write_text(self._url)
         (folder / "url").chmod(0o600)
         replica = await asyncio.to_thread(Exporter, self._settings, folder)
-        self._stack.callback(lambda: replica._process.poll() is None and replica.end(signal.SIGKILL))
+        self._stack.callback(lambda: replica.is_running() and replica.end(signal.SIGKILL))
         return replica
 
 

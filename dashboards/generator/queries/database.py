@@ -1,4 +1,4 @@
-"""Databases, container images, searches and what the accounts hold."""
+"""Defines queries for databases, container images, searches and resources of accounts."""
 
 from dashboards.generator.page import Query
 from dashboards.generator.promql import (
@@ -23,7 +23,7 @@ _ROWS = gauge("edge_database_query_rows", DATABASE)
 _INTERVAL = gauge("edge_database_query_interval_seconds", DATABASE)
 _SLOWEST = top(gauge("edge_database_query_duration_seconds", DATABASE, at=AT_END))
 
-# A user's own query named N is the gauge edge_database_N: its name is put into a label before the maximum drops it.
+# A user's query N is the gauge edge_database_N. Its name is copied to a label, because the maximum drops the name.
 _NOT_OWN = "edge_database_(up|query_(duration_seconds|rows|interval_seconds))"
 _OWN_NAMES = f'__name__=~"edge_database_.+", __name__!~"{_NOT_OWN}"'
 _OWN = (

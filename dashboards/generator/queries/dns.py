@@ -1,4 +1,4 @@
-"""DNS: queries by zone, record type and routing, and the scans of records."""
+"""Defines queries for DNS traffic by zone, record type and routing, and for scans of records."""
 
 from dashboards.generator.intervals import DAY, HISTORY
 from dashboards.generator.page import Query
@@ -26,25 +26,25 @@ TABLE_ROWS = 100
 
 _DAY = gauge("edge_dns_day_queries", *SCOPE)
 _WINDOW = gauge("edge_dns_window_queries", *SCOPE)
-# The window is of 31 or 32 buckets, today's included: what is not today's is of about 30 closed days.
+# The window has 31 or 32 buckets including today; without today it has about 30 closed days.
 _USUAL = f"({_WINDOW} - {_DAY}) / 30"
 _USUAL_OF_ALL = f"(sum({_WINDOW}) - sum({_DAY})) / 30"
-# Days are UTC's. In a day's first hour its fraction says little, and dividing by it would say nonsense.
+# Days are in UTC. In the first hour of a day its fraction is too small to divide by.
 _DAY_FRACTION = "scalar(clamp_min(vector((time() % 86400) / 86400), 1 / 24))"
 
 
 def _closed_days(increase_over: str) -> str:
-    """The total of each closed day: the day's gauge at its newest or, before there was one, the backfilled counter."""
+    """Return the total of each closed day: the last value of the day's gauge, or else the backfilled counter."""
     counted = total(increase("edge_dns_queries_total", *SCOPE, over=increase_over))
     return f"(max_over_time(sum({_DAY})[1d:1h]) or {counted})"
 
 
-# A band is read from a sample an hour: 30 days of all samples would be slow.
+# The band reads one sample an hour, because all samples of 30 days would be slow.
 _DAYS_OF_BAND = _closed_days("1d:1h")
-# Rates are noise where there is hardly any traffic.
+# Ratios of very little traffic say nothing.
 _BUSY = f"({_USUAL} > 100)"
-# Traffic has its hours: what a day has by now is held against the same time of yesterday and of a week ago. Where
-# Prometheus holds neither, against the share of the day that is over.
+# Traffic depends on the hour, so the day so far is compared with the same time yesterday and a week ago. If Prometheus
+# has neither, it is compared with the usual day in proportion to the elapsed time.
 _YESTERDAY = gauge("edge_dns_day_queries", *SCOPE, at=" offset 1d")
 _LAST_WEEK = gauge("edge_dns_day_queries", *SCOPE, at=" offset 1w")
 _BY_NOW = f"(({_YESTERDAY} + {_LAST_WEEK}) / 2 or {_LAST_WEEK} or {_YESTERDAY} or {_USUAL} * {_DAY_FRACTION})"
@@ -82,7 +82,7 @@ OLD_CHARTS = Query(total(f"{age('edge_dns_day_start_timestamp_seconds', *SCOPE)}
 TODAY = Query(total(_DAY), "today so far")
 WINDOW = Query(total(_WINDOW), "30 days")
 USUAL_BY_NOW = Query(_BY_NOW_OF_ALL, "usual by this time")
-# Where Prometheus has held no closed day yet, the band is the mean that the platform's own window gives.
+# If Prometheus has no closed day yet, the band is the mean of the platform's window.
 LOWEST_DAY = Query(f"min_over_time({_DAYS_OF_BAND}[30d:1d]) or {_USUAL_OF_ALL}", "lowest of 30 days")
 HIGHEST_DAY = Query(f"max_over_time({_DAYS_OF_BAND}[30d:1d]) or {_USUAL_OF_ALL}", "highest of 30 days")
 MEAN_DAY = Query(_USUAL_OF_ALL, "mean of 30 days")
@@ -97,7 +97,7 @@ ZONE_USUAL = Query(highest(among(_USUAL, _SHOWN, *ONE_ZONE), *NAMED_ZONE))
 ZONE_AGAINST_USUAL = Query(highest(among(_AGAINST_USUAL, _SHOWN, *ONE_ZONE), *NAMED_ZONE))
 ZONE_WINDOW = Query(highest(among(_WINDOW, _SHOWN, *ONE_ZONE), *NAMED_ZONE))
 ZONE_RATE = Query(among(total(rate("edge_dns_queries_total", *SCOPE), *NAMED_ZONE), _SHOWN, *ONE_ZONE))
-# A zone that fell silent is infinitely far: the logarithm of 0.
+# A silent zone ranks first: the logarithm of 0 is infinite.
 UNUSUAL_ZONES = Query(
     highest(among(_AGAINST_USUAL, top(f"abs(ln({_AGAINST_USUAL}))"), *ONE_ZONE), *NAMED_ZONE),
     "{{domain}} ({{zone_id}})",

@@ -1,6 +1,6 @@
-"""The exporter itself: its budget, its failures, its latency, its staleness, what it costs, and its shards.
+"""Defines queries for the exporter itself: budget, failures, latency, staleness, cost and shards.
 
-What a process counts of its own work adds up over processes, so these are not reduced to one of them.
+Each process counts its own work, so these counters are summed over processes.
 """
 
 from dashboards.generator.page import Query
@@ -24,7 +24,7 @@ from dashboards.generator.promql import (
 API = (ACCOUNT, INSTANCE)
 TABLE_ROWS = 100
 
-# These counters begin at 0 with the process: what never happened is left out.
+# These counters begin at 0 with the process; series of events that never happened are left out.
 _HAPPENED = " > 0"
 _A_FAILURE = "a platform call fails"
 _FAILURES = total(own_rate("edge_api_request_failures_total", *API), "account", "operation", "reason")
@@ -36,11 +36,11 @@ _INTERVAL = highest(series("edge_exporter_collector_interval_seconds", INSTANCE)
 
 
 def _of_exporters(expr: str) -> str:
-    # A job may scrape other programs too, and All stands for every job: an exporter is what says so of itself.
+    # A job may scrape other programs too, and All selects every job: only exporters have build information.
     return among(expr, _BUILD, "job", "instance")
 
 
-# One that is down says nothing of itself now, but it did within the day.
+# An exporter that is down has no build information now, but it had within the day.
 INSTANCES_DOWN = Query(total(f"({among(series('up', INSTANCE), _LATELY, 'job', 'instance')}) == bool 0"), "instances")
 INSTANCES = Query(count(_BUILD), "instances")
 RELOAD_OK = Query(lowest(series("edge_exporter_config_last_reload_successful", INSTANCE)), "reload")
@@ -49,7 +49,7 @@ SERIES_TOTAL = Query(total(series("edge_exporter_series", INSTANCE)), "series")
 SERIES_DROPPED = Query(or_zero(total(series("edge_exporter_series_dropped", INSTANCE)), _BUILD), "series")
 
 _CAPACITY_AT_END = series("edge_api_capacity_requests_per_second", *API, at=AT_END)
-# With many accounts, those that ask for most of their budget.
+# Of many accounts, those that need the largest share of their budget.
 _TIGHTEST = top(
     f"({total(series('edge_api_demand_requests_per_second', *API, at=AT_END), 'account')}"
     f" / {total(f'min without (limit) ({_CAPACITY_AT_END})', 'account')})"
@@ -134,7 +134,7 @@ SHARD_TAKEOVERS = _of_hour("edge_exporter_shard_takeovers_total", "shard")
 SHARD_LOSSES = _of_hour("edge_exporter_shard_losses_total", "shard")
 REFUSED_ROWS = _of_hour("edge_exporter_ledger_refused_rows_total")
 SHARDS = Query(highest(series("edge_exporter_shard_info", INSTANCE), "instance", "shard", "shards"))
-# Where the state is in a file this process holds its shard for as long as it runs.
+# With the state in a file, a process holds its shard as long as it runs.
 SHARDS_HELD = Query(count(f"{series('edge_exporter_shard_held')} == 1"), "held")
 SHARDS_PRESENT = Query(count(count(series("edge_exporter_shard_info"), "shards", "shard"), "shards"), "of {{shards}}")
 SHARD_VERSION = Query(highest(_BUILD, "instance", "version"))

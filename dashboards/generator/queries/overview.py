@@ -1,4 +1,4 @@
-"""Overview: which accounts answer, what is failing now, and which alerts fire."""
+"""Defines queries for the Overview: which accounts answer, what fails now, and which alerts fire."""
 
 from dashboards.generator.intervals import OWN_METRICS
 from dashboards.generator.page import Query
@@ -10,21 +10,21 @@ TABLE_ROWS = 100
 ACCOUNT_ROWS = 50
 TARGET = ("account", "collector", "target", "name")
 
-# One shard that is refused is trouble enough for an account.
+# An account is down if one shard is refused.
 _UP = lowest(series("edge_up", ACCOUNT), "account")
 _TARGET_UP = gauge("edge_target_up", ACCOUNT)
-# Databases are of no account.
+# Databases belong to no account.
 _OF_ACCOUNTS = gauge("edge_target_up", ACCOUNT, 'account!=""')
 _SINCE_SUCCESS = age("edge_target_last_success_timestamp_seconds", ACCOUNT)
 _FAILING = f"({_TARGET_UP} == 0)"
-# Every shard has its share of an account's budget, and asks for its share of the work.
-# Of its limits the lower one binds: calls a second, or calls at once while the platform is slow.
+# Each shard has a share of the account's budget and of its demand, so both are summed. The capacity is the lower of two
+# limits: calls a second, or calls at once while the platform is slow.
 _CAPACITY = total(f"min without (limit) ({series('edge_api_capacity_requests_per_second', ACCOUNT)})", "account")
 _DEMAND = total(series("edge_api_demand_requests_per_second", ACCOUNT), "account")
 _WAF = gauge("edge_shield_zone_waf_enabled", ACCOUNT)
 _LIMITS = gauge("edge_shield_rate_limit_window_breaches_overall", ACCOUNT)
 _ZONES = gauge("edge_dns_window_queries", ACCOUNT)
-# Without a budget nothing can be over it.
+# Only scripts with a budget can exceed it.
 _SCRIPTS = gauge("edge_script_monthly_budget_dollars", ACCOUNT)
 _DATABASES = gauge("edge_target_up", ACCOUNT, 'collector=~"database|database_queries"')
 
@@ -49,7 +49,7 @@ ACCOUNT_REQUESTS = Query(top(total(own_rate("edge_api_requests_total", ACCOUNT),
 ACCOUNT_FAILURES = Query(top(total(own_rate("edge_api_request_failures_total", ACCOUNT), "account"), ACCOUNT_ROWS))
 ACCOUNT_RESOURCES = Query(top(total(gauge("edge_resources", ACCOUNT), "account"), ACCOUNT_ROWS))
 
-# A target that never succeeded has no age; it gets -1.
+# A target without a successful poll has no age; its value is -1.
 FAILING = Query(
     highest(
         top(
@@ -63,12 +63,12 @@ FAILING = Query(
 )
 FAILING_BY_COLLECTOR = Query(total(f"{_TARGET_UP} == bool 0", "collector"), "{{collector}}")
 FAILURES_BY_REASON = Query(
-    # These counters begin at 0 with the process: what never happened is left out.
+    # These counters begin at 0 with the process; series of events that never happened are left out.
     f"{total(own_rate('edge_api_request_failures_total', ACCOUNT), 'reason')} > 0",
     "{{reason}}",
     quiet="a platform call fails",
 )
-# What other pages show of a choice of zones or databases, this one shows of whole accounts.
+# Other pages show these for selected zones or databases, this page for whole accounts.
 SCANS_FAILED = Query(
     known(total(gauge("edge_dns_record_scan_status", ACCOUNT, 'status="failed"')), SILENT, old("dns_record_scans")),
     "failed",
@@ -101,7 +101,7 @@ DATABASES_FAILING = Query(
     ),
     "databases and queries",
 )
-# A platform that is slow is slow on some account first.
+# By account, because a slow platform may affect only some accounts.
 CALL_DURATION = Query(
     f"topk(10, {total(own_rate('edge_api_request_duration_seconds_sum', ACCOUNT), 'account')}"
     f" / {total(own_rate('edge_api_request_duration_seconds_count', ACCOUNT), 'account')})",

@@ -1,4 +1,4 @@
-"""Edge scripts: cost, requests and CPU of the month and of the moment, and releases."""
+"""Defines queries for edge scripts: cost, requests and CPU of the month and at present, and releases."""
 
 from dashboards.generator.intervals import step_of
 from dashboards.generator.page import Query
@@ -32,8 +32,8 @@ _INFO = gauge("edge_script_info", *SCOPE)
 _INFO_BEFORE = gauge("edge_script_info", *SCOPE, at=" offset 15m")
 
 _INTO_MONTH = "((day_of_month() - 1) * 86400 + hour() * 3600 + minute() * 60)"
-# How much longer the month is than what has passed of it. In a month's first hour nothing is extrapolated: what
-# was last polled is still the old month's sum, and a small remainder of a day would multiply it a thousandfold.
+# The length of the month divided by the elapsed time. In the first hour of a month nothing is extrapolated: the last
+# poll may still have the old month's sum, and the factor would be about a thousand.
 _TO_MONTH_END = f"scalar(86400 * days_in_month() / ({_INTO_MONTH} > 3600) or vector(1))"
 _PROJECTED = f"({_COST} * {_TO_MONTH_END})"
 
@@ -55,7 +55,7 @@ BUDGET_PROJECTED = Query(
     top(ratio(highest(_PROJECTED, *NAMED_SCRIPT), highest(_BUDGET, *ONE_SCRIPT), *ONE_SCRIPT), 20),
     "{{script}} ({{script_id}})",
 )
-# A budget is without a script where no shard has one for it.
+# A budget is unmatched if no shard has a script for it.
 UNMATCHED_BUDGETS = Query(
     total(lowest(series("edge_exporter_script_budget_unmatched", ACCOUNT), "account", "script")), "without a script"
 )
@@ -117,8 +117,7 @@ RELEASE_REQUIRED = Query(
 )
 SCRIPT_TYPES = Query(count(_INFO, "script_type"), "{{script_type}}")
 
-# A script that is known for longer than the offset, and whose release was another one then. Steps of the same
-# length meet each change once.
+# Scripts that existed at the offset, with another release. Steps of the same length find each change once.
 RELEASES = Query(
     f"{highest(_INFO, *NAMED_SCRIPT, 'release_id')}"
     f" unless on (account, script_id, release_id) {_INFO_BEFORE}"

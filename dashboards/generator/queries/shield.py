@@ -1,4 +1,4 @@
-"""Shield: breaches of rate limits, the modes of zones, and how near rules are to their limits."""
+"""Defines queries for shield: breaches of rate limits, modes of zones, and numbers of rules against their limits."""
 
 from dashboards.generator.intervals import step_of
 from dashboards.generator.page import Query
@@ -49,7 +49,7 @@ _LAST_HOUR = increase("edge_shield_rate_limit_breaches_total", *SCOPE, over="1h"
 # Breaches change more often than the name of a pull zone.
 _STEP = step_of(_BREACH_RATE)
 
-# Breaches are rare enough to be read by the minute.
+# Breaches are rare, so rates are for a minute.
 BREACHES = Query(f"60 * {total(_BREACH_RATE)}", "breaches a minute")
 BREACHES_BY_ACTION = Query(f"60 * {total(_BREACH_RATE, 'action')}", "{{action}}")
 BREACHES_OF_ALL_ZONES = Query(
@@ -60,7 +60,7 @@ BREACHES_OF_TOP_LIMITS = Query(
     "{{rate_limit}} ({{pull_zone}} {{shield_zone_id}})",
     step=_STEP,
 )
-# Where the platform's days are plain numbers, it does not say what was done: part of it may have been blocked.
+# If the platform's days are plain numbers, the action is unknown: some of these breaches may have been blocked.
 _MAY_BE_BLOCKED = 'action=~"blocked|unclassified"'
 BLOCKED_TODAY = Query(
     total(gauge("edge_shield_rate_limit_day_breaches", *SCOPE, 'action="blocked"'), "action")

@@ -1,4 +1,4 @@
-"""Zone: one DNS zone against its own past, and whether its polls go well."""
+"""Defines queries for one DNS zone: its traffic compared with its past, and whether its polls succeed."""
 
 from dashboards.generator.intervals import OWN_METRICS
 from dashboards.generator.page import Query
@@ -6,7 +6,7 @@ from dashboards.generator.promql import ACCOUNT, ZONE, bottom, gauge, highest, l
 from dashboards.generator.queries import dns, findings
 from dashboards.generator.queries.truth import SILENT, known, measured, old, staleness
 
-# Targets are named by kind and id; the choice of zones is an expression, and so is this.
+# Targets are named by kind and id; a choice of several zones is a regular expression.
 _TARGET = 'target=~"dns_zone/($zone)"'
 _UP = gauge("edge_target_up", ACCOUNT, _TARGET)
 _TYPES = gauge("edge_dns_window_record_queries", *dns.SCOPE)

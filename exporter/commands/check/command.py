@@ -11,7 +11,7 @@ from exporter.commands.output.form import form_option
 
 
 @click.command("check", cls=SettingsCommand)
-@click.option("--offline", is_flag=True, help="Validate the configuration alone: nothing is contacted.")
+@click.option("--offline", is_flag=True, help="Only validate the configuration; contact nothing.")
 @form_option
 @config_option
 def command(config: Path | None, *, offline: bool, form: str, **given: Any) -> None:  # noqa: ANN401 - the flags' texts

@@ -42,7 +42,7 @@ def init(config: Path | None, output: Path | None, **given: Any) -> None:  # noq
     write(config, output, given)
 
 
-@command.command("show", cls=SettingsCommand)
+@command.command("show", cls=SettingsCommand, short_help="Show the merged settings and what set each of them.")
 @form_option
 @config_option
 def show(config: Path | None, *, form: str, **given: Any) -> None:  # noqa: ANN401 - the flags' texts

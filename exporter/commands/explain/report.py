@@ -24,7 +24,7 @@ def summary(answer: Answer, width: int | None) -> str:
     if not rows:
         return f"{series} Every family that could be there has series."
     number = answer["absent_families"]
-    head = f"{series} {number:,} {'family has' if number == 1 else 'families have'} no series:"
+    head = f"{series} {number:,} {'family has' if number == 1 else 'families have'} no series, counted for each target:"
     return f"{head}\n\n{lay_out(_COLUMNS, rows, width, folded=('MEANING', 'COLLECTOR', 'CAUSE'))}"
 
 

@@ -1,4 +1,4 @@
-"""How a command writes what it found: as text for people, or as JSON for programs."""
+"""The option of the output format: text for people, or JSON for programs."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -9,7 +9,7 @@ C = TypeVar("C", bound=Callable[..., Any])
 
 
 def form_option(function: C) -> C:
-    """Give a command `-o`, whose value is its parameter `form`."""
+    """Add `-o` to a command; its value is the parameter `form`."""
     return click.option(
         "-o",
         "--output",
@@ -17,5 +17,5 @@ def form_option(function: C) -> C:
         type=click.Choice(["text", "json"]),
         default="text",
         show_default=True,
-        help="How it is written.",
+        help="The output format.",
     )(function)

@@ -7,7 +7,7 @@ from typing import ClassVar
 from pydantic import TypeAdapter
 
 from exporter.metric import as_count
-from exporter.platform.api.charts import is_readable
+from exporter.platform.api.charts import count_unusable
 from exporter.platform.long_json import Items
 from exporter.platform.operation import Answer, Caller, Operation, Parameter, Request, Scalar
 from exporter.platform.wire import Integer, Moment, Number, PascalWire
@@ -39,9 +39,8 @@ class DnsZoneStatistics(PascalWire):
     def unexpected(self) -> Iterator[str]:
         """Name the charts with a bucket that cannot be read or with a negative count."""
         for field in ("queries_served_chart", "normal_queries_served_chart", "smart_queries_served_chart"):
-            for key, value in (getattr(self, field) or {}).items():
-                if not is_readable(key, value):
-                    yield type(self).model_fields[field].alias or field
+            for _ in range(count_unusable(getattr(self, field) or {})):
+                yield type(self).model_fields[field].alias or field
         for value in (self.queries_by_type_chart or {}).values():
             if value is not None and as_count(value) is None:
                 yield "QueriesByTypeChart"

@@ -16,7 +16,7 @@ from exporter.sandbox.world import World
 _Text: TypeAlias = Annotated[str, Field(min_length=1)]
 
 
-class _Image(BaseModel):
+class ContainerImage(BaseModel):
     """An image of a registry: dockerhub, github, or one that the account gave a number."""
 
     model_config = ConfigDict(alias_generator=to_camel)
@@ -32,14 +32,14 @@ class _Image(BaseModel):
     access=Access.ACCESS_KEY,
     errors=PROBLEM,
     result="ContainerImageTags",
-    body=_Image,
+    body=ContainerImage,
     failures=(404, 422, 500),
 )
 async def container_image_tags(world: World, request: Request) -> Response:
     """Return the tags of a container image."""
     path = request.url.path
     try:
-        image = await json_body(request, _Image)
+        image = await json_body(request, ContainerImage)
         tags = world.registries.tags(image.registry_id, image.image_namespace, image.image_name)
     except RequestError as error:
         if not error.fields:

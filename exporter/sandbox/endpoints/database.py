@@ -18,8 +18,8 @@ from exporter.sandbox.request_parsing import RequestError, body_bytes, reasons
 from exporter.sandbox.sqlite_access import ForbiddenError
 from exporter.sandbox.world import World
 
-_Asked = TypeVar("_Asked")
-_Execute: TypeAlias = Callable[[Database, _Asked, TokenKind], Awaitable[Response]]
+_Body = TypeVar("_Body")
+_Execute: TypeAlias = Callable[[Database, _Body, TokenKind], Awaitable[Response]]
 _LARGEST_PIPELINE: Final = 4 * 1024 * 1024
 _HOST: Final = re.compile(r"(?P<database>[a-z0-9-]+)\.lite\..+", re.IGNORECASE)
 
@@ -36,20 +36,20 @@ def routes(world: World) -> list[Route]:
     async def cursor(request: Request) -> Response:
         return await _answer(world, request, hrana.CURSOR, _cursor)
 
-    async def spoken(_request: Request) -> Response:
+    async def supported(_request: Request) -> Response:
         return Response(status_code=200)
 
     return [
         Route("/v2/pipeline", pipeline, methods=["POST"]),
         Route("/v3/pipeline", pipeline, methods=["POST"]),
         Route("/v3/cursor", cursor, methods=["POST"]),
-        Route("/v2", spoken),
-        Route("/v3", spoken),
-        Route("/health", spoken),
+        Route("/v2", supported),
+        Route("/v3", supported),
+        Route("/health", supported),
     ]
 
 
-async def _answer(world: World, request: Request, adapter: TypeAdapter[_Asked], execute: _Execute[_Asked]) -> Response:
+async def _answer(world: World, request: Request, adapter: TypeAdapter[_Body], execute: _Execute[_Body]) -> Response:
     kind = _token_kind(world, request)
     if kind is None:
         return payload({"error": "Unauthorized: the request carries no valid access token"}, 401)
@@ -57,8 +57,8 @@ async def _answer(world: World, request: Request, adapter: TypeAdapter[_Asked], 
     if database is None:
         return PlainTextResponse("There is no such database", 404)
     try:
-        asked = adapter.validate_json(await body_bytes(request, _LARGEST_PIPELINE))
-        answer = await execute(database, asked, kind)
+        body = adapter.validate_json(await body_bytes(request, _LARGEST_PIPELINE))
+        answer = await execute(database, body, kind)
     except RequestError as error:
         answer = PlainTextResponse(str(error), error.status)
     except ValidationError as error:
@@ -72,13 +72,13 @@ async def _answer(world: World, request: Request, adapter: TypeAdapter[_Asked], 
     return answer
 
 
-async def _pipeline(database: Database, asked: hrana.Pipeline, kind: TokenKind) -> Response:
-    return payload(await database.answer(asked, kind))
+async def _pipeline(database: Database, body: hrana.Pipeline, kind: TokenKind) -> Response:
+    return payload(await database.answer(body, kind))
 
 
-async def _cursor(database: Database, asked: hrana.Cursor, kind: TokenKind) -> Response:
-    batch = hrana.Batch(type="batch", batch=asked.batch)
-    answer = await database.answer(hrana.Pipeline(baton=asked.baton, requests=(batch,)), kind)
+async def _cursor(database: Database, body: hrana.Cursor, kind: TokenKind) -> Response:
+    batch = hrana.Batch(type="batch", batch=body.batch)
+    answer = await database.answer(hrana.Pipeline(baton=body.baton, requests=(batch,)), kind)
     first = {"baton": answer["baton"], "base_url": answer["base_url"]}
     entries = _entries(answer["results"][0]["response"]["result"])
     return PlainTextResponse("".join(f"{json.dumps(line)}\n" for line in (first, *entries)))

@@ -18,13 +18,13 @@ _CATEGORIES: Final = range(8)
 _BASIC: Final = 0
 
 
-class _Action(BaseModel):
+class BotCategoryAction(BaseModel):
     """The action for a bot category: none, block or allow."""
 
     action: Annotated[int, Field(ge=0, le=2)]
 
 
-class _Switch(BaseModel):
+class AccessListSwitch(BaseModel):
     """Whether an access list is on."""
 
     is_enabled: Annotated[bool, Field(alias="isEnabled")]
@@ -36,12 +36,12 @@ class _Switch(BaseModel):
     errors=PROTECTION,
     result="BotCategoryActionEnvelope",
     path_schemas={"category": {"type": "integer", "minimum": 0, "maximum": 7}},
-    body=_Action,
+    body=BotCategoryAction,
     failures=(202,),
 )
 async def shield_set_bot_action(world: World, request: Request) -> Response:
     """Set the action for a bot category."""
-    action = BotAction((await json_body(request, _Action)).action)
+    action = BotAction((await json_body(request, BotCategoryAction)).action)
     category = path_id(request, "category")
     if category not in _CATEGORIES:
         raise RequestError("category must be 0 to 7")
@@ -57,12 +57,12 @@ async def shield_set_bot_action(world: World, request: Request) -> Response:
     f"{_ZONE}/access-lists/configurations/{{id}}",
     errors=PROTECTION,
     result="AccessListConfigurationEnvelope",
-    body=_Switch,
+    body=AccessListSwitch,
     failures=(202, 404),
 )
 async def shield_switch_access_list(world: World, request: Request) -> Response:
     """Switch an access list on or off."""
-    switch = await json_body(request, _Switch)
+    switch = await json_body(request, AccessListSwitch)
     configuration_id = path_id(request, "id")
     found = world.access_lists.find_configuration(shield_zone_id(world, request), configuration_id)
     if found is None:

@@ -17,14 +17,14 @@ _LARGEST_PAGE: Final = 1_000
 _Name: TypeAlias = Annotated[str, Field(min_length=1, max_length=256)]
 
 
-class _Settings(BaseModel):
+class ScriptSettings(BaseModel):
     """The settings of an edge script that an update changes."""
 
     Name: _Name | None = None
     ScriptType: Annotated[int, Field(ge=0, le=2)] | None = None
 
 
-class _Secret(BaseModel):
+class NewSecret(BaseModel):
     """A named secret of an edge script."""
 
     Name: _Name
@@ -87,12 +87,12 @@ async def script_get(world: World, request: Request) -> Response:
     "POST",
     "/compute/script/{id}",
     result="EdgeScript",
-    body=_Settings,
+    body=ScriptSettings,
     failures=(404,),
 )
 async def script_update(world: World, request: Request) -> Response:
     """Update an edge script's settings."""
-    settings = await json_body(request, _Settings)
+    settings = await json_body(request, ScriptSettings)
     return payload(world.scripts.update(_script_id(world, request), settings.Name, settings.ScriptType))
 
 
@@ -100,12 +100,12 @@ async def script_update(world: World, request: Request) -> Response:
     "POST",
     "/compute/script/{id}/secrets",
     result="ScriptSecret",
-    body=_Secret,
+    body=NewSecret,
     failures=(404,),
 )
 async def script_add_secret(world: World, request: Request) -> Response:
     """Add a named secret to an edge script."""
-    secret = await json_body(request, _Secret)
+    secret = await json_body(request, NewSecret)
     added = world.scripts.add_secret(_script_id(world, request), secret.Name)
     if added is None:
         return script_error(400, "secret.name.taken", "Name", "There is a secret of this name.")

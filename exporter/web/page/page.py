@@ -139,7 +139,7 @@ def _alike(failures: Sequence[FailureView]) -> list[list[FailureView]]:
 
 
 def _words(found: TargetsView) -> str:
-    """Say which of the found targets the page shows."""
+    """Describe which of the found targets the page shows."""
     if not found.targets:
         return "No target matches." if found.total else "There are no targets yet."
     matched = wording.plural(found.matched, "target")

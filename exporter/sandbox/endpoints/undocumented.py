@@ -1,7 +1,6 @@
-"""Undocumented endpoints that platforms are known to have: traffic, storage, billing, load balancers.
+"""Endpoints that real platforms have and the interface does not document: traffic, storage, billing, load balancers.
 
-Their shapes are those of real deployments. They are served for configured endpoints, and the OpenAPI description does
-not contain them.
+Configured endpoints can poll them. The OpenAPI description does not contain them.
 """
 
 from collections.abc import Callable, Container
@@ -30,8 +29,8 @@ _BANDWIDTH, _REQUESTS, _ERRORS, _STORED, _CHARGES = range(5)
 Answer = Callable[[Request], dict[str, Any]]
 
 
-class Beside:
-    """The endpoints of one world; all answers are functions of its seed and its clock."""
+class UndocumentedEndpoints:
+    """The undocumented endpoints of one world; all answers are functions of its seed and its clock."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -142,7 +141,7 @@ class Beside:
 
     def _load_balancer(self, request: Request) -> dict[str, Any]:
         number, name = self._named(path_id(request, "id"), "/loadbalancer")
-        origins = [{"Name": f"{name}-{place}.example.net", "Healthy": place != 3} for place in (1, 2, 3)]  # noqa: PLR2004 - one that is down
+        origins = [{"Name": f"{name}-{place}.example.net", "Healthy": place != 3} for place in (1, 2, 3)]  # noqa: PLR2004 - the one that is down
         return {"Id": number, "Name": name, "Enabled": True, "Origins": origins}
 
     def _billing(self, _request: Request) -> dict[str, Any]:
@@ -188,4 +187,4 @@ def _number(request: Request, name: str, default: int) -> int:
 
 def routes(world: World) -> list[Route]:
     """Return the routes of the undocumented endpoints."""
-    return Beside(world).routes()
+    return UndocumentedEndpoints(world).routes()
