@@ -53,7 +53,7 @@ def read_with_lines(
 
 
 def _of_web_config(path: Path) -> tuple[Fault, ...]:
-    """What is wrong with a web configuration file."""
+    """Return the faults of a web configuration file."""
     # The web server's parts are loaded only for such a file. A reload comes here on a thread, so not by `loading`.
     from exporter.web.auth.access import WebConfigError, load_web_config  # noqa: PLC0415
 

@@ -1,4 +1,7 @@
-"""The settings' flags as options of a command, loaded where a command line holds one of them."""
+"""Options that several commands have: the configuration file, the output format and the settings' flags.
+
+The flags are loaded only if a command line holds one of them.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -24,6 +27,18 @@ def config_option(function: C) -> C:
         default=None,
         help="The configuration file (YAML); also EDGE_EXPORTER_CONFIG.",
     )(function)
+
+
+def form_option(*forms: str, names: Sequence[str] = ("-o", "--output")) -> Callable[[C], C]:
+    """Add the option of the output format to a command; its value is the parameter `form`.
+
+    Args:
+        forms: the formats; the first is the default.
+        names: the option's names.
+    """
+    return click.option(
+        *names, "form", type=click.Choice(forms), default=forms[0], show_default=True, help="The output format."
+    )
 
 
 def _print_all(context: click.Context, _parameter: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's
@@ -141,7 +156,7 @@ def help_records(ctx: click.Context, parameters: Iterable[click.Parameter]) -> l
 
 
 def write_section(formatter: click.HelpFormatter, title: str, rows: Sequence[tuple[str, str]]) -> None:
-    """Write a section of options; nothing where there are none."""
+    """Write a section of options, unless it is empty."""
     if rows:
         with formatter.section(title):
             formatter.write_dl(rows)

@@ -13,8 +13,9 @@ from exporter import __version__, wiring
 from exporter.collectors.catalogue import CATALOGUE
 from exporter.collectors.collector import Collector
 from exporter.collectors.database import QUERY_PREFIX
-from exporter.commands.output.complaint import MISUSE, complain
+from exporter.commands.options import form_option
 from exporter.commands.output.help import Command
+from exporter.commands.output.printing import MISUSE, complain
 from exporter.exposition.status_board import HEALTH
 from exporter.metric import FamilyInfo
 from exporter.settings.loading import SettingsError, load
@@ -73,7 +74,7 @@ class Section:
 
     @property
     def requests(self) -> tuple[str, ...]:
-        """What a poll asks of the platform."""
+        """Return the requests of a poll."""
         return tuple(self._operations())
 
     @property
@@ -161,16 +162,7 @@ def _plain(section: Section) -> dict[str, object]:
 
 
 @click.command("metrics", cls=Command)
-@click.option(
-    "-o",
-    "--output",
-    "--format",
-    "form",
-    type=click.Choice(["markdown", "json"]),
-    default="markdown",
-    show_default=True,
-    help="The output format.",
-)
+@form_option("markdown", "json", names=("-o", "--output", "--format"))
 @click.option(
     "--config",
     type=click.Path(path_type=Path, readable=False),

@@ -169,8 +169,9 @@ def _holder(connection: Connection, values: Mapping[str, object]) -> str:
     return f"{holder} holds shard {shard} of {shards}; its lease lasts for {max(0.0, float(seconds)):.0f} s"
 
 
-# An exporter whose machine or network has gone in the middle of a transaction keeps its locks. No time-out of the
-# database ends a transaction that waits for the next statement of a pipeline.
+# An exporter whose machine or network has gone in the middle of a transaction keeps its locks. The database's time-outs
+# do not end it: none counts while the rest of a pipeline is awaited, and psycopg sends a flush after each sync, which
+# turns off `idle_in_transaction_session_timeout`.
 _END_ABANDONED = """
     SELECT pg_terminate_backend(client.pid) FROM pg_stat_activity AS client
     WHERE client.usename = session_user AND client.datname = current_database() AND client.wait_event = 'ClientRead'

@@ -26,7 +26,7 @@ class WorldClock:
 
     @property
     def speed(self) -> float:
-        """The seconds of the world in a real second."""
+        """How many times as fast as real time the world's time runs."""
         return self._speed
 
     def now(self) -> float:

@@ -18,14 +18,12 @@ from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.keys import TokenKind
 from exporter.sandbox.noise import Noise
 from exporter.sandbox.sample_orders import Orders
-from exporter.sandbox.sql import Statement
 from exporter.sandbox.sqlite_access import ForbiddenError, SqlError, connect
 from exporter.sandbox.stream import Stream
 
 _BATON_SECONDS: Final = 10.0
 _REQUEST_SECONDS: Final = 5.0
 _MOST_STREAMS: Final = 64
-_READING: Final = frozenset({"SELECT", "WITH", "VALUES"})
 
 
 class BatonError(Exception):
@@ -112,7 +110,7 @@ class Database:
             stream = parked.stream
         else:
             connection = connect(self._path, read_only=kind is TokenKind.READ_ONLY)
-            stream = Stream(connection, self._decltypes, self._monotonic)
+            stream = Stream(connection, self._monotonic)
         stream.set_deadline(_REQUEST_SECONDS)
         try:
             return stream, [_result(stream, request) for request in pipeline.requests]
@@ -135,19 +133,6 @@ class Database:
         except sqlite3.Error:
             # A client has locked or changed the table: do not update the sample rows.
             return
-
-    def _decltypes(self, statement: Statement) -> list[str | None]:
-        """Return the declared types of a query's columns, which SQLite reports only for a view."""
-        if statement.first_word not in _READING or self._keeper is None:
-            return []
-        with self._lock:
-            try:
-                self._keeper.execute(f"CREATE TEMP VIEW described AS {statement.without_parameters}")
-                columns = self._keeper.execute("PRAGMA temp.table_info(described)").fetchall()
-                self._keeper.execute("DROP VIEW temp.described")
-            except (sqlite3.Error, sqlite3.Warning, ValueError):
-                return []
-        return [column[2] or None for column in columns]
 
     def _park(self, stream: Stream, kind: TokenKind) -> str:
         if len(self._parked) >= _MOST_STREAMS:

@@ -1,10 +1,10 @@
 """DNS zones: their statistics, and the changes that a test can make."""
 
-import json
 from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
-from typing import Final
+from operator import sub
+from typing import Any, Final
 
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.noise import Noise
@@ -53,7 +53,7 @@ _KEY_PATTERNS: Final = {
     KeyFormat.FRACTION: "{}T{}.0000000Z",
 }
 
-# The forms in which the platform omits charts; they repeat every twelve zones.
+# How charts are omitted, by a zone's place among twelve successive zones.
 _SEEDED_SHAPES: Final[dict[int, dict[Chart, Shape]]] = {
     1: {Chart.SMART: Shape.EMPTY},
     2: {Chart.SMART: Shape.NULL},
@@ -158,7 +158,7 @@ class DnsZones:
         smart = smart_part(habits, queries)
         return queries - smart, smart
 
-    def statistics(self, zone_id: int, date_from: float | None = None, date_to: float | None = None) -> bytes:
+    def statistics(self, zone_id: int, date_from: float | None = None, date_to: float | None = None) -> dict[str, Any]:
         """Answer with a zone's statistics: of the last 30 days unless both ends of a window are given."""
         changes, habits = self._character(zone_id)
         now = self._clock.now()
@@ -191,7 +191,7 @@ class DnsZones:
             keys.append(key)
             totals.append(total)
             smarts.append(smart)
-        return self._body(changes, habits, keys, totals, smarts)
+        return self._answer(changes, habits, keys, totals, smarts)
 
     def _keys_of(self, key_format: KeyFormat, begins: range) -> list[str]:
         """Return the keys of buckets; they are cached, because all zones have the same ones on a day."""
@@ -199,34 +199,31 @@ class DnsZones:
             self._keys = (key_format, begins), [_key(key_format, begin) for begin in begins]
         return self._keys[1]
 
-    def _body(self, changes: _Changes, habits: Habits, keys: list[str], totals: list[int], smarts: list[int]) -> bytes:
+    def _answer(
+        self, changes: _Changes, habits: Habits, keys: list[str], totals: list[int], smarts: list[int]
+    ) -> dict[str, Any]:
         place = self.zones.place(habits.zone_id) % _VARIETY
         shapes = {**_SEEDED_SHAPES.get(place, {}), **changes.shapes}
-        everything = sum(totals)
         # The platform sends doubles with and without a fraction, and zero as `0`.
-        suffix = ".0" if place % 2 else ""
+        has_fraction = place % 2 == 1
 
-        def chart(which: Chart, values: list[int]) -> str:
+        def chart(which: Chart, content: dict[str, int]) -> dict[str, float] | None:
             shape = shapes.get(which, Shape.FULL)
             if shape is not Shape.FULL:
-                return "null" if shape is Shape.NULL else "{}"
-            pairs = (
-                f'"{key}":{value}{suffix}' if value else f'"{key}":0' for key, value in zip(keys, values, strict=True)
-            )
-            return "{" + ",".join(pairs) + "}"
+                return None if shape is Shape.NULL else {}
+            if which is Chart.RECORD_TYPES or not has_fraction:
+                return dict(content)
+            return {key: float(value) if value else 0 for key, value in content.items()}
 
-        types_shape = shapes.get(Chart.RECORD_TYPES, Shape.FULL)
-        types: dict[str, int] | None = None if types_shape is Shape.NULL else {}
-        if types_shape is Shape.FULL and keys:
-            types = by_record_type(habits, everything)
-        normals = [total - smart for total, smart in zip(totals, smarts, strict=True)]
-        return (
-            f'{{"TotalQueriesServed":{everything},'
-            f'"QueriesServedChart":{chart(Chart.QUERIES, totals)},'
-            f'"NormalQueriesServedChart":{chart(Chart.NORMAL, normals)},'
-            f'"SmartQueriesServedChart":{chart(Chart.SMART, smarts)},'
-            f'"QueriesByTypeChart":{json.dumps(types)}}}'
-        ).encode()
+        everything = sum(totals)
+        normals = map(sub, totals, smarts)
+        return {
+            "TotalQueriesServed": everything,
+            "QueriesServedChart": chart(Chart.QUERIES, dict(zip(keys, totals, strict=True))),
+            "NormalQueriesServedChart": chart(Chart.NORMAL, dict(zip(keys, normals, strict=True))),
+            "SmartQueriesServedChart": chart(Chart.SMART, dict(zip(keys, smarts, strict=True))),
+            "QueriesByTypeChart": chart(Chart.RECORD_TYPES, by_record_type(habits, everything) if keys else {}),
+        }
 
     def _character(self, zone_id: int) -> tuple[_Changes, Habits]:
         if zone_id not in self.zones:

@@ -12,6 +12,7 @@ from exporter.sandbox.sqlite_access import FAULTS, SqlError, authorize, failure
 _LARGEST_RESULT: Final = 10 * 1024 * 1024
 _STEPS_BETWEEN_CHECKS: Final = 10_000
 _WRITING_OPCODES: Final = frozenset({"Vacuum"})
+_QUERIES: Final = frozenset({"SELECT", "WITH", "VALUES"})
 _Column: TypeAlias = dict[str, str | None]
 
 
@@ -21,11 +22,9 @@ class Stream:
     def __init__(
         self,
         connection: sqlite3.Connection,
-        decltypes: Callable[[Statement], list[str | None]],
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._connection = connection
-        self._decltypes = decltypes
         self._monotonic = monotonic
         self._deadline = 0.0
         self._stored: dict[int, str] = {}
@@ -140,6 +139,22 @@ class Stream:
         known = self._decltypes(statement)
         decltypes = known if len(known) == len(names) else [None] * len(names)
         return [{"name": name, "decltype": decltype} for name, decltype in zip(names, decltypes, strict=True)]
+
+    def _decltypes(self, statement: Statement) -> list[str | None]:
+        """Return the declared types of a query's columns, which SQLite reports only for a view."""
+        if statement.first_word not in _QUERIES:
+            return []
+        # Clients cannot create temporary views.
+        self._connection.set_authorizer(None)
+        try:
+            self._connection.execute(f"CREATE TEMP VIEW described_query AS {statement.without_parameters}")
+            columns = self._connection.execute("PRAGMA temp.table_info(described_query)").fetchall()
+            self._connection.execute("DROP VIEW temp.described_query")
+        except FAULTS:
+            return []
+        finally:
+            self._connection.set_authorizer(authorize)
+        return [column[2] or None for column in columns]
 
     def _run(self, statement: Statement, ordered: list[object]) -> dict[str, Any]:
         began = self._monotonic()

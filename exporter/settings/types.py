@@ -107,10 +107,6 @@ def _duration(least: float, most: float = _YEAR) -> Callable[[object], float]:
     return validate
 
 
-def _optional(validate: Callable[[object], object]) -> Callable[[object], object]:
-    return lambda value: None if value is None else validate(value)
-
-
 def parse_listen(value: object) -> ListenAddress:
     """Validate an address to listen on: `host:port`, `[::1]:9877` or `:9877`."""
     if isinstance(value, ListenAddress):
@@ -231,13 +227,13 @@ Text = Annotated[str, BeforeValidator(parse_text), Metavar("TEXT")]
 Identifier = Annotated[int, Field(ge=1, le=LARGEST_ID)]
 Interval = Annotated[float, BeforeValidator(_duration(1.0)), Metavar("DURATION")]
 LeaseLength = Annotated[float, BeforeValidator(_duration(5.0, 86_400.0)), Metavar("DURATION")]
-OptionalInterval = Annotated[float | None, BeforeValidator(_optional(_duration(1.0))), Metavar("DURATION")]
+OptionalInterval = Annotated[Interval | None, Metavar("DURATION")]
 Timeout = Annotated[float, BeforeValidator(_duration(0.1, 600.0)), Metavar("DURATION")]
 Retention = Annotated[float, BeforeValidator(_duration(1.0, 100 * _YEAR)), Metavar("DURATION")]
 BaseUrl = Annotated[str, BeforeValidator(parse_base_url), Metavar("URL")]
-ProxyUrl = Annotated[str | None, BeforeValidator(_optional(parse_proxy)), Metavar("URL")]
+ProxyUrl = Annotated[Annotated[str, BeforeValidator(parse_proxy)] | None, Metavar("URL")]
 PatternField = Annotated[Pattern, PlainValidator(parse_pattern), PlainSerializer(lambda pattern: pattern.pattern)]
-FilePath = Annotated[Path | None, BeforeValidator(_optional(parse_path)), Metavar("FILE")]
-ReadableFile = Annotated[Path | None, BeforeValidator(_optional(parse_readable_file)), Metavar("FILE")]
+FilePath = Annotated[Annotated[Path, BeforeValidator(parse_path)] | None, Metavar("FILE")]
+ReadableFile = Annotated[Annotated[Path, BeforeValidator(parse_readable_file)] | None, Metavar("FILE")]
 Listen = Annotated[ListenAddress, PlainValidator(parse_listen), PlainSerializer(str), Metavar("HOST:PORT")]
 RoutePrefix = Annotated[str, BeforeValidator(parse_route_prefix), Metavar("PATH")]

@@ -17,7 +17,7 @@ from tests.commands.shell import clean
 from tests.endpoints.platform import Platform, Query, good, platform
 
 TODAY = datetime.now(UTC).date()
-# What the platform shows in one answer at most.
+# The most days in one answer of the platform.
 MOST_DAYS = 31
 
 
@@ -130,7 +130,7 @@ async def test_days_far_back_are_asked_for_by_the_dates_of_the_path(tmp_path: Pa
         ended = await backfill(served, tmp_path, endpoint(SPAN), "--from", str(ago(70)))
         asked = list(windows(served))
     assert ended.code == 0, ended.said
-    # The day of the first sight belongs to the history as far as it was counted then.
+    # The history contains the day of the first poll up to that poll.
     whole = 70 if is_end_excluded else 71
     for target, name in (("7", "seven"), ("8", "eight")):
         expected = sum(count(target, ago(70 - ahead)) for ahead in range(whole))
@@ -152,7 +152,7 @@ async def test_a_path_without_dates_gives_the_days_that_it_shows_by_itself(tmp_p
     async with serving() as served:
         ended = await backfill(served, tmp_path, endpoint("/things/{id}"), "--from", str(ago(40)))
     assert ended.code == 0, ended.said
-    # Of ten days the oldest may be clipped.
+    # The oldest of ten days may be incomplete.
     assert ended.total("edge_things_total", thing_id="7") == sum(count("7", ago(days)) for days in range(9))
     assert (
         "things: of edge_things_total only the days that the answer shows by itself: the path takes no dates such as "

@@ -89,7 +89,7 @@ def test_the_same_time_before_is_there_at_every_point(past: Past, query: int, da
     found = past.ask(title, query, start=start, step=step)
     assert len(found) == 2 * DAY / step
     for at, value in found.items():
-        # A point at midnight is of the day that ends there.
+        # A point at midnight is the value of the day that ends there.
         if (at - 1) % DAY >= 3 * 3600:
             day = past.totals[int((at - 1 - days * DAY - past.midnight) // DAY)]
             assert value == pytest.approx(day / DAY, rel=0.01)

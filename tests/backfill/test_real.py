@@ -177,7 +177,7 @@ async def test_across_the_seam_every_query_is_counted_once(
 ) -> None:
     async with backfill_setup(tmp_path, start=time.time()) as where:
         dns = where.world.dns
-        # One whose past is so small that the live counter outgrows it before its first scrape.
+        # A zone with so few queries that the live counter exceeds its history before the first scrape.
         small = dns.add_zone("small.example", queries_a_day=0)
         today = datetime.fromtimestamp(where.world.clock.now(), UTC).date()
         first = today - 29 * DAY

@@ -56,7 +56,7 @@ async def test_history_first_and_live_later_lose_nothing(tmp_path: Path) -> None
         report = await where.backfill(FIRST)
         assert (report.failures, report.targets, report.done) == ([], 18, 18)
         raw: Raw = {}
-        # The daemon starts six hours later; what came meanwhile is counted by it and no one else.
+        # The daemon starts six hours later, and only it counts what happened in between.
         for step in (DAY / 4, 60.0, DAY, DAY * 2):
             where.world.clock.advance(step)
             with where.ledger() as ledger:
@@ -71,7 +71,7 @@ async def test_live_first_and_history_later_count_nothing_twice(tmp_path: Path) 
             for step in (0.0, 3600.0, DAY, DAY):
                 where.world.clock.advance(step)
                 await where.scrape(ledger, raw)
-            # Breaches of days before these have left the platform's map meanwhile.
+            # The platform's map no longer has earlier days.
             report = await where.backfill(ago(25))
             assert report.failures == []
         assert_all_is_counted(where, joined(parsed(where.output), raw), ago(25), date(2026, 2, 10))

@@ -20,7 +20,7 @@ from promql_parser import (
 
 from dashboards.generator.inventory import Use, filled_in
 
-# Lengths that no query would use by itself, by which Grafana's are known again.
+# Durations that no query contains; they replace Grafana's interval variables.
 RATE_INTERVAL = timedelta(minutes=17)
 RANGE = timedelta(minutes=19)
 

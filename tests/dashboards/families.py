@@ -12,7 +12,7 @@ from exporter.exposition.status_board import HEALTH as OF_TARGETS
 from exporter.metric import Kind
 from exporter.telemetry import Telemetry
 
-# Put on by the scrape.
+# Labels that the scrape adds.
 SCRAPE_LABELS = frozenset({"job", "instance", "pod"})
 
 # A user's own query named N is the family edge_database_N.
@@ -44,7 +44,7 @@ def _exporters() -> dict[str, Known]:
     known = {info.name: Known(frozenset(info.labels)) for info in OF_TARGETS}
     for info in Telemetry(CollectorRegistry(), "0").families():
         kind = {Kind.COUNTER: {"counter": True}, Kind.HISTOGRAM: {"histogram": True}}.get(info.kind, {})
-        # A script's budget is of the configuration, which replicas share too.
+        # The budget of a script is in the configuration, which replicas share, too.
         shared = info.name.startswith("edge_script_")
         known[info.name] = Known(frozenset(info.labels), of_process=not shared, **kind)
     return known
@@ -54,7 +54,7 @@ HEALTH: Mapping[str, Known] = MappingProxyType(_exporters())
 
 _OF_ALERTS = ("alertname", "severity", "area", "account", *(label for part in PARTS for label in part.labels))
 
-# Of the client library, of Prometheus's scrapes, and of its rules.
+# Families of the client library, of Prometheus's scrapes and of its rules.
 OTHERS: Mapping[str, Known] = MappingProxyType(
     {
         "process_cpu_seconds_total": _own(counter=True),

@@ -29,7 +29,7 @@ with warnings.catch_warnings():
 REPOSITORY = Path(__file__).parents[2]
 COMMITTED = REPOSITORY / "dashboards"
 
-# Ids of @grafana/data's value formats, of those that the dashboards use.
+# The ids of the value formats of @grafana/data that the dashboards use.
 UNITS = frozenset(
     {
         "bytes",
@@ -48,7 +48,7 @@ UNITS = frozenset(
     }
 )
 
-# Addresses that people bookmark and that alerts may link to: they never change.
+# Addresses in bookmarks and in links from alerts: they never change.
 UIDS = ("edge-overview", "edge-dns", "edge-zone", "edge-scripts", "edge-shield", "edge-database", "edge-exporter")
 
 every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.uid)

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.real
 USES = queries()
 every_query = for_each("use", USES, name=lambda use: f"{use.page} {use.kind.value}: {use.place}")
 
-# What compares with the past finds something as soon as there is a past, in health too.
+# Comparisons with the past have results when there is a past, also without problems.
 OF_HISTORY = "Prometheus has held the counters"
 
 
@@ -131,7 +131,7 @@ def test_answers_carry_the_labels_that_are_shown(month: Month, shown: tuple[Page
         ("edge-shield", "In learning mode", 0, {}, 2),
         ("edge-shield", "Settings of zones", 0, {"setting": "waf engine", "value": "block"}, 2),
         ("edge-shield", "Zones", 5, {"shield_zone_id": "3"}, 1),
-        # Each process makes calls of its own, so these do add up: two of them, two endpoints and two codes.
+        # Each process makes its own calls, so they add up: two processes, two endpoints and two codes.
         ("edge-exporter", "API budget", 0, {"account": "main"}, 8 / 60),
         ("edge-exporter", "Instances", 0, {}, 2),
         ("edge-exporter", "Shards present", 0, {"shards": "2"}, 2),

@@ -53,7 +53,7 @@ def test_matches_and_groups_by_labels_that_exist(use: Use) -> None:
     """Every label by which a query matches or groups is one of its families'."""
     found = selected(use)
     labels = SCRAPE_LABELS.union(*(KNOWN[family_of(part.name)].labels for part in found if part.name))
-    # Names that label_replace gives.
+    # Labels that label_replace adds.
     labels |= set(re.findall(r', "([a-z_]+)", "[^"]*\$1', use.expr))
     if any(part.name.endswith("_bucket") for part in found):
         labels |= {"le"}

@@ -70,7 +70,7 @@ THINGS: tuple[tuple[Labels, ...], ...] = (
     ({"account": "main"}, {"account": "eu"}),
     ({},),
 )
-# Of the values of an enum, a healthy thing has the first.
+# A healthy thing has the first value of an enum.
 VALUES: Mapping[str, tuple[str, ...]] = {
     "alertstate": ("firing", "pending"),
     "action": ("logged", "challenged", "blocked"),
@@ -89,7 +89,7 @@ VALUES: Mapping[str, tuple[str, ...]] = {
     "generation": ("0", "1", "2"),
     "job_id": ("3f2504e0",),
     "level": ("medium", "off"),
-    # Of an API guardian, and of an account's budget.
+    # Limits of an API guardian, and of an account's budget.
     "limit": (
         *("endpoints", "fields_per_type", "nesting_depth", "schema_nodes", "regex_length"),
         *("requests_per_second", "max_in_flight"),
@@ -126,7 +126,7 @@ ONE_HOT = {
     "edge_shield_zone_execution_mode": "mode",
 }
 BUCKETS = ("0.1", "1", "+Inf")
-# Counters of trouble begin at 0 with the process.
+# Counters of problems begin at 0 with the process.
 COUNTED_TROUBLES = frozenset(
     {
         "edge_api_request_failures_total",
@@ -135,7 +135,7 @@ COUNTED_TROUBLES = frozenset(
         "edge_exporter_ledger_corrections_total",
     }
 )
-# Of those that begin with the first of what they count, there is none while all is well.
+# Counters that begin with their first event do not exist while all is well.
 TROUBLES = frozenset(
     {
         "ALERTS",
@@ -162,7 +162,7 @@ def sample(family: str, labels: Labels, moment: datetime) -> float | None:
     trouble = moment > HEALTHY_UNTIL
     at = moment.timestamp()
     running = (moment - HISTORY).total_seconds()
-    # Statistics are as old as the last poll, so at midnight the old day's count still stands.
+    # Statistics are as old as the last poll, so just after midnight they are those of the old day.
     polled = at - 120 - (at - 120) % 300
     midnight = polled - polled % 86400
     if family in TROUBLES and not trouble:
@@ -187,7 +187,7 @@ def sample(family: str, labels: Labels, moment: datetime) -> float | None:
         "edge_script_last_modified_timestamp_seconds": lambda: midnight,
         "edge_shield_zone_learning_mode": lambda: float(trouble or labels["shield_zone_id"] == "4"),
         "edge_shield_zone_learning_mode_until_timestamp_seconds": lambda: at + 86400,
-        # As many in 15 minutes as its counters have.
+        # As many in 15 minutes as in its counters.
         "edge_shield_rate_limit_window_breaches_overall": lambda: 28 * 96 * 45.0,
         "edge_target_up": lambda: float(not (trouble and labels["target"] == "dns_zone/101")),
         "edge_target_last_success_timestamp_seconds": lambda: at - 60,

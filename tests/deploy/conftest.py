@@ -10,7 +10,7 @@ from tests.deploy.programs import run
 from tests.real_parts import find
 
 KUBERNETES = "1.34"
-# The Prometheus Operator's kinds are not Kubernetes' own; the tests look at them by themselves.
+# The kinds of the Prometheus Operator are not in Kubernetes' schemas; the tests check them separately.
 OTHERS = {"PodMonitor", "ServiceMonitor", "PrometheusRule"}
 
 

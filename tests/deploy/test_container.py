@@ -92,7 +92,7 @@ def test_a_prometheus_that_is_mounted_runs_beside_the_demo_with_the_shipped_rule
 
     with running(image, port, *arguments, str(watcher), options=options) as container:
         assert container.await_ready() == 200
-        # It starts with nothing, and loads them once it is known where the exporter answers.
+        # Prometheus starts without targets, and loads them when the exporter's address is known.
         wait_until(lambda: loaded() == sorted(rule.name for rule in load_rules()), "the shipped rules")
 
 

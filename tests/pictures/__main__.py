@@ -39,7 +39,7 @@ SOURCES = Path(__file__).parent / "grafana"
 # Screens of ordinary width; above Grafana's grid stand the title and what the page is about.
 WIDTHS = (1440, 1920)
 HEAD, CELL_HEIGHT = 64, 38
-# Nothing is fetched: what the page asks for is answered from the components' own files.
+# Nothing is downloaded: requests of the page are answered from the components' files.
 ORIGIN = "http://dashboards.invalid/"
 UNITS = {"m": 60, "h": 3600, "d": 86_400}
 BUNDLE = (

@@ -109,7 +109,7 @@ THINGS: tuple[tuple[Labels, ...], ...] = (
     ({"account": "main"}, {"account": "eu"}),
     ({},),
 )
-# Each of the values of a label stands on some thing; `life` leaves out the pairs that make no sense.
+# Each value of a label belongs to a thing; `life` leaves out pairs that make no sense.
 LABELS: Mapping[str, tuple[str, ...]] = {
     **VALUES,
     "branch": ("main",),

@@ -55,7 +55,7 @@ class Life:
 
     def _of_dns(self) -> dict[str, Labelled]:
         def polled(at: float) -> float:
-            # Just after midnight the old day's count still stands.
+            # Just after midnight the count is still that of the old day.
             return at - 150 - (at - 150) % 300
 
         def today(labels: Labels, at: float) -> float:

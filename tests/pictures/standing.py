@@ -1,4 +1,4 @@
-"""Defines what changes little on the platform of the pictures: settings, limits, and the exporter's own metrics."""
+"""Defines values that seldom change on the platform of the pictures: settings, limits, the exporter's metrics."""
 
 import math
 from collections.abc import Callable

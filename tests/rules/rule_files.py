@@ -56,7 +56,7 @@ class Selected:
 
 @cache
 def read_rules(file: Path) -> dict[str, Any]:
-    """A file of rules as YAML has it."""
+    """Load a file of rules."""
     rules: dict[str, Any] = yaml.safe_load(file.read_text())
     return rules
 
@@ -124,10 +124,10 @@ def run_case(promtool: str, case: dict[str, Any], alerts: set[str], folder: Path
         folder: where the files for promtool are written.
 
     Raises:
-        AssertionError: something is not as the case expects.
+        AssertionError: a result differs from the case.
     """
     files = []
-    # JSON is YAML too.
+    # JSON is valid YAML.
     for shipped in case["rule_files"]:
         groups = [
             {**group, "rules": [rule for rule in group["rules"] if "record" in rule or rule["alert"] in alerts]}
@@ -137,7 +137,7 @@ def run_case(promtool: str, case: dict[str, Any], alerts: set[str], folder: Path
         (folder / files[-1]).write_text(json.dumps({"groups": groups}))
     file = folder / "case.test.yml"
     file.write_text(json.dumps({**case, "rule_files": files}))
-    # It makes much garbage and keeps little.
+    # promtool allocates much memory and keeps little, so fewer collections are faster.
     run = subprocess.run(
         [promtool, "test", "rules", file],
         env={**os.environ, "GOGC": "800"},

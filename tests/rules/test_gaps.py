@@ -9,11 +9,11 @@ from tests.for_each import for_each
 from tests.rules.rule_files import RULES, load_alerts, load_case, read_rules, run_case, seconds
 
 GAP_MINUTES = 4
-# Prometheus makes their series itself, or they hold no state.
+# Prometheus makes their series itself, or they have no state.
 NOT_HELD = {"EdgeExporterDown", "EdgeExporterAbsent", "EdgeShardMissing", "EdgeWatchdog"}
 # The first round of polls of 10,000 zones at 10 requests a second takes 35 minutes.
 FIRST_ROUND = 35 * 60
-# What is polled of an account, itself or recorded; a database has a budget of its own.
+# Metrics of an account, also recorded ones; a database has its own budget.
 OF_ACCOUNT = re.compile(r"edge_(dns|script|shield|container)_|collector!~|account_collector:")
 DEFINED = {
     rule["alert"]: rule

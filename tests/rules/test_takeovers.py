@@ -17,7 +17,7 @@ ALERTS = (
     "EdgeScriptRequestSurge",
     "EdgeScriptRequestsHalved",
 )
-# So long before an alert is to fire the replica that polls its target ends, and another goes on.
+# The takeover happens this many seconds before the alert should fire.
 BEFORE = 600.0
 IDENTITY = "edge-exporter"
 
@@ -36,7 +36,7 @@ def taken_over(test: dict[str, Any], at: float) -> dict[str, Any]:
     for one in alone(test):
         series, values = one["series"], one["values"]
         if not series.startswith("edge_exporter_"):
-            # What of a target is served keeps its identity.
+            # Series of targets keep their identity.
             given.append({"series": re.sub(r'instance="[^"]*"', f'instance="{IDENTITY}"', series), "values": values})
             continue
         constant = re.fullmatch(r"([0-9.]+)x(\d+)", values)

@@ -232,7 +232,7 @@ async def test_the_date_header_is_the_worlds_clock(client: httpx.AsyncClient, cl
 
 
 def test_the_same_seed_gives_the_same_world_and_another_seed_another() -> None:
-    def answer(seed: int) -> bytes:
+    def answer(seed: int) -> dict[str, Any]:
         return World(seed=seed, clock=WorldClock(1_770_379_200.0, speed=0.0)).dns.statistics(101)
 
     assert answer(7) == answer(7)

@@ -143,7 +143,7 @@ def test_a_file_whose_aliases_explode_is_refused_where_they_begin_to(text: str) 
     marked = parse(text)
     assert marked.data is None
     (fault,) = marked.faults
-    # 9 ** 5 values are more than a small file may make of itself; 9 ** 4 are not.
+    # 9 ** 5 values are more than the aliases of a small file may make; 9 ** 4 are not.
     assert fault.line in {5, 6}
     assert "YAML aliases expand this to more than 50000 values" in fault.message
 

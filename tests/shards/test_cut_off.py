@@ -1,15 +1,15 @@
 """Replicas that a network cuts off from the state database: late commits, unfinished ones, and no answers at all."""
 
 import asyncio
-import signal
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import psycopg
 import pytest
 
+from exporter.counters.storage import Stored
 from tests.chaos.proxy import Proxy
+from tests.counters.ledger_driver import WALL
 from tests.counters.process import Exporter
 from tests.counters.sharing_processes import (
     SharingProcesses,
@@ -19,13 +19,13 @@ from tests.counters.sharing_processes import (
     until_none,
     until_total,
 )
+from tests.counters.state_locations import DatabaseLocation
+from tests.counters.test_state_database import FIRST, LONG, SECOND, ZONE, claim, commit, end_leases
 from tests.postgres import Postgres
-from tests.waiting import PATIENCE, until
+from tests.waiting import PATIENCE
 
 # How the statement begins that writes rows under their lease.
 WRITES = b"WITH held AS"
-ROWS = "SELECT xmin::text, * FROM edge_exporter_row ORDER BY collector, account, kind, id"
-CONNECTIONS = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'edge-exporter'"
 
 
 @dataclass(frozen=True)
@@ -54,23 +54,21 @@ async def network(tmp_path: Path, postgres: Postgres) -> AsyncIterator[Network]:
         await proxy.stop()
 
 
-async def test_a_commit_that_arrives_after_a_takeover_is_refused(network: Network) -> None:
-    async with network.proxied.exporter("one", index="lease", total=1) as one:
-        await until_all(one)
-        network.direct.serve(10)
-        await until_total(30, one)
-        await network.hang_before(WRITES)
-        async with network.direct.exporter("two", index="lease", total=1) as two:
-            await until_total(42, two)
-            assert await served(one) == []
-            for exporter in (one, two):
-                await asyncio.to_thread(exporter.end, signal.SIGKILL)
-        with psycopg.connect(network.direct.url, autocommit=True) as connection:
-            before = connection.execute(ROWS).fetchall()
-            network.proxy.pass_on()
-            # What was sent is executed before its connection ends.
-            await until(lambda: connection.execute(CONNECTIONS).fetchone() == (0,), "the end of all connections")
-            assert connection.execute(ROWS).fetchall() == before
+async def test_a_write_that_arrives_after_a_takeover_is_refused(network: Network) -> None:
+    location = DatabaseLocation(network.direct.url, LONG)
+    direct, late = location.connect(), DatabaseLocation(network.proxied.url, LONG).connect()
+    direct.prepare()
+    old = claim(direct, FIRST)
+    hangs = asyncio.create_task(network.proxy.hang_before(WRITES))
+    written = asyncio.create_task(asyncio.to_thread(commit, late, {ZONE: Stored("a", WALL, b"old")}, FIRST, old))
+    await asyncio.wait_for(hangs, PATIENCE)
+    end_leases(location)
+    commit(direct, {ZONE: Stored("a", WALL, b"new")}, SECOND, claim(direct, SECOND))
+    network.proxy.pass_on()
+    assert not await written
+    assert direct.rows(SECOND, {0}) == {ZONE: Stored("a", WALL, b"new")}
+    for database in (direct, late):
+        database.close()
 
 
 async def test_a_replica_that_vanishes_in_the_middle_of_a_commit_keeps_no_shard(network: Network) -> None:

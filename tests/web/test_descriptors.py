@@ -108,7 +108,7 @@ class Crowd:
 
 @asynccontextmanager
 async def crowd(port: int) -> AsyncIterator[Crowd]:
-    """Yield a crowd, and close it at the end."""
+    """Yield a group of connections, and close them at the end."""
     made = Crowd(port)
     try:
         yield made

@@ -28,7 +28,7 @@ _DATABASES = Row(
         figure(
             "Databases down",
             "Databases that did not answer their last poll.",
-            "Regenerating tokens ends all old ones at once: first see whether the token was replaced; then"
+            "Regenerating tokens invalidates all old ones: first check whether the token was replaced, then"
             " whether the database still exists.",
             queries.DATABASES_DOWN,
             of=("database",),
@@ -91,7 +91,7 @@ _DATABASES = Row(
         Panel(
             title="Your own measures",
             shows="What the configuration's queries measure, the largest; each is the gauge edge_database_NAME.",
-            act="What it means is yours to say: write alerts on the gauge itself.",
+            act="Only you know what the values mean: write alerts on the gauge itself.",
             queries=(queries.OWN,),
             view=Lines(least=None),
             width=12,
@@ -145,14 +145,14 @@ _CONTAINERS = Row(
         Panel(
             title="Tags by image",
             shows="How many tags each image of the configuration has.",
-            act="A step down is a clean-up: see that no deployment pulls what went.",
+            act="A step down is a clean-up: check that no deployment pulls a removed tag.",
             queries=(queries.TAGS,),
             none="No image is configured.",
         ),
         Panel(
             title="Search results",
             shows="How many results each search of the configuration has.",
-            act="A step is resources that came or went under that name.",
+            act="A step means that resources with that name were added or removed.",
             queries=(queries.SEARCH_RESULTS,),
             width=12,
             none="No search is configured.",

@@ -41,19 +41,19 @@ _NOW = Row(
         figure(
             "Last 30 days",
             "TotalQueriesServed of the platform's sliding window: it falls as old days leave.",
-            "It moves slowly; a step is a zone that was added or removed.",
+            "It changes slowly; a step is a zone that was added or removed.",
             queries.WINDOW,
         ),
         figure(
             "Zones polled",
-            "Zones whose statistics are at hand.",
+            "Zones with polled statistics.",
             "Fewer than there are: look for failing targets of dns_statistics on the Overview page.",
             queries.ZONES,
             width=3,
         ),
         figure(
             "Silent today",
-            "Zones with no query since the UTC day began. Parked domains are silent by nature.",
+            "Zones with no query since the UTC day began. Parked domains have no queries.",
             "Worth a look where a zone used to be busy: the table of unusual zones ranks those first.",
             queries.SILENT_ZONES,
             trend=True,
@@ -63,8 +63,8 @@ _NOW = Row(
         figure(
             "Charts behind",
             "Zones whose newest day in the platform's chart is older than yesterday.",
-            "The platform's statistics have stopped for these zones; their counters stand until it resumes."
-            " Report it to the platform if it lasts past a day.",
+            "The platform no longer updates the statistics of these zones, and their counters do not change."
+            " Report it to the platform if it lasts for more than a day.",
             queries.OLD_CHARTS,
             of=("dns_statistics",),
             width=3,
@@ -91,7 +91,7 @@ _QUERIES = Row(
             " comparisons need that much of history in Prometheus; `edge-exporter backfill` brings it from the"
             " platform's charts, where every hour is its day's mean.",
             act="A drop of all zones at once is most often upstream: a registrar, an expired delegation, a resolver."
-            " A rise of one record type is most often a client gone wrong.",
+            " A rise of one record type is most often a faulty client.",
             queries=(queries.RATE, queries.RATE_YESTERDAY, queries.RATE_LAST_WEEK),
             view=Lines(dashed=("a day before", "a week before")),
             unit="reqps",
@@ -162,7 +162,8 @@ _QUERIES = Row(
         Panel(
             title="Record types, 30 days",
             shows="Queries of the platform's window by record type, the 15 most asked for.",
-            act="Much ANY, TXT or unassigned types (TYPE and a number) is most often a scan or an amplification try.",
+            act="Much ANY, TXT or unassigned types (TYPE and a number) is most often a scan or an amplification"
+            " attempt.",
             queries=(queries.RECORD_TYPES,),
             view=Bars(),
             width=6,

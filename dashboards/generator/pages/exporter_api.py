@@ -30,7 +30,7 @@ BUDGET = Row(
         Panel(
             title="Retries",
             shows="Calls a second that were repeats of failed ones, by operation.",
-            act="Retries without failures are hiccups that were healed; with failures, see the reasons below.",
+            act="Retries without failures were successful; with failures, see the reasons below.",
             queries=(queries.RETRIES,),
             view=Lines(stack=True),
             unit="reqps",
@@ -39,7 +39,7 @@ BUDGET = Row(
         ),
         Panel(
             title="Failures by reason",
-            shows="Failed calls a second, by reason. A scan's 404 of a zone that was never scanned is none.",
+            shows="Failed calls a second, by reason. The 404 of a zone that was never scanned is not a failure.",
             act="The reason is the cause: `unauthorized`, `forbidden` and `credential` are the key, `rate_limited` the"
             " budget, `timeout`, `refused` and `name` the network, `not_json` and `wrong_shape` an answer that could"
             " not be read.",
@@ -75,7 +75,7 @@ BUDGET = Row(
         Panel(
             title="Latency",
             shows="Calls a second by how long they took: each column is a moment, each cell a bucket.",
-            act="A band that moves up for all is the platform or the network; a second band is one slow operation.",
+            act="If the whole band moves up, the platform or the network is slow; a second band is one slow operation.",
             queries=(queries.LATENCY_BUCKETS,),
             view=Heatmap(),
             unit="s",

@@ -42,7 +42,7 @@ _MONTH = Row(
             "Projected over budget",
             "Scripts whose projected cost exceeds their monthly_budget_dollars of the configuration.",
             "The bars below name them. Find what changed in requests, CPU a request or the release; then raise"
-            " the budget or mend the script.",
+            " the budget or correct the script.",
             queries.OVER_BUDGET,
             of=("scripts",),
             steps=red_from(1),
@@ -51,7 +51,7 @@ _MONTH = Row(
         figure(
             "Budgets unmatched",
             "Budgets of the configuration whose name or id belongs to no script.",
-            "Correct the name under monthly_budget_dollars: a budget without a script alerts of nothing.",
+            "Correct the name under monthly_budget_dollars: a budget without a script has no effect.",
             queries.UNMATCHED_BUDGETS,
             of=("scripts",),
             steps=red_from(1),
@@ -77,7 +77,7 @@ _MONTH = Row(
         ),
         figure(
             "Polled",
-            "Scripts whose figures are at hand.",
+            "Scripts with polled figures.",
             "Fewer than there are: look for failing targets of scripts on the Overview page.",
             queries.SCRIPTS_POLLED,
             width=2,
@@ -91,8 +91,8 @@ _COST = Row(
         Panel(
             title="Month to date and projection",
             shows="The cost so far, its linear projection, and the sum of all budgets, where there are any.",
-            act="The projection should flatten as the month goes on. One that climbs all month is growth; a step is a"
-            " release or a surge.",
+            act="The projection should become flat during the month. A steady rise is growth; a step is a release or a"
+            " surge.",
             queries=(queries.COST, queries.PROJECTED, queries.BUDGETS),
             view=Lines(dashed=("projected", "all budgets")),
             unit="currencyUSD",
@@ -101,7 +101,7 @@ _COST = Row(
         Panel(
             title="Projected share of the budget",
             shows="Each script's projected cost as a share of its budget; the 20 nearest or over.",
-            act="Above 100 % the budget will not last: mend the script, or raise its monthly_budget_dollars.",
+            act="Above 100 % the budget will not last: correct the script, or raise its monthly_budget_dollars.",
             queries=(queries.BUDGET_PROJECTED,),
             view=Bars(),
             unit="percentunit",
@@ -112,14 +112,14 @@ _COST = Row(
         ),
         Panel(
             title="Cost by script, month to date",
-            shows="The dearest scripts' cost since the UTC month began.",
+            shows="The cost of the most expensive scripts since the UTC month began.",
             act="Lines fall to zero when a month begins; one that falls at another time was reset by the platform.",
             queries=(queries.COST_OF_TOP,),
             unit="currencyUSD",
         ),
         Panel(
             title="Spending by script",
-            shows="Dollars an hour of the scripts that are dearest this month.",
+            shows="Dollars an hour of the most expensive scripts of this month.",
             act="Compare with requests and CPU below: cost without requests is CPU.",
             queries=(queries.SPEND_OF_TOP,),
             view=Lines(stack=True),
@@ -127,8 +127,8 @@ _COST = Row(
         ),
         Panel(
             title="Cost of a million requests by script",
-            shows="What a million requests cost at the present rate, for the scripts that are dearest this month.",
-            act="A step at a release mark means that the release made each request dearer.",
+            shows="What a million requests cost at the present rate, for the most expensive scripts of this month.",
+            act="A step at a release mark: the release made each request more expensive.",
             queries=(queries.COST_A_MILLION_OF_TOP,),
             unit="currencyUSD",
         ),
@@ -174,7 +174,7 @@ _WORK = Row(
         figure(
             "CPU time a second",
             "CPU of all scripts chosen, over the last four polls.",
-            "Compare with requests: their quotient is above.",
+            "Compare with requests; CPU of a request is above.",
             queries.CPU,
             trend=True,
             unit="s",
@@ -192,7 +192,7 @@ _WORK = Row(
         ),
         Panel(
             title="Scripts",
-            shows="The dearest scripts of the month; at most 100.",
+            shows="The most expensive scripts of the month; at most 100.",
             act="Click a script to see it alone.",
             queries=(
                 queries.ROW_COST,
@@ -230,7 +230,7 @@ _RELEASES = Row(
         Panel(
             title="Releases",
             shows="Scripts by when they were last modified, with the release that runs; at most 100.",
-            act="Ask about a release that none of you made. A script marked deleted that is still listed here goes"
+            act="Ask about a release that no one of you made. A script that is marked deleted disappears from this list"
             " with the next complete discovery.",
             queries=(
                 queries.RELEASE_MODIFIED,

@@ -65,7 +65,7 @@ _NOW = Row(
         ),
         figure(
             "In learning mode",
-            "Shield zones that learn: they log what they would block.",
+            "Shield zones in learning mode: they log what they would block.",
             "Fine for the days of a roll-out; the table of learning zones shows when each ends.",
             queries.LEARNING,
             of=("shield_zones",),
@@ -76,7 +76,7 @@ _NOW = Row(
         figure(
             "Fullest guardian",
             "Endpoints of the fullest guardian as a share of what its plan allows.",
-            "At 100 % new endpoints go unguarded: remove old ones, or take a larger plan.",
+            "At 100 % new endpoints are not protected: remove old ones, or take a larger plan.",
             queries.GUARDIAN_FULLEST,
             of=("shield_api_guardian",),
             unit="percentunit",
@@ -102,8 +102,9 @@ _BREACHES = Row(
         Panel(
             title="Breaches by action",
             shows="Breaches a minute by what was done: logged, challenged or blocked.",
-            act="Blocked and short is an attack held off. Logged and long is a limit that only watches: consider"
-            " challenging.",
+            act="A short peak of blocked requests is an attack that was stopped. If breaches are logged for a long"
+            " time,"
+            " the limit only logs: consider challenging.",
             queries=(queries.BREACHES_BY_ACTION,),
             view=Lines(stack=True, painted=ACTION_PAINT),
             unit="suffix: per min",
@@ -112,7 +113,7 @@ _BREACHES = Row(
         Panel(
             title="Breaches by rate limit",
             shows="Breaches a minute of the rate limits with the most in 28 days.",
-            act="One limit alone: its path is under pressure. All at once: the whole zone is.",
+            act="One limit: many requests to its path. All limits: many requests to the whole zone.",
             queries=(queries.BREACHES_OF_TOP_LIMITS,),
             unit="suffix: per min",
             width=12,
@@ -170,7 +171,7 @@ _ZONES = Row(
             title="Settings of zones",
             shows="How many shield zones have each setting: the modes of their engines, the sensitivity of the DDoS"
             " engine, and features that are on.",
-            act="A zone in log mode is watched, not protected; one whose DDoS sensitivity is off is open to floods."
+            act="A zone in log mode is not protected; without DDoS sensitivity it is open to floods."
             " Body logging may hold personal data.",
             queries=(queries.SETTINGS,),
             view=table(
@@ -202,8 +203,8 @@ _ZONES = Row(
         Panel(
             title="Zones",
             shows="Shield zones and how they are protected; at most 100.",
-            act="Off and not learning: nothing protects the pull zone. Many disabled or log-only rules hollow the WAF"
-            " out: look whether each is still needed.",
+            act="Off and not learning: nothing protects the pull zone. Many disabled or log-only rules weaken the WAF:"
+            " check whether each is still needed.",
             queries=(
                 queries.ZONE_WAF,
                 queries.ZONE_LEARNING,

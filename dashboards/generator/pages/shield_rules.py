@@ -43,7 +43,7 @@ RULES = Row(
         Panel(
             title="Custom rules watched",
             shows="Custom WAF rules of the configuration, with the number of conditions of each; at most 100.",
-            act="A rule that lost conditions matches more than it did.",
+            act="A rule with fewer conditions matches more requests than before.",
             queries=(queries.RULE_CONDITIONS,),
             view=table(
                 replace(columns.ACCOUNT, width=75),

@@ -71,7 +71,7 @@ _NOW = Row(
         tile(
             "Oldest values",
             "The time since the last success for this zone, in intervals of its collector.",
-            "Past three intervals the zone's series are gone.",
+            "After three intervals the zone's series end.",
             zone.OLDEST,
             width=4,
             unit="suffix: intervals",
@@ -97,7 +97,8 @@ _QUERIES = Row(
         Panel(
             title="Record types, 30 days",
             shows="Queries of the platform's window by record type, the 15 most asked for.",
-            act="Much ANY, TXT or unassigned types (TYPE and a number) is most often a scan or an amplification try.",
+            act="Much ANY, TXT or unassigned types (TYPE and a number) is most often a scan or an amplification"
+            " attempt.",
             queries=(dns.RECORD_TYPES, zone.RECORD_TYPE_SHARES),
             view=table(
                 Column("Type", label="record_type", width=90),
@@ -147,7 +148,7 @@ _RECORDS = Row(
         Panel(
             title="Scan state",
             shows="The state of the latest scan over time.",
-            act="A scan that goes from pending to failed each time is refused by the zone's present name servers.",
+            act="If every scan goes from pending to failed, the zone's current name servers refuse it.",
             queries=(dns.SCANS_BY_STATE,),
             view=Lines(stack=True, painted=STATUS_PAINT),
             width=12,
@@ -155,7 +156,7 @@ _RECORDS = Row(
         Panel(
             title="Records by type",
             shows="Records that the latest scan found, by type.",
-            act="A step that was not meant: compare the zone with its source.",
+            act="After an unexpected step, compare the zone with its source.",
             queries=(dns.RECORDS_OVER_TIME,),
             width=12,
         ),

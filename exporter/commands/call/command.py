@@ -8,9 +8,8 @@ from click.shell_completion import CompletionItem
 
 from exporter.commands.completing import complete_account, complete_database
 from exporter.commands.loading import loading
-from exporter.commands.options import AccountCommand, config_option
-from exporter.commands.output.complaint import MISUSE, complain
-from exporter.commands.output.form import form_option
+from exporter.commands.options import AccountCommand, config_option, form_option
+from exporter.commands.output.printing import MISUSE, complain
 from exporter.commands.output.table import terminal_width
 
 
@@ -47,7 +46,7 @@ def _complete_argument(context: click.Context, _parameter: click.Parameter, inco
 )
 @click.option("-y", "--yes", is_flag=True, help="Do not ask before sending what changes something.")
 @click.option("--dry-run", is_flag=True, help="Print the request with its secrets masked, and send nothing.")
-@form_option
+@form_option("text", "json")
 @click.option("--compact", is_flag=True, help="Print JSON on one line, also on a terminal.")
 @config_option
 @click.option("-h", "--help", "helps", is_flag=True, help="Show this message, or what an OPERATION takes, and exit.")

@@ -7,7 +7,7 @@ import click
 
 from exporter.causes import Cause
 from exporter.commands.loading import loading
-from exporter.commands.output.form import form_option
+from exporter.commands.options import form_option
 from exporter.commands.output.help import Command
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -28,7 +28,7 @@ _CAUSES = [cause.value for cause in Cause]
 @click.option("--ca-file", type=_FILE, help="Authorities that are trusted for https, PEM.")
 @click.option("--cert-file", type=_FILE, help="The client's certificate, PEM.")
 @click.option("--key-file", type=_FILE, help="The key of the client's certificate, PEM.")
-@form_option
+@form_option("text", "json")
 def command(
     things: tuple[str, ...],
     *,

@@ -107,6 +107,6 @@ def _token_kind(world: World, request: Request) -> TokenKind | None:
 
 
 def _database(world: World, request: Request) -> Database | None:
-    """Return the database that the host names; a host of another form means the first one."""
+    """Return the database that the host names; the first one if the host does not have the form of a name."""
     named = _HOST.fullmatch(request.headers.get("host", "").partition(":")[0])
     return world.database() if named is None else world.database(named["database"].lower())

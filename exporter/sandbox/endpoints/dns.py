@@ -45,8 +45,7 @@ async def dns_statistics(world: World, request: Request) -> Response:
     date_to = query_date_time(request, "dateTo")
     if date_from is not None and date_to is not None and date_from > date_to:
         raise RequestError("dateFrom is later than dateTo")
-    statistics = world.dns.statistics(_zone_id(world, request.path_params["id"]), date_from, date_to)
-    return Response(statistics, media_type="application/json")
+    return payload(world.dns.statistics(_zone_id(world, request.path_params["id"]), date_from, date_to))
 
 
 @operation(
