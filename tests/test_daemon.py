@@ -419,8 +419,12 @@ async def test_a_daemon_that_has_the_process_to_itself_keeps_the_collector_from_
 ) -> None:
     daemon = Daemon(configured.load(), configured.load)
     turn, thresholds = sys.getswitchinterval(), gc.get_threshold()
-    running = asyncio.create_task(daemon.run())
+    started = asyncio.Event()
+    gc.unfreeze()
+    running = asyncio.create_task(daemon.run(started.set))
     try:
+        # Before it has started, the signal would end this process.
+        await until(started.is_set)
         await until(gc.get_freeze_count)
         assert sys.getswitchinterval() == pytest.approx(runtime.TURN_SECONDS)
         assert gc.get_threshold() == (runtime.YOUNG_OBJECTS, thresholds[1], runtime.OLDEST_ROUNDS)

@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from statistics import median
 from textwrap import indent
 
 import httpx
@@ -85,12 +86,12 @@ def test_after_a_stop_of_the_process_calls_go_out_at_the_rate_of_the_budget(plat
         wait_until(lambda: platform.count("/dnszone/") >= 5)
         it.process.send(signal.SIGSTOP)
         time.sleep(5)
-        continued = time.monotonic()
+        before = len(platform.moments())
         it.process.send(signal.SIGCONT)
-        wait_until(lambda: time.monotonic() > continued + 2)
-    in_the_next_second = sum(continued <= moment < continued + 1 for moment in platform.moments())
+        wait_until(lambda: len(platform.moments()) > before + 20)
+    first, *later = platform.moments()[before:]
     # 5 a second and a little; before slots were checked again on waking, those of the whole stop went out at once.
-    assert 1 <= in_the_next_second <= 15
+    assert sum(moment < first + 1 for moment in later) <= 15
 
 
 def test_healthy_zones_keep_their_series_while_many_new_ones_are_polled_first(
@@ -132,6 +133,6 @@ def test_a_queries_duration_is_not_the_wait_for_the_budget(platform: Platform, t
         wait_until(lambda: len(it.samples("edge_database_query_duration_seconds", "query")) == len(names))
         durations = it.samples("edge_database_query_duration_seconds", "query")
         throttled = it.samples("edge_api_throttled_seconds_total", "account")["database:orders"]
-    # Each waits for its turn, the last ones for seconds.
+    # Each waits for its turn, the last ones for seconds. On a slow machine one or the other query may take as long.
     assert throttled > 10
-    assert max(durations.values()) < 1
+    assert median(durations.values()) < throttled / len(names) / 2
