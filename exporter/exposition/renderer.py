@@ -20,9 +20,9 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 SHORTEST_PAUSE = 1.0
-# The next generation waits so many times as long as the last one took: with 400,000 series, of which each second brings
-# new values for some in every segment, a generation a second would cost as much as the polls.
-PAUSE_FACTOR = 10.0
+# The next generation waits so many times as long as the last one took. With 400,000 series, of which each second brings
+# new values for some in every segment, a generation a second would take a tenth of the polls' processor time.
+PAUSE_FACTOR = 30.0
 # The program's own metrics change by themselves; they are rendered this often, whether or not a target changed.
 LONGEST_PAUSE = 5.0
 # So long after the start and after a reload they are rendered with each generation, because they change much.
