@@ -35,8 +35,7 @@ check: $(VENV)/.test ## lint, types, and that what is generated is up to date
 	$(BIN)/python -m dashboards.generator --check
 	$(BIN)/python -m dashboards.generator.endpoints --check
 	$(BIN)/python deploy/kubernetes/generate_rules.py --check
-	$(BIN)/python deploy/generate_relabeling.py --check
-	$(BIN)/python docs/generate.py --check
+	$(BIN)/python -m docs.generate --check
 
 .PHONY: rooms
 rooms: $(VENV)/.test ## the rooms of the package, low to high, and what each imports
@@ -51,8 +50,7 @@ generate: $(VENV)/.test ## write anew what is generated: dashboards, Kubernetes'
 	$(BIN)/python -m dashboards.generator
 	$(BIN)/python -m dashboards.generator.endpoints
 	$(BIN)/python deploy/kubernetes/generate_rules.py
-	$(BIN)/python deploy/generate_relabeling.py
-	$(BIN)/python docs/generate.py
+	$(BIN)/python -m docs.generate
 
 $(VENV)/.docs: pyproject.toml $(BIN)/edge-exporter
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'

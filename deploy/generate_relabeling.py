@@ -1,13 +1,11 @@
-#!/usr/bin/env python3
-"""Writes the relabelling that gives each target's series one identity, or checks that it agrees with the families.
+"""Makes the relabelling that gives the series of each target one identity; `docs/generate.py` writes it.
 
-Whichever exporter polls a target, its series keep one `instance` and one `pod`, so that a counter goes on over a
-takeover. What every process tells of itself (`up`, `edge_up`, `edge_api_*`, `edge_exporter_*`) keeps its own labels.
+Whichever exporter polls a target, its series keep one `instance` and one `pod`, so that a counter continues after a
+takeover. What every process reports about itself (`up`, `edge_up`, `edge_api_*`, `edge_exporter_*`) keeps its own
+labels.
 """
 
-import argparse
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from textwrap import wrap
@@ -38,7 +36,7 @@ FILES = {
 
 
 def names() -> Iterator[str]:
-    """The names of the targets' series, without the prefix that all of them have."""
+    """Return the names of the targets' series, without their common prefix."""
     own = Telemetry(CollectorRegistry(), "").families()
     for info in (*families(), *HEALTH, *(info for info in own if not info.name.startswith(OF_THE_PROCESS))):
         stem = info.name.removeprefix("edge_")
@@ -48,7 +46,7 @@ def names() -> Iterator[str]:
 
 
 def regex(indent: int) -> str:
-    """A pattern of whole names, as a quoted text of YAML over several lines."""
+    """Write the pattern of all names as quoted YAML text over several lines."""
     words = "|".join(sorted(set(names()))).replace("|", "| ")
     lines = [line.replace(" ", "") for line in wrap(words, LONGEST - indent - 1)]
     space = " " * indent
@@ -56,7 +54,7 @@ def regex(indent: int) -> str:
 
 
 def block(keys: tuple[str, str], indent: int) -> str:
-    """The rules for `instance` and `pod`."""
+    """Write the rules for `instance` and `pod`."""
     source, target = keys
     space = " " * indent
     pattern = regex(indent + 4)
@@ -71,7 +69,7 @@ def block(keys: tuple[str, str], indent: int) -> str:
 
 
 def generated(text: str, keys: tuple[str, str]) -> str:
-    """A file with its block written anew.
+    """Replace the generated block of a file's text.
 
     Raises:
         ValueError: it has no such block.
@@ -82,23 +80,6 @@ def generated(text: str, keys: tuple[str, str]) -> str:
     return text[: found.start()] + block(keys, len(found[1])) + text[found.end() :]
 
 
-def main() -> int:
-    """Write the files; with `--check` report those that are not up to date."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing; fail where a file differs")
-    check = parser.parse_args().check
-    stale = []
-    for path, keys in FILES.items():
-        text = path.read_text(encoding="utf-8")
-        wanted = generated(text, keys)
-        if wanted != text:
-            stale.append(path)
-            if not check:
-                path.write_text(wanted, encoding="utf-8")
-    for path in stale if check else ():
-        print(f"{path} is not what {Path(__file__).name} generates", file=sys.stderr)  # noqa: T201
-    return int(check and bool(stale))
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def documents() -> dict[Path, str]:
+    """Return the text of every file that holds the block, with the block as it has to be."""
+    return {path: generated(path.read_text(encoding="utf-8"), keys) for path, keys in FILES.items()}

@@ -1,7 +1,7 @@
 """Writes what is generated from the code: references of metrics, settings, commands and the interface; examples.
 
-    python docs/generate.py           write them
-    python docs/generate.py --check   write nothing; name the files that differ, and exit 1
+    python -m docs.generate           write the files
+    python -m docs.generate --check   write nothing; name the files that differ, and exit 1
 
 A section of a file that is otherwise written by hand stands between two comments, `generated: begin` and
 `generated: end`.
@@ -20,6 +20,7 @@ import click
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from deploy import generate_relabeling
 from exporter.cli import command as command_line
 from exporter.collectors.catalogue import CATALOGUE
 from exporter.commands.call.operations import names as callable_names
@@ -28,8 +29,8 @@ from exporter.commands.output.help import Context
 from exporter.commands.reference import as_markdown
 from exporter.platform.api.catalogue import OPERATIONS
 from exporter.settings.faults import KeyPath
-from exporter.settings.flag import CONFIG_VARIABLE, FIRST_ACCOUNT, Flag, account_variables
-from exporter.settings.flags import database_variables, flags
+from exporter.settings.flag import ACCOUNT_VARIABLES, CONFIG_VARIABLE, DATABASE_VARIABLES, FIRST_ACCOUNT, Flag
+from exporter.settings.flags import flags
 from exporter.settings.model import Settings
 from exporter.settings.section import Section
 from exporter.settings.types import Metavar, format_duration
@@ -39,7 +40,7 @@ _SECTION = re.compile(r"(# generated: begin[^\n]*\n)(.*?)([ \t]*# generated: end
 
 
 def interface() -> str:
-    """The platform's operations as a page: who asks for each, and what it is called on the command line."""
+    """Return the page of the platform's operations, with their collectors and their names on the command line."""
     lines = [
         "# The platform's interface, and where it is",
         "",
@@ -68,7 +69,7 @@ def interface() -> str:
 
 
 def example_collectors() -> str:
-    """The section `collectors` of the example configuration, with every collector's default interval."""
+    """Return the section `collectors` of the example configuration, with every collector's default interval."""
     lines = ["collectors:"]
     lines += [
         f"  {collector.name}: {{enabled: true, interval: {format_duration(collector.interval)}, stale_after: null}}"
@@ -79,7 +80,7 @@ def example_collectors() -> str:
 
 
 def configuration() -> str:
-    """Every key of the configuration file as a page: its default, its flag, its variable and its meaning."""
+    """Return the page of all configuration keys: default, flag, variable and meaning."""
     lines = [
         "# Every setting",
         "",
@@ -91,8 +92,8 @@ def configuration() -> str:
         "Durations are written `30s`, `5m`, `1h30m` or `1d`.",
     ]
     places = {flag.path: flag for flag in flags()}
-    variables: dict[tuple[str, ...], str] = {("accounts", key): name for name, key in account_variables().items()}
-    variables |= {("databases", key): name for name, key in database_variables().items()}
+    variables: dict[tuple[str, ...], str] = {("accounts", key): name for name, key in ACCOUNT_VARIABLES.items()}
+    variables |= {("databases", key): name for name, key in DATABASE_VARIABLES.items()}
     for key, field in Settings.model_fields.items():
         try:
             section = _section(field)
@@ -121,7 +122,7 @@ def _section(field: FieldInfo) -> type[Section]:
 
 
 def _leaves(section: type[Section], path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], FieldInfo]]:
-    """Every key below a section; those of a list's entries are written `list[].key`."""
+    """Yield every key below a section; keys of a list's entries are written `list[].key`."""
     for key, field in section.model_fields.items():
         try:
             inner = _section(field)
@@ -157,7 +158,7 @@ def _cell(text: str) -> str:
 
 
 def commands() -> str:
-    """The reference of the commands: the help text of each, with every flag of the settings once, at `run`."""
+    """Return the reference of the commands: the help text of each; only `run` lists every flag of the settings."""
     lines = [
         "# Commands",
         "",
@@ -186,10 +187,10 @@ def _every_command(command: click.Command, path: tuple[str, ...]) -> Iterator[tu
 
 
 def with_section(path: Path, section: str) -> str:
-    """The text of a file whose generated section is replaced.
+    """Replace the generated section in the text of a file.
 
     Raises:
-        ValueError: the file has no such section.
+        ValueError: the file has no generated section.
     """
     text, replaced = _SECTION.subn(
         lambda found: found[1] + section + found[3], path.read_text(encoding="utf-8"), count=1
@@ -200,7 +201,7 @@ def with_section(path: Path, section: str) -> str:
 
 
 def documents() -> Mapping[Path, str]:
-    """Every generated file, and what it has to hold."""
+    """Return every generated file and its text."""
     example = REPOSITORY / "deploy" / "edge-exporter.yml"
     return {
         REPOSITORY / "docs" / "metrics.md": as_markdown(),
@@ -208,26 +209,26 @@ def documents() -> Mapping[Path, str]:
         REPOSITORY / "docs" / "configuration.md": configuration(),
         REPOSITORY / "docs" / "commands.md": commands(),
         example: with_section(example, example_collectors()),
+        **generate_relabeling.documents(),
     }
 
 
 def main() -> int:
-    """Write the files, or check them."""
-    # Help texts are as wide as the terminal.
+    """Write the files that differ; with `--check` name them."""
+    # The width of help texts is that of the terminal.
     os.environ["COLUMNS"] = "100"
-    differing = [
-        path for path, text in documents().items() if not path.is_file() or path.read_text(encoding="utf-8") != text
-    ]
-    if "--check" in sys.argv[1:]:
-        for path in differing:
-            print(
-                f"{path.relative_to(REPOSITORY)} is not what docs/generate.py writes: run 'make generate'",
-                file=sys.stderr,
-            )
-        return 1 if differing else 0
+    differing = {
+        path: text
+        for path, text in documents().items()
+        if not path.is_file() or path.read_text(encoding="utf-8") != text
+    }
+    if "--check" not in sys.argv[1:]:
+        for path, text in differing.items():
+            path.write_text(text, encoding="utf-8")
+        return 0
     for path in differing:
-        path.write_text(documents()[path], encoding="utf-8")
-    return 0
+        print(f"{path.relative_to(REPOSITORY)} is not what is generated: run 'make generate'", file=sys.stderr)
+    return 1 if differing else 0
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Makes pages of the site from Markdown that stands elsewhere in the repository, so that no text stands twice.
+"""Makes pages of the site from Markdown files elsewhere in the repository, so that no text is duplicated.
 
-MkDocs calls the two functions whose names begin with `on_`. A link in a page leads to another page of the site where
-there is one for its file, and to the file in the repository otherwise; one that leads to nothing fails a strict build.
+MkDocs calls the two functions whose names begin with `on_`. A link leads to the page of the site for its file if there
+is one, otherwise to the file in the repository. A link to a missing file fails a strict build.
 """
 
 import logging
@@ -35,7 +35,7 @@ _LOG: Final = logging.getLogger("mkdocs.repository_pages")
 
 
 def places() -> dict[str, str]:
-    """Every file of the repository that the site shows → where the site has it."""
+    """Map every file of the repository that the site shows to its place on the site."""
     runbooks = sorted((REPOSITORY / "deploy" / "runbooks").glob("Edge*.md"))
     pictures = sorted((REPOSITORY / "deploy" / "images").glob("*.png"))
     own = sorted((REPOSITORY / "docs").rglob("*.md"))
@@ -48,7 +48,7 @@ def places() -> dict[str, str]:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages and pictures that stand outside of docs/."""
+    """Add the pages and pictures outside of docs/."""
     for source, place in places().items():
         if not source.startswith("docs/"):
             files.append(File.generated(config, place, abs_src_path=str(REPOSITORY / source)))
@@ -56,7 +56,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001 - MkDocs passes them
-    """Point the links of a page to where the site, or else the repository, has their files."""
+    """Replace the links of a page by links to pages of the site or files of the repository."""
     shown = places()
     source = next(name for name, place in shown.items() if place == page.file.src_uri)
 

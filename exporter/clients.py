@@ -9,6 +9,7 @@ from exporter.event_loop import Turns
 from exporter.platform.http.client import Client
 from exporter.platform.http.credential import Credential
 from exporter.platform.http.observer import Observer
+from exporter.platform.http.pause import Pause
 from exporter.platform.http.platform_time import PlatformTime
 from exporter.platform.http.rate_limiter import RateLimiter
 from exporter.platform.http.retry import Retry
@@ -41,6 +42,7 @@ def _client(
     shards: int,
     clocks: Clocks,
     platform_time: PlatformTime | None,
+    pause: Pause | None,
     turns: Turns | None,
     ca_file: Path | None = None,
     proxy: str | None = None,
@@ -58,6 +60,7 @@ def _client(
             in_flight,
             clocks=clocks,
             throttled=observer.throttled,
+            pause=pause,
         ),
         retry=Retry(random.random),
         timeout=timeout,
@@ -75,6 +78,7 @@ def account_client(
     clocks: Clocks = SYSTEM,
     *,
     platform_time: PlatformTime | None = None,
+    pause: Pause | None = None,
     turns: Turns | None = None,
 ) -> Client:
     """Create the client of an account; its budget is this shard's share.
@@ -94,6 +98,7 @@ def account_client(
         shards=shards,
         clocks=clocks,
         platform_time=platform_time,
+        pause=pause,
         turns=turns,
         ca_file=settings.ca_file,
         proxy=settings.proxy,
@@ -101,7 +106,12 @@ def account_client(
 
 
 def database_client(
-    settings: DatabaseSettings, observer: Observer, clocks: Clocks = SYSTEM, turns: Turns | None = None
+    settings: DatabaseSettings,
+    observer: Observer,
+    clocks: Clocks = SYSTEM,
+    *,
+    pause: Pause | None = None,
+    turns: Turns | None = None,
 ) -> Client:
     """Create the client of a database, which only one shard polls."""
     credential = _credential(
@@ -116,6 +126,7 @@ def database_client(
         shards=1,
         clocks=clocks,
         platform_time=None,
+        pause=pause,
         turns=turns,
     )
 
@@ -124,7 +135,9 @@ def client_of(
     settings: AccountSettings | DatabaseSettings,
     observer: Observer,
     shards: int,
+    *,
     platform_time: PlatformTime | None = None,
+    pause: Pause | None = None,
     turns: Turns | None = None,
 ) -> Client:
     """Create the client of an account or a database.
@@ -134,14 +147,15 @@ def client_of(
         observer: notified of every attempt.
         shards: how many processes share the account's budget.
         platform_time: the known time of the account's platform; None where it is not known.
+        pause: the pause that the platform asked for; None where it is not known.
         turns: the order in which long answers are parsed, one for all clients of an event loop.
 
     Raises:
         OSError: the file of trusted certificates cannot be read.
     """
     if isinstance(settings, DatabaseSettings):
-        return database_client(settings, observer, turns=turns)
-    return account_client(settings, observer, shards, platform_time=platform_time, turns=turns)
+        return database_client(settings, observer, pause=pause, turns=turns)
+    return account_client(settings, observer, shards, platform_time=platform_time, pause=pause, turns=turns)
 
 
 def account_entry(client: Client) -> Account:

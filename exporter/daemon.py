@@ -35,7 +35,7 @@ from exporter.settings.endpoint_names import misnamed
 from exporter.settings.exposure import exposed
 from exporter.settings.faults import ConfigurationError, KeyPath, written
 from exporter.settings.model import Settings
-from exporter.shard_changes import Holding, ShardChanges
+from exporter.shard_changes import HeldShards, ShardChanges
 from exporter.state_storage import database_storage, file_storage
 from exporter.targets.registry import Change, Registry
 from exporter.targets.sharding import Share
@@ -227,35 +227,35 @@ class Daemon:
             self._end_soon()
 
     def _leases_renewed(self) -> None:
-        """Let the ledger read the rows of new shards, from any thread."""
-        if self._database is not None and self._database.is_behind():
+        """Let the ledger read the rows of new shards, or write what it could not, from any thread."""
+        if self._database is not None and (self._database.is_behind() or self.ledger.fault):
             self.ledger.wake()
 
-    def _shards_held(self, holding: Holding) -> None:
+    def _shards_held(self, held: HeldShards) -> None:
         """Poll the targets of these shards and no others, from any thread."""
         if self._share.may_change:
             with suppress(RuntimeError):
-                self._call_soon(self._begin_holding, holding)
+                self._call_soon(self._begin_holding, held)
 
-    def _begin_holding(self, holding: Holding) -> None:
-        self._begin(self._hold(holding), "shards")
+    def _begin_holding(self, held: HeldShards) -> None:
+        self._begin(self._hold(held), "shards")
 
-    async def _hold(self, holding: Holding) -> None:
+    async def _hold(self, held: HeldShards) -> None:
         async with self._reloading:
-            before, self._epochs = self._epochs, holding.epochs
-            kept = {shard for shard, epoch in holding.epochs.items() if before.get(shard) == epoch}
+            before, self._epochs = self._epochs, held.epochs
+            kept = {shard for shard, epoch in held.epochs.items() if before.get(shard) == epoch}
             # What was served of the others is removed first: another exporter may have counted them since.
             if kept != self._registry.share.held:
                 await self._poll_shards(kept)
                 await self.renderer.render()
             if self._database is not None:
-                self._database.rendered(holding.epochs)
-            self._registry.remember({key.target: row.name for key, row in holding.rows.items() if _names(key, row)})
-            self._budgets.remember(holding.rows)
-            change = await self._poll_shards(holding.epochs)
+                self._database.rendered(held.epochs)
+            self._registry.remember({key.target: row.name for key, row in held.rows.items() if _names(key, row)})
+            self._budgets.remember(held.rows)
+            change = await self._poll_shards(held.epochs)
             self._share_budgets()
             self._telemetry.declare_ups(self._ups())
-            self._telemetry.show_shards(self._share.total, holding.epochs)
+            self._telemetry.show_shards(self._share.total, held.epochs)
             zones = {target.account for target in change.added if target.kind == "shield_zone"}
             # Which rate limits a new shield zone has is not known before the next discovery.
             await self.schedule.targets_changed(zones)
@@ -327,9 +327,13 @@ class Daemon:
             if name in former and known.get(name) == configured:
                 accounts[name] = former[name]
             else:
-                time_of_platform = self.ledger.platform_time(name)
                 client = client_of(
-                    configured, self._observer(name), settings.shard.parts, time_of_platform, self._turns
+                    configured,
+                    self._observer(name),
+                    settings.shard.parts,
+                    platform_time=self.ledger.platform_time(name),
+                    pause=self.ledger.pause(name),
+                    turns=self._turns,
                 )
                 accounts[name] = account_entry(client)
         return accounts

@@ -7,12 +7,30 @@ import os
 import select
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Literal, TextIO
 
-import structlog
-
 from exporter.terminal import escape
+
+
+@contextlib.contextmanager
+def _without_rich() -> Iterator[None]:
+    """Hide rich from an import of structlog, which would take a tenth of the daemon's start to load it.
+
+    Structlog uses it for tracebacks in colours, which the logs do not have.
+    """
+    loaded = sys.modules.get("rich")
+    sys.modules["rich"] = None  # type: ignore[assignment]  # Python's sign for a module that cannot be imported
+    try:
+        yield
+    finally:
+        del sys.modules["rich"]
+        if loaded is not None:
+            sys.modules["rich"] = loaded
+
+
+with _without_rich():
+    import structlog
 
 Level = Literal["debug", "info", "warning", "error"]
 _LEVELS: dict[str, int] = {
@@ -78,6 +96,10 @@ def configure(level: Level, form: Literal["auto", "console", "json"] = "auto", s
     root.handlers[:] = [handler]
     # The libraries' debug lines are not about targets, and some of them contain headers.
     root.setLevel(max(_LEVELS[level], logging.WARNING))
+    # It warns of each connection that is lost, which is reported once as the cause of a failed write or renewal.
+    logging.getLogger("psycopg").setLevel(logging.ERROR)
+    # It warns of each run that is skipped or late, which `edge_exporter_collector_missed_runs_total` counts.
+    logging.getLogger("apscheduler").setLevel(logging.ERROR)
 
 
 class _NeverWaiting(io.TextIOBase):

@@ -8,7 +8,7 @@ from exporter.targets.target import PollKey
 from exporter.telemetry import Telemetry
 
 
-class Holding(NamedTuple):
+class HeldShards(NamedTuple):
     """The shards that the ledger counts from now on, and no others.
 
     Attributes:
@@ -37,7 +37,7 @@ class ShardChanges:
         *,
         lost: Callable[[], object],
         renewed: Callable[[], object],
-        held: Callable[[Holding], object],
+        held: Callable[[HeldShards], object],
     ) -> None:
         self._telemetry = telemetry
         self._lost = lost
@@ -59,7 +59,7 @@ class ShardChanges:
 
     def held(self, epochs: Mapping[int, int], rows: Mapping[PollKey, Stored]) -> None:
         """See `StorageObserver`."""
-        self._held(Holding(epochs, rows))
+        self._held(HeldShards(epochs, rows))
 
     def refused(self, rows: int) -> None:
         """See `StorageObserver`."""

@@ -19,6 +19,8 @@ from exporter.causes import Cause
 from exporter.metric import FamilyInfo, Kind
 
 _OPERATION = ("account", "operation")
+# Bounds of the buckets, in seconds, from a step of the event loop to a database that hardly answers.
+_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 ALERTED_REASONS = ("unauthorized", "forbidden", "rate_limited", "server_error", "timeout", "refused")
 # Tolerance for a late poll: a part of its interval, and the time between two ticks of the scheduler.
 UP_SLACK = 1.5
@@ -191,7 +193,7 @@ class Telemetry:
             "edge_exporter_state_database_seconds",
             "Time that the state's database took for an operation, with the way there and back.",
             ("operation",),
-            buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
+            buckets=_SECONDS,
             unit="seconds",
             registry=registry,
         )
@@ -216,7 +218,7 @@ class Telemetry:
         self.loop_lag = Histogram(
             "edge_exporter_loop_lag_seconds",
             "How late the event loop, on which all polls and scrapes run, came to what was due, ten times a second.",
-            buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
+            buckets=_SECONDS,
             unit="seconds",
             registry=registry,
         )

@@ -38,6 +38,12 @@ class Postgres:
     _numbers: Iterator[int] = field(default_factory=itertools.count)
     _process: "subprocess.Popen[bytes] | None" = None
 
+    @property
+    def pid(self) -> int:
+        """The server's process; each connection has a child of it."""
+        assert self._process is not None
+        return self._process.pid
+
     def url(self, database: str, port: int | None = None) -> str:
         """The address of a database, with the password."""
         return f"postgresql://{USER}:{PASSWORD}@127.0.0.1:{port or self.port}/{database}"

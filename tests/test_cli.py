@@ -147,3 +147,9 @@ def test_ctrl_c_while_a_command_is_loaded_ends_it_without_a_word() -> None:
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, env=clean())
     assert (ended.stdout, ended.stderr, ended.returncode) == (b"", b"", -signal.SIGINT)
+
+
+def test_no_help_lists_an_argument_as_an_option_or_cuts_a_sentence() -> None:
+    for words in [(), *((name,) for name in COMMANDS), ("config", "init"), ("config", "show")]:
+        _, _, lists = invoke(*words, "--help", environ={"COLUMNS": "110"}).out.partition("\nOptions:\n")
+        assert [line for line in lists.splitlines() if line.startswith("  [") or line.endswith("...")] == [], words

@@ -97,3 +97,12 @@ def test_a_log_that_nobody_reads_stops_nothing_and_says_later_how_much_is_missin
         ("log lines were lost: the reader was too slow", 3000 - kept),
         ("read again", None),
     ]
+
+
+def test_what_a_library_warns_of_and_a_metric_counts_is_not_written() -> None:
+    out = io.StringIO()
+    configure("info", "json", out)
+    logging.getLogger("apscheduler.scheduler").warning('Execution of job "tick" skipped')
+    assert out.getvalue() == ""
+    logging.getLogger("apscheduler.scheduler").error("it broke")
+    assert json.loads(out.getvalue())["event"] == "it broke"

@@ -1,5 +1,6 @@
-"""The code that makes the Grafana dashboards beside it: `python -m dashboards.generator`.
+"""Generates the Grafana dashboards: `python -m dashboards.generator`.
 
-`pages/` declares the dashboards and their panels, `queries/` what the panels ask, `page.py` what a page, a panel and a
-query are, `grafana.py` and `visuals.py` turn them into Grafana's JSON, `inventory.py` lists every query for the tests.
+`pages/` declares the dashboards and their panels, `queries/` their queries. `page.py` defines what pages, panels and
+queries are; `tables.py` has panels that several pages use. `grafana.py` and `visuals.py` convert all of it to Grafana's
+JSON. `inventory.py` lists every query for the tests.
 """

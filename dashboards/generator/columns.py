@@ -1,4 +1,4 @@
-"""Columns that tables of several pages share."""
+"""Defines the columns that tables of several pages use."""
 
 from dashboards.generator import links
 from dashboards.generator.page import Column

@@ -1,6 +1,6 @@
-"""The dashboard of the ready endpoint files: a row for each file, made of its declarations.
+"""Generates the dashboard of endpoint files from their declarations, with a row for each file.
 
-`python -m dashboards.generator.endpoints` writes it, `--check` compares. Files of your own go the same way:
+`python -m dashboards.generator.endpoints` writes that of the ready files, `--check` compares it. For your own files:
 `--files 'mine/*.yml' --output mine.json`.
 """
 
@@ -11,7 +11,7 @@ import click
 
 from dashboards.generator import variables
 from dashboards.generator.grafana import generate
-from dashboards.generator.page import NEUTRAL, Lines, Page, Panel, Query, Row, Table
+from dashboards.generator.page import NEUTRAL, Lines, Page, Panel, Query, Row, table
 from dashboards.generator.promql import ACCOUNT, gauge, highest, rate, top
 from exporter import wiring
 from exporter.collectors.collector import Collector
@@ -25,12 +25,12 @@ UID = "edge-endpoints"
 _UNITS = {"bytes": "bytes", "seconds": "s", "dollars": "currencyUSD", "ratio": "percentunit"}
 _RATES = {"bytes": "Bps", "seconds": "s", "dollars": "currencyUSD"}
 _MOST_ROWS = 200
-# No address is asked: the settings are read for their declarations alone.
+# Nothing is contacted: only the declarations of the settings are read.
 _ACCOUNT = {"EDGE_EXPORTER_BASE_URL": "https://api.example.net", "EDGE_EXPORTER_API_KEY": "none"}
 
 
 def page(files: list[Path]) -> Page:
-    """The dashboard of these files."""
+    """Return the dashboard of these files."""
     return Page(
         uid=UID,
         title="Edge platform / Endpoints",
@@ -57,11 +57,18 @@ def _panel(info: FamilyInfo, collector: Collector) -> Panel:
     words = info.name.removeprefix("edge_").removesuffix("_total").removesuffix("_info").replace("_", " ")
     title = words.capitalize()
     if info.name.endswith("_info"):
-        query = Query(highest(top(gauge(info.name, ACCOUNT), _MOST_ROWS), *info.labels), step)
+        query = Query(highest(top(gauge(info.name, ACCOUNT), _MOST_ROWS), *info.labels), step=step)
         return Panel(
-            title=title, shows=info.help, act=_ACT, queries=(query,), view=Table(columns=(), sort="Value"), width=12
+            title=title,
+            shows=info.help,
+            act=_ACT,
+            queries=(query,),
+            view=table(
+                sort="Value",
+            ),
+            width=12,
         )
-    # A target's id says no more than its name where there is one.
+    # If a target has a name, the legend leaves its id out.
     shown = [label for label in info.labels if f"{label}_id" in info.labels or not label.endswith("_id")]
     legend = " ".join(f"{{{{{label}}}}}" for label in shown if label != "account") or "{{account}}"
     expr = rate(info.name, ACCOUNT) if info.kind is Kind.COUNTER else gauge(info.name, ACCOUNT)
@@ -70,7 +77,7 @@ def _panel(info: FamilyInfo, collector: Collector) -> Panel:
         title=f"{title}, a second" if info.kind is Kind.COUNTER else title,
         shows=info.help,
         act=_ACT,
-        queries=(Query(top(highest(expr, *info.labels)), step, legend),),
+        queries=(Query(top(highest(expr, *info.labels)), legend, step),),
         view=Lines(least=None),
         unit=units.get(info.unit, "short"),
         width=12,

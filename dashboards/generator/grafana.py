@@ -1,4 +1,4 @@
-"""Pages as Grafana's dashboards: variables, marks, links and the grid."""
+"""Converts pages to Grafana dashboards: variables, annotations, links and the grid."""
 
 import zlib
 
@@ -88,7 +88,7 @@ def _variable(variable: Variable) -> dashboard.VariableModel:
     query, kind = f"label_values({variable.expr}, {variable.value})", 1
     regex = None
     if variable.text:
-        # The answer's labels are in the order of their names, and one that is empty is not among them.
+        # The labels of the result are sorted by name; empty labels are missing.
         query, kind = f"query_result({variable.expr})", 3
         text, value = f'{variable.text}="(?<text>[^"]+)"', f'{variable.value}="(?<value>[^"]+)"'
         in_order = variable.text < variable.value
@@ -152,7 +152,7 @@ def _panels(page: Page) -> list[dashboard.Panel | dashboard.RowPanel]:
 
 
 def _placed(row: Row, y: int) -> tuple[list[dashboard.Panel], int]:
-    """Let each panel fall to the highest free place, the leftmost of equals; also return where the row ends."""
+    """Put each panel in the highest free place, the leftmost of several; also return where the row ends."""
     floor = [y] * GRID
     panels: list[dashboard.Panel] = []
     for declared in row.panels:
@@ -171,5 +171,5 @@ def _panel(declared: Panel, x: int, y: int) -> dashboard.Panel:
 
 
 def _identity(title: str) -> int:
-    # By its title, so that links to a panel outlive a change in the panels around it.
+    # Made from the title, so that links to a panel still work when other panels change.
     return zlib.crc32(title.encode()) % 1_000_000 + 1

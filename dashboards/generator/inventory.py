@@ -1,4 +1,4 @@
-"""All pages, and every query in them as a list."""
+"""Lists all pages, and every query in them."""
 
 import re
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ PAGES = with_remaining(WRITTEN)
 
 
 class Kind(StrEnum):
-    """What a query is for."""
+    """The use of a query."""
 
     PANEL = "panel"
     VARIABLE = "variable"
@@ -31,16 +31,16 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A query where it is used.
+    """One use of a query.
 
     Attributes:
         page: the uid of the dashboard.
-        kind: what it is for.
+        kind: the kind of use.
         place: the panel's title, or the name of the variable or of the marks.
         expr: the expression, with Grafana's variables in it.
         step: the least distance of two points.
-        instant: whether only the newest value is asked for.
-        quiet: for a query that rightly finds nothing where all is well: the event after which it finds something.
+        instant: whether only the newest value is requested.
+        quiet: for a query that finds nothing if all is well: the event after which it finds something.
     """
 
     page: str
@@ -72,12 +72,12 @@ def _use(page: Page, kind: Kind, place: str, query: Query, *, instant: bool) -> 
 
 
 def filled_in(use: Use, *, span: str = "1h", chosen: str = ".*", limit: int = 10) -> str:
-    """Put values for Grafana's variables, as Grafana would where every choice is All.
+    """Replace Grafana's variables by values, as Grafana does if every choice is All.
 
     Args:
         use: the query.
         span: the time range of the page.
-        chosen: what each choice at the top of the page stands for.
+        chosen: the value of each choice at the top of the page.
         limit: how many series a ranking shows.
     """
     # Grafana's own rule: four of the query's least steps, where the graph's step is not longer.

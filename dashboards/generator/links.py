@@ -1,4 +1,4 @@
-"""The addresses of the dashboards, and the ways from a row of one to another."""
+"""Defines the addresses of the dashboards, and links from table rows to dashboards and runbooks."""
 
 OVERVIEW = "edge-overview"
 DNS = "edge-dns"
@@ -8,19 +8,19 @@ SHIELD = "edge-shield"
 DATABASE = "edge-database"
 EXPORTER = "edge-exporter"
 
-# All pages carry it; the menu of each lists the pages that do.
+# All pages have this tag; the menu of each page lists the pages that have it.
 TAG = "edge-exporter"
 
-# The folder of the runbooks, a choice that is not shown: an organisation with runbooks of its own sets another.
+# The default of a hidden variable, which an organisation with its own runbooks changes.
 RUNBOOKS = "https://github.com/edge-exporter/edge-exporter/blob/main/deploy/runbooks"
 
 
 def to(uid: str, **chosen: str) -> str:
-    """Link to a page with the present time range and data source, and variables set from columns of the row."""
+    """Return a link to a page with the current time range and data source, and variables from columns of the row."""
     values = "".join(f"&var-{name}=${{__data.fields.{column}}}" for name, column in chosen.items())
     return f"/d/{uid}?${{datasource:queryparam}}&${{__url_time_range}}{values}"
 
 
 def runbook(column: str) -> str:
-    """Link to the runbook of the alert that a column of the row names."""
+    """Return a link to the runbook of the alert that a column of the row names."""
     return f"${{runbooks:raw}}/${{__data.fields.{column}}}.md"

@@ -1,6 +1,5 @@
-"""Events that every page marks on its graphs."""
+"""Defines the annotations of every page."""
 
-from dashboards.generator.intervals import TELEMETRY
 from dashboards.generator.page import Marks, Query
 from dashboards.generator.promql import highest, series
 from dashboards.generator.queries import alerts
@@ -20,7 +19,6 @@ RELOADS = Marks(
             "job",
             "instance",
         ),
-        TELEMETRY,
         quiet="the exporter takes a configuration",
     ),
     title="{{instance}} reloaded",

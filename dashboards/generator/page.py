@@ -1,11 +1,13 @@
-"""What a dashboard is, as declared data: pages of rows of panels, each with its queries and its words."""
+"""Defines dashboards as data: pages of rows of panels, each with its queries and texts."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from dashboards.generator import intervals
+
 
 class Colour(StrEnum):
-    """Colours by what they mean; the values are Grafana's names."""
+    """Colours by their meaning; the values are Grafana's names."""
 
     GOOD = "green"
     WARN = "orange"
@@ -17,14 +19,14 @@ class Colour(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """Which colour a value takes: that of the last step at or below it, or `base` below all."""
+    """The colour of a value: that of the last step at or below it, or `base` below all steps."""
 
     base: Colour
     steps: tuple[tuple[float, Colour], ...] = ()
 
     @property
     def colours(self) -> frozenset[Colour]:
-        """All colours that a value may take."""
+        """All colours that a value can have."""
         return frozenset({self.base, *(colour for _, colour in self.steps)})
 
 
@@ -43,7 +45,7 @@ def red_below(value: float) -> Steps:
 
 
 def warn_from(value: float) -> Steps:
-    """Green below a value, orange from it on: worth a look, nothing is broken."""
+    """Green below a value, orange from it on: worth a look, but nothing is broken."""
     return Steps(Colour.GOOD, ((value, Colour.WARN),))
 
 
@@ -53,7 +55,7 @@ def warn_then_red(warn: float, bad: float) -> Steps:
 
 
 def red_then_warn(bad_below: float, warn_below: float) -> Steps:
-    """Red, then orange, then green, as the value grows: for time that is left."""
+    """Red, then orange, then green, as the value grows: for remaining time."""
     return Steps(Colour.BAD, ((bad_below, Colour.WARN), (warn_below, Colour.GOOD)))
 
 
@@ -76,29 +78,33 @@ class Query:
     """One PromQL query of a panel.
 
     Attributes:
-        expr: the expression, with Grafana's variables in it.
-        step: the least distance of two points: the interval at which the collector behind it polls.
-        legend: how a series is named, by its labels.
-        quiet: for a query that rightly finds nothing where all is well: the event after which it finds something.
+        expr: the expression, with Grafana's variables.
+        legend: the name of a series, made from its labels.
+        step: the smallest distance between two points; by default the longest interval of the collectors that poll
+            the metrics of the expression.
+        quiet: for a query that finds nothing if all is well: the event after which it finds something.
     """
 
     expr: str
-    step: str
     legend: str = ""
+    step: str = ""
     quiet: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "step", self.step or intervals.step_of(self.expr))
 
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Values over time.
+    """A graph of values over time.
 
     Attributes:
-        stack: whether the series add up to something.
-        bars: whether each point stands for a period of its own.
-        dashed: expressions for the legends of the lines that only compare.
-        band: the legends of a lower and an upper line, between which the space is filled.
-        painted: legends that have a colour by what they mean.
-        least: where the axis begins; None for the least value.
+        stack: whether the series add up to a total.
+        bars: whether each point is the value of a period.
+        dashed: regular expressions for the legends of lines that are only for comparison.
+        band: the legends of a lower and an upper line; the space between them is filled.
+        painted: legends with a fixed colour.
+        least: the start of the axis; None for the smallest value.
     """
 
     stack: bool = False
@@ -129,17 +135,17 @@ SEVERITY_PAINT = (("critical", Colour.BAD), ("warning", Colour.WARN), ("info", C
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """The newest values, large; with `trend`, over a faint line of how they came about."""
+    """The newest values in large figures; with `trend`, over a faint line of their past."""
 
     trend: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """The newest values of several series, as bars to compare.
+    """The newest values of several series as bars.
 
     Attributes:
-        painted: legends that have a colour by what they mean.
+        painted: legends with a fixed colour.
     """
 
     painted: tuple[tuple[str, Colour], ...] = ()
@@ -147,7 +153,7 @@ class Bars:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """States over time, a row a series."""
+    """States over time, with a row for each series."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,10 +166,10 @@ class Column:
     """A column of a table.
 
     Attributes:
-        title: its heading.
-        label: the label that it shows; empty for a query's value.
-        link: the path of a page about the row's subject.
-        hidden: whether it is there for links alone.
+        title: the heading.
+        label: the label that it shows; empty for the value of a query.
+        link: the path of a page about the subject of the row.
+        hidden: whether it only provides values for links.
     """
 
     title: str
@@ -179,9 +185,9 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The newest values as rows: of several queries, those whose labels agree stand in one row.
+    """The newest values as rows; values of several queries with the same labels are in one row.
 
-    The columns without a label show the values of the panel's queries, in order; queries past them bring labels only.
+    The columns without a label show the values of the panel's queries, in order. Additional queries only add labels.
     """
 
     columns: tuple[Column, ...]
@@ -189,21 +195,26 @@ class Table:
     ascending: bool = False
 
 
+def table(*columns: Column, sort: str, ascending: bool = False) -> Table:
+    """Make a table of these columns, sorted by the one with this title."""
+    return Table(columns, sort, ascending)
+
+
 View = Lines | Numbers | Bars | Timeline | Heatmap | Table
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A panel: what it asks, how it is drawn, and what a reader should make of it.
+    """A panel: its queries, how it is drawn, and what a reader does about it.
 
     Attributes:
-        shows: what is seen, in a sentence or two.
-        act: what to do when it is red or, where nothing turns red, when it looks wrong.
-        width: of the page's 24 columns; 4 for numbers, 8 for all else where it is not given.
-        height: in rows; as the width where it is not given.
-        steps: the colours of values; numbers are neutral where it is not given.
-        since: a time range of the panel's own, whatever is chosen for the page.
-        none: what is said in place of an empty panel.
+        shows: one or two sentences about what it shows.
+        act: what to do when it is red or, if it cannot turn red, when it looks wrong.
+        width: the number of the page's 24 columns; by default 4 for numbers and 8 for others.
+        height: the number of grid rows; by default as the width's default.
+        steps: the colours of values; by default numbers are neutral.
+        since: the panel's own time range, which overrides that of the page.
+        none: the text of an empty panel.
     """
 
     title: str
@@ -231,7 +242,7 @@ class Panel:
 
     @property
     def colours(self) -> frozenset[Colour]:
-        """All colours that stand for something in this panel."""
+        """All colours that have a meaning in this panel."""
         found: set[Colour] = set(self.steps.colours if self.steps else ())
         found.update(word.colour for word in self.words)
         if isinstance(self.view, Table):
@@ -242,19 +253,19 @@ class Panel:
 
     @property
     def instant(self) -> bool:
-        """Whether only the newest values are asked for."""
+        """Whether only the newest values are requested."""
         return isinstance(self.view, Table | Bars) or (isinstance(self.view, Numbers) and not self.view.trend)
 
     @property
     def description(self) -> str:
-        """The text behind the panel's information mark."""
+        """The text of the panel's information mark."""
         when = "When it is red" if Colour.BAD in self.colours else "When it looks wrong"
         return f"{self.shows}\n\n**{when}:** {self.act}"
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Panels under a heading; a folded row asks nothing until it is opened."""
+    """Panels under a heading; a folded row sends no queries until it is opened."""
 
     title: str
     panels: tuple[Panel, ...]
@@ -263,12 +274,12 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A choice at the top of a page, of several values or All.
+    """A choice at the top of a page: several values, or All.
 
     Attributes:
-        expr: a query whose series carry the values.
-        value: the label that is chosen by.
-        text: the label that is shown in its place, where ids are chosen by and names are read.
+        expr: a query whose series have the values as labels.
+        value: the label with the values.
+        text: the label that is shown instead, for example a name where the values are ids.
     """
 
     name: str
@@ -281,7 +292,7 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """Events that are marked on every graph of a page."""
+    """Annotations: events that every graph of a page marks."""
 
     name: str
     query: Query

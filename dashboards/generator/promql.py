@@ -1,12 +1,12 @@
-"""The pieces from which every query is put together.
+"""Builds the parts of queries.
 
-Several exporters may serve the same target: replicas, or two pods while shards change hands. So a gauge is
-`max without (instance, pod)` before anything is summed, and a counter's rate is taken first (a rate of a maximum
-would see resets that never were), then the maximum, then the sum.
+Several exporters may serve the same target: replicas, or two pods while shards move. So a gauge is
+`max without (instance, pod)` before anything is summed. Of a counter, first the rate is taken (the rate of a maximum
+would see resets that did not happen), then the maximum, then the sum.
 """
 
-# What a variable offers for All is the expression `.*`, so each matcher holds for one value, for some and for all,
-# and the length of a query does not grow with the number of zones.
+# All is the expression `.*`, so that each matcher works for one value, for several and for all, and the length of a
+# query does not grow with the number of zones.
 JOB = 'job=~"$job"'
 ACCOUNT = 'account=~"$account"'
 ZONE = 'zone_id=~"$zone"'
@@ -15,10 +15,10 @@ SHIELD_ZONE = 'shield_zone_id=~"$shield_zone"'
 DATABASE = 'database=~"$database"'
 INSTANCE = 'instance=~"$instance"'
 
-# Variables by themselves, for what takes a number.
+# A variable for a number.
 TOP = "$top"
 
-# Puts a query's ranking at the end of the time range, so that a graph shows the same few series from end to end.
+# Ranks at the end of the time range, so that a graph shows the same series over its whole width.
 AT_END = " @ end()"
 
 
@@ -48,7 +48,7 @@ def lately(name: str, *matchers: str, over: str) -> str:
 
 
 def own_rate(name: str, *matchers: str) -> str:
-    """Take the rate of a counter of the program's own: each process counts its own work, so these add up."""
+    """Take the rate of one of the program's own counters; those of several processes add up."""
     return f"rate({series(name, *matchers)}[$__rate_interval])"
 
 
@@ -83,24 +83,24 @@ def bottom(expr: str, limit: int | str = TOP) -> str:
 
 
 def among(expr: str, ranking: str, *labels: str) -> str:
-    """Keep those series of `expr` whose labels also stand in `ranking`."""
+    """Keep the series of `expr` whose labels `ranking` has, too."""
     return f"({expr}) and on ({', '.join(labels)}) {ranking}"
 
 
 def ratio(part: str, whole: str, *labels: str) -> str:
-    """Divide by what is above zero, matched on labels, of which there may be more on the left; all of them stay."""
+    """Divide by values above zero, matched on labels; additional labels of the left side are kept."""
     return f"{part} / on ({', '.join(labels)}) group_left () ({whole} > 0)"
 
 
 def with_label(expr: str, source: str, label: str, *on: str) -> str:
-    """Add a label that another metric, whose values are 1, has for the same labels; where it has none, as it is."""
+    """Add a label of an info metric with the same labels; series without a match are kept unchanged."""
     matched = f"on ({', '.join(on)})"
     named = highest(source, *on, label)
     return f"({expr}) * {matched} group_left ({label}) {named} or ({expr}) unless {matched} {named}"
 
 
 def or_zero(expr: str, while_there_is: str) -> str:
-    """Give 0 where `expr` finds nothing, but only while the thing is measured: no data must not look healthy."""
+    """Return 0 if `expr` finds nothing, but only while there is data: missing data must not look healthy."""
     return f"({expr}) or 0 * count({while_there_is})"
 
 
@@ -110,7 +110,7 @@ def age(name: str, *matchers: str) -> str:
 
 
 def milliseconds(expr: str) -> str:
-    """Turn a time in seconds into what Grafana's date units take."""
+    """Convert a time in seconds to milliseconds, for Grafana's date units."""
     return f"1000 * {expr}"
 
 

@@ -1,4 +1,4 @@
-"""A row at the foot of a page for the metrics that none of its panels shows: one generated panel a metric."""
+"""Adds a row to a page for metrics that no panel shows, with a generated panel for each metric."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,7 +12,7 @@ from exporter.metric import FamilyInfo, Kind
 
 TITLE = "Other metrics"
 MOST_SERIES = 10
-# The beginning of a family's name → the page of its subject; all others stand on the overview.
+# The beginning of a family's name → its page; all other families are on the overview.
 SUBJECTS = {"edge_dns_": "edge-dns", "edge_script_": "edge-scripts", "edge_shield_": "edge-shield"}
 SUBJECTS |= {"edge_database_": "edge-database"}
 OTHERS = "edge-overview"
@@ -25,8 +25,8 @@ def with_remaining(pages: Sequence[Page], collectors: Iterable[Collector] = CATA
     """Add to each page a folded row with the metrics of its subject that no panel of any page shows.
 
     Args:
-        pages: the pages as they are written by hand.
-        collectors: whose metrics are to be shown.
+        pages: the pages that are written by hand.
+        collectors: the collectors whose metrics are shown.
     """
     shown = {
         name
@@ -66,14 +66,14 @@ def _panels(page: Page, missing: Sequence[tuple[Collector, FamilyInfo]]) -> Iter
 
 
 def _query(page: Page, collector: Collector, info: FamilyInfo) -> Query:
-    """The series of a metric that are the highest at the end, narrowed by the choices of the page."""
+    """Return a query for the series with the highest values at the end, with the choices of the page."""
     chosen = [f'{choice.value}=~"${choice.name}"' for choice in page.variables if choice.value in info.labels]
     expr, at_end = (_value(info, chosen, at) for at in ("", promql.AT_END))
     if info.labels:
         ranking = promql.top(promql.highest(at_end, *info.labels), MOST_SERIES)
         expr = promql.among(promql.highest(expr, *info.labels), ranking, *info.labels)
     legend = " ".join(f"{{{{{label}}}}}" for label in info.labels if label != "account") or "{{account}}"
-    return Query(expr, intervals.written(collector.interval), legend if info.labels else "")
+    return Query(expr, legend if info.labels else "", intervals.written(collector.interval))
 
 
 def _value(info: FamilyInfo, chosen: Sequence[str], at: str) -> str:

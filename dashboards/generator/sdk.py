@@ -1,12 +1,12 @@
-"""The Grafana SDK's models, imported without the notice that their classic schema has a successor.
+"""Imports the Grafana SDK's models of the classic dashboard schema without their deprecation warning.
 
-The classic schema is the one that file provisioning and the sidecar read.
+File provisioning and the sidecar read the classic schema.
 """
 
 import warnings
 
 with warnings.catch_warnings():
-    # The notice is raised by the import itself, and under "error" it would end it.
+    # The import itself warns; with the filter "error" it would fail.
     warnings.simplefilter("ignore", DeprecationWarning)
     from grafana_foundation_sdk.cog import plugins
     from grafana_foundation_sdk.cog.encoder import JSONEncoder

@@ -1,4 +1,4 @@
-"""The choices at the top of the pages: each narrows those after it, and All is the expression `.*`."""
+"""Defines the choices at the top of the pages; All is the expression `.*`."""
 
 from dashboards.generator import promql
 from dashboards.generator.page import Variable

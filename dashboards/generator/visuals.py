@@ -1,4 +1,4 @@
-"""Panels as Grafana's models: one function a view, and what they share."""
+"""Converts panels to Grafana's models, with one function for each view."""
 
 from string import ascii_uppercase
 
@@ -17,7 +17,7 @@ from dashboards.generator.sdk import (
 
 SOURCE = common.DataSourceRef(type_val="prometheus", uid="${datasource}")
 
-# From this width on there is room for a legend of figures beside the graph.
+# From this width on there is space for a legend with figures beside the graph.
 _WIDE = 12
 # Up to this height a large figure would hide the line behind it.
 _LOW = 3
@@ -26,7 +26,7 @@ Properties = dict[str, object]
 
 
 def panel(declared: Panel) -> dashboard.Panel:
-    """Build a panel, all but its place on the page."""
+    """Build a panel without its position on the page."""
     match declared.view:
         case Lines():
             built = _lines(declared, declared.view)
@@ -112,7 +112,7 @@ def _lines(declared: Panel, view: Lines) -> dashboard.Panel:
 
 def _numbers(declared: Panel, view: Numbers) -> dashboard.Panel:
     alarming = declared.colours & {Colour.BAD, Colour.WARN}
-    # Left to itself Grafana fills the panel with the figure, and several figures share one panel.
+    # By default Grafana fills the panel with the figure; several figures share one panel.
     single = not any("{{" in query.legend for query in declared.queries)
     return dashboard.Panel(
         type_val="stat",
@@ -200,18 +200,18 @@ def _table(declared: Panel, view: Table) -> dashboard.Panel:
 
 
 def _rows(declared: Panel, view: Table) -> list[dashboard.DataTransformerConfig]:
-    """Keep what is shown, join the answers on the labels that they share, order it and give it its headings."""
+    """Select the shown fields, join the results on their common labels, and set order and headings."""
     if not view.columns:
         return [dashboard.DataTransformerConfig(id_val="organize", options={"excludeByName": {"Time": True}})]
     join = dashboard.DataTransformerConfig(id_val="merge", options={})
-    # A single answer's value is named Value, those of several Value #A, Value #B and so on. Where all but the first
-    # of several are empty, Grafana counts one.
+    # The value of a single result is named Value, those of several results Value #A, Value #B and so on. If all but the
+    # first of several results are empty, Grafana uses the name for a single one.
     values = iter(["Value"] if len(declared.queries) == 1 else [f"Value #{letter}" for letter in ascii_uppercase])
     names = {column.label or next(values): column.title for column in view.columns}
     if "Value #A" in names:
         names["Value"] = names["Value #A"]
     return [
-        # Before the join, which would else take the time for one of the labels to join on.
+        # Before the join, which would otherwise join on the time, too.
         dashboard.DataTransformerConfig(id_val="filterFieldsByName", options={"include": {"names": [*names]}}),
         join,
         dashboard.DataTransformerConfig(
@@ -227,7 +227,7 @@ def _rows(declared: Panel, view: Table) -> list[dashboard.DataTransformerConfig]
 def _column(column: Column, declared: Panel) -> Properties:
     properties: Properties = {"unit": "string" if column.label else column.unit}
     if declared.none:
-        # What is said in place of an empty table would stand in every empty cell too.
+        # Otherwise every empty cell would show the text of the empty table.
         properties["noValue"] = "-"
     if column.decimals is not None:
         properties["decimals"] = column.decimals
@@ -240,7 +240,7 @@ def _column(column: Column, declared: Panel) -> Properties:
     if column.width is not None:
         properties["custom.width"] = column.width
     if column.hidden:
-        # Grafana up to 12.1 knows the first, later ones the second.
+        # The first is for Grafana up to 12.1, the second for later versions.
         properties |= {"custom.hidden": True, "custom.hideFrom": {"legend": False, "tooltip": False, "viz": True}}
     if column.link:
         properties["links"] = [{"title": f"Open this {column.title.lower()}", "url": column.link}]

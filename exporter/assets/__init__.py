@@ -1,1 +1,1 @@
-"""What is shipped beside the program: dashboards, alert rules, the Alertmanager configuration and runbooks."""
+"""The shipped files: dashboards, alert rules, the Alertmanager configuration and runbooks."""

@@ -1,6 +1,6 @@
-"""Renders the shipped alert rules with the values that an organisation changes.
+"""Renders the shipped alert rules with an organisation's own values.
 
-A rule file marks each threshold of an expression by a comment at the end of its line: `> 1  # threshold: factor`.
+A rule file marks each threshold of an expression with a comment at the end of its line: `> 1  # threshold: factor`.
 """
 
 import re
@@ -16,7 +16,7 @@ _LABEL: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 _MARKED: Final = r"(?m)\S+(\s+# threshold: {name})$"
 _KINDS: Final = {"label": "labels", "annotation": "annotations", "threshold": "thresholds"}
 _FIELDS: Final = ("for", "keep_firing_for", "severity", "expr")
-# How the rules know the exporter's own scrape job, in expressions and in words.
+# How the shipped rules select the exporter's own scrape job in expressions, and name it in texts.
 _JOB: Final = 'job=~".*edge-exporter.*"'
 _JOB_IN_WORDS: Final = "a job with edge-exporter in its name"
 _JOB_PATTERN: Final = re.compile(r'[^"\\\s]+')
@@ -28,12 +28,12 @@ _GRAMMAR: Final = (
 
 
 class RuleChangeError(ValueError):
-    """A change that cannot be made; its message names the change and says what is expected."""
+    """A change is refused; the message names it and what was expected."""
 
 
 @dataclass(frozen=True, slots=True)
 class AlertChange:
-    """What is changed in one alert.
+    """The changes of one alert.
 
     Attributes:
         fields: `for`, `keep_firing_for`, `severity` or `expr` → its new value.
@@ -50,15 +50,15 @@ class AlertChange:
 
 @dataclass(frozen=True, slots=True)
 class RuleChanges:
-    """What is changed in all rules.
+    """The changes of all rules.
 
     Attributes:
-        runbook_base: the address before `/ALERT.md` in each `runbook_url`; empty leaves it.
-        job: a regular expression of the names of the exporter's scrape jobs; empty leaves it.
-        severities: a shipped severity → the name that takes its place.
-        labels: labels that every alert gets.
+        runbook_base: the new address before `/ALERT.md` in each `runbook_url`; empty changes nothing.
+        job: a regular expression for the names of the exporter's scrape jobs; empty changes nothing.
+        severities: a shipped severity → its new name.
+        labels: labels that are added to every alert.
         disabled: alerts that are left out.
-        overrides: an alert's name → what is changed in it; this wins over what is changed in all.
+        overrides: an alert's name → its own changes, which have priority over those of all rules.
     """
 
     runbook_base: str = ""
@@ -105,11 +105,11 @@ def parse_changes(assignments: Iterable[str]) -> RuleChanges:
 
 
 def render(files: Mapping[str, str], changes: RuleChanges) -> dict[str, str]:
-    """Make the changes in rule files.
+    """Apply changes to rule files.
 
     Args:
         files: a file's name → its text, of all shipped rule files.
-        changes: what is changed. Without any, the texts are returned as they are, with their comments.
+        changes: the changes. If there are none, the texts are returned unchanged, with their comments.
 
     Returns:
         The file's name → its new text.
@@ -134,7 +134,7 @@ def render(files: Mapping[str, str], changes: RuleChanges) -> dict[str, str]:
 
 
 def threshold_names(expr: str) -> tuple[str, ...]:
-    """The thresholds that an expression marks, each once, in their order."""
+    """Return the thresholds that an expression marks, each once, in order."""
     return tuple(dict.fromkeys(re.findall(r"(?m)# threshold: (\w+)$", expr)))
 
 
@@ -196,7 +196,7 @@ def _written(document: object) -> str:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes expressions as blocks, as they stand in the shipped files."""
+    """Writes expressions as blocks, as in the shipped files."""
 
     def represent_text(self, text: str) -> yaml.ScalarNode:
         return self.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)

@@ -1,4 +1,4 @@
-"""Finds what is shipped beside the program, and makes of it what an organisation asks for."""
+"""Finds the shipped files, and applies an organisation's changes to them."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -15,17 +15,17 @@ _INDEX: Final = "README.md"
 
 
 class AssetError(Exception):
-    """Something shipped is not there, or cannot be changed as asked; the message says which, and what is expected."""
+    """A shipped file is missing or a change is refused; the message says which, and what was expected."""
 
 
 def find_folder(name: str) -> Path:
-    """Find a folder that is shipped: inside an installed package, or beside the package in the repository.
+    """Find a shipped folder: inside the installed package, or beside the package in the repository.
 
     Args:
         name: `alertmanager`, `dashboards`, `prometheus` or `runbooks`.
 
     Raises:
-        AssetError: this installation came without it.
+        AssetError: this installation does not contain it.
     """
     package = Path(exporter.__file__).parent
     repository = package.parent
@@ -36,10 +36,10 @@ def find_folder(name: str) -> Path:
 
 
 def dashboards(assignments: Iterable[str]) -> dict[str, str]:
-    """The Grafana dashboards: a file's name → its text.
+    """Return the Grafana dashboards: a file's name → its text.
 
     Raises:
-        AssetError: there are assignments; the dashboards choose their data source, job and account by themselves.
+        AssetError: there are assignments. Dashboards need none: their variables choose data source, job and account.
     """
     for assignment in assignments:
         raise AssetError(f"{assignment}: nothing of the dashboards is set; their variables choose job and account")
@@ -47,7 +47,7 @@ def dashboards(assignments: Iterable[str]) -> dict[str, str]:
 
 
 def rules(assignments: Iterable[str]) -> dict[str, str]:
-    """The alert and recording rules, with what is changed in them: a file's name → its text.
+    """Return the changed alert and recording rules: a file's name → its text.
 
     Args:
         assignments: changes such as `severity.critical=page`; `parse_changes` describes them all.
@@ -62,7 +62,7 @@ def rules(assignments: Iterable[str]) -> dict[str, str]:
 
 
 def alertmanager(assignments: Iterable[str]) -> dict[str, str]:
-    """The Alertmanager configuration, whose routes match the severities' new names: a file's name → its text.
+    """Return the Alertmanager configuration, whose routes match new names of severities: a file's name → its text.
 
     Raises:
         AssetError: a change is not one of a severity that the rules have.
@@ -73,9 +73,9 @@ def alertmanager(assignments: Iterable[str]) -> dict[str, str]:
 
 
 def runbooks(assignments: Iterable[str]) -> dict[str, str]:
-    """The runbooks, whose index has the severities' new names: a page's name → its text.
+    """Return the runbooks, whose index has the new names of severities: a page's name → its text.
 
-    Links to what stands beside the runbooks in the repository lead there.
+    Links to other files of the repository become links to its website.
 
     Raises:
         AssetError: a change is not one of a severity that the rules have.
@@ -105,12 +105,12 @@ def _shipped_rules() -> dict[str, str]:
 
 
 def _severities(assignments: Iterable[str], what: str) -> Mapping[str, str]:
-    """The new names of severities, and nothing else."""
+    """Return the new names of severities; refuse any other change."""
     given = tuple(assignments)
     for assignment in given:
         if not assignment.startswith("severity."):
             raise AssetError(f"{assignment}: only severity.NAME=NEW changes {what}")
-    # The rules say which severities there are.
+    # Rendering the rules refuses a severity that does not exist.
     rules(given)
     severities = parse_changes(given).severities
     for name, new in severities.items():
@@ -120,7 +120,7 @@ def _severities(assignments: Iterable[str], what: str) -> Mapping[str, str]:
 
 
 def _replaced(text: str, form: str, names: Mapping[str, str]) -> str:
-    """Replace names where they stand in a form, all at once, so that two of them can change places."""
+    """Replace all names that are written in a form, in one pass, so that two names can be exchanged."""
     if not names:
         return text
     found = re.compile("|".join(re.escape(form.format(name)) for name in names))

@@ -1,4 +1,4 @@
-"""Where the live counters of a target begin: what the ledger has recorded, or records now where no daemon runs."""
+"""Finds where the live counters of a target begin: as the ledger has recorded, or records now if no daemon runs."""
 
 import asyncio
 import sqlite3
@@ -23,16 +23,16 @@ Poll = Callable[[], Awaitable[Polled]]
 
 
 class BaselineError(Exception):
-    """Where a target's live counters begin cannot be determined; the message says why."""
+    """It is not known where a target's live counters begin; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """The live counters of a target.
+    """The live counters of a target, and where each begins.
 
     Attributes:
-        name: the name under which they are served.
-        series: family and values of its own labels → the counter over days.
+        name: the name of the target in the served series.
+        series: family and values of its own labels → the counter of days.
     """
 
     name: str
@@ -43,25 +43,25 @@ class Baselines(Protocol):
     """Returns where live counters begin."""
 
     async def of(self, collector: str, target: Target, poll: Poll) -> Beginning | None:
-        """The live counters of a target; None where there will be none that this history could meet.
+        """Return the live counters of a target; None if none will continue this history.
 
         Args:
-            collector: the collector that counts.
-            target: what is polled.
-            poll: polls it now.
+            collector: the name of the collector.
+            target: the target.
+            poll: polls the target now.
 
         Raises:
-            BaselineError: it cannot be determined.
+            BaselineError: it is not known where they begin.
             PlatformError: the poll failed.
         """
         ...
 
     def close(self) -> None:
-        """Let go of the state file."""
+        """Release the state."""
 
 
 class NoBaselines:
-    """There is no state file: counters start anew with each process, wherever that is."""
+    """Without a state, counters begin at 0 with each process, so no history meets them."""
 
     async def of(self, _collector: str, _target: Target, _poll: Poll) -> Beginning | None:
         """See `Baselines.of`."""
@@ -72,11 +72,11 @@ class NoBaselines:
 
 
 class RecordedBaselines:
-    """A daemon runs: its rows are read beside it, and nothing is written.
+    """Reads the rows of a running daemon; nothing is written.
 
     Args:
-        read: returns a target's row, and None where there is none; it raises StorageError where it cannot be read.
-        close: ends the reading.
+        read: returns a target's row, or None if there is none; raises StorageError if it cannot be read.
+        close: releases what `read` uses.
     """
 
     def __init__(self, read: Callable[[PollKey], Stored | None], close: Callable[[], None]) -> None:
@@ -102,10 +102,10 @@ _ROW = "SELECT name, success, data FROM row WHERE collector = ? AND account = ? 
 
 
 class OwnBaselines:
-    """No daemon runs: what was not seen yet is seen now, by the daemon's own rules, and it will continue from there.
+    """Records new targets in the ledger itself while no daemon runs; a daemon that starts later continues from there.
 
     Args:
-        storage: keeps the rows.
+        storage: stores the rows.
         clocks: the clocks.
 
     Raises:
@@ -150,7 +150,7 @@ class OwnBaselines:
 
 
 def open_file_baselines(path: Path | None, clocks: Clocks) -> Baselines:
-    """What there is for a state file: none, a daemon's, or one that is ours for the time being.
+    """Open the baselines of a state file: none without a file, a running daemon's rows, or the ledger itself.
 
     Raises:
         BaselineError: the state file cannot be used.
@@ -180,10 +180,10 @@ def _recorded_in_file(path: Path) -> RecordedBaselines:
 
 
 def open_shared_baselines(storage: Storage, recorded: RecordedBaselines, clocks: Clocks) -> Baselines:
-    """What there is for a state database: a daemon's rows, or a shard that is ours for the time being.
+    """Open the baselines of a state database: the rows of a daemon that holds the shard, or the ledger itself.
 
     Args:
-        storage: the shard's storage.
+        storage: the storage of the shard.
         recorded: reads the rows of a daemon that holds the shard.
         clocks: the clocks.
     """
@@ -211,16 +211,16 @@ def _beginning(stored: Stored) -> Beginning:
 
 
 class _Deaf:
-    """Ignores the ledger's events (`exporter.counters.ledger.LedgerObserver`), which only the daemon needs."""
+    """A `LedgerObserver` that ignores all events, which only the daemon needs."""
 
     def corrected(self, _family: str, _times: int) -> None:
-        """A day fell; the counter stands."""
+        """Ignore that the count of a day fell: the counter does not change."""
 
     def committed(self) -> None:
-        """All is well."""
+        """Ignore a commit."""
 
     def commit_failed(self) -> None:
-        """The target's row is missing afterwards, which says enough."""
+        """Ignore a failure: the missing row is reported."""
 
     def set_aside(self, _at: float) -> None:
-        """The ledger's log tells."""
+        """Ignore that a corrupt file was put aside: the ledger logs it."""

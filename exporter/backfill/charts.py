@@ -1,4 +1,4 @@
-"""What the platform's charts show of a target's past days, asked for in windows as the platform allows."""
+"""Requests the past days of a target from the platform's charts, in windows that the platform allows."""
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -12,9 +12,9 @@ from exporter.metric import DayBuckets, FamilyInfo, Kind, LabelValues
 from exporter.platform.api import dns
 from exporter.platform.operation import Answer, Caller, Request
 
-# What the platform shows when it is not asked for certain days; that it answers for more at once is not known.
+# The platform shows this many days by default. Whether it accepts a longer span is not known.
 WINDOW_DAYS = 30
-# Breaches are shown for these days, today among them, and a day without any is left out.
+# Breaches are shown for this many days with today; a day without breaches is left out.
 BREACH_DAYS = 28
 
 SeriesKey = tuple[str, LabelValues]
@@ -23,17 +23,17 @@ Shown = dict[SeriesKey, dict[int, float]]
 
 
 def unchanged(caller: Caller) -> Caller:
-    """Ask for the days that the platform shows by itself."""
+    """Return the caller unchanged, for the days that the platform shows by default."""
     return caller
 
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """How a poll is to ask for certain days.
+    """How a poll requests certain days.
 
     Attributes:
         within: restricts the calls to these days.
-        now: the time that the poll takes for the present, from which a path reckons its dates; None for the real one.
+        now: the time that the poll uses as the present, from which a path computes its dates; None for the real one.
     """
 
     within: Callable[[Caller], Caller] = unchanged
@@ -45,14 +45,14 @@ Poll = Callable[[Asking], Awaitable[Polled]]
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """How the past days of a collector's counters are asked for.
+    """How the past days of a collector's counters are requested.
 
     Attributes:
-        collector: the collector, whose series the history continues backwards.
-        window_days: how many days one call shows; 0 where nothing but the days that it shows by itself can be had.
-        asking: the first and the last day of a window → how they are asked for.
-        zero_days: so many days, today among them, of which one that is left out is 0; a day that is left out of any
-            other answer is unknown.
+        collector: the collector whose series get a history.
+        window_days: how many days one call can request; 0 if it only shows the default days.
+        asking: the first and the last day of a window → how these days are requested.
+        zero_days: of this many days up to today, a day that is missing in the answer counts 0. Any other missing day
+            is unknown.
     """
 
     collector: TargetCollector[Any]
@@ -63,7 +63,7 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class _Windowed:
-    """A caller that asks for the statistics of certain days, so that the collector reads them as it reads its own."""
+    """A caller that adds certain days to requests for statistics; the collector reads the answer as usual."""
 
     caller: Caller
     first: int
@@ -72,7 +72,7 @@ class _Windowed:
     async def call(self, request: Request[Any]) -> Answer[Any]:
         """See `exporter.platform.operation.Caller`."""
         if request.operation is dns.STATISTICS:
-            # Up to the next midnight: whether the platform takes it for a moment or for a day, the last day is whole.
+            # The next midnight as the end includes the whole last day, whether the platform reads a time or a date.
             query = {**(request.query or {}), "dateFrom": _wire(self.first), "dateTo": _wire(self.last + 1)}
             request = replace(request, query=query)
         return await self.caller.call(request)
@@ -94,18 +94,18 @@ BUILT_IN = (
 
 
 def families(histories: Iterable[History]) -> tuple[FamilyInfo, ...]:
-    """The counters that have a history."""
+    """Return the counters that have a history."""
     return tuple(info for one in histories for info in one.collector.families if info.kind is Kind.COUNTER)
 
 
 async def days(history: History, poll: Poll, wanted: Collection[int], now: datetime) -> Shown:
-    """Read what is shown of the wanted days, and perhaps of others.
+    """Return what the platform shows of the wanted days, and possibly of others.
 
     Args:
-        history: whose answers are read, and how days are asked for.
+        history: the collector, and how its days are requested.
         poll: polls the target.
         wanted: the days, as ordinals.
-        now: the time where an answer does not carry it.
+        now: the time, for answers without a date.
 
     Raises:
         PlatformError: there is no usable answer.
@@ -133,12 +133,12 @@ def _shown_by_itself(polled: Polled, zero_days: int, now: datetime) -> Shown:
     charts = {key: source.days for key, source in _buckets(polled) if source.charted}
     if zero_days:
         return {key: {**zeros, **shown} for key, shown in charts.items()}
-    # The window may begin within its oldest day.
+    # The oldest day may be incomplete, because the window can begin in the middle of it.
     return {key: {day: shown[day] for day in sorted(shown)[1:]} for key, shown in charts.items()}
 
 
 def _buckets(polled: Polled) -> Iterator[tuple[SeriesKey, DayBuckets]]:
-    """The day counters of the polled target."""
+    """Yield the day counters of the polled target."""
     for count in polled.outcomes[0].counts:
         for labels, source in count.sources:
             if isinstance(source, DayBuckets):

@@ -1,4 +1,4 @@
-"""Which counters of configured endpoints have a history, and how its days are asked for."""
+"""Finds which counters of configured endpoints have a history, and how its days are requested."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -11,13 +11,13 @@ from exporter.collectors.endpoints.path import Path
 
 
 def history_of(endpoint: Endpoint, collector: TargetCollector[Any]) -> History | None:
-    """How the days of an endpoint's charts are asked for; None where they cannot be, or where there are no charts.
+    """Return how the days of an endpoint's charts are requested; None if it has no charts or no past days.
 
-    A path that reckons dates from the present is asked as it would have been on an earlier day.
+    A path with dates relative to the present is requested as on an earlier day.
 
     Args:
         endpoint: the endpoint.
-        collector: the collector that asks it.
+        collector: the collector of the endpoint.
     """
     if not any(metric.days for metric in endpoint.metrics) or _names_one_day(endpoint.path):
         return None
@@ -26,14 +26,14 @@ def history_of(endpoint: Endpoint, collector: TargetCollector[Any]) -> History |
     newest = _newest(endpoint.path)
 
     def asking(_first: int, last: int) -> Asking:
-        # Up to the next midnight: whether the platform takes it for a moment or for a day, the last day is whole.
+        # The next midnight as the end includes the whole last day, whether the platform reads a time or a date.
         return Asking(now=datetime.fromordinal(last + 1 + newest).replace(tzinfo=UTC))
 
     return History(collector, max(endpoint.path.days_ago) - newest, asking)
 
 
 def limits_of(endpoint: Endpoint) -> Iterator[str]:
-    """What of an endpoint's counters has no history, or only a part of it, and why: a sentence each."""
+    """Yield a sentence for the counters of an endpoint that have no history or only a part, with the reason."""
     charted = ", ".join(metric.name for metric in endpoint.metrics if metric.days)
     monthly = ", ".join(metric.name for metric in endpoint.metrics if metric.month)
     if charted and _names_one_day(endpoint.path):
@@ -48,10 +48,10 @@ def limits_of(endpoint: Endpoint) -> Iterator[str]:
 
 
 def _newest(path: Path) -> int:
-    """How many days ago the newest day is that a path names; one that names no end goes up to the present."""
+    """Return how many days ago the newest day of a path is; 0 if the path does not name an end."""
     return 0 if path.names_today or len(path.days_ago) == 1 else min(path.days_ago)
 
 
 def _names_one_day(path: Path) -> bool:
-    """Whether a path names a day, and no span of days."""
+    """Whether a path names a single day and not a span of days."""
     return max(path.days_ago, default=0) <= _newest(path) if path.names_today or path.days_ago else False

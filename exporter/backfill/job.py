@@ -1,4 +1,4 @@
-"""History of the day counters: what the platform shows of days that the live counters do not count."""
+"""Writes the history of the day counters: the days that the platform shows and the live counters do not count."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ from exporter.platform.http.client import Client
 from exporter.targets.registry import Registry
 from exporter.targets.target import Target
 
-# How long a call may wait for its turn in the budget, and for its retries.
+# The deadline of a call, with its waiting for the budget and its retries.
 CALL_SECONDS = 600.0
 ATTEMPTS = 3
 FIRST_WAIT = 5.0
@@ -33,12 +33,12 @@ Work = tuple[charts.History, Target]
 
 
 class SpanError(Exception):
-    """The days are refused; the message says why."""
+    """The requested days are refused; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Something that could not be read."""
+    """A target or an account that could not be read."""
 
     account: str
     target: str
@@ -48,14 +48,14 @@ class Failure:
 
 @dataclass(slots=True)
 class Report:
-    """What came of it.
+    """The progress and the result of a backfill.
 
     Attributes:
-        span: which days.
-        targets: how many there were.
-        done: how many of them have ended, well or not, in this run or an earlier one.
-        resumed: how many an earlier run had ended.
-        live: how many were counted live before the span began, so that there is nothing to add.
+        span: the days.
+        targets: the number of targets.
+        done: how many targets are finished, with or without success, in this run or an earlier one.
+        resumed: how many targets an earlier run finished.
+        live: how many targets were counted live before the span began, so that there is nothing to add.
         failures: what could not be read.
     """
 
@@ -69,35 +69,35 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """Which targets are wanted.
+    """Selects targets.
 
     Attributes:
-        accounts: names of accounts; none for all.
-        zones: ids or domains of DNS zones; where there are any, nothing but these zones.
+        accounts: names of accounts; empty for all.
+        zones: ids or domains of DNS zones; if not empty, only these zones are selected.
     """
 
     accounts: frozenset[str] = frozenset()
     zones: frozenset[str] = frozenset()
 
     def wants(self, target: Target) -> bool:
-        """Whether a target is wanted."""
+        """Whether a target is selected."""
         if self.accounts and target.account not in self.accounts:
             return False
         return not self.zones or (target.kind == "dns_zone" and bool({target.id, target.name} & self.zones))
 
 
 class Backfill:
-    """Writes history.
+    """Writes the history of all selected targets.
 
     Args:
-        registry: which targets there are; discovery fills it.
-        clients: each account's client.
-        baselines: where the live counters begin.
-        labels: labels that every series gets.
-        step: how far samples stand apart, in milliseconds: one of `samples.STEPS`.
-        selected: which targets are wanted.
+        registry: the targets; discovery fills it.
+        clients: the client of each account.
+        baselines: returns where the live counters begin.
+        labels: labels that are added to every series.
+        step: milliseconds between samples: one of `samples.STEPS`.
+        selected: selects the targets.
         histories: the collectors that have a history.
-        lists: collectors that discover the targets of configured endpoints.
+        lists: the collectors that discover targets of configured endpoints.
         clocks: the clocks.
         progressed: called after each target.
     """
@@ -130,20 +130,20 @@ class Backfill:
         self._clocks = clocks
         self._poller = Poller(registry, clocks)
         self._progressed = progressed
-        # By account and collector: a key may open one part of the platform and not another.
+        # By account and collector, because a key may have access to one part of the platform and not to another.
         self._barred: dict[tuple[str, str], PlatformError] = {}
         self._failures: list[Failure] = []
         self._today: dict[str, int] = {}
 
     async def survey(self, first: int | None, last: int | None) -> Span:
-        """Discover the targets, and see which days are asked for by the platform's clock.
+        """Discover the targets, and return the days of the history by the platform's clock.
 
         Args:
-            first: the first day; None for 30 days in all.
+            first: the first day; None for 30 days in total.
             last: the last day; None for today.
 
         Raises:
-            SpanError: such a day has not come yet, or there is none.
+            SpanError: a day is in the future, or the first day is after the last.
         """
         await asyncio.gather(*(self._discover(name) for name in self._clients))
         today = max(self._today.values(), default=day_of(self._clocks.utc()))
@@ -156,7 +156,7 @@ class Backfill:
         return span
 
     async def _discover(self, account: str) -> None:
-        """Learn which targets an account has, and what day it is there."""
+        """Discover the targets of an account, and which day it is by the platform's clock."""
         targets = [target for target in self._registry.targets("account") if target.account == account]
         wanted = [
             (collector, target) for collector in self._discoverers for target in targets if collector.wants(target)
@@ -173,7 +173,7 @@ class Backfill:
                 self._fail(self._failures, target, f"not all that is there could be listed: {polled.error}")
         probe = next((work for work in self._chosen() if work[1].account == account), None)
         if account not in self._today and probe is not None:
-            # The error is reported when its turn comes.
+            # An error is reported when the target itself is read.
             polled = await self._polled(probe[0].collector, probe[1], quietly=True)
             if polled is not None and polled.date is not None:
                 self._today[account] = day_of(polled.date)
@@ -187,7 +187,7 @@ class Backfill:
             return None
 
     async def run(self, span: Span, spool: Spool) -> Report:
-        """Write what can be had of every target, whatever becomes of the others.
+        """Write the history of every target; a failure of one does not affect the others.
 
         Raises:
             OSError: the output cannot be written.
@@ -221,7 +221,7 @@ class Backfill:
                     yield history, target
 
     def _unknown(self, chosen: Iterable[Work]) -> Iterator[Failure]:
-        """Zones that were asked for and are not there."""
+        """Yield a failure for each requested zone that does not exist."""
         known = {name for _, target in chosen for name in (target.id, target.name)}
         for zone in sorted(self._selected.zones - known):
             yield Failure("", f"dns_zone/{zone}", "", "no account that was asked has such a zone")
@@ -243,12 +243,12 @@ class Backfill:
         try:
             beginning, shown = await self._read(history, target, report.span)
         except NotAvailable:
-            # The zone has not got this resource: that is an answer, and there is no history of it.
+            # The zone does not have this resource, so there is no history of it. That is no failure.
             spool.add(_mark(history, target), {}, 0)
             return
         span = report.span
         if beginning is None:
-            # Nothing says where today's part ends that a live counter will count.
+            # Without a ledger it is not known which part of today a live counter will count.
             span = Span(span.first, min(span.last, self._day_of(target.account) - 1))
         elif _is_live_before(beginning, span):
             report.live += 1
@@ -267,7 +267,7 @@ class Backfill:
         spool.add(_mark(history, target), parts, samples)
 
     async def _read(self, history: charts.History, target: Target, span: Span) -> tuple[Beginning | None, charts.Shown]:
-        """Where the live counters begin, and what the platform shows of the days before that the ledger does not."""
+        """Return where the live counters begin, and the platform's counts of earlier days that the ledger lacks."""
         account, collector = target.account, history.collector
         beginning = await self._baselines.of(collector.name, target, lambda: self._poll(collector, target))
         if beginning is None:
@@ -284,12 +284,12 @@ class Backfill:
         return beginning, {key: {day: held[day] for day in held if day in wanted} for key, held in shown.items()}
 
     async def _poll(self, collector: Collector, target: Target, asking: charts.Asking = _AS_IT_IS) -> Polled:
-        """Poll a target, and again after a while where that may help: an export is to be complete, and may take long.
+        """Poll a target, and repeat a failed poll where that may help: an export should be complete, and may take long.
 
         Args:
-            collector: what is run.
-            target: what is polled.
-            asking: how certain days are asked for.
+            collector: the collector that polls.
+            target: the target.
+            asking: which days are requested.
 
         Raises:
             PlatformError: there is no usable answer.

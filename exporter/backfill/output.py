@@ -1,4 +1,4 @@
-"""A file that grows a target at a time though its families must be contiguous, and survives an interruption."""
+"""Collects lines target by target, though the output has them by family, and can resume after an interruption."""
 
 import fcntl
 import json
@@ -20,23 +20,23 @@ class SpoolError(Exception):
 
 
 def parts_of(output: Path) -> Path:
-    """The folder of what is unfinished of a file."""
+    """Return the folder of the unfinished parts of a file."""
     return output.with_name(output.name + ".part")
 
 
 class Spool:
-    """One file a family beside the output, and a journal of how far each of them is good.
+    """A file for each family in a folder beside the output, and a journal of their valid sizes.
 
-    A target's lines go to the files first and into the journal last, so that what an interruption cut off is what the
-    journal does not vouch for; it is cut off when the work is taken up again.
+    The lines of a target are written to these files first and to the journal last. After an interruption, lines that
+    the journal does not list are removed, and the work continues with the next target.
 
     Args:
-        output: the file that is to be made.
-        families: the families, in the order in which they stand in it.
-        terms: what an earlier part of the work must have agreed on with this one.
+        output: the file to make.
+        families: the families, in the order of the output.
+        terms: the arguments, which must be the same when the work is resumed.
 
     Raises:
-        SpoolError: another process is at it, or it was begun on other terms.
+        SpoolError: another process makes the output, or an earlier run had other arguments.
         OSError: the folder cannot be used.
     """
 
@@ -100,12 +100,12 @@ class Spool:
             file.seek(offsets[name])
 
     def add(self, mark: str, parts: Mapping[str, str], samples: int) -> None:
-        """Take in all lines of a target.
+        """Add all lines of a target.
 
         Args:
-            mark: what the target is known by when the work is taken up again.
+            mark: identifies the target when the work is resumed.
             parts: family → its lines.
-            samples: how many lines there are.
+            samples: the number of lines.
 
         Raises:
             OSError: they cannot be written.
@@ -120,7 +120,10 @@ class Spool:
         self.samples += samples
 
     def finish(self, *, keep: bool) -> None:
-        """Make the output of what is there; `keep` the parts where more may come.
+        """Make the output from all parts.
+
+        Args:
+            keep: whether to keep the parts, because a later run may add more.
 
         Raises:
             OSError: it cannot be written.
@@ -143,13 +146,13 @@ class Spool:
             shutil.rmtree(self.folder)
 
     def close(self) -> None:
-        """Leave the parts as they are."""
+        """Close the files; the parts are kept."""
         for file in (*self._files.values(), self._journal):
             file.close()
 
 
 def _entry(line: bytes) -> dict[str, Any] | None:
-    """A line of the journal, None where it was cut off."""
+    """Return an entry of the journal; None if its line is incomplete."""
     if not line.endswith(b"\n"):
         return None
     try:

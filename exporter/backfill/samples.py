@@ -1,4 +1,4 @@
-"""A counter's past: what of each day the live counter does not count, as samples with timestamps."""
+"""Converts the daily counts before a live counter to samples with timestamps."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -9,10 +9,10 @@ from exporter.counters.days import DaySeries
 from exporter.metric import FamilyInfo, LabelValues
 
 DAY_MS = 86_400_000
-# The platform's clock and that of the scraper may differ a little: what is older than the live series stays before it.
+# The history ends this long before the live series begins, because the clocks of platform and scraper may differ.
 SEAM_MS = 60_000
 MINUTE_MS = 60_000
-# How far the samples of a day may stand apart, by what a user calls it. Four steps divide twelve hours.
+# The name of each possible distance between samples, and its milliseconds. Four steps divide twelve hours.
 STEPS: Mapping[str, int] = {"15m": 15 * MINUTE_MS, "1h": 60 * MINUTE_MS, "3h": 180 * MINUTE_MS}
 PAIR_STEPS = 4
 _EPOCH = date(1970, 1, 1).toordinal()
@@ -34,31 +34,31 @@ class Span:
 
 
 def midnight(ordinal: int) -> int:
-    """The unix milliseconds at which a UTC day begins."""
+    """Return the unix milliseconds at which a UTC day begins."""
     return (ordinal - _EPOCH) * DAY_MS
 
 
 def day_of(moment: datetime) -> int:
-    """The ordinal of a moment's UTC day."""
+    """Return the ordinal of the UTC day of a time."""
     return moment.astimezone(UTC).toordinal()
 
 
 def points(series: DaySeries | None, shown: Mapping[int, float], span: Span, step: int) -> list[Point]:
-    """The counter as it would have grown through a span, had it been counted from the span's first day on.
+    """Return the values that the counter would have had, if counting had begun on the first day of a span.
 
-    A day's count is spread evenly over the day. Where the span reaches the live counter's first sight, the last day is
-    what the ledger left out of that day, spread over the time before the first sight, and a 0 follows: the live series
-    begins at 0, but its first scrape may come when it has grown beyond the past's sum, and would then look like a
-    continuation and not like a new beginning.
+    The count of a day is spread evenly over the day. If the span includes the day of the live counter's first poll, the
+    last day is the part of its count that the ledger excludes, spread over the time before that poll. A 0 follows,
+    because the live series begins at 0: at its first scrape it may already be above the sum of the history, and would
+    look like a continuation.
 
     Args:
-        series: the live counter; None where nothing is known of it.
-        shown: day → count, of days that the platform shows; consulted where the ledger holds nothing of a day.
-        span: which days.
-        step: how far samples stand apart, in milliseconds: one of `STEPS`.
+        series: the live counter; None if there is none.
+        shown: day → count that the platform shows; used for days of which the ledger has no count.
+        span: the days.
+        step: milliseconds between samples: one of `STEPS`.
 
     Returns:
-        The samples in order, none where no day is known.
+        The samples in order; none if no day is known.
     """
     whole = span.last if series is None else min(span.last, series.first_day - 1)
     made: list[Point] = [(midnight(span.first), 0.0)]
@@ -82,32 +82,32 @@ def points(series: DaySeries | None, shown: Mapping[int, float], span: Span, ste
 
 
 def _grown(begin: int, end: int, total: float, held: float, step: int) -> Iterator[Point]:
-    """The samples after a midnight, in which a counter grows evenly from one value to its end.
+    """Yield the samples after a midnight, with a value that grows evenly.
 
-    What a range function finds must not depend on whether a range holds the sample at its beginning (Prometheus 2) or
-    not (Prometheus 3). So each fourth step from midnight on has two samples, 1 ms apart and of one value: a range
-    from there has one of them at its beginning either way. All others stand in the middle of a step, half a step from
-    the ends of every range of whole steps: `rate` extrapolates over a distance that is no longer than a typical
-    one, and pairs make the typical one shorter, so that a whole step would be too far.
+    Range functions must find the same whether a range includes the sample at its start (Prometheus 2) or not
+    (Prometheus 3). So each fourth step from midnight has two samples with the same value, 1 ms apart; a range that
+    starts there has one of them at its start in both cases. All other samples are in the middle of a step, half a step
+    from the ends of every range of whole steps. `rate` extrapolates at most over the average distance of samples,
+    which the pairs make shorter than a step, so samples at the ends of steps would be too far away.
 
     Args:
-        begin: the midnight, in unix milliseconds. No sample stands there: the time before it may be unknown.
-        end: where the last sample stands.
-        total: the counter's value at the beginning.
-        held: by how much it grows.
-        step: how far samples stand apart, in milliseconds.
+        begin: the midnight, in unix milliseconds; it gets no sample, because the time before it may be unknown.
+        end: the time of the last sample.
+        total: the value at the beginning.
+        held: the growth.
+        step: milliseconds between samples.
     """
     for pair in range(begin, end, PAIR_STEPS * step):
         middles = range(pair + step // 2, pair + PAIR_STEPS * step, step)
         for at, grown_until in ((pair, pair), (pair + 1, pair), *zip(middles, middles, strict=True)):
             if begin < at < end:
-                # Whole numbers take the least room in a block.
+                # Whole numbers take the least space in a block.
                 yield at, total + math.floor(held * (grown_until - begin) / (end - begin))
     yield end, total + held
 
 
 def _cut(made: list[Point], span: Span) -> list[Point]:
-    """An end that is no seam: within its day, so that a later span may begin at the following midnight."""
+    """End a span before the live counter: the last sample is within its day, as the next span begins at midnight."""
     if len(made) == 1:
         return []
     end = midnight(span.last + 1)
@@ -117,13 +117,13 @@ def _cut(made: list[Point], span: Span) -> list[Point]:
 
 
 def lines(info: FamilyInfo, labels: Mapping[str, str], values: LabelValues, samples: list[Point]) -> Iterator[str]:
-    """A series in OpenMetrics.
+    """Yield the lines of a series in OpenMetrics.
 
     Args:
         info: the family.
-        labels: labels that all series get, before their own.
+        labels: labels of all series, which come before the family's own.
         values: the values of the family's labels.
-        samples: when and what.
+        samples: unix milliseconds and value of each sample.
     """
     pairs = (*labels.items(), *zip(info.labels, values, strict=True))
     series = info.name + "{" + ",".join(f'{name}="{escape(value)}"' for name, value in pairs) + "}"
@@ -132,13 +132,13 @@ def lines(info: FamilyInfo, labels: Mapping[str, str], values: LabelValues, samp
 
 
 def head(info: FamilyInfo) -> str:
-    """The lines before a counter family's samples."""
+    """Return the lines before the samples of a counter."""
     name = info.name.removesuffix("_total")
     return f"# HELP {name} {escape(info.help)}\n# TYPE {name} counter\n"
 
 
 def escape(text: str) -> str:
-    """Text as OpenMetrics quotes it."""
+    """Escape a text for OpenMetrics."""
     return text.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import click
 
 from exporter.assets.shipped import ASSETS, AssetError
-from exporter.commands.output.complaint import MISUSE, complain
 from exporter.commands.output.help import Command
+from exporter.commands.output.printing import MISUSE, complain
 
 
 def write(texts: dict[str, str], folder: Path, *, force: bool) -> str:

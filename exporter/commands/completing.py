@@ -11,17 +11,17 @@ from exporter.settings.flag import CONFIG_VARIABLE
 
 
 def complete_account(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The accounts of the configuration file that begin with what is typed."""
+    """Return the accounts of the configuration file that begin with the typed text."""
     return [CompletionItem(name) for name in _names(context, "accounts") if name.startswith(incomplete)]
 
 
 def complete_database(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The databases of the configuration file that begin with what is typed."""
+    """Return the databases of the configuration file that begin with the typed text."""
     return [CompletionItem(name) for name in _names(context, "databases") if name.startswith(incomplete)]
 
 
 def _names(context: click.Context, kind: str) -> Iterator[str]:
-    """The names in a list of the file; nothing where the file cannot be read, for a shell shows no messages."""
+    """Yield the names in a list of the file; none if it cannot be read, because a shell shows no messages."""
     named = context.params.get("config") or os.environ.get(CONFIG_VARIABLE, "").strip()
     if not named:
         return

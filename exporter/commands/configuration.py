@@ -3,10 +3,9 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from exporter.commands.loading import loading
 from exporter.regular_file import unreadable
 from exporter.settings.faults import ConfigurationError, Fault
-from exporter.settings.loading import SettingsError, load_over, read_file
+from exporter.settings.loading import SettingsError, load_with_origins, read_file
 from exporter.settings.model import Settings
 from exporter.settings.yaml_file import MarkedFile, file_names_resolved
 
@@ -40,7 +39,7 @@ def read_with_lines(
     settings = None
     file = read_file(config, environ)
     try:
-        settings = load_over(file, flags, environ)
+        settings, _ = load_with_origins(file, flags, environ)
         web_config = settings.web.config_file
         faults.extend(_untrustworthy(settings, file))
     except SettingsError as error:
@@ -54,10 +53,10 @@ def read_with_lines(
 
 
 def _of_web_config(path: Path) -> tuple[Fault, ...]:
-    """What is wrong with a web configuration file."""
-    with loading():
-        # The web server's parts are not loaded where no such file is named.
-        from exporter.web.auth.access import WebConfigError, load_web_config  # noqa: PLC0415
+    """Return the faults of a web configuration file."""
+    # The web server's parts are loaded only for such a file. A reload comes here on a thread, so not by `loading`.
+    from exporter.web.auth.access import WebConfigError, load_web_config  # noqa: PLC0415
+
     try:
         load_web_config(path)
     except WebConfigError as error:
@@ -66,12 +65,12 @@ def _of_web_config(path: Path) -> tuple[Fault, ...]:
 
 
 def _untrustworthy(settings: Settings, file: MarkedFile) -> Iterator[Fault]:
-    """Files of certificates that cannot be used; the settings know only what they are called."""
+    """Yield the files of certificates that cannot be used; the settings check only that they exist."""
     for number, account in enumerate(settings.accounts):
         if account.ca_file is None:
             continue
-        with loading():
-            import ssl  # noqa: PLC0415 - for an account with authorities of its own
+        import ssl  # noqa: PLC0415 - for an account with authorities of its own
+
         try:
             ssl.create_default_context(cafile=account.ca_file)
         except ssl.SSLError:

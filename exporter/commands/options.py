@@ -1,4 +1,7 @@
-"""The settings' flags as options of a command, loaded where a command line holds one of them."""
+"""Options that several commands have: the configuration file, the output format and the settings' flags.
+
+The flags are loaded only if a command line holds one of them.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -16,14 +19,26 @@ _OWN_ALONE = "exporter: the options of the command line are the command's own"
 
 
 def config_option(function: C) -> C:
-    """Give a command `--config`."""
+    """Add `--config` to a command."""
     return click.option(
         "--config",
-        # Whether it can be read is seen when it is, and said as of the file that the variable names.
+        # A file that cannot be read is reported later, in the same words as one that the variable names.
         type=click.Path(path_type=Path, readable=False),
         default=None,
-        help="The configuration file (YAML); EDGE_EXPORTER_CONFIG names it, too.",
+        help="The configuration file (YAML); also EDGE_EXPORTER_CONFIG.",
     )(function)
+
+
+def form_option(*forms: str, names: Sequence[str] = ("-o", "--output")) -> Callable[[C], C]:
+    """Add the option of the output format to a command; its value is the parameter `form`.
+
+    Args:
+        forms: the formats; the first is the default.
+        names: the option's names.
+    """
+    return click.option(
+        *names, "form", type=click.Choice(forms), default=forms[0], show_default=True, help="The output format."
+    )
 
 
 def _print_all(context: click.Context, _parameter: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's
@@ -54,8 +69,8 @@ class AccountCommand(Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the command's own options, then an account's."""
-        _write(ctx, formatter, "Options", self.own_params(ctx))
-        _write(ctx, formatter, "Account", self._account)
+        write_section(formatter, "Options", help_records(ctx, self.own_params(ctx)))
+        write_section(formatter, "Account", help_records(ctx, self._account))
 
     def whole_help(self, ctx: click.Context) -> str:
         """The help text with every option."""
@@ -79,7 +94,7 @@ class SettingsCommand(AccountCommand):
                 is_eager=True,
                 expose_value=False,
                 callback=_print_all,
-                help="Show every flag of the settings, and end.",
+                help="Show this message with every flag of the settings, and exit.",
             )
         )
 
@@ -114,7 +129,7 @@ class SettingsCommand(AccountCommand):
         for parameter in self.other_params():
             sections.setdefault(section_of(parameter), []).append(parameter)
         for title, parameters in sections.items():
-            _write(ctx, formatter, title, parameters)
+            write_section(formatter, title, help_records(ctx, parameters))
         return formatter.getvalue().rstrip("\n")
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -122,7 +137,7 @@ class SettingsCommand(AccountCommand):
         super().format_options(ctx, formatter)
         formatter.write_paragraph()
         formatter.write_text(
-            f"It takes every other flag of the settings, too: '{ctx.command_path} --help-all' lists them."
+            f"It also takes every other flag of the settings, which '{ctx.command_path} --help-all' lists."
         )
 
 
@@ -131,15 +146,17 @@ def section_of(parameter: click.Parameter) -> str:
     return parameter.opts[0].lstrip("-").partition(".")[0].capitalize()
 
 
-def _write(
-    ctx: click.Context, formatter: click.HelpFormatter, title: str, parameters: Sequence[click.Parameter]
-) -> None:
-    rows = [record for parameter in parameters if (record := parameter.get_help_record(ctx)) is not None]
-    write_section(formatter, title, rows)
+def help_records(ctx: click.Context, parameters: Iterable[click.Parameter]) -> list[tuple[str, str]]:
+    """Return the options among parameters with their help; arguments stand in the usage line."""
+    return [
+        record
+        for parameter in parameters
+        if isinstance(parameter, click.Option) and (record := parameter.get_help_record(ctx)) is not None
+    ]
 
 
 def write_section(formatter: click.HelpFormatter, title: str, rows: Sequence[tuple[str, str]]) -> None:
-    """Write a section of options; nothing where there are none."""
+    """Write a section of options, unless it is empty."""
     if rows:
         with formatter.section(title):
             formatter.write_dl(rows)

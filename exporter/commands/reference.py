@@ -13,8 +13,9 @@ from exporter import __version__, wiring
 from exporter.collectors.catalogue import CATALOGUE
 from exporter.collectors.collector import Collector
 from exporter.collectors.database import QUERY_PREFIX
-from exporter.commands.output.complaint import MISUSE, complain
+from exporter.commands.options import form_option
 from exporter.commands.output.help import Command
+from exporter.commands.output.printing import MISUSE, complain
 from exporter.exposition.status_board import HEALTH
 from exporter.metric import FamilyInfo
 from exporter.settings.loading import SettingsError, load
@@ -36,7 +37,7 @@ _NOTES = {
         "fall to below half within a month, and any fall on a month's first day or after 24 h without a poll, is "
         "a reset when the next poll is below the old value as well; any other fall is a correction, and the "
         "counter stands. For a day after a reset a value at or above the old month's last counts only if it "
-        "stands for 24 h.\n\n"
+        "stands for 24 h. A negative value is shown by the gauge and left out of the counter.\n\n"
         "What can still go wrong: what comes between a month's last poll and its end cannot be known, and is in "
         "no counter. Two wrong low answers one after the other are taken for a reset, and the month counts again "
         "when its value has been back for 24 h; a correction that stands on a month's first day is taken for one, "
@@ -73,7 +74,7 @@ class Section:
 
     @property
     def requests(self) -> tuple[str, ...]:
-        """What a poll asks of the platform."""
+        """Return the requests of a poll."""
         return tuple(self._operations())
 
     @property
@@ -161,16 +162,7 @@ def _plain(section: Section) -> dict[str, object]:
 
 
 @click.command("metrics", cls=Command)
-@click.option(
-    "-o",
-    "--output",
-    "--format",
-    "form",
-    type=click.Choice(["markdown", "json"]),
-    default="markdown",
-    show_default=True,
-    help="How it is written.",
-)
+@form_option("markdown", "json", names=("-o", "--output", "--format"))
 @click.option(
     "--config",
     type=click.Path(path_type=Path, readable=False),

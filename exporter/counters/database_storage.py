@@ -45,6 +45,7 @@ class DatabaseStorage:
 
     Attributes:
         leases: the shards that are held.
+        shard_of: as given.
     """
 
     is_shared = True
@@ -66,7 +67,7 @@ class DatabaseStorage:
         self._group = group
         self._observer = observer
         self._only = only
-        self._shard_of = shard_of
+        self.shard_of = shard_of
         self._database = connect()
         self._is_prepared = False
         # The shards whose rows the ledger has, with their epochs: nothing else is written.
@@ -106,13 +107,14 @@ class DatabaseStorage:
         if self._only is not None:
             self._rendered = epochs
         self._observer.held(epochs, rows)
-        return Opened(rows, are_newer=True, is_left=lambda key: self._shard_of(key) in gone)
+        return Opened(rows, are_newer=True, is_left=lambda key: self.shard_of(key) in gone)
 
     def _rows(self, shards: Collection[int]) -> dict[PollKey, Stored]:
         rows = self._database.rows(self._group, shards)
         if self._only is not None:
             return rows
-        return {key: row for key, row in rows.items() if self._shard_of(key) in {*shards, None} or _is_shared(key)}
+        wanted = {*shards, None}
+        return {key: row for key, row in rows.items() if self.shard_of(key) in wanted or _is_shared(key)}
 
     def commit(self, rows: Mapping[PollKey, Stored | None]) -> Collection[PollKey]:
         """See `Storage.commit`."""
@@ -120,9 +122,7 @@ class DatabaseStorage:
             return self._refuse(rows)
         # Which shard's lease protects a deletion, or a row that all shards share, does not matter.
         any_shard = min(self._read)
-        shards = {
-            key: any_shard if row is None or _is_shared(key) else self._shard_of(key) for key, row in rows.items()
-        }
+        shards = {key: any_shard if row is None or _is_shared(key) else self.shard_of(key) for key, row in rows.items()}
         writable = {
             key: (shard, rows[key]) for key, shard in shards.items() if shard is not None and shard in self._read
         }
@@ -145,15 +145,11 @@ class DatabaseStorage:
         return len(self.counted()) == len(self._rendered) > 0
 
     def counted(self) -> Mapping[int, int]:
-        """The rendered shards that certainly no other exporter has counted since, with their epochs."""
+        """The rendered shards that certainly no other exporter has counted since, with their epochs; on any thread."""
         if not self.leases.are_certain():
             return {}
         held = self.leases.held
         return {shard: epoch for shard, epoch in self._rendered.items() if held.get(shard) == epoch}
-
-    def counts(self, key: PollKey) -> bool:
-        """Whether it is certain at this moment that no other exporter counts a row; asked on any thread."""
-        return self._shard_of(key) in self.counted()
 
     def rendered(self, epochs: Mapping[int, int]) -> None:
         """Note that what is rendered holds counters of these shards alone, counted in these epochs."""

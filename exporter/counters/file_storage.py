@@ -127,7 +127,7 @@ class FileStorage:
     def _check_journal(self, file: StateFile) -> None:
         """Report a journal that was removed after a kill: the file alone is older than what was served."""
         is_missed = self._lock is not None and self._lock.has_journal and not file.is_new
-        if is_missed and file.journal_pages <= 0:
+        if is_missed and not file.had_journal:
             self._set_aside(self._clock())
             self._say(self._log.error, "state file has lost its journal, counters go on from before it")
 

@@ -13,6 +13,9 @@ from exporter.log import logger
 # A lease is renewed so many times in its length, and is not relied on for the last tenth of it: clocks run differently.
 _RENEWALS = 6
 _RELIABLE = 0.9
+# After the database was away all leases may have ended. For this part of their length an exporter renews its own and
+# takes no part in sharing, so that shards stay where they are.
+_RETURN = 0.5
 # How long the end of the process waits for a renewal that is under way.
 _LAST_ROUND_SECONDS = 1.0
 _LOST = "another exporter has claimed the lease"
@@ -81,6 +84,7 @@ class Leases:
         self._has_lost = False
         self._until = 0.0
         self._is_failing = False
+        self._shares_from = 0.0
         self._ending = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -180,7 +184,10 @@ class Leases:
     def _round(self, table: LeaseTable) -> None:
         """Renew, and claim or hand over what is missing or too much."""
         held, asked = self._held, self._clock()
-        renewal = table.renew(held, is_member=self._only is None)
+        if self._is_failing:
+            self._shares_from = asked + self._seconds * _RETURN
+        shares = self._only is None and asked >= self._shares_from
+        renewal = table.renew(held, is_member=shares)
         if self._ending.is_set():
             return
         self.holdings = renewal.holdings
@@ -188,7 +195,7 @@ class Leases:
             self.lose(shard, held[shard])
         with self._guard:
             self._until = asked + self._seconds * _RELIABLE
-        if self._only is None:
+        if shares:
             self._balance(table, fair_share(renewal, self.group))
 
     def _balance(self, table: LeaseTable, share: int) -> None:

@@ -57,7 +57,7 @@ class LeaseTable:
         self._seconds = database.lease * _PATIENCE
 
     def _values(self, **more: object) -> dict[str, object]:
-        return {**self._group._asdict(), "seconds": self._database.lease, **more}
+        return {**self._group._asdict(), "seconds": self._database.lease, "lock": LOCK, **more}
 
     def claim(self, shard: int) -> int:
         """Claim a certain shard's lease, which is free, has ended, or is this process's already; returns its epoch.
@@ -68,8 +68,7 @@ class LeaseTable:
         values = self._values(shard=shard)
 
         def take(connection: Connection) -> int:
-            # Two exporters of different totals could each find that the other has none.
-            connection.execute(_LOCK_LEASES, {"lock": LOCK})
+            _lock(connection, values)
             row = connection.execute(_CLAIM_ONE, values).fetchone()
             if row is None:
                 raise LeaseHeldError(_holder(connection, values))
@@ -90,7 +89,7 @@ class LeaseTable:
         values = self._values(most=most, **_arrays(held))
 
         def take(connection: Connection) -> dict[int, int]:
-            connection.execute(_LOCK_LEASES, {"lock": LOCK})
+            _lock(connection, values)
             return dict(connection.execute(_CLAIM_FREE, values).fetchall())
 
         return self._database.run("claim", take, self._seconds)
@@ -126,10 +125,11 @@ class LeaseTable:
 
     def _revive(self, ended: Mapping[int, int]) -> set[int]:
         """Renew leases that have ended; returns the shards for which that was allowed."""
+        values = self._values(**_arrays(ended))
 
         def change(connection: Connection) -> set[int]:
-            connection.execute(_LOCK_LEASES, {"lock": LOCK})
-            return {shard for (shard,) in connection.execute(_REVIVE, self._values(**_arrays(ended)))}
+            _lock(connection, values)
+            return {shard for (shard,) in connection.execute(_REVIVE, values)}
 
         return self._database.run("claim", change, self._seconds)
 
@@ -154,6 +154,13 @@ def _arrays(held: Mapping[int, int]) -> dict[str, object]:
     return {"held_shards": list(held), "held_epochs": list(held.values())}
 
 
+def _lock(connection: Connection, values: Mapping[str, object]) -> None:
+    """Let no other exporter claim a lease before the transaction ends."""
+    connection.execute(_END_ABANDONED, values)
+    # Two exporters of different totals could each find that the other has none.
+    connection.execute(_LOCK_LEASES, values)
+
+
 def _holder(connection: Connection, values: Mapping[str, object]) -> str:
     row = connection.execute(_HOLDER, values).fetchone()
     if row is None:
@@ -162,6 +169,21 @@ def _holder(connection: Connection, values: Mapping[str, object]) -> str:
     return f"{holder} holds shard {shard} of {shards}; its lease lasts for {max(0.0, float(seconds)):.0f} s"
 
 
+# An exporter whose machine or network has gone in the middle of a transaction keeps its locks. The database's time-outs
+# do not end it: none counts while the rest of a pipeline is awaited, and psycopg sends a flush after each sync, which
+# turns off `idle_in_transaction_session_timeout`.
+_END_ABANDONED = """
+    SELECT pg_terminate_backend(client.pid) FROM pg_stat_activity AS client
+    WHERE client.usename = session_user AND client.datname = current_database() AND client.wait_event = 'ClientRead'
+      AND client.xact_start < clock_timestamp() - make_interval(secs => %(seconds)s)
+      AND EXISTS (
+          SELECT FROM pg_locks AS own
+          WHERE own.pid = client.pid AND own.granted AND (
+              own.relation = to_regclass('edge_exporter_lease') AND own.mode <> 'AccessShareLock'
+              OR own.locktype = 'advisory' AND own.objid = %(lock)s
+          )
+      )
+"""
 _LOCK_LEASES = "SELECT pg_advisory_xact_lock(%(lock)s)"
 
 # A lease of another total keeps all of this one's away, so that no target has two exporters.

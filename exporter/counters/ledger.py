@@ -23,6 +23,7 @@ from exporter.counters.storage import (
 )
 from exporter.log import logger
 from exporter.metric import Count, Family, Sample
+from exporter.platform.http.pause import Pause
 from exporter.platform.http.platform_time import PlatformTime
 from exporter.runtime import YieldToOthers
 from exporter.targets.target import PollKey
@@ -32,8 +33,10 @@ RETRY_SECONDS = 5.0
 # How long the end of the process waits for the last commit.
 CLOSE_SECONDS = 3.0
 HIGHEST_BATCH = 5000
-# Rows of this name are of an account, and hold the platform's time that was believed last in place of a success.
+# Rows of these names are of an account. In place of a success they hold the platform's time that was believed last, and
+# the time until which the platform asked for a pause.
 PLATFORM_TIME = "platform_time"
+PAUSE = "pause"
 _NOT_USABLE = "state not usable, counters stand still until it is"
 
 
@@ -117,6 +120,7 @@ class Ledger:
         self._rows: dict[PollKey, Stored] = {}
         self._unsaved: dict[PollKey, Stored | None] = {}
         self._platform_times: dict[str, PlatformTime] = {}
+        self._pauses: dict[str, Pause] = {}
         self._stopping = False
         self._failing = False
         self.fault = ""
@@ -176,6 +180,10 @@ class Ledger:
         """What is believed of the time on an account's platform; the storage keeps it."""
         return self._platform_times.setdefault(account, PlatformTime(self._clocks))
 
+    def pause(self, account: str) -> Pause:
+        """The pause that an account's platform asked for; the storage keeps it from its beginning."""
+        return self._pauses.setdefault(account, Pause(self._clocks, self.wake))
+
     def record(self, entry: Entry, publish: Publish) -> None:
         """Take in a poll.
 
@@ -205,8 +213,9 @@ class Ledger:
             self._guard.notify_all()
 
     def wake(self) -> None:
-        """Look at the storage now: what it holds for this process may have changed."""
+        """Look at the storage now: what it holds for this process may have changed, or it may be usable again."""
         with self._guard:
+            self._next_try = 0.0
             self._is_woken = True
             self._guard.notify_all()
 
@@ -263,7 +272,7 @@ class Ledger:
         opened = self._storage.prepare()
         if opened is None:
             return
-        found = self._without_times(opened)
+        found = self._targets_of(opened)
         for rows in (self._rows, self._unsaved):
             for key in [key for key in rows if opened.is_left(key)]:
                 del rows[key]
@@ -277,19 +286,22 @@ class Ledger:
             self._unsaved = {**self._rows, **self._unsaved}
             self._rows = {**found, **self._rows}
 
-    def _without_times(self, opened: Opened) -> dict[PollKey, Stored]:
-        """The rows of all targets; what was believed of the platforms' time goes where it belongs."""
+    def _targets_of(self, opened: Opened) -> dict[PollKey, Stored]:
+        """The rows of all targets; what is kept of the accounts is restored."""
         rows = dict(opened.rows)
-        for key in [key for key in rows if key.collector == PLATFORM_TIME]:
-            self.platform_time(key.target.account).restore(rows.pop(key).success)
+        for key in [key for key in rows if key.collector in (PLATFORM_TIME, PAUSE)]:
+            kept = self.platform_time if key.collector == PLATFORM_TIME else self.pause
+            kept(key.target.account).restore(rows.pop(key).success)
         return rows
 
-    def _believed_times(self) -> dict[PollKey, Stored | None]:
-        times = {account: time.believed for account, time in dict(self._platform_times).items()}
+    def _of_accounts(self) -> dict[PollKey, Stored | None]:
+        """The rows of all accounts."""
+        times = {(PLATFORM_TIME, name): time.believed for name, time in dict(self._platform_times).items()}
+        pauses = {(PAUSE, name): pause.until() for name, pause in dict(self._pauses).items()}
         return {
-            PollKey.of(PLATFORM_TIME, account, "account", ""): Stored("", believed, b"")
-            for account, believed in times.items()
-            if believed is not None
+            PollKey.of(kind, account, "account", ""): Stored("", moment, b"")
+            for (kind, account), moment in (times | pauses).items()
+            if moment is not None
         }
 
     def _failed(self, event: str, error: Exception) -> None:
@@ -333,7 +345,7 @@ class Ledger:
     def _save(self) -> Collection[PollKey] | None:
         """Write what is not saved; returns what another exporter counts now, and None where the write failed."""
         try:
-            refused = self._storage.commit({**self._unsaved, **self._believed_times()})
+            refused = self._storage.commit({**self._unsaved, **self._of_accounts()})
         except StorageError as error:
             self._failed("state not saved, counters stand still until it is", error)
             return None

@@ -1,7 +1,7 @@
 """The state database: packed rows and leases in PostgreSQL, shared by all exporters of an installation.
 
-Statements run in short transactions, sent in one round trip, with time-outs below a lease's length. No state is kept
-in a session, so that a transaction pooler may stand in between.
+Statements run in short transactions of three round trips, with time-outs below a lease's length. No state is kept in a
+session, so that a transaction pooler may stand in between.
 """
 
 import time

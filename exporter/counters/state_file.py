@@ -35,7 +35,7 @@ class StateFile:
 
     Attributes:
         is_new: whether the file was made by this.
-        journal_pages: how many pages the journal held when the file was opened; -1 where there can be no journal.
+        had_journal: whether the journal held something when the file was opened.
 
     Raises:
         sqlite3.Error: the file cannot be used; see `is_passing`.
@@ -46,7 +46,7 @@ class StateFile:
     def __init__(self, path: Path) -> None:
         self._path = path
         self.is_new = not path.exists()
-        self.journal_pages = -1
+        self.had_journal = _size(_journal(path)) > 0
         if self.is_new:
             if _size(_journal(path)):
                 raise ValueError("it is gone, and its journal was left behind")
@@ -74,7 +74,9 @@ class StateFile:
         with suppress(sqlite3.OperationalError):
             # A read-only file cannot change its journal, and can still be read.
             self._pragma("journal_mode=WAL")
-            _, self.journal_pages, _ = self._database.execute("PRAGMA wal_checkpoint").fetchone()
+            # What is no journal has a size, too, and no pages.
+            _, pages, _ = self._database.execute("PRAGMA wal_checkpoint").fetchone()
+            self.had_journal = pages > 0
         self._pragma("synchronous=FULL")
         self._pragma(f"journal_size_limit={LARGEST_JOURNAL}")
         _migrate(self._database, version)

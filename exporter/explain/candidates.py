@@ -33,10 +33,10 @@ class Candidate:
 
 
 class Board(Protocol):
-    """What is needed of the status board."""
+    """The part of the status board that is used here."""
 
     def find(self, key: PollKey) -> Status | None:
-        """The status of a target as a collector sees it; None where there is none."""
+        """Return the status of a collector's polls of a target; None if there is none."""
         ...
 
 

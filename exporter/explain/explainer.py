@@ -100,7 +100,7 @@ class Absence:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is to be explained; an empty set wants all.
+    """Selects what to explain; an empty set selects all.
 
     Attributes:
         families: names of families.

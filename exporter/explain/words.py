@@ -1,4 +1,4 @@
-"""The evidence in words: moments, and what a failure says."""
+"""Formats evidence: moments and failures."""
 
 from datetime import UTC, datetime
 
@@ -12,7 +12,7 @@ def moment(seconds: float) -> str:
 
 
 def failure_words(status: Status) -> str:
-    """What a target's failure says: since when, the reason, the message, and the last success."""
+    """Describe the failure of a target: its beginning, reason and message, and the last success."""
     failure = status.failure
     if failure is None:
         return ""

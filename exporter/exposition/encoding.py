@@ -1,4 +1,4 @@
-"""A family's lines in both formats, made by prometheus-client's encoders."""
+"""Encodes the lines of a family in both formats with prometheus-client's encoders."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -28,10 +28,10 @@ class Format(Enum):
 
 
 class Registry(Protocol):
-    """What prometheus-client's encoders read from."""
+    """The interface that prometheus-client's encoders read."""
 
     def collect(self) -> Iterable[WireMetric]:
-        """The families."""
+        """Return the families."""
         ...
 
 
@@ -44,7 +44,7 @@ class _One:
 
 
 def _wire(info: FamilyInfo) -> WireMetric:
-    # The encoders put a counter's `_total` back on.
+    # The encoders add the `_total` of a counter.
     name = info.name.removesuffix("_total") if info.kind is Kind.COUNTER else info.name
     return WireMetric(name, info.help, info.kind.value, info.unit)
 
@@ -58,7 +58,7 @@ def _encode(metric: WireMetric, form: Format) -> bytes:
 
 
 def _sample_lines(metric: WireMetric, form: Format) -> bytes:
-    # Help of one line, so that it is known how many lines stand before the samples: UNIT is OpenMetrics' alone.
+    # Empty help is one line, so that the number of lines before the samples is known. Only OpenMetrics has UNIT.
     bare = WireMetric(metric.name, "", metric.type, metric.unit)
     bare.samples = metric.samples
     encoded = _encode(bare, form)
@@ -69,17 +69,17 @@ def _sample_lines(metric: WireMetric, form: Format) -> bytes:
 
 
 def header(info: FamilyInfo, form: Format) -> bytes:
-    """The HELP, TYPE and UNIT lines of a family."""
+    """Return the HELP, TYPE and UNIT lines of a family."""
     return _encode(_wire(info), form)
 
 
 def render(family: Family, form: Format = Format.TEXT, *, created: bool = False) -> bytes:
-    """The sample lines of a family from one target.
+    """Return the sample lines of a family of one target.
 
     Args:
         family: the family.
-        form: the lines are the same in both formats, but for `created`.
-        created: whether counters carry their `_created` sample, which OpenMetrics alone has.
+        form: the format; without `created` the lines are the same in both.
+        created: whether to add the `_created` samples of counters, which only OpenMetrics has.
     """
     if not created:
         return _fill(family)
@@ -96,7 +96,7 @@ def render(family: Family, form: Format = Format.TEXT, *, created: bool = False)
 
 @lru_cache(maxsize=MOST_TEMPLATES)
 def _template(info: FamilyInfo) -> tuple[str, tuple[int, ...]]:
-    """A sample line as the client library writes it, to be filled in, and the order of the label values in it."""
+    """Return a template of a sample line, as the client library writes it, and the order of its label values."""
     metric = _wire(info)
     labels = {name: f"<{place}>" for place, name in enumerate(info.labels)}
     metric.samples.append(WireSample(info.name, labels, 0.0))
@@ -109,7 +109,7 @@ _number: Callable[[float], str] = floatToGoString
 
 
 def _fill(family: Family) -> bytes:
-    """The sample lines of a family; encoding each anew would take eight times as long, a sixth of a poll."""
+    """Return the sample lines of a family from a template; the encoder would take eight times as long."""
     template, order = _template(family.info)
     lines = []
     for sample in family.samples:
@@ -122,18 +122,18 @@ def _fill(family: Family) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """A family of the program's own: its header in each format, and its lines, which are the same in both."""
+    """One of the program's own families: its header in each format, and its lines, which are the same in both."""
 
     headers: dict[Format, bytes]
     lines: bytes
 
 
 def encode_own(registry: Registry, admits: Callable[[str], bool]) -> Iterator[Own]:
-    """The program's own families, each encoded once for both formats.
+    """Yield the program's own families, each encoded once for both formats.
 
     Args:
-        registry: where they are; it must tell no `_created` samples, which the two formats write differently.
-        admits: whether a family of this name, as exposed, is wanted.
+        registry: holds them; it must not contain `_created` samples, which the two formats write differently.
+        admits: returns whether a family with this exposed name is served.
     """
     for metric in registry.collect():
         if admits(exposed_name(metric)):
@@ -142,19 +142,19 @@ def encode_own(registry: Registry, admits: Callable[[str], bool]) -> Iterator[Ow
 
 
 def exposed_name(metric: WireMetric) -> str:
-    """A family's name as text shows it."""
+    """Return the name of a family in the text format."""
     return f"{metric.name}_total" if metric.type == "counter" else metric.name
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What of a registry goes by some names: whole families, or single samples of them."""
+    """The part of a registry with given names: whole families, or single samples of them."""
 
     registry: Registry
     names: frozenset[str]
 
     def collect(self) -> Iterator[WireMetric]:
-        """The families, with all samples or those that are named."""
+        """Yield the families with all samples, or only with the named ones."""
         for metric in self.registry.collect():
             if metric.name in self.names or exposed_name(metric) in self.names:
                 yield metric

@@ -1,8 +1,8 @@
-"""The bytes of `/metrics`: rendered when a target changes, joined into generations, never made for a scrape.
+"""Keeps the bytes of `/metrics`: rendered when a target changes, joined into generations, never made for a scrape.
 
-Each (family, target) is a chunk of sample lines, the same bytes in both formats. Chunks stand in segments of many
-targets, and a segment that did not change keeps its joined bytes and its deflated ones. A generation is all segments of
-one moment in both formats, which differ in their headers only.
+Each family of each target is a chunk of sample lines, with the same bytes in both formats. A segment joins the chunks
+of many targets; a segment that did not change keeps its joined and its compressed bytes. A generation contains all
+segments of one moment in both formats, which differ only in their headers.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -23,8 +23,8 @@ class Generation:
     """All series of one moment.
 
     Attributes:
-        series: how many series of targets there are, the program's own metrics not counted.
-        dropped: family → series that its cap keeps out.
+        series: the number of series of targets, without the program's own metrics.
+        dropped: family → series that its cap leaves out.
     """
 
     bodies: Mapping[Format, Body]
@@ -34,13 +34,13 @@ class Generation:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What of an exposition is wanted; an empty set wants all.
+    """Selects a part of an exposition; an empty set selects everything.
 
     Attributes:
         names: family names, or names of samples of the program's own families.
         collectors: names of collectors.
-        targets: keys such as `dns_zone/102`.
-        counts: whether a target's counters are wanted; None: those of all targets.
+        targets: targets such as `dns_zone/102`.
+        counts: returns whether a target's counters are selected; None selects those of all targets.
     """
 
     names: frozenset[str] = frozenset()
@@ -49,34 +49,34 @@ class Filter:
     counts: Callable[[PollKey], bool] | None = None
 
     def wants_family(self, info: FamilyInfo) -> bool:
-        """Whether a family is wanted, by its name in either format: OpenMetrics calls a counter by its stem."""
+        """Whether a family is selected by its name in either format; OpenMetrics leaves `_total` out."""
         stem = info.name.removesuffix("_total") if info.kind is Kind.COUNTER else info.name
         return not self.names or info.name in self.names or stem in self.names
 
     def wants_key(self, key: PollKey) -> bool:
-        """Whether a target's chunks are wanted."""
+        """Whether a target's chunks are selected."""
         return (not self.collectors or key.collector in self.collectors) and (
             not self.targets or key.target.label in self.targets
         )
 
     def wants_counters(self, key: PollKey) -> bool:
-        """Whether a target's chunks of a counter are wanted."""
+        """Whether a target's chunks of counters are selected."""
         return self.wants_key(key) and (self.counts is None or self.counts(key))
 
     @property
     def wants_own(self) -> bool:
-        """Whether the program's own metrics are wanted, which belong to no collector and no target."""
+        """Whether the program's own metrics are selected; they belong to no collector and no target."""
         return not self.collectors and not self.targets
 
 
 @dataclass(slots=True)
 class _Block:
-    """A family: its headers, its chunks, and the series of those targets that its cap keeps out."""
+    """A family: its headers, its chunks, and the number of series that its cap leaves out, by target."""
 
     info: FamilyInfo
     headers: Mapping[Format, Part]
     chunks: FamilyChunks = field(default_factory=FamilyChunks)
-    # Where counters carry `_created`, their OpenMetrics lines differ and stand apart.
+    # The OpenMetrics lines of counters with `_created`, which differ from the text format; None without `_created`.
     created: FamilyChunks | None = None
     dropped: dict[PollKey, int] = field(default_factory=dict)
 
@@ -84,7 +84,7 @@ class _Block:
         return self.created if form is Format.OPENMETRICS and self.created is not None else self.chunks
 
     def carry(self, *, created: bool) -> None:
-        """Keep lines with `_created` apart, or do so no longer; a target has none before it is rendered anew."""
+        """Start or stop keeping lines with `_created`; those of a target come when it is rendered next."""
         if not created:
             self.created = None
         elif self.created is None:
@@ -102,14 +102,14 @@ def _no_yield() -> None:
 
 
 class Exposition:
-    """Holds the chunks of all families; used by one thread at a time.
+    """Holds the chunks of all families. Only one thread may use it at a time.
 
     Args:
         own: the program's own metrics, without `_created` samples.
-        cap: the most series that a family may have. A target whose series would pass it is left out of the family, and
-            comes back with its next poll once there is room.
-        admits: whether a family is exposed at all (the configuration's allow and deny lists).
-        created: whether counters of targets carry `_created` in OpenMetrics.
+        cap: the most series of a family. A target whose series would exceed it is left out of the family, until a
+            later poll of it when there is room.
+        admits: returns whether a family is exposed (the configuration's allow and deny lists).
+        created: whether counters of targets have `_created` in OpenMetrics.
     """
 
     def __init__(
@@ -125,21 +125,22 @@ class Exposition:
         self._admits = admits
         self._created = created
         self._blocks: dict[str, _Block] = {}
-        # Which families a target has; targets of a kind have the same ones, so they share the sets.
+        # The families of each target. Targets of a kind mostly have the same families, and share one set.
         self._of_key: dict[PollKey, frozenset[str]] = {}
         self._sets: dict[frozenset[str], frozenset[str]] = {}
         self._own_parts: Mapping[Format, Part] = {form: Part.of(b"") for form in Format}
         self._ends = {Format.TEXT: Part.of(b""), Format.OPENMETRICS: Part.of(EOF_LINE)}
 
     def govern(self, cap: int, admits: Callable[[str], bool], *, created: bool) -> None:
-        """Expose other families, more or fewer series of each, with `_created` or without.
+        """Change the cap, the exposed families, and whether counters have `_created`.
 
-        What is not admitted any more is gone with the next `declare`; all else comes with its targets' next polls.
+        The next `declare` removes families that are not exposed any more. All other changes apply to each target with
+        its next poll.
         """
         self._cap, self._admits, self._created = cap, admits, created
 
     def declare(self, families: Iterable[FamilyInfo]) -> None:
-        """Fix the order of the families, and their headers; families that are not named any more are gone."""
+        """Set the families, their order and their headers; other families are removed."""
         blocks: dict[str, _Block] = {}
         for info in families:
             if not self._admits(info.name):
@@ -152,11 +153,11 @@ class Exposition:
         self._blocks = blocks
 
     def take(self, changes: Mapping[PollKey, Update], yield_to_others: Callable[[], None] = _no_yield) -> None:
-        """Render what changed.
+        """Render the changed targets.
 
         Args:
-            changes: target → what changed of it.
-            yield_to_others: called between targets, to let other threads have the interpreter.
+            changes: target → its changes.
+            yield_to_others: called between targets, so that other threads can run.
         """
         for key, update in changes.items():
             self._take(key, update)
@@ -177,7 +178,7 @@ class Exposition:
             self._of_key.pop(key, None)
 
     def _put(self, key: PollKey, family: Family) -> bool:
-        """Place a target's family; returns whether the target has anything in it now."""
+        """Replace a target's samples of a family; returns whether the target has any now, dropped ones included."""
         block, count = self._blocks.get(family.info.name), len(family.samples)
         if block is None or not count:
             return False
@@ -185,7 +186,7 @@ class Exposition:
             lines = render(family)
             created = render(family, Format.OPENMETRICS, created=True) if block.created is not None else b""
         except (ValueError, TypeError, AttributeError) as error:
-            # A fault of ours in one family must not hold up what all others tell.
+            # A bug in one family must not stop all others from being updated.
             logger().error(
                 "family cannot be rendered", family=family.info.name, target=key.target.label, error=str(error)
             )
@@ -202,16 +203,16 @@ class Exposition:
         return True
 
     def is_capped(self, family: str, key: PollKey) -> bool:
-        """Whether the family's cap keeps a target's series out; may be asked from any thread."""
+        """Whether the cap of a family leaves a target's series out; any thread may call this."""
         block = self._blocks.get(family)
         return block is not None and key in block.dropped
 
     def build(self, yield_to_others: Callable[[], None] = _no_yield, *, own: bool = True) -> Generation:
-        """Join what there is into a generation; only segments that changed cost anything.
+        """Join all chunks into a generation; only segments that changed are joined and compressed again.
 
         Args:
-            yield_to_others: called between segments, to let other threads have the interpreter.
-            own: whether the program's own metrics are encoded anew, or stand as they were last.
+            yield_to_others: called between segments, so that other threads can run.
+            own: whether to encode the program's own metrics again; otherwise those of the last generation are used.
         """
         if own:
             self._own_parts = self._encode_own(yield_to_others)
@@ -243,7 +244,7 @@ class Exposition:
         yield self._ends[form]
 
     def select(self, wanted: Filter, form: Format) -> bytes:
-        """The part of the exposition that a filter wants, from the same chunks."""
+        """Return the part of the exposition that a filter selects."""
         pieces: list[bytes] = []
         for block in self._blocks.values():
             if not wanted.wants_family(block.info):

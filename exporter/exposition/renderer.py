@@ -1,4 +1,4 @@
-"""Renders generations of the exposition from the store's changes, on its own thread, one to five seconds apart."""
+"""Renders a generation of the exposition every one to five seconds, on its own thread."""
 
 import asyncio
 import time
@@ -20,14 +20,14 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 SHORTEST_PAUSE = 1.0
-# The next generation waits so many times as long as the last one took. With 400,000 series, of which each second brings
-# new values for some in every segment, a generation a second would take a tenth of the polls' processor time.
+# The pause before a generation is this many times as long as the last one took. With 400,000 series, some of which
+# change in every segment each second, a generation a second would take a tenth of the processor time of the polls.
 PAUSE_FACTOR = 30.0
-# The program's own metrics change by themselves; they are rendered this often, whether or not a target changed.
+# The program's own metrics change all the time; they are rendered this often, even if no target changed.
 LONGEST_PAUSE = 5.0
-# So long after the start and after a reload they are rendered with each generation, because they change much.
+# For this long after the start and after a reload they are rendered with each generation, as they change much.
 EAGER_SECONDS = 30.0
-# Without a generation for so long, what is served is frozen.
+# Without a generation for this long, the served values are frozen.
 LONGEST_SILENCE = 60.0
 STEP = 0.1
 DEFLATE_LEVEL = 1
@@ -41,11 +41,11 @@ class Renderer:
         store: where changes are taken from, on the event loop.
         telemetry: where the renderer's own metrics are kept.
         monotonic: a clock in seconds.
-        grown: called when the series have doubled since it was called last.
-        sleep: lets the renderer's thread sleep for a number of seconds.
+        grown: called when the number of series has doubled since the last call.
+        sleep: suspends the renderer's thread for a number of seconds.
 
     Attributes:
-        current: what is scraped.
+        current: the generation that scrapes receive.
     """
 
     def __init__(
@@ -74,14 +74,14 @@ class Renderer:
         self.current = exposition.build()
 
     async def run(self) -> None:
-        """Render again and again, until cancelled."""
+        """Render until cancelled."""
         while True:
             await asyncio.sleep(STEP)
             await self.step()
 
     async def step(self) -> None:
-        """Encode what has changed, and make a generation if it is time."""
-        # Changes are encoded soon and a few at a time, so that their objects can be freed.
+        """Encode what has changed, and build a generation if one is due."""
+        # Encode changes early and in small numbers, so that their objects can be freed.
         await self._take()
         now = self._monotonic()
         pause = SHORTEST_PAUSE if now < self._eager_until else LONGEST_PAUSE
@@ -99,10 +99,10 @@ class Renderer:
             self._rendering += self._monotonic() - began
 
     async def render(self, *, own: bool = True) -> Generation:
-        """Make the next generation, of all that has changed, the current one.
+        """Build the next generation from all changes, and make it the current one.
 
         Args:
-            own: whether the program's own metrics are encoded again, too: they are most of the work.
+            own: whether to encode the program's own metrics again, which is most of the work.
         """
         await self._take()
         began = self._monotonic()
@@ -129,17 +129,17 @@ class Renderer:
         self._eager_until = self._monotonic() + EAGER_SECONDS
 
     def is_alive(self) -> bool:
-        """Whether generations are still being made."""
+        """Whether a generation was built recently."""
         return self._monotonic() - self._rendered < LONGEST_SILENCE
 
     async def select(self, wanted: Filter, form: Format, *, gzip: bool = False, renew: bool = False) -> bytes:
-        """Select the part of the exposition that a filter wants.
+        """Return the part of the exposition that a filter selects.
 
         Args:
             wanted: the filter.
             form: the format.
-            gzip: whether to return it as a gzip member.
-            renew: whether to make a generation of what was selected from, so that none that is served later is older.
+            gzip: whether to compress it as a gzip member.
+            renew: whether to build a generation from the same chunks, so that no later scrape gets older values.
         """
 
         def make() -> tuple[bytes, Generation | None]:
@@ -153,15 +153,15 @@ class Renderer:
         return packed
 
     async def declare(self, families: Iterable[FamilyInfo]) -> None:
-        """Change which families there are."""
+        """Change the families, as `Exposition.declare`."""
         await self._on_thread(self._exposition.declare, list(families))
 
     async def govern(self, cap: int, admits: Callable[[str], bool], *, created: bool) -> None:
-        """See `Exposition.govern`."""
+        """Change the cap and the exposed families, as `Exposition.govern`."""
         await self._on_thread(self._exposition.govern, cap, admits, created=created)
 
     def is_capped(self, family: str, key: PollKey) -> bool:
-        """See `Exposition.is_capped`."""
+        """Whether the cap of a family leaves a target's series out."""
         return self._exposition.is_capped(family, key)
 
     def close(self) -> None:

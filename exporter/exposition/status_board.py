@@ -1,4 +1,4 @@
-"""Keeps the state of each target: whether its polls succeed, why not, since when, and the chart of the status page."""
+"""Records the state of each target: whether its polls succeed, why not, since when, and its chart."""
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -30,12 +30,12 @@ HEALTH = (TARGET_UP, LAST_SUCCESS)
 
 @dataclass(frozen=True, slots=True)
 class Gaps:
-    """What the last good poll of a target gave no series of, and why.
+    """The families that the last successful poll of a target did not give, and why.
 
     Attributes:
-        lack: why the answer gave no samples.
-        unsaved: counters that the answer gave and the ledger has not saved.
-        last_seen: family → unix seconds of the last good poll that gave it, of those that gave it since the start.
+        lack: why the answer contained no samples.
+        unsaved: counters that the answer contained and the ledger has not saved yet.
+        last_seen: family → unix seconds of the last successful poll with samples of it, since the start.
     """
 
     lack: Lack = NO_VALUES
@@ -49,12 +49,12 @@ GONE = Gaps(Lack(Cause.FAILING, "not_found: the platform says that there is no s
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What keeps a target from being polled well.
+    """Why polls of a target fail.
 
     Attributes:
-        cause: STALE where no poll has failed, but none has succeeded in time either.
-        since: unix seconds of when it began.
-        expired: unix seconds of when the target's series were withdrawn for it; 0 where they were not.
+        cause: the cause of absences; STALE if no poll has failed, but none has succeeded in time either.
+        since: unix seconds of the first failure.
+        expired: unix seconds at which the series of the target were removed; 0 if they were not.
     """
 
     cause: Cause
@@ -64,22 +64,22 @@ class Failure:
 
 @dataclass(slots=True)
 class Status:
-    """The state of a target as one collector sees it, for the status page and the health families.
+    """The state of a target of one collector, for the status page and the health families.
 
     Attributes:
         up: whether the last poll succeeded.
-        reason: the last failure's reason, empty where there is none.
+        reason: the reason of the last failure; empty if the last poll succeeded.
         message: the last failure in words, or why a target that is up has no series.
-        success: unix seconds of the last success, 0 where there was none.
-        polled: unix seconds of the last poll, 0 before the first.
+        success: unix seconds of the last success; 0 if there was none.
+        polled: unix seconds of the last poll; 0 before the first.
         duration: seconds that the last poll took.
         served: whether any of its platform series are served.
-        chart: the counts of the last days, oldest first; empty where its collector declares no chart.
-        fingerprint: of the answer whose result is served whole; empty where that is not so.
-        families: the names of the platform families that it has, or had until they were withdrawn.
-        gaps: what the last good poll gave no series of.
-        failure: what keeps it from being polled well; None where nothing does.
-        key: the target as its collector sees it, which never changes.
+        chart: the counts of the last days, oldest first; empty if its collector declares no chart.
+        fingerprint: of the answer whose result is served completely; empty if there is none.
+        families: the names of its platform families, or of those that were removed last.
+        gaps: the families that the last successful poll did not give.
+        failure: why its polls fail; None if they succeed.
+        key: the target and its collector; it never changes.
     """
 
     target: Target
@@ -102,7 +102,7 @@ class Status:
         self.key = self.target.polled_by(self.collector)
 
     def health(self) -> tuple[Family, ...]:
-        """The health families of the target."""
+        """Return the health families of the target."""
         target = self.target
         labels = tuple(map(label_value, (target.account, self.collector, target.key.label, target.name)))
         up = Family(TARGET_UP, (Sample(labels, float(self.up)),))
@@ -110,11 +110,11 @@ class Status:
 
 
 class StatusBoard:
-    """Holds the status of every target as every collector sees it.
+    """Holds the status of every target for every collector.
 
     Args:
-        clock: unix seconds.
-        remembered: collector, target → unix seconds of a last success in an earlier run, 0 where there was none.
+        clock: returns unix seconds.
+        remembered: collector, target → unix seconds of the last success in an earlier run; 0 if there was none.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class StatusBoard:
         Args:
             collector: the collector's name.
             outcome: the result of the poll.
-            families: all platform families that the target has with this, counters among them.
+            families: all platform families of the target after this poll, with counters.
             duration: seconds that the poll took.
             note: why a target that is up has no series.
         """
@@ -153,22 +153,22 @@ class StatusBoard:
         return status
 
     def unchanged(self, status: Status, *, duration: float) -> None:
-        """Record a poll that succeeded with the answer of the poll before.
+        """Record a poll that succeeded with the same answer as the poll before.
 
         Args:
-            status: the target's.
+            status: the status of the target.
             duration: seconds that the poll took.
         """
         status.success = status.polled = self._clock()
         status.duration = duration
 
     def forget_answers(self) -> None:
-        """Let the next answer of each target be taken in, even if it is the last one again."""
+        """Discard all fingerprints, so that the next answer of each target is processed even if it is unchanged."""
         for status in self._statuses.values():
             status.fingerprint = b""
 
     def _note_families(self, status: Status, outcome: Outcome, names: frozenset[str]) -> None:
-        # Targets of a kind mostly have the same families, and share one set of their names.
+        # Targets of a kind mostly have the same families, and share one set of names.
         names = self._names.setdefault(names, names)
         former, known = status.families, status.gaps.last_seen
         if names is not former or known:
@@ -190,7 +190,7 @@ class StatusBoard:
             reason: one word for what went wrong.
             message: what went wrong in words.
             duration: seconds that the poll took.
-            cause: the cause of absences that the failure stands for.
+            cause: the cause of the absences that follow from the failure.
         """
         status = self._status(collector, outcome.target)
         began = Failure(cause, self._clock())
@@ -203,11 +203,11 @@ class StatusBoard:
         return status
 
     def withdrawn(self, status: Status) -> None:
-        """Record that a target's series were withdrawn, because the platform says that the target is gone."""
+        """Record that the series of a target were removed because it no longer exists on the platform."""
         status.served, status.families, status.gaps, status.fingerprint = False, frozenset(), GONE, b""
 
     def expired(self, status: Status) -> None:
-        """Record that a target's series were withdrawn, because no poll has succeeded in time."""
+        """Record that the series of a target were removed because no poll has succeeded in time."""
         now = self._clock()
         failure = Failure(Cause.STALE, now) if status.failure is None else status.failure
         status.served = status.up = False
@@ -215,7 +215,7 @@ class StatusBoard:
         status.failure = replace(failure, expired=now)
 
     def is_failing(self, collector: str, target: Target) -> bool:
-        """Whether the last poll failed; not where the last one succeeded and has expired since."""
+        """Whether the last poll failed; False if it succeeded and its values have expired since."""
         status = self._statuses.get(target.polled_by(collector))
         return status is not None and not status.up and bool(status.reason)
 
@@ -233,11 +233,11 @@ class StatusBoard:
         return [status.key for status in removed]
 
     def find(self, key: PollKey) -> Status | None:
-        """The status of a target as a collector sees it; None where there is none."""
+        """Return the status of a target for a collector; None if there is none."""
         return self._statuses.get(key)
 
     def statuses(self) -> Iterator[tuple[PollKey, Status]]:
-        """Every target as every collector sees it, ordered by key."""
+        """Iterate over the status of every target for every collector, ordered by key."""
         if self._ordered is None:
             self._ordered = sorted(self._statuses.items(), key=lambda item: item[0])
         return iter(self._ordered)

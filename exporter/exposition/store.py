@@ -1,4 +1,4 @@
-"""Keeps what is to be exposed: the families of each target's last successful poll, and when they expire."""
+"""Stores the families of each target's last successful poll, and when they expire."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -11,13 +11,13 @@ from exporter.targets.target import PollKey, Target
 
 @dataclass(slots=True)
 class Expiry:
-    """When the series of a target go.
+    """When the series of a target expire.
 
     Attributes:
-        status: the target's.
-        believed: when what is served was polled, on the monotonic clock.
-        expires: when its series go if no poll succeeds until then, on the same clock.
-        is_final: whether that moment stands whatever becomes of the interval, because a poll has failed since.
+        status: the status of the target.
+        believed: when the served values were polled, on the monotonic clock.
+        expires: when the series are removed if no poll succeeds until then, on the same clock.
+        is_final: whether a longer interval no longer extends this, because a poll has failed since.
     """
 
     status: Status
@@ -28,11 +28,11 @@ class Expiry:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """What changed of a target.
+    """The changes of a target.
 
     Attributes:
-        families: the families that it now has.
-        whole: whether these are all of them; otherwise the others stand as they are.
+        families: the new families.
+        whole: whether these replace all families of the target; otherwise its other families are kept.
     """
 
     families: tuple[Family, ...]
@@ -43,18 +43,18 @@ GONE = Update(())
 
 
 class Store:
-    """Returns what changed in the families of the targets, and removes those that have expired.
+    """Stores the families of the targets until they expire, and returns what changed.
 
-    A target's families are replaced whole by each successful poll. A failure leaves them until they expire. The
-    target's health families come from the status board, with each of its changes.
+    A successful poll replaces all families of its target. After a failed poll they stay until they expire. The health
+    families of a target come from the status board and are part of each change.
 
     Args:
-        board: the status of each target; a status is recorded there first.
-        monotonic: seconds that never jump.
-        lifetime: collector, target → seconds for which a poll may be believed by the intervals that are in force now.
+        board: the status of each target; the caller records a status there first.
+        monotonic: a clock in seconds that never jumps.
+        lifetime: collector, target → seconds for which values are valid, by the current intervals.
 
     Attributes:
-        is_exposed_whole: whether no cap leaves out any series.
+        is_exposed_whole: whether no cap leaves any series out.
     """
 
     def __init__(
@@ -67,20 +67,20 @@ class Store:
         self.is_exposed_whole = True
         self._lifetime = lifetime
         self._monotonic = monotonic
-        # Of targets that have platform series.
+        # For targets that have platform series.
         self._expiries: dict[PollKey, Expiry] = {}
-        # Nothing expires before this moment, so that nothing needs to be looked at until then.
+        # Nothing expires before this time, so `expire` has nothing to do until then.
         self._earliest = math.inf
-        # A target's new platform families; None where only its health has changed.
+        # The new platform families of a target; None if only its health has changed.
         self._changed: dict[PollKey, tuple[Family, ...] | None] = {}
 
     def publish(self, status: Status, families: tuple[Family, ...], lifetime: float) -> None:
         """Replace the platform families of a target.
 
         Args:
-            status: the target's.
-            families: all that it now has.
-            lifetime: seconds for which they may be believed.
+            status: the status of the target.
+            families: all of its families.
+            lifetime: seconds for which they are valid.
         """
         key = status.key
         self._changed[key] = families
@@ -92,11 +92,11 @@ class Store:
         self._earliest = min(self._earliest, now + lifetime)
 
     def renew(self, status: Status, lifetime: float) -> None:
-        """Keep the platform families of a target as those of a new poll.
+        """Keep the platform families of a target after a poll with the same answer.
 
         Args:
-            status: the target's.
-            lifetime: seconds for which they may be believed.
+            status: the status of the target.
+            lifetime: seconds for which they are valid from now on.
         """
         if status.key in self._expiries:
             now = self._monotonic()
@@ -105,11 +105,11 @@ class Store:
         self._changed.setdefault(status.key, None)
 
     def keep(self, status: Status, lifetime: float) -> None:
-        """Keep the platform families of a target whose poll has failed until they expire.
+        """Keep the platform families of a target after a failed poll, until they expire.
 
         Args:
-            status: the target's.
-            lifetime: seconds for which they may be believed if that is longer than at the last success.
+            status: the status of the target.
+            lifetime: seconds for which they are valid after the last success, if that is longer than before.
         """
         expiry = self._expiries.get(status.key)
         if expiry is not None and not expiry.is_final:
@@ -118,7 +118,7 @@ class Store:
         self._changed.setdefault(status.key, None)
 
     def clear(self, collector: str, target: Target) -> None:
-        """Remove a target's platform families, because the platform says that the target is gone."""
+        """Remove the platform families of a target that no longer exists on the platform."""
         key = target.polled_by(collector)
         expiry = self._expiries.pop(key, None)
         if expiry is not None:
@@ -126,7 +126,7 @@ class Store:
             self._changed[key] = ()
 
     def remove(self, target: Target, collector: str | None = None) -> None:
-        """Remove everything of a target, its status too; of one collector or of all."""
+        """Remove all families and the status of a target, for one collector or for all."""
         for key in self.board.remove(target, collector):
             self._expiries.pop(key, None)
             self._changed[key] = ()
@@ -134,8 +134,8 @@ class Store:
     def expire(self) -> list[Status]:
         """Remove the platform families of targets whose last success is too long ago; returns their statuses.
 
-        Intervals become longer when many targets arrive or the platform slows down. A target whose polls succeed is
-        polled that much later, so its series stay for as long as the longer interval allows.
+        Intervals become longer if there are more targets or the platform becomes slower. Then the next poll of a target
+        is later, and its series are valid for longer.
         """
         now = self._monotonic()
         if now < self._earliest:
@@ -153,7 +153,7 @@ class Store:
         return late
 
     def changes(self) -> Mapping[PollKey, Update]:
-        """What changed since the last call; an update without families is a target that is gone."""
+        """Return the changes since the last call; an update without families removes a target."""
         changed, self._changed = self._changed, {}
         return {key: self._update(key, families) for key, families in changed.items()}
 
@@ -164,5 +164,5 @@ class Store:
         return Update((*(families or ()), *status.health()), whole=families is not None)
 
     def has_changes(self) -> bool:
-        """Whether anything changed since `changes` was last called."""
+        """Whether there are changes since the last call of `changes`."""
         return bool(self._changed)

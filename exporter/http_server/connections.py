@@ -11,7 +11,7 @@ from functools import partial
 from exporter.log import logger
 
 BACKLOG = 1024
-# Accepted in one turn of the loop, and one where the limit is reached; the others wait in the system's queue.
+# Connections accepted in a turn of the loop (one, if the limit is reached); others wait in the system's queue.
 BATCH = 128
 # Closed when the system has no file descriptor left.
 CLOSED_AT_ONCE = 32
@@ -160,7 +160,7 @@ class Acceptor:
             handshake.add_done_callback(self._handshakes.discard)
 
     def _make_room(self, error: OSError) -> None:
-        """Close some connections when the system has no room for another, and try again soon."""
+        """Close some connections because the system refuses a further one, and accept again soon."""
         self._failing.goes_on(error=error.strerror or str(error))
         for _ in range(CLOSED_AT_ONCE):
             self._connections.close_oldest()
@@ -212,7 +212,7 @@ class _Episode:
             self._end = loop.call_later(QUIET_SECONDS, self._look)
 
     def stop(self) -> None:
-        """Log no more."""
+        """Stop logging the fault."""
         if self._end is not None:
             self._end.cancel()
 

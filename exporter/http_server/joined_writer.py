@@ -9,7 +9,7 @@ LARGEST_JOINED = 64 * 1024
 
 
 class JoinedWriter(asyncio.Transport):
-    """The transport of one answer, which holds the head back until the body begins.
+    """The transport of one answer, which sends the head together with the beginning of the body.
 
     This saves a system call, and the client wakes once: a scrape of 1,000 series takes 15 % less processor time here,
     and a quarter less time at the client.
@@ -26,7 +26,7 @@ class JoinedWriter(asyncio.Transport):
         self._head: bytes | None = None
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
-        """Write to the connection, or hold the head; `100 Continue`, which precedes an answer, is not held."""
+        """Write to the connection, or keep the head; `100 Continue`, which precedes an answer, is sent at once."""
         if self._transport.is_closing():
             # The client has gone in the middle of the answer: asyncio would log each further write.
             return

@@ -20,7 +20,7 @@ class RequestRefusedError(Exception):
     """Makes the parser treat a request as invalid."""
 
 
-class ImpatientProtocol(HttpToolsProtocol):
+class TimeLimitedProtocol(HttpToolsProtocol):
     """Closes a connection whose request is not complete in time; uvicorn closes those that are idle between requests.
 
     Also reports to `connections` whether the connection waits for its client. The parser is written in C: a scrape of
@@ -98,11 +98,11 @@ class ImpatientProtocol(HttpToolsProtocol):
         if is_next:
             self._answered = self.cycle
         if self.parser.should_upgrade():
-            # The parser takes what follows for another protocol's, and no other one is served here.
+            # The parser would treat the following bytes as another protocol, and only HTTP/1.1 is served here.
             self.cycle.keep_alive = False
 
     def on_body(self, body: bytes) -> None:
-        """Take a part of a request's body, which is not counted as its head."""
+        """Handle a part of a request's body; it does not count towards the head's size."""
         self._head -= len(body)
         super().on_body(body)
 

@@ -10,7 +10,7 @@ import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from exporter.http_server.connections import Acceptor, Connections
-from exporter.http_server.protocol import ImpatientProtocol
+from exporter.http_server.protocol import TimeLimitedProtocol
 
 KEEPALIVE_SECONDS = 75
 # How long `stop` waits for answers under way, and then for applications whose clients it has disconnected.
@@ -49,7 +49,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 class LoopServer(uvicorn.Server):
-    """A uvicorn server that accepts connections within a limit and leaves the process's signals alone.
+    """A uvicorn server that accepts connections within a limit and does not handle the process's signals.
 
     Args:
         app: the application.
@@ -124,8 +124,8 @@ class LoopServer(uvicorn.Server):
         """Accept connections within the limit, in place of asyncio's own server."""
         await self.lifespan.startup()
 
-        def make_protocol() -> ImpatientProtocol:
-            return ImpatientProtocol(self.config, self.server_state, self.lifespan.state, self._connections)
+        def make_protocol() -> TimeLimitedProtocol:
+            return TimeLimitedProtocol(self.config, self.server_state, self.lifespan.state, self._connections)
 
         self._acceptors = [Acceptor(bound, make_protocol, self._connections, self._tls) for bound in sockets or ()]
         for acceptor in self._acceptors:
@@ -165,7 +165,7 @@ class LoopServer(uvicorn.Server):
 
 
 async def _until(is_so: Callable[[], bool], seconds: float) -> None:
-    """Wait until a condition holds, but no longer than a number of seconds."""
+    """Wait until a condition is true, but at most a number of seconds."""
     loop = asyncio.get_running_loop()
     ends = loop.time() + seconds
     while not is_so():

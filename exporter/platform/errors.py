@@ -35,33 +35,14 @@ An error's text never holds a credential; the platform's own message is cut to a
 from typing import ClassVar
 
 MESSAGE_LIMIT = 300
-# The fewest characters of a secret at the end of a cut text that are hidden.
-_TELLING = 4
-
-
-def _flat(text: str) -> str:
-    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
 
 
 def one_line(text: str) -> str:
     """Convert the platform's message to a line of at most 300 characters, without control characters."""
-    line = _flat(text[: MESSAGE_LIMIT * 4])
+    line = " ".join("".join(char if char.isprintable() else " " for char in text[: MESSAGE_LIMIT * 4]).split())
     if len(line) <= MESSAGE_LIMIT and len(text) <= MESSAGE_LIMIT * 4:
         return line
     return line[: MESSAGE_LIMIT - 1] + "…"
-
-
-def without(text: str, secret: str) -> str:
-    """Remove a secret that the platform echoed into a line, whole or cut off at the line's end."""
-    flat = _flat(secret)
-    if not flat:
-        return text
-    clean = text.replace(secret, "***").replace(flat, "***")
-    if clean.endswith("…"):
-        for length in range(min(len(flat), len(clean) - 1), _TELLING - 1, -1):
-            if clean.endswith(flat[:length] + "…"):
-                return clean[: -length - 1] + "***…"
-    return clean
 
 
 class PlatformError(Exception):
@@ -95,10 +76,14 @@ class PlatformError(Exception):
         self.fields = fields
 
     def redact(self, secret: str) -> None:
-        """Remove a secret that the platform echoed in its message."""
-        self.args = tuple(without(str(part), secret) for part in self.args)
-        self.error_key = without(self.error_key, secret)
-        self.fields = tuple((without(name, secret), without(said, secret)) for name, said in self.fields)
+        """Remove a secret from the message: one that is too short to be masked wherever it stands in an answer."""
+
+        def without(text: str) -> str:
+            return text.replace(secret, "***") if secret else text
+
+        self.args = tuple(without(str(part)) for part in self.args)
+        self.error_key = without(self.error_key)
+        self.fields = tuple((without(name), without(said)) for name, said in self.fields)
 
 
 class TransportError(PlatformError):

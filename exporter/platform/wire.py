@@ -7,7 +7,7 @@ resources (`Each`), whose items are validated one by one.
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -49,10 +49,6 @@ class Wire(BaseModel):
     def failure(self) -> "EnvelopeFault | None":
         """Return the failure that this payload reports; None where its shape has no place for one."""
         return None
-
-    def without(self, _secret: str) -> Self:
-        """Remove a secret that the platform echoed in the payload's description of a failure."""
-        return self
 
     def unexpected(self) -> Iterator[str]:
         """Return the wire names of fields that hold an unknown value."""

@@ -22,7 +22,7 @@ from exporter.platform.errors import (
     RateLimited,
     ServerError,
 )
-from exporter.platform.http.rate_limiter import LONGEST_HONOURED_PAUSE
+from exporter.platform.http.pause import LONGEST as LONGEST_PAUSE
 from exporter.polling.backoff import Backoff
 from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, FirstDiscovery, tells_names, waits_for_names
 from exporter.polling.intervals import Account, Intervals
@@ -431,7 +431,7 @@ class Schedule:
 
     def _repeat(self, plan: Plan, target: Target, error: PlatformError) -> None:
         """Poll a target again soon after a failure, but not before the moment for which the platform asked."""
-        asked = min((isinstance(error, RateLimited | ServerError) and error.retry_after) or 0.0, LONGEST_HONOURED_PAUSE)
+        asked = min((isinstance(error, RateLimited | ServerError) and error.retry_after) or 0.0, LONGEST_PAUSE)
         name, now = plan.collector.name, self._clocks.monotonic()
         due = self._due[name]
         if target not in due.known:

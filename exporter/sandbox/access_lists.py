@@ -11,7 +11,7 @@ from exporter.sandbox.timestamps import DAY, day_number, iso_long, iso_naive
 _SIZE, _ENABLED, _ENTRY = range(1, 4)
 _NAMES: Final = ("blocked-networks", "office-networks")
 _CONFIGURATIONS: Final = 100
-_UNTOLD: Final = 9
+_WITH_NULLS: Final = 9
 
 
 @dataclass(slots=True)
@@ -32,7 +32,7 @@ class AccessList:
 
 
 class AccessLists:
-    """The account's custom access lists, two for each shield zone; the first grows daily, except where `healthy`."""
+    """The account's custom access lists, two for each shield zone; the first grows daily, except in a healthy world."""
 
     def __init__(self, noise: Noise, clock: WorldClock, shield_zones: int, *, healthy: bool = False) -> None:
         self._healthy = healthy
@@ -47,19 +47,6 @@ class AccessLists:
     def lists(self) -> list[AccessList]:
         """Return all lists."""
         return list(self._lists.values())
-
-    def add_list(self, shield_zone_id: int, name: str, list_id: int | None = None) -> int:
-        """Add a list without entries and return its id."""
-        new_id = max([*self._lists, 0]) + 1 if list_id is None else list_id
-        if new_id in self._lists:
-            raise ValueError(f"{new_id} already exists")
-        added = AccessList(new_id, shield_zone_id, name, is_enabled=True, modified=self._clock.now())
-        self._lists[new_id] = added
-        return new_id
-
-    def remove_list(self, list_id: int) -> None:
-        """Remove a list."""
-        del self._lists[list_id]
 
     def add_entry(self, access_list_id: int, entry: str) -> None:
         """Add an entry to a list."""
@@ -81,25 +68,23 @@ class AccessLists:
         content = "\n".join(self._entries(found))
         modified = self._modified(found)
         write = iso_naive if found.list_id % 2 else iso_long
-        untold = found.list_id == _UNTOLD
+        has_nulls = found.list_id == _WITH_NULLS
         return {
             "id": found.list_id,
             "name": found.name,
             "description": None
-            if untold
+            if has_nulls
             else f"The {found.name.replace('-', ' ')} of shield zone {found.shield_zone_id}",
             "content": content,
             "checksum": hashlib.sha256(content.encode()).hexdigest(),
-            "entryCount": None if untold else len(self._entries(found)),
-            "lastModified": None if untold else write(modified),
+            "entryCount": None if has_nulls else len(self._entries(found)),
+            "lastModified": None if has_nulls else write(modified),
         }
 
     def _grows(self, found: AccessList) -> bool:
         return found.name == _NAMES[0] and not self._healthy
 
     def _entries(self, found: AccessList) -> list[str]:
-        if found.name not in _NAMES:
-            return list(found.added)
         size = self._noise.whole(8, 60, _SIZE, found.list_id)
         if self._grows(found):
             size += day_number(self._clock.now()) % 30

@@ -1,41 +1,24 @@
-"""Builds the platform's answers: payloads, envelopes, and each style of error."""
+"""Builds the platform's answers: payloads, envelopes, and each format of errors."""
 
 import json
 from collections.abc import Sequence
-from typing import Any, Final
+from http import HTTPStatus
+from typing import Any
 
 from starlette.responses import Response
 
-_JSON: Final = "application/json"
-_PROBLEM: Final = "application/problem+json"
-_TITLES: Final = {
-    400: "Bad Request",
-    401: "Unauthorized",
-    403: "Forbidden",
-    404: "Not Found",
-    413: "Payload Too Large",
-    415: "Unsupported Media Type",
-    422: "Unprocessable Entity",
-    500: "Internal Server Error",
-}
 
-
-def encode(content: Any) -> bytes:  # noqa: ANN401 - whatever JSON can say
+def encode(content: Any) -> bytes:  # noqa: ANN401 - any JSON
     """Write JSON without spaces."""
     return json.dumps(content, separators=(",", ":")).encode()
 
 
-def payload(content: Any, status: int = 200) -> Response:  # noqa: ANN401 - whatever JSON can say
+def payload(content: Any, status: int = 200, media_type: str = "application/json") -> Response:  # noqa: ANN401 - any JSON
     """Answer with bare JSON."""
-    return Response(encode(content), status, media_type=_JSON)
+    return Response(encode(content), status, media_type=media_type)
 
 
-def raw_payload(content: bytes) -> Response:
-    """Answer with encoded JSON."""
-    return Response(content, media_type=_JSON)
-
-
-def enveloped(data: Any, *, defaulted: bool = False, with_status: bool = False) -> Response:  # noqa: ANN401
+def enveloped(data: Any, *, defaulted: bool = False, with_status: bool = False) -> Response:  # noqa: ANN401 - any JSON
     """Answer with `{data, error}`; the error of a good answer is null or an object of defaults."""
     error: dict[str, Any] | None = None
     if defaulted:
@@ -65,27 +48,19 @@ def status_only(status: int) -> Response:
 
 def problem(status: int, detail: str, instance: str) -> Response:
     """Answer with problem details."""
-    content = {
-        "type": f"https://errors.example/{status}",
-        "title": _TITLES[status],
-        "status": status,
-        "detail": detail,
-        "instance": instance,
-    }
-    return Response(encode(content), status, media_type=_PROBLEM)
+    return _problem(status, detail, instance, {"type": f"https://errors.example/{status}"})
 
 
 def field_errors(status: int, detail: str, instance: str, errors: Sequence[tuple[str, str]], trace: str) -> Response:
     """Answer with problem details that name the faulty fields."""
-    content = {
-        "title": _TITLES[status],
-        "status": status,
-        "detail": detail,
-        "instance": instance,
-        "errors": [{"field": field, "message": message} for field, message in errors],
-        "id": trace,
-    }
-    return Response(encode(content), status, media_type=_PROBLEM)
+    named = [{"field": field, "message": message} for field, message in errors]
+    return _problem(status, detail, instance, {"errors": named, "id": trace})
+
+
+def _problem(status: int, detail: str, instance: str, more: dict[str, Any]) -> Response:
+    title = HTTPStatus(status).phrase
+    content = {"title": title, "status": status, "detail": detail, "instance": instance, **more}
+    return payload(content, status, "application/problem+json")
 
 
 def script_error(status: int, error_key: str, field: str | None, message: str) -> Response:

@@ -26,15 +26,10 @@ class ApiGuardian:
         self._clock = clock
         self._opening = clock.now()
         self._configured: dict[int, bool] = {}
-        self._overrides: dict[int, dict[str, Any]] = {}
 
     def set_configured(self, shield_zone_id: int, *, configured: bool = True) -> None:
         """Give a shield zone a configuration, or take it away."""
         self._configured[shield_zone_id] = configured
-
-    def set_fields(self, shield_zone_id: int, fields: dict[str, Any]) -> None:
-        """Override fields of a configuration in the answer."""
-        self._overrides.setdefault(shield_zone_id, {}).update(fields)
 
     def is_configured(self, shield_zone_id: int, plan: int | None) -> bool:
         """Return whether a shield zone of this plan has a configuration; by default those of paid plans do."""
@@ -57,7 +52,7 @@ class ApiGuardian:
             "updatedAt": iso_long(updated),
         }
         return {
-            "configuration": configuration | self._overrides.get(shield_zone_id, {}),
+            "configuration": configuration,
             "endpoints": [self._endpoint(shield_zone_id, place, updated) for place in range(len(_ROUTES))],
         }
 

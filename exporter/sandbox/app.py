@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 from starlette.applications import Starlette
+from starlette.datastructures import MutableHeaders
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
@@ -13,11 +14,21 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from exporter.sandbox import control
 from exporter.sandbox.answers import payload
-from exporter.sandbox.endpoints import beside, containers, database, dns, protection, scripting, search, shield, waf
-from exporter.sandbox.fault_gate import FaultGate
-from exporter.sandbox.faults import Faults
+from exporter.sandbox.endpoints import (
+    containers,
+    database,
+    dns,
+    protection,
+    scripting,
+    search,
+    shield,
+    undocumented,
+    waf,
+)
+from exporter.sandbox.faults import FaultGate, Faults
 from exporter.sandbox.openapi import describe
-from exporter.sandbox.operation import Operation, route
+from exporter.sandbox.operation import Operation
+from exporter.sandbox.request_parsing import RequestError
 from exporter.sandbox.timestamps import http_date
 from exporter.sandbox.world import World
 
@@ -47,10 +58,7 @@ class WorldDate:
 
         async def dated(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = list(message.get("headers", ()))
-                if not any(name == b"date" for name, _ in headers):
-                    headers.append((b"date", http_date(self._world.clock.now()).encode()))
-                message["headers"] = headers
+                MutableHeaders(scope=message).setdefault("date", http_date(self._world.clock.now()))
             await send(message)
 
         await self._app(scope, receive, dated)
@@ -75,16 +83,16 @@ def create_app(world: World, faults: Faults | None = None) -> Starlette:
         return PlainTextResponse("Method Not Allowed", 405, {"Allow": ", ".join(methods)})
 
     routes = [
-        *(route(operation, world) for operation in OPERATIONS),
+        *(operation.route(world) for operation in OPERATIONS),
         *database.routes(world),
-        *beside.routes(world),
+        *undocumented.routes(world),
         *control.routes(world, scripted),
         Route("/openapi.json", openapi),
     ]
     app = Starlette(
         routes=routes,
         middleware=[Middleware(WorldDate, world), Middleware(FaultGate, scripted, world.clock)],
-        exception_handlers={405: not_allowed},
+        exception_handlers={405: not_allowed, RequestError: control.refuse},
         lifespan=lifespan,
     )
     # The platform does not redirect a path with an extra slash.

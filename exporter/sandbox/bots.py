@@ -7,7 +7,7 @@ from exporter.sandbox.noise import Noise
 
 _ACTION, _SENSITIVITY, _COMPLEX, _MODE = range(1, 5)
 _VARIETY: Final = 5
-_UNTOLD: Final = 0
+_WITH_NULLS: Final = 0
 
 
 class BotAction(IntEnum):
@@ -24,7 +24,6 @@ class Bots:
     def __init__(self, noise: Noise) -> None:
         self._noise = noise
         self._actions: dict[tuple[int, int], BotAction] = {}
-        self._detection: dict[int, dict[str, Any]] = {}
 
     def action(self, shield_zone_id: int, category: int) -> BotAction:
         """Return the action of a shield zone for a category."""
@@ -35,24 +34,19 @@ class Bots:
         """Set the action of a shield zone for a category."""
         self._actions[shield_zone_id, category] = action
 
-    def set_detection(self, shield_zone_id: int, fields: dict[str, Any]) -> None:
-        """Override fields of a shield zone's bot detection in the answer."""
-        self._detection.setdefault(shield_zone_id, {}).update(fields)
-
     def detection(self, shield_zone_id: int) -> dict[str, Any]:
         """Return the bot detection of a shield zone as the platform sends it."""
         noise = self._noise
         sensitivities = [noise.whole(1, 3, _SENSITIVITY, shield_zone_id, signal) for signal in range(3)]
-        untold = shield_zone_id % _VARIETY == _UNTOLD
-        shown = {
+        has_nulls = shield_zone_id % _VARIETY == _WITH_NULLS
+        return {
             "requestIntegrity": {"sensitivity": sensitivities[0]},
-            "ipAddress": None if untold else {"sensitivity": sensitivities[1]},
+            "ipAddress": None if has_nulls else {"sensitivity": sensitivities[1]},
             "browserFingerprint": {
-                "sensitivity": None if untold else sensitivities[2],
+                "sensitivity": None if has_nulls else sensitivities[2],
                 "aggression": noise.whole(0, 4, _SENSITIVITY, shield_zone_id, 3),
                 "complexEnabled": shield_zone_id % 2 == 1,
             },
             "executionMode": noise.whole(0, 1, _MODE, shield_zone_id),
             "shieldZoneId": shield_zone_id,
         }
-        return shown | self._detection.get(shield_zone_id, {})

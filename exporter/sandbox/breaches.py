@@ -66,7 +66,7 @@ class RateLimit:
 
 
 class RateLimits:
-    """The account's rate limits, two for each shield zone; where `healthy`, no burst is short."""
+    """The account's rate limits, two for each shield zone; in a healthy world, no burst is short."""
 
     def __init__(self, noise: Noise, clock: WorldClock, shield_zones: int, *, healthy: bool = False) -> None:
         self._shortest = _SHORTEST_HEALTHY if healthy else _SHORTEST
@@ -77,7 +77,7 @@ class RateLimits:
         for zone in range(1, shield_zones + 1):
             for place, name in enumerate(_NAMES):
                 limit = RateLimit(2 * zone + 1 + place, name, zone)
-                # One without a breach, and one whose days are plain integers.
+                # One rate limit has no breaches, and one has days that are plain integers.
                 limit.quiet = limit.no_days = zone == 2 and place == 1  # noqa: PLR2004 - the second zone's
                 limit.plain_days = zone == 3 and place == 1  # noqa: PLR2004 - the third zone's
                 self._limits[limit.limit_id] = limit
@@ -122,7 +122,7 @@ class RateLimits:
         )
 
     def drop_day(self, limit_id: int, day: date) -> None:
-        """Leave a day out of a rate limit's answers; its breaches still happened."""
+        """Omit a day from a rate limit's answers; its true breaches do not change."""
         self._limits[limit_id].dropped.add(number_of(day))
 
     def restore_day(self, limit_id: int, day: date) -> None:
@@ -138,7 +138,7 @@ class RateLimits:
         self._limits[limit_id].no_days = missing
 
     def true_breaches(self, limit_id: int, day: date) -> Breaches:
-        """Return the true breaches of a day so far, whatever the answers show."""
+        """Return the true breaches of a day so far, also of a day that is omitted from the answers."""
         return self._counted(self._limits[limit_id], number_of(day), self._clock.now())
 
     def metrics(self, limit_id: int) -> dict[str, Any]:

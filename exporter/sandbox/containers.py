@@ -1,6 +1,5 @@
 """Container registries: images and their tags, to which a nightly build is added every day."""
 
-import re
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -8,7 +7,6 @@ from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.timestamps import date_of, day_number
 
 _NIGHTLY_BUILDS: Final = 14
-_REGISTRY: Final = re.compile(r"dockerhub|github|\d{1,18}", re.ASCII)
 
 
 @dataclass(slots=True)
@@ -41,10 +39,6 @@ class Images:
     def images(self) -> list[Image]:
         """Return all images."""
         return list(self._images)
-
-    def add_image(self, registry_id: str, namespace: str, name: str, tags: list[str]) -> None:
-        """Add an image."""
-        self._images.append(Image(registry_id, namespace, name, list(tags)))
 
     def add_tag(self, registry_id: str, namespace: str, name: str, tag: str) -> None:
         """Add a tag to an image."""
@@ -84,8 +78,3 @@ class Images:
             if (image.registry_id, image.namespace, image.name) == (registry_id, namespace, name):
                 return image
         raise KeyError(f"{registry_id}/{namespace}/{name}")
-
-
-def is_registry_id(text: str) -> bool:
-    """Return whether a text could name a registry: dockerhub, github, or a number."""
-    return _REGISTRY.fullmatch(text) is not None

@@ -1,20 +1,20 @@
 """The control endpoints, for tests and people: faults, the clock, events and database tokens."""
 
-import math
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from exporter.sandbox import index
 from exporter.sandbox.answers import payload
-from exporter.sandbox.faults import Faults, FaultSpecError
-from exporter.sandbox.request_parsing import BadBodyError, BodyTooLargeError, body_bytes, int64, parse_object
-from exporter.sandbox.resource_ids import Roster
-from exporter.sandbox.scenarios import EventError, Events
-from exporter.sandbox.tokens import DatabaseTokens
+from exporter.sandbox.clock import WorldClock
+from exporter.sandbox.faults import Faults
+from exporter.sandbox.keys import DatabaseTokens, TokenKind
+from exporter.sandbox.request_parsing import RequestError, body_bytes, parse_object, reasons
+from exporter.sandbox.resource_ids import ResourceIds
+from exporter.sandbox.scenarios import Events
 from exporter.sandbox.world import DATABASES, World
 
 _SHOWN: Final = 1_000
@@ -23,14 +23,85 @@ _LATEST: Final = datetime(2200, 1, 1, tzinfo=UTC).timestamp()
 _FASTEST: Final = 1_000_000.0
 
 
-class _BadControlError(Exception):
-    """The request is wrong; the message says why."""
+_INDEX: Final = """\
+A local platform. These commands control it.
+
+Show ids, names, keys, and all events:
+  curl URL/sandbox/world
+
+Make something happen:
+  curl -d '{"event": "scan_failed", "zone_id": 101}' URL/sandbox/world
+
+Script a fault for the requests of a path, path_regex or method:
+  curl -d '{"kind": "status", "status": 503, "path_regex": "/dnszone/.*", "times": 20}' URL/sandbox/faults
+
+List the scripted faults, and how often each was used:
+  curl URL/sandbox/faults
+
+Remove one of them:
+  curl -X DELETE URL/sandbox/faults/1
+
+Remove all of them:
+  curl -X DELETE URL/sandbox/faults
+
+Show the world's time:
+  curl URL/sandbox/clock
+
+Advance the clock by a number of seconds, or change its speed:
+  curl -d '{"advance": 86400, "speed": 60}' URL/sandbox/clock
+
+Create tokens for the databases; regenerate invalidates the old ones:
+  curl -d '{"action": "generate"}' URL/sandbox/tokens
+
+Describe every operation of the platform:
+  curl URL/openapi.json
+"""
+
+
+class _ClockChange(BaseModel):
+    """A change of the world's clock."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
+
+    advance: float = 0.0
+    speed: float | None = Field(default=None, ge=0, le=_FASTEST)
+
+
+def refuse(_request: Request, error: Exception) -> Response:
+    """Answer a `RequestError` with its reasons."""
+    if not isinstance(error, RequestError):
+        raise error
+    return payload({"reasons": error.reasons}, error.status)
 
 
 def routes(world: World, faults: Faults) -> list[Route]:
     """Return the routes of the control endpoints."""
     events = Events(world)
 
+    async def on_clock(request: Request) -> Response:
+        if request.method == "POST":
+            _change_clock(world.clock, await _object(request))
+        return payload({"now": _iso(world.clock.now()), "unix": world.clock.now(), "speed": world.clock.speed})
+
+    async def on_world(request: Request) -> Response:
+        if request.method == "POST":
+            given = await _object(request)
+            return payload({"event": given.get("event"), "made": events.trigger(given)})
+        return payload(_summary(world) | {"events": events.catalogue()})
+
+    async def on_tokens(request: Request) -> Response:
+        return payload(_pair(world.tokens, await _object(request)), 201)
+
+    return [
+        *(Route(path, _on_index) for path in ("/", "/sandbox", "/sandbox/")),
+        *_fault_routes(faults),
+        Route("/sandbox/clock", on_clock, methods=["GET", "POST"]),
+        Route("/sandbox/world", on_world, methods=["GET", "POST"]),
+        Route("/sandbox/tokens", on_tokens, methods=["POST"]),
+    ]
+
+
+def _fault_routes(faults: Faults) -> list[Route]:
     async def on_faults(request: Request) -> Response:
         if request.method == "POST":
             return payload(faults.add(await _object(request)).summary(), 201)
@@ -39,51 +110,18 @@ def routes(world: World, faults: Faults) -> list[Route]:
         return payload([scripted.summary() for scripted in faults.all()])
 
     async def on_fault(request: Request) -> Response:
-        fault_id = int64(request.path_params["id"])
-        removed = fault_id is not None and faults.remove(fault_id)
-        return Response(status_code=204) if removed else _refusal(["there is no such fault"], 404)
-
-    async def on_clock(request: Request) -> Response:
-        if request.method == "POST":
-            _turn(world, await _object(request))
-        return payload({"now": _iso(world.clock.now()), "unix": world.clock.now(), "speed": world.clock.speed})
-
-    async def on_world(request: Request) -> Response:
-        if request.method == "POST":
-            given = await _object(request)
-            return payload({"event": given.get("event"), "made": events.happen(given)})
-        return payload(_summary(world) | {"events": events.catalogue()})
-
-    async def on_tokens(request: Request) -> Response:
-        return payload(_tokens(world.tokens, await _object(request)), 201)
+        if not faults.remove(request.path_params["id"]):
+            raise RequestError("there is no such fault", status=404)
+        return Response(status_code=204)
 
     return [
-        *index.routes(),
-        Route("/sandbox/faults", _guarded(on_faults), methods=["GET", "POST", "DELETE"]),
-        Route("/sandbox/faults/{id}", _guarded(on_fault), methods=["DELETE"]),
-        Route("/sandbox/clock", _guarded(on_clock), methods=["GET", "POST"]),
-        Route("/sandbox/world", _guarded(on_world), methods=["GET", "POST"]),
-        Route("/sandbox/tokens", _guarded(on_tokens), methods=["POST"]),
+        Route("/sandbox/faults", on_faults, methods=["GET", "POST", "DELETE"]),
+        Route("/sandbox/faults/{id:int}", on_fault, methods=["DELETE"]),
     ]
 
 
-def _guarded(endpoint: Any) -> Any:  # noqa: ANN401 - Starlette's own types for endpoints say no more
-    async def guarded(request: Request) -> Response:
-        try:
-            answer: Response = await endpoint(request)
-        except (FaultSpecError, EventError) as error:
-            answer = _refusal(error.reasons)
-        except (_BadControlError, BadBodyError) as error:
-            answer = _refusal([str(error)])
-        except BodyTooLargeError:
-            answer = _refusal(["the body is too large"], 413)
-        return answer
-
-    return guarded
-
-
-def _refusal(reasons: list[str], status: int = 400) -> Response:
-    return payload({"reasons": reasons}, status)
+async def _on_index(request: Request) -> Response:
+    return PlainTextResponse(_INDEX.replace("URL", str(request.base_url).rstrip("/")))
 
 
 async def _object(request: Request) -> dict[str, Any]:
@@ -91,38 +129,28 @@ async def _object(request: Request) -> dict[str, Any]:
     return parse_object(await body_bytes(request))
 
 
-def _turn(world: World, given: dict[str, Any]) -> None:
-    unknown = sorted(set(given) - {"advance", "speed"})
-    if unknown or not given:
-        raise _BadControlError("give advance (seconds) or speed, or both" + (f", not {unknown[0]}" if unknown else ""))
-    advance, speed = _number(given, "advance"), _number(given, "speed")
-    if advance is not None and not _EARLIEST <= world.clock.now() + advance <= _LATEST:
-        raise _BadControlError("advance: the world's time must stay between 2001 and 2200")
-    if speed is not None and not 0 <= speed <= _FASTEST:
-        raise _BadControlError("speed: must be from 0 to 1000000")
-    if speed is not None:
-        world.clock.set_speed(speed)
-    if advance is not None:
-        world.clock.advance(advance)
+def _change_clock(clock: WorldClock, given: dict[str, Any]) -> None:
+    try:
+        change = _ClockChange.model_validate(given)
+    except ValidationError as error:
+        raise RequestError(*reasons(error)) from error
+    if not given:
+        raise RequestError("give advance (seconds) or speed, or both")
+    if not _EARLIEST <= clock.now() + change.advance <= _LATEST:
+        raise RequestError("advance: the world's time must stay between 2001 and 2200")
+    if change.speed is not None:
+        clock.set_speed(change.speed)
+    clock.advance(change.advance)
 
 
-def _number(given: dict[str, Any], name: str) -> float | None:
-    if name not in given:
-        return None
-    value = given[name]
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise _BadControlError(f"{name}: must be a finite number")
-    return float(value)
-
-
-def _tokens(tokens: DatabaseTokens, given: dict[str, Any]) -> dict[str, str]:
+def _pair(tokens: DatabaseTokens, given: dict[str, Any]) -> dict[TokenKind, str]:
     match given:
         case {"action": "generate"}:
-            return {kind.value: token for kind, token in tokens.generate().items()}
+            return tokens.generate()
         case {"action": "regenerate"}:
-            return {kind.value: token for kind, token in tokens.regenerate().items()}
+            return tokens.regenerate()
         case _:
-            raise _BadControlError("action: must be generate or regenerate")
+            raise RequestError("action: must be generate or regenerate")
 
 
 def _summary(world: World) -> dict[str, Any]:
@@ -159,10 +187,10 @@ def _summary(world: World) -> dict[str, Any]:
     }
 
 
-def _listed(roster: Roster) -> dict[str, Any]:
-    """Return the first thousand resources of a roster and the number of all."""
-    first = [{"id": resource_id, "name": roster.name(resource_id)} for resource_id in roster.slice(0, _SHOWN)]
-    return {"total": len(roster), "first": first}
+def _listed(ids: ResourceIds) -> dict[str, Any]:
+    """Return the number of resources, and the first thousand of them."""
+    first = [{"id": resource_id, "name": ids.name(resource_id)} for resource_id in ids.slice(0, _SHOWN)]
+    return {"total": len(ids), "first": first}
 
 
 def _iso(moment: float) -> str:

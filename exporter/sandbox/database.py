@@ -15,22 +15,15 @@ from typing import Any, Final
 
 from exporter.sandbox import hrana
 from exporter.sandbox.clock import WorldClock
+from exporter.sandbox.keys import TokenKind
 from exporter.sandbox.noise import Noise
 from exporter.sandbox.sample_orders import Orders
-from exporter.sandbox.sql import Statement
-from exporter.sandbox.sqlite_access import SqlError, connect
-from exporter.sandbox.stream import ProtocolError, Stream
-from exporter.sandbox.tokens import TokenKind
+from exporter.sandbox.sqlite_access import ForbiddenError, SqlError, connect
+from exporter.sandbox.stream import Stream
 
-BATON_SECONDS: Final = 10.0
+_BATON_SECONDS: Final = 10.0
 _REQUEST_SECONDS: Final = 5.0
 _MOST_STREAMS: Final = 64
-_MOST_KNOWN: Final = 256
-_READING: Final = frozenset({"SELECT", "WITH", "VALUES"})
-
-
-class ForbiddenError(Exception):
-    """A request writes under a read-only token."""
 
 
 class BatonError(Exception):
@@ -53,20 +46,16 @@ class Database:
         self,
         noise: Noise,
         clock: WorldClock,
-        *,
         monotonic: Callable[[], float] = time.monotonic,
-        request_seconds: float = _REQUEST_SECONDS,
     ) -> None:
         """Prepare a database; its file is created when it is first used."""
         self._noise = noise
         self._clock = clock
         self._monotonic = monotonic
-        self._request_seconds = request_seconds
         self._orders = Orders(noise)
         self._batons = 0
         self._parked: dict[str, _Parked] = {}
         self._lock = threading.Lock()
-        self._known: dict[tuple[int, str], list[str | None]] = {}
         self._pool: ThreadPoolExecutor | None = None
         self._keeper: sqlite3.Connection | None = None
         self._path = ""
@@ -117,18 +106,15 @@ class Database:
     def _run(self, pipeline: hrana.Pipeline, kind: TokenKind, parked: _Parked | None) -> tuple[Stream, list[Any]]:
         with self._lock:
             self._prepare()
-        read_only = kind is TokenKind.READ_ONLY
         if parked is not None:
             stream = parked.stream
         else:
-            stream = Stream(connect(self._path, read_only=read_only), self._decltypes, self._monotonic)
-        stream.set_deadline(self._request_seconds)
-        if read_only and stream.writes(pipeline.requests):
-            stream.close()
-            raise ForbiddenError
+            connection = connect(self._path, read_only=kind is TokenKind.READ_ONLY)
+            stream = Stream(connection, self._monotonic)
+        stream.set_deadline(_REQUEST_SECONDS)
         try:
             return stream, [_result(stream, request) for request in pipeline.requests]
-        except ProtocolError:
+        except (hrana.ProtocolError, ForbiddenError):
             stream.close()
             raise
 
@@ -145,28 +131,8 @@ class Database:
         try:
             self._orders.refresh(self._keeper, self._clock.now())
         except sqlite3.Error:
-            # A client holds a transaction, or has changed the table; the sample rows stay as they are.
+            # A client has locked or changed the table: do not update the sample rows.
             return
-
-    def _decltypes(self, statement: Statement) -> list[str | None]:
-        """Return the declared types of a query's columns, which SQLite reports for a view."""
-        if statement.first_word not in _READING or self._keeper is None:
-            return []
-        with self._lock:
-            version = self._keeper.execute("PRAGMA schema_version").fetchone()[0]
-            known = self._known.get((version, statement.text))
-            if known is not None:
-                return known
-            try:
-                self._keeper.execute(f"CREATE TEMP VIEW described AS {statement.without_parameters}")
-                columns = self._keeper.execute("PRAGMA temp.table_info(described)").fetchall()
-                self._keeper.execute("DROP VIEW temp.described")
-            except (sqlite3.Error, sqlite3.Warning, ValueError):
-                return []
-            if len(self._known) >= _MOST_KNOWN:
-                self._known.clear()
-            decltypes = self._known[version, statement.text] = [column[2] or None for column in columns]
-            return decltypes
 
     def _park(self, stream: Stream, kind: TokenKind) -> str:
         if len(self._parked) >= _MOST_STREAMS:
@@ -174,7 +140,7 @@ class Database:
             self._parked.pop(oldest).stream.close()
         self._batons += 1
         baton = self._noise.guid(self._batons)
-        self._parked[baton] = _Parked(stream, kind, self._monotonic() + BATON_SECONDS)
+        self._parked[baton] = _Parked(stream, kind, self._monotonic() + _BATON_SECONDS)
         return baton
 
     def _expire(self) -> None:

@@ -1,19 +1,22 @@
-"""DNS zones: their statistics, and the changes that a test can make to them."""
+"""DNS zones: their statistics, and the changes that a test can make."""
 
-import json
 from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
-from typing import Final
+from operator import sub
+from typing import Any, Final
 
 from exporter.sandbox.clock import WorldClock
-from exporter.sandbox.names import zone_name
 from exporter.sandbox.noise import Noise
-from exporter.sandbox.resource_ids import Roster
+from exporter.sandbox.resource_ids import ResourceIds
 from exporter.sandbox.timestamps import DAY, date_of, day_number, number_of
 from exporter.sandbox.traffic import Habits, Traffic, by_record_type, served, smart_part
 
 FIRST_ZONE_ID: Final = 101
+_NAMES: Final = (
+    "prod-shop", "prod-api", "staging-shop", "prod-blog", "dev-api", "prod-login", "prod-media", "staging-api",
+    "prod-docs", "dev-shop", "prod-status", "corp-mail",
+)  # fmt: skip
 _HISTORY_DAYS: Final = 1_000
 _WINDOW_DAYS: Final = 30
 
@@ -50,7 +53,7 @@ _KEY_PATTERNS: Final = {
     KeyFormat.FRACTION: "{}T{}.0000000Z",
 }
 
-# The forms in which the platform omits charts; they repeat every twelve zones.
+# How charts are omitted, by a zone's place among twelve successive zones.
 _SEEDED_SHAPES: Final[dict[int, dict[Chart, Shape]]] = {
     1: {Chart.SMART: Shape.EMPTY},
     2: {Chart.SMART: Shape.NULL},
@@ -79,7 +82,7 @@ class DnsZones:
     """The account's DNS zones."""
 
     def __init__(self, noise: Noise, clock: WorldClock, count: int) -> None:
-        self.zones = Roster(FIRST_ZONE_ID, count, zone_name)
+        self.zones = ResourceIds(FIRST_ZONE_ID, count, _NAMES, ".example")
         self._clock = clock
         self._traffic = Traffic(noise)
         self._changes: dict[int, _Changes] = {}
@@ -118,7 +121,7 @@ class DnsZones:
         self._change(zone_id).volume = max(0.0, queries_a_day)
 
     def drop_day(self, zone_id: int, day: date) -> None:
-        """Leave a day out of a zone's answers; its queries still happened."""
+        """Omit a day from a zone's answers; its true queries do not change."""
         self._change(zone_id).dropped.add(number_of(day))
 
     def restore_day(self, zone_id: int, day: date) -> None:
@@ -144,18 +147,18 @@ class DnsZones:
         self._change(zone_id).window_days = days
 
     def true_queries(self, zone_id: int, day: date) -> int:
-        """Return the true number of a zone's queries of a day so far, whatever its answers show."""
+        """Return the true number of a zone's queries of a day so far, also of a day that its answers omit."""
         changes, habits = self._character(zone_id)
         return _counted(changes, habits, number_of(day), self._clock.now())
 
     def true_routed(self, zone_id: int, day: date) -> tuple[int, int]:
-        """Return the same as (normal, smart)."""
+        """Return the true queries of a day so far as (with normal routing, with smart routing)."""
         changes, habits = self._character(zone_id)
         queries = _counted(changes, habits, number_of(day), self._clock.now())
         smart = smart_part(habits, queries)
         return queries - smart, smart
 
-    def statistics(self, zone_id: int, date_from: float | None = None, date_to: float | None = None) -> bytes:
+    def statistics(self, zone_id: int, date_from: float | None = None, date_to: float | None = None) -> dict[str, Any]:
         """Answer with a zone's statistics: of the last 30 days unless both ends of a window are given."""
         changes, habits = self._character(zone_id)
         now = self._clock.now()
@@ -178,17 +181,17 @@ class DnsZones:
             total = smart = 0
             for day in shown:
                 upper = _counted(changes, habits, day, min(begin + changes.bucket, limit))
-                # The oldest bucket begins where the window does, and each other one where the one before it ends.
+                # The oldest bucket begins with the window, and each other bucket at the end of the one before.
                 before = max(begin, start)
                 lower = _counted(changes, habits, day, before) if before > day * DAY else 0
-                # Parts of a day before the window or in the future are empty.
+                # Outside of the window, and in the future, nothing is counted.
                 if upper > lower:
                     total += upper - lower
                     smart += smart_part(habits, upper) - smart_part(habits, lower)
             keys.append(key)
             totals.append(total)
             smarts.append(smart)
-        return self._body(changes, habits, keys, totals, smarts)
+        return self._answer(changes, habits, keys, totals, smarts)
 
     def _keys_of(self, key_format: KeyFormat, begins: range) -> list[str]:
         """Return the keys of buckets; they are cached, because all zones have the same ones on a day."""
@@ -196,34 +199,31 @@ class DnsZones:
             self._keys = (key_format, begins), [_key(key_format, begin) for begin in begins]
         return self._keys[1]
 
-    def _body(self, changes: _Changes, habits: Habits, keys: list[str], totals: list[int], smarts: list[int]) -> bytes:
+    def _answer(
+        self, changes: _Changes, habits: Habits, keys: list[str], totals: list[int], smarts: list[int]
+    ) -> dict[str, Any]:
         place = self.zones.place(habits.zone_id) % _VARIETY
         shapes = {**_SEEDED_SHAPES.get(place, {}), **changes.shapes}
-        everything = sum(totals)
         # The platform sends doubles with and without a fraction, and zero as `0`.
-        suffix = ".0" if place % 2 else ""
+        has_fraction = place % 2 == 1
 
-        def chart(which: Chart, values: list[int]) -> str:
+        def chart(which: Chart, content: dict[str, int]) -> dict[str, float] | None:
             shape = shapes.get(which, Shape.FULL)
             if shape is not Shape.FULL:
-                return "null" if shape is Shape.NULL else "{}"
-            pairs = (
-                f'"{key}":{value}{suffix}' if value else f'"{key}":0' for key, value in zip(keys, values, strict=True)
-            )
-            return "{" + ",".join(pairs) + "}"
+                return None if shape is Shape.NULL else {}
+            if which is Chart.RECORD_TYPES or not has_fraction:
+                return dict(content)
+            return {key: float(value) if value else 0 for key, value in content.items()}
 
-        types_shape = shapes.get(Chart.RECORD_TYPES, Shape.FULL)
-        types: dict[str, int] | None = None if types_shape is Shape.NULL else {}
-        if types_shape is Shape.FULL and keys:
-            types = by_record_type(habits, everything)
-        normals = [total - smart for total, smart in zip(totals, smarts, strict=True)]
-        return (
-            f'{{"TotalQueriesServed":{everything},'
-            f'"QueriesServedChart":{chart(Chart.QUERIES, totals)},'
-            f'"NormalQueriesServedChart":{chart(Chart.NORMAL, normals)},'
-            f'"SmartQueriesServedChart":{chart(Chart.SMART, smarts)},'
-            f'"QueriesByTypeChart":{json.dumps(types)}}}'
-        ).encode()
+        everything = sum(totals)
+        normals = map(sub, totals, smarts)
+        return {
+            "TotalQueriesServed": everything,
+            "QueriesServedChart": chart(Chart.QUERIES, dict(zip(keys, totals, strict=True))),
+            "NormalQueriesServedChart": chart(Chart.NORMAL, dict(zip(keys, normals, strict=True))),
+            "SmartQueriesServedChart": chart(Chart.SMART, dict(zip(keys, smarts, strict=True))),
+            "QueriesByTypeChart": chart(Chart.RECORD_TYPES, by_record_type(habits, everything) if keys else {}),
+        }
 
     def _character(self, zone_id: int) -> tuple[_Changes, Habits]:
         if zone_id not in self.zones:

@@ -1,24 +1,24 @@
 """Scripted faults: which of them applies to a request, and how often each may still be applied."""
 
+import asyncio
 import random
-from collections.abc import Mapping
+import re
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from pydantic import ValidationError
+from starlette.types import ASGIApp, Receive, Scope, Send
 
+from exporter.sandbox.answers import encode
+from exporter.sandbox.clock import WorldClock
+from exporter.sandbox.exchange import Exchange, NoConnectionError
 from exporter.sandbox.fault_kinds import FAULT, KINDS, FaultKind
+from exporter.sandbox.request_parsing import RequestError, reasons
 
+_EXEMPT: Final = re.compile(r"/|/openapi\.json|/sandbox(/.*)?", re.DOTALL)
 _WORDS: Final = {"missing": "is missing", "extra_forbidden": "is no field of this kind of fault"}
 _NO_KIND: Final = frozenset({"union_tag_not_found", "union_tag_invalid"})
-
-
-class FaultSpecError(Exception):
-    """A fault is not valid; it holds the reasons."""
-
-    def __init__(self, reasons: list[str]) -> None:
-        super().__init__("; ".join(reasons))
-        self.reasons = reasons
 
 
 @dataclass(slots=True)
@@ -48,12 +48,15 @@ class Faults:
         """Script a fault.
 
         Raises:
-            FaultSpecError: the fields are not valid.
+            RequestError: the fields are not valid.
         """
         try:
             kind = FAULT.validate_python(dict(given))
         except ValidationError as error:
-            raise FaultSpecError([_reason(fault) for fault in error.errors(include_url=False)]) from error
+            if error.errors()[0]["type"] in _NO_KIND:
+                raise RequestError(f"kind: must be one of {', '.join(KINDS)}") from error
+            # The first part of a field's path is the kind, which is valid.
+            raise RequestError(*reasons(error, _WORDS, skip=1)) from error
         added = Scripted(self._next, kind, kind.times)
         self._scripted[added.fault_id] = added
         self._next += 1
@@ -71,10 +74,10 @@ class Faults:
         """Remove all faults."""
         self._scripted.clear()
 
-    def strike(self, method: str, path: str) -> FaultKind | None:
+    def take_for(self, method: str, path: str) -> FaultKind | None:
         """Return the fault for a request, and count its use; None if there is none."""
         for scripted in self._scripted.values():
-            if scripted.left == 0 or not scripted.kind.meets(method, path):
+            if scripted.left == 0 or not scripted.kind.applies_to(method, path):
                 continue
             if scripted.kind.probability < 1 and self._random.random() >= scripted.kind.probability:
                 continue
@@ -89,10 +92,32 @@ class Faults:
         return self._random.randbytes(size)
 
 
-def _reason(fault: Mapping[str, Any]) -> str:
-    if fault["type"] in _NO_KIND:
-        return f"kind: must be one of {', '.join(KINDS)}"
-    # The first part is the kind, which is valid.
-    where = ".".join(str(part) for part in fault["loc"][1:])
-    message = _WORDS.get(fault["type"], str(fault["msg"]).removeprefix("Value error, "))
-    return f"{where}: {message}" if where else message
+class FaultGate:
+    """ASGI middleware that passes requests to the operations, except those that a scripted fault applies to."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        faults: Faults,
+        clock: WorldClock,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._app = app
+        self._faults = faults
+        self._clock = clock
+        self._sleep = sleep
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request, or apply a fault to it."""
+        fault = None
+        if scope["type"] == "http" and _EXEMPT.fullmatch(scope["path"]) is None:
+            fault = self._faults.take_for(scope["method"], scope["path"])
+        if fault is None:
+            await self._app(scope, receive, send)
+            return
+        random_bytes = self._faults.random_bytes
+        exchange = Exchange(self._app, scope, receive, send, self._clock.now, self._sleep, random_bytes)
+        try:
+            await fault.apply(exchange)
+        except NoConnectionError:
+            await exchange.answer(500, "application/json", encode({"detail": f"{fault.kind} needs a connection"}))

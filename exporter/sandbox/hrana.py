@@ -3,8 +3,8 @@
 import base64
 import binascii
 import math
-from collections.abc import Iterator
-from typing import Annotated, Any, Literal, TypeAlias
+from collections.abc import Sequence
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
 
@@ -12,6 +12,10 @@ from exporter.sandbox.request_parsing import int64
 
 SqlValue: TypeAlias = int | float | str | bytes | None
 SqlId: TypeAlias = Annotated[int, Field(ge=-(2**31), lt=2**31)]
+
+
+class ProtocolError(Exception):
+    """A request violates the protocol: the whole pipeline is refused, and its stream ends."""
 
 
 class _Message(BaseModel):
@@ -36,46 +40,27 @@ def _blob(value: object) -> bytes:
 
 class _Null(_Message):
     type: Literal["null"]
-
-    @property
-    def plain(self) -> SqlValue:
-        return None
+    value: ClassVar[None] = None
 
 
 class _Integer(_Message):
     type: Literal["integer"]
     value: Annotated[int, BeforeValidator(_integer)]
 
-    @property
-    def plain(self) -> SqlValue:
-        return self.value
-
 
 class _Float(_Message):
     type: Literal["float"]
     value: float
-
-    @property
-    def plain(self) -> SqlValue:
-        return self.value
 
 
 class _Text(_Message):
     type: Literal["text"]
     value: str
 
-    @property
-    def plain(self) -> SqlValue:
-        return self.value
-
 
 class _Blob(_Message):
     type: Literal["blob"]
-    base64: Annotated[bytes, BeforeValidator(_blob)]
-
-    @property
-    def plain(self) -> SqlValue:
-        return self.base64
+    value: Annotated[bytes, BeforeValidator(_blob), Field(alias="base64")]
 
 
 Value: TypeAlias = Annotated[_Null | _Integer | _Float | _Text | _Blob, Field(discriminator="type")]
@@ -88,57 +73,40 @@ class NamedArgument(_Message):
     value: Value
 
 
-class Stmt(_Message):
-    """A statement with its arguments."""
+class Source(_Message):
+    """SQL text, which is sent or stored in the stream."""
 
     sql: str | None = None
     sql_id: SqlId | None = None
+
+
+class Stmt(Source):
+    """A statement with its arguments."""
+
     args: tuple[Value, ...] = Field(default=(), strict=False)
     named_args: tuple[NamedArgument, ...] = Field(default=(), strict=False)
 
 
-class IsOk(_Message):
-    """Holds when a step has succeeded."""
-
-    type: Literal["ok"]
+class _StepCondition(_Message):
+    type: Literal["ok", "error"]
     step: int = Field(ge=0)
 
 
-class IsError(_Message):
-    """Holds when a step has failed."""
-
-    type: Literal["error"]
-    step: int = Field(ge=0)
-
-
-class Not(_Message):
-    """Holds when another condition does not."""
-
+class _Not(_Message):
     type: Literal["not"]
     cond: "Condition"
 
 
-class And(_Message):
-    """Holds when all conditions do."""
-
-    type: Literal["and"]
+class _Several(_Message):
+    type: Literal["and", "or"]
     conds: tuple["Condition", ...] = Field(strict=False)
 
 
-class Or(_Message):
-    """Holds when one of the conditions does."""
-
-    type: Literal["or"]
-    conds: tuple["Condition", ...] = Field(strict=False)
-
-
-class IsAutocommit(_Message):
-    """Holds when no transaction is open."""
-
+class _IsAutocommit(_Message):
     type: Literal["is_autocommit"]
 
 
-Condition: TypeAlias = Annotated[IsOk | IsError | Not | And | Or | IsAutocommit, Field(discriminator="type")]
+Condition: TypeAlias = Annotated[_StepCondition | _Not | _Several | _IsAutocommit, Field(discriminator="type")]
 
 
 class Step(_Message):
@@ -162,30 +130,26 @@ class Execute(_Message):
 
 
 class Batch(_Message):
-    """Executes steps, each if its condition holds."""
+    """Executes steps; a step whose condition is false is skipped."""
 
     type: Literal["batch"]
     batch: BatchSteps
 
 
-class Sequence(_Message):
+class RunAll(Source):
     """Executes all statements of a text."""
 
     type: Literal["sequence"]
-    sql: str | None = None
-    sql_id: SqlId | None = None
 
 
-class Describe(_Message):
-    """Tells about a statement without executing it."""
+class Describe(Source):
+    """Describes a statement without executing it."""
 
     type: Literal["describe"]
-    sql: str | None = None
-    sql_id: SqlId | None = None
 
 
 class StoreSql(_Message):
-    """Keeps a text for the requests that follow in the stream."""
+    """Stores a text for the requests that follow in the stream."""
 
     type: Literal["store_sql"]
     sql_id: SqlId
@@ -193,7 +157,7 @@ class StoreSql(_Message):
 
 
 class CloseSql(_Message):
-    """Forgets a text."""
+    """Removes a stored text."""
 
     type: Literal["close_sql"]
     sql_id: SqlId
@@ -206,13 +170,13 @@ class Close(_Message):
 
 
 class GetAutocommit(_Message):
-    """Asks whether no transaction is open."""
+    """Requests whether no transaction is open."""
 
     type: Literal["get_autocommit"]
 
 
 StreamRequest: TypeAlias = Annotated[
-    Execute | Batch | Sequence | Describe | StoreSql | CloseSql | Close | GetAutocommit,
+    Execute | Batch | RunAll | Describe | StoreSql | CloseSql | Close | GetAutocommit,
     Field(discriminator="type"),
 ]
 
@@ -235,27 +199,30 @@ PIPELINE = TypeAdapter(Pipeline)
 CURSOR = TypeAdapter(Cursor)
 
 
-def conditions(batch: BatchSteps) -> Iterator[tuple[int, Condition]]:
-    """Return every condition of a batch, the inner ones too, with the number of the step that it belongs to."""
-    for place, step in enumerate(batch.steps):
-        waiting = [] if step.condition is None else [step.condition]
-        while waiting:
-            condition = waiting.pop()
-            yield place, condition
-            match condition:
-                case Not(cond=inner):
-                    waiting.append(inner)
-                case And(conds=inner) | Or(conds=inner):
-                    waiting.extend(inner)
+def holds(condition: Condition, succeeded: Sequence[bool | None], *, autocommit: bool) -> bool:
+    """Evaluate the condition of a batch's step.
 
+    Args:
+        condition: the condition.
+        succeeded: whether each step before has succeeded; None for a skipped one.
+        autocommit: whether no transaction is open.
 
-def needs_version_3(pipeline: Pipeline) -> bool:
-    """Return whether a pipeline asks for what the protocol has from its third version on."""
-    return any(
-        isinstance(request, GetAutocommit)
-        or (isinstance(request, Batch) and any(isinstance(one, IsAutocommit) for _, one in conditions(request.batch)))
-        for request in pipeline.requests
-    )
+    Raises:
+        ProtocolError: the condition names a step that is not before this one.
+    """
+    match condition:
+        case _StepCondition(type=kind, step=step):
+            if step >= len(succeeded):
+                raise ProtocolError("Invalid reference to step in a batch condition")
+            return succeeded[step] is (kind == "ok")
+        case _Not(cond=cond):
+            return not holds(cond, succeeded, autocommit=autocommit)
+        case _Several(type=kind, conds=conds):
+            # Evaluate all of them, so that an invalid one is always refused.
+            each = [holds(cond, succeeded, autocommit=autocommit) for cond in conds]
+            return all(each) if kind == "and" else any(each)
+        case _IsAutocommit():
+            return autocommit
 
 
 def written(value: SqlValue) -> dict[str, Any]:

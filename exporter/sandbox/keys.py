@@ -1,5 +1,6 @@
-"""The sandbox's credentials, which are clearly not real, and their roles."""
+"""The sandbox's credentials, which are clearly not real: keys with their roles, and the databases' tokens."""
 
+from enum import StrEnum
 from typing import Final
 
 API_KEY: Final = "sandbox-api-key"
@@ -40,3 +41,40 @@ _SUBUSER_KEYS: Final = {
 def sandbox_keys() -> dict[str, str]:
     """Return a fresh map of every key of the sandbox to its role."""
     return {API_KEY: "User", BEARER_TOKEN: "UserApi", POWERLESS_KEY: "SubuserBilling", **_SUBUSER_KEYS}
+
+
+class TokenKind(StrEnum):
+    """What a token allows."""
+
+    FULL_ACCESS = "full_access"
+    READ_ONLY = "read_only"
+
+
+class DatabaseTokens:
+    """The tokens that are valid, for all databases of the account."""
+
+    def __init__(self) -> None:
+        self._pairs = 1
+        self._valid = {
+            DATABASE_TOKEN_FULL: TokenKind.FULL_ACCESS,
+            DATABASE_TOKEN_READ_ONLY: TokenKind.READ_ONLY,
+        }
+
+    def kind(self, token: str) -> TokenKind | None:
+        """Return what a token allows; None if it is not valid."""
+        return self._valid.get(token)
+
+    def generate(self) -> dict[TokenKind, str]:
+        """Create a pair of tokens; those that exist stay valid."""
+        self._pairs += 1
+        pair = {
+            TokenKind.FULL_ACCESS: f"{DATABASE_TOKEN_FULL}-{self._pairs}",
+            TokenKind.READ_ONLY: f"{DATABASE_TOKEN_READ_ONLY}-{self._pairs}",
+        }
+        self._valid |= {token: kind for kind, token in pair.items()}
+        return pair
+
+    def regenerate(self) -> dict[TokenKind, str]:
+        """Create a pair of tokens and invalidate all that were there before."""
+        self._valid.clear()
+        return self.generate()

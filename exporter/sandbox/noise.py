@@ -35,7 +35,7 @@ class Noise:
         return mixed
 
     def fraction(self, *parts: int) -> float:
-        """Return a number from 0 up to, not including, 1."""
+        """Return a number that is at least 0 and less than 1."""
         return (self.number(*parts) >> 11) / 9007199254740992.0
 
     def between(self, low: float, high: float, *parts: int) -> float:

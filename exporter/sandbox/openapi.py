@@ -3,8 +3,7 @@
 from collections.abc import Iterable
 from typing import Any, Final
 
-from exporter.sandbox.auth import Access
-from exporter.sandbox.operation import Operation
+from exporter.sandbox.operation import Access, Operation
 from exporter.sandbox.schemas import SCHEMAS, reference
 
 _JSON: Final = "application/json"
@@ -64,22 +63,17 @@ def _operation(operation: Operation) -> dict[str, Any]:
         "summary": operation.summary,
         "security": _SECURITY[operation.access],
         "parameters": [
-            {
-                "name": parameter.name,
-                "in": parameter.where,
-                "required": parameter.required,
-                "schema": parameter.schema,
-            }
-            for parameter in operation.parameters
+            {"name": name, "in": place, "required": place == "path", "schema": schema}
+            for place, schemas in (("path", operation.path_parameters), ("query", operation.query))
+            for name, schema in schemas.items()
         ],
         "responses": responses,
         "x-documented": operation.documented,
     }
     if operation.body is not None:
-        described["requestBody"] = {
-            "required": True,
-            "content": {content_type: {"schema": operation.body} for content_type in _CONTENT_TYPES},
-        }
+        schema = operation.body.model_json_schema()
+        content = {content_type: {"schema": schema} for content_type in _CONTENT_TYPES}
+        described["requestBody"] = {"required": True, "content": content}
     return described
 
 

@@ -1,97 +1,133 @@
-"""An operation of the sandbox: what is declared about it, and the checks that all of them share."""
+"""Operations of the sandbox: their declaration, authentication and failures."""
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from http import HTTPStatus
-from typing import Any, Final, TypeAlias
+from typing import Any, Concatenate, Final, ParamSpec, TypeAlias
 
+from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from exporter.sandbox.answers import empty, problem, status_only
-from exporter.sandbox.auth import Access, is_allowed
-from exporter.sandbox.request_parsing import BadBodyError, BadQueryError, BodyTooLargeError, UnsupportedMediaTypeError
+from exporter.sandbox.keys import STATISTICS_ROLES
+from exporter.sandbox.request_parsing import RequestError
 from exporter.sandbox.world import World
 
 Handler: TypeAlias = Callable[[World, Request], Awaitable[Response]]
 Schema: TypeAlias = dict[str, Any]
+_P = ParamSpec("_P")
 
 _PATH_PARAMETER: Final = re.compile(r"{(\w+)}")
 _ID: Final[Schema] = {"type": "integer", "format": "int64"}
 
 
+class Access(Enum):
+    """The authentication that an operation requires."""
+
+    STATISTICS = auto()
+    """Either scheme, and one of the roles that the interface lists."""
+
+    ACCESS_KEY = auto()
+    """The AccessKey header, as the interface shows."""
+
+    EITHER = auto()
+    """Either scheme: the interface does not show which."""
+
+
+def is_allowed(world: World, request: Request, access: Access) -> bool:
+    """Return whether a request is authorised."""
+    key = request.headers.get("accesskey")
+    if key is None and access is not Access.ACCESS_KEY:
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer":
+            key = token.strip()
+    role = world.keys.get(key) if key else None
+    if access is Access.STATISTICS:
+        return role in STATISTICS_ROLES
+    return role is not None
+
+
+class Refusal(Exception):
+    """Ends a handler with a response."""
+
+    def __init__(self, response: Response) -> None:
+        super().__init__(response.status_code)
+        self.response = response
+
+
 @dataclass(frozen=True, slots=True)
 class ErrorStyle:
-    """How an area of the interface words its errors, and that of a caller who is not authorised."""
+    """The format of errors in an area of the interface.
+
+    Attributes:
+        schema: the name of the errors' schema; None if they have no body.
+        unauthorised: the same for an unauthorised request.
+        answer: makes the answer to a wrong request.
+    """
 
     schema: str | None
     unauthorised: str | None
-    answer: Callable[[int, str, Request], Response]
+    answer: Callable[[RequestError, Request], Response]
 
 
-def _protection(status: int, detail: str, request: Request) -> Response:
-    return status_only(status) if status == HTTPStatus.UNAUTHORIZED else problem(status, detail, request.url.path)
+def _problem(error: RequestError, request: Request) -> Response:
+    return problem(error.status, str(error), request.url.path)
 
 
-EMPTY: Final = ErrorStyle(None, None, lambda status, _detail, _request: empty(status))
-STATUS_ONLY: Final = ErrorStyle(
-    "StatusOnly",
-    "StatusOnly",
-    lambda status, _detail, _request: status_only(status),
-)
-PROBLEM: Final = ErrorStyle(
-    "ProblemDetails",
-    "ProblemDetails",
-    lambda status, detail, request: problem(status, detail, request.url.path),
-)
+def _protection(error: RequestError, request: Request) -> Response:
+    return status_only(error.status) if error.status == HTTPStatus.UNAUTHORIZED else _problem(error, request)
+
+
+EMPTY: Final = ErrorStyle(None, None, lambda error, _request: empty(error.status))
+STATUS_ONLY: Final = ErrorStyle("StatusOnly", "StatusOnly", lambda error, _request: status_only(error.status))
+PROBLEM: Final = ErrorStyle("ProblemDetails", "ProblemDetails", _problem)
 PROTECTION: Final = ErrorStyle("ProblemDetails", "StatusOnly", _protection)
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
-    """A parameter of an operation, as its description has it."""
-
-    name: str
-    where: str
-    schema: Schema
-    required: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Operation:
-    """One operation: its path, who may call it, how it answers and how it fails.
+    """One operation: its path, its authentication, its answer and its failures.
 
     Attributes:
+        handler: its function; the function's name and docstring are its identifier and summary.
         result: the name of its answer's schema.
         query: the schemas of its query parameters.
         path_schemas: the schemas of path parameters that are not plain 64-bit identifiers.
-        body: the schema of its request body.
-        failures: statuses beside those of every operation, of a query and of a body.
+        body: the model of its request body.
+        failures: further statuses of failures; those for authentication, the query and the body are added.
         documented: whether the interface document has it.
     """
 
-    name: str
+    handler: Handler
     method: str
     path: str
-    handler: Handler
     result: str
-    summary: str
     access: Access = Access.EITHER
     errors: ErrorStyle = STATUS_ONLY
     query: Mapping[str, Schema] = field(default_factory=dict)
     path_schemas: Mapping[str, Schema] = field(default_factory=dict)
-    body: Schema | None = None
+    body: type[BaseModel] | None = None
     failures: tuple[int, ...] = ()
     documented: bool = True
 
     @property
-    def parameters(self) -> list[Parameter]:
-        """Its parameters: those of the path, and then those of the query."""
-        names = _PATH_PARAMETER.findall(self.path)
-        of_path = [Parameter(name, "path", self.path_schemas.get(name, _ID), required=True) for name in names]
-        return of_path + [Parameter(name, "query", schema, required=False) for name, schema in self.query.items()]
+    def name(self) -> str:
+        """Its identifier."""
+        return self.handler.__name__
+
+    @property
+    def summary(self) -> str:
+        """What it does, in a line."""
+        return (self.handler.__doc__ or "").removesuffix(".")
+
+    @property
+    def path_parameters(self) -> dict[str, Schema]:
+        """The schemas of its path parameters."""
+        return {name: self.path_schemas.get(name, _ID) for name in _PATH_PARAMETER.findall(self.path)}
 
     @property
     def statuses(self) -> list[int]:
@@ -100,20 +136,28 @@ class Operation:
         of_body = {400, 413, 415} if self.body is not None else set()
         return sorted({401, *of_query, *of_body, *self.failures})
 
+    def route(self, world: World) -> Route:
+        """Make the route that serves the operation."""
 
-def route(operation: Operation, world: World) -> Route:
-    """Make the route that serves an operation."""
+        async def endpoint(request: Request) -> Response:
+            if not is_allowed(world, request, self.access):
+                return self.errors.answer(RequestError("the request is not authorised", status=401), request)
+            try:
+                return await self.handler(world, request)
+            except Refusal as refusal:
+                return refusal.response
+            except RequestError as error:
+                return self.errors.answer(error, request)
 
-    async def endpoint(request: Request) -> Response:
-        if not is_allowed(world, request, operation.access):
-            return operation.errors.answer(401, "The request is not authorised.", request)
-        try:
-            return await operation.handler(world, request)
-        except UnsupportedMediaTypeError:
-            return operation.errors.answer(415, "The content type is not supported.", request)
-        except BodyTooLargeError:
-            return operation.errors.answer(413, "The body is too large.", request)
-        except (BadBodyError, BadQueryError) as fault:
-            return operation.errors.answer(400, str(fault), request)
+        return Route(self.path, endpoint, methods=[self.method], name=self.name)
 
-    return Route(operation.path, endpoint, methods=[operation.method], name=operation.name)
+
+def _decorator_of(make: Callable[Concatenate[Handler, _P], Operation]) -> Callable[_P, Callable[[Handler], Operation]]:
+    def decorator(*args: _P.args, **kwargs: _P.kwargs) -> Callable[[Handler], Operation]:
+        return lambda handler: make(handler, *args, **kwargs)
+
+    return decorator
+
+
+# A decorator that makes an operation of a handler; its arguments are the other fields of `Operation`.
+operation = _decorator_of(Operation)

@@ -1,21 +1,31 @@
 """The ids and names of one kind of resource, in little memory for a hundred thousand of them."""
 
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 _LARGEST_ID: Final = 2**63 - 1
+_STAGES: Final = ("prod", "staging", "dev", "qa")
+_WORDS: Final = (
+    "shop", "api", "blog", "login", "media", "docs", "status", "mail", "assets", "search", "pay", "news", "help",
+    "forum", "maps", "games",
+)  # fmt: skip
 
 
-class Roster:
-    """The ids and names of one kind of resource; only changes by tests take memory for names.
+class ResourceIds:
+    """The ids and names of one kind of resource; a name is only stored where a test has changed it.
 
-    `name_of` returns the names of the first `count` resources by their place, from 0.
+    Args:
+        first_id: the id of the first resource.
+        count: the number of resources.
+        names: the names of the first resources; names of the others are generated.
+        suffix: the end of all seeded names.
     """
 
-    def __init__(self, first_id: int, count: int, name_of: Callable[[int], str]) -> None:
+    def __init__(self, first_id: int, count: int, names: Sequence[str] = (), suffix: str = "") -> None:
         self._first = first_id
-        self._name_of = name_of
+        self._known_names = names
+        self._suffix = suffix
         self._names: dict[int, str] = {}
         self._extra: set[int] = set()
         self._removed: set[int] = set()
@@ -29,7 +39,9 @@ class Roster:
     def __iter__(self) -> Iterator[int]:
         return iter(self._ids)
 
-    def __contains__(self, resource_id: int) -> bool:
+    def __contains__(self, resource_id: object) -> bool:
+        if not isinstance(resource_id, int):
+            return False
         seeded = 0 <= resource_id - self._first < self._count
         return (seeded and resource_id not in self._removed) or resource_id in self._extra
 
@@ -46,7 +58,7 @@ class Roster:
         if resource_id not in self:
             raise KeyError(resource_id)
         given = self._names.get(resource_id)
-        return given if given is not None else self._name_of(resource_id - self._first)
+        return given if given is not None else self._seeded_name(resource_id - self._first)
 
     def add(self, name: str, resource_id: int | None = None) -> int:
         """Add a resource, or bring a removed one back under a name, and return its id."""
@@ -81,3 +93,9 @@ class Roster:
             raise KeyError(resource_id)
         self._names[resource_id] = name
         self.version += 1
+
+    def _seeded_name(self, place: int) -> str:
+        if place < len(self._known_names):
+            return self._known_names[place] + self._suffix
+        word = _WORDS[place // len(_STAGES) % len(_WORDS)]
+        return f"{_STAGES[place % len(_STAGES)]}-{word}-{place}{self._suffix}"

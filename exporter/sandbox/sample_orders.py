@@ -1,4 +1,4 @@
-"""The example data of the databases: a shop's orders, which come and are shipped as the world's clock goes."""
+"""The example data of the databases: a shop's orders, which are placed and shipped in the world's time."""
 
 import sqlite3
 from typing import Final
@@ -24,7 +24,7 @@ CREATE TABLE orders (
 
 
 class Orders:
-    """Keeps the table `orders` at the world's time: an order every five minutes, and thirty days of them."""
+    """Updates the table `orders` with the world's time: an order every five minutes, for the last thirty days."""
 
     def __init__(self, noise: Noise) -> None:
         self._noise = noise
@@ -35,7 +35,7 @@ class Orders:
         connection.execute(_SCHEMA)
 
     def refresh(self, connection: sqlite3.Connection, now: float) -> None:
-        """Bring the table to the world's time, if it is not there yet."""
+        """Update the table to the world's time; no-op within thirty seconds of the last update."""
         since = now - _KEPT if self._upto is None else max(self._upto, now - _KEPT)
         if self._upto is not None and now - self._upto < _FRESH:
             return

@@ -1,4 +1,4 @@
-"""Record scans of DNS zones: jobs that go Pending, InProgress, then Completed or Failed, and are redone at times."""
+"""Record scans of DNS zones: jobs that are Pending, InProgress, then Completed or Failed, and repeat at intervals."""
 
 from dataclasses import dataclass
 from enum import IntEnum
@@ -6,12 +6,12 @@ from typing import Any, Final
 
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.noise import Noise
-from exporter.sandbox.resource_ids import Roster
+from exporter.sandbox.resource_ids import ResourceIds
 from exporter.sandbox.timestamps import iso_long, iso_naive
 
 _PERIOD, _OFFSET, _PENDING, _WORKING, _FAILS, _COUNT, _TYPE, _VALUE = range(1, 9)
 _VARIETY: Final = 12
-_FAILING, _SLOW, _NEVER, _FRESH = 1, 2, 3, 4  # the places, of twelve, of zones with a character of their own
+_FAILING, _SLOW, _NEVER, _FRESH = 1, 2, 3, 4  # of twelve successive zones, those whose scans behave in a special way
 _ERRORS: Final = ("The scan timed out.", "The zone's name servers refused the transfer.", "NXDOMAIN")
 _PROXIABLE: Final = frozenset({0, 1, 2})
 _TARGET_TYPES: Final = frozenset({2, 4, 8, 10, 12})
@@ -28,7 +28,7 @@ class ScanStatus(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """One scan: when it was asked for, when it began to work, when it ended or will end, and how."""
+    """One scan: when it was requested, when it begins and ends, and whether it fails."""
 
     number: int
     created: float
@@ -38,9 +38,9 @@ class _Job:
 
 
 class RecordScans:
-    """The latest scan of every zone; where all is `healthy`, none fails by itself and none is missing."""
+    """The latest scan of every zone; in a healthy world, none fails by itself and none is missing."""
 
-    def __init__(self, noise: Noise, clock: WorldClock, zones: Roster, *, healthy: bool = False) -> None:
+    def __init__(self, noise: Noise, clock: WorldClock, zones: ResourceIds, *, healthy: bool = False) -> None:
         self._healthy = healthy
         self._noise = noise
         self._clock = clock
@@ -48,7 +48,6 @@ class RecordScans:
         self._opening = clock.now()
         self._started: dict[int, _Job] = {}
         self._forced: dict[int, tuple[ScanStatus | None, _Job]] = {}
-        self._added_records: dict[int, list[int]] = {}
 
     def start_scan(self, zone_id: int, *, fails: bool = False, seconds: float = 120.0) -> None:
         """Start a scan: pending for a quarter of its time, in progress for the rest, then completed or failed."""
@@ -70,11 +69,6 @@ class RecordScans:
         """End the hold of a zone's scan."""
         self._check(zone_id)
         self._forced.pop(zone_id, None)
-
-    def add_record(self, zone_id: int, record_type: int) -> None:
-        """Let a zone's completed scans find one more record, of a type that may be unknown."""
-        self._check(zone_id)
-        self._added_records.setdefault(zone_id, []).append(record_type)
 
     def status(self, zone_id: int) -> ScanStatus | None:
         """Return the state of a zone's latest scan; None if it was never scanned."""
@@ -146,7 +140,6 @@ class RecordScans:
         domain = self._zones.name(zone_id)
         count = noise.whole(4, 24, _COUNT, zone_id, job.number // 4)
         types = [noise.choice((0, 0, 0, 1, 1, 2, 3, 4, 7, 8, 9, 12, 14, 16), _TYPE, zone_id, n) for n in range(count)]
-        types += self._added_records.get(zone_id, [])
         return [self._record(zone_id, n, record_type, domain) for n, record_type in enumerate(types)]
 
     def _record(self, zone_id: int, n: int, record_type: int, domain: str) -> dict[str, Any]:

@@ -9,10 +9,12 @@ from typing import Any, Final, get_args
 
 from pydantic import ConfigDict, ValidationError, validate_call
 
+from exporter.sandbox.request_parsing import RequestError, reasons
 from exporter.sandbox.scans import ScanStatus
 from exporter.sandbox.world import World
 
 _CALL: Final = ConfigDict(allow_inf_nan=False)
+_MISSING: Final = dict.fromkeys(("missing_argument", "missing_keyword_only_argument"), "is missing")
 _REACH: Final = 10**9
 _RESOURCES: Final = {
     "zone_id": "DNS zone",
@@ -22,14 +24,6 @@ _RESOURCES: Final = {
     "access_list_id": "access list",
     "rule_id": "custom WAF rule",
 }
-
-
-class EventError(Exception):
-    """An event is not valid; it holds the reasons."""
-
-    def __init__(self, reasons: list[str]) -> None:
-        super().__init__("; ".join(reasons))
-        self.reasons = reasons
 
 
 class Events:
@@ -45,38 +39,28 @@ class Events:
             for name, event in sorted(self._events.items())
         }
 
-    def happen(self, given: Mapping[str, Any]) -> object:
+    def trigger(self, given: Mapping[str, Any]) -> object:
         """Trigger an event, and return its result: a new resource's id, or None.
 
         Raises:
-            EventError: there is no such event, or its parameters are wrong.
+            RequestError: there is no such event, or its parameters are wrong.
         """
         name = given.get("event")
         event = self._events.get(name) if isinstance(name, str) else None
         if event is None:
-            raise EventError([f"event: must be one of {', '.join(sorted(self._events))}"])
+            raise RequestError(f"event: must be one of {', '.join(sorted(self._events))}")
         parameters = {key: value for key, value in given.items() if key != "event"}
         try:
             _refuse_large(parameters)
             return validate_call(config=_CALL)(event)(**parameters)
         except ValidationError as error:
             known = ", ".join(inspect.signature(event).parameters)
-            raise EventError([_reason(fault, known) for fault in error.errors(include_url=False)]) from error
+            words = {"unexpected_keyword_argument": f"is no parameter of this event, which has {known}", **_MISSING}
+            raise RequestError(*reasons(error, words)) from error
         except KeyError as error:
-            raise EventError([f"there is no {_absent(error.args[0], parameters)}"]) from error
+            raise RequestError(f"there is no {_absent(error.args[0], parameters)}") from error
         except ValueError as error:
-            raise EventError([str(error)]) from error
-
-
-def _reason(fault: Mapping[str, Any], known: str) -> str:
-    where = ".".join(str(part) for part in fault["loc"])
-    match fault["type"]:
-        case "missing_argument" | "missing_keyword_only_argument":
-            return f"{where}: is missing"
-        case "unexpected_keyword_argument":
-            return f"{where}: is no parameter of this event, which has {known}"
-        case _:
-            return f"{where}: {fault['msg']}"
+            raise RequestError(str(error)) from error
 
 
 def _absent(resource: object, parameters: Mapping[str, Any]) -> str:
@@ -85,7 +69,7 @@ def _absent(resource: object, parameters: Mapping[str, Any]) -> str:
     return f"{_RESOURCES.get(next(named, ''), 'image')} {resource}"
 
 
-def _kind(annotation: Any) -> str:  # noqa: ANN401 - whatever stands in a signature
+def _kind(annotation: Any) -> str:  # noqa: ANN401 - any annotation
     """Describe the values of a parameter for people who write JSON."""
     if isinstance(annotation, UnionType):
         return " | ".join("None" if one is type(None) else _kind(one) for one in get_args(annotation))
@@ -106,14 +90,14 @@ def _parameters(event: Callable[..., object]) -> dict[str, str]:
 
 
 def _refuse_large(parameters: Mapping[str, Any]) -> None:
-    """Refuse amounts with which the world's sums would overflow."""
+    """Refuse amounts that could make the world's sums overflow."""
     for name, value in parameters.items():
         if isinstance(value, int | float) and not name.endswith("_id") and abs(value) > _REACH:
             raise ValueError(f"{name}: at most {_REACH} at once")
 
 
 def _events(world: World) -> dict[str, Callable[..., object]]:
-    """The methods of the world that are events, by the names of these."""
+    """Return the functions that change the world, by the names of their events."""
     dns, scans, scripts, images = world.dns, world.scans, world.scripts, world.registries
 
     def hold(status: ScanStatus | None, does: str) -> Callable[..., object]:

@@ -6,12 +6,12 @@ from typing import Any, Final
 
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.keys import DEFAULT_VALUE_PREFIX, DEPLOYMENT_KEY_PREFIX
-from exporter.sandbox.names import script_name
 from exporter.sandbox.noise import Noise
-from exporter.sandbox.resource_ids import Roster
+from exporter.sandbox.resource_ids import ResourceIds
 from exporter.sandbox.timestamps import iso_long, iso_naive, month_start
 
 FIRST_SCRIPT_ID: Final = 7
+_NAMES: Final = ("router", "image-resizer", "geo-redirect", "ab-test")
 _RATE, _CPU, _MODIFIED, _RELEASE = range(1, 5)
 _DAY: Final = 86_400.0
 _DOLLARS_A_REQUEST: Final = 0.20 / 1_000_000
@@ -45,7 +45,7 @@ class Scripts:
     """The account's edge scripts."""
 
     def __init__(self, noise: Noise, clock: WorldClock, count: int) -> None:
-        self.scripts = Roster(FIRST_SCRIPT_ID, count, script_name)
+        self.scripts = ResourceIds(FIRST_SCRIPT_ID, count, _NAMES)
         self._noise = noise
         self._clock = clock
         self._opening = clock.now()
@@ -139,11 +139,6 @@ class Scripts:
         self._next_secret += 1
         return {"Id": secrets[name][0], "Name": name, "LastModified": iso_long(secrets[name][1])}
 
-    def secret_names(self, script_id: int) -> list[str]:
-        """Return the names of a script's secrets."""
-        changes = self._changes.get(script_id)
-        return [] if changes is None else sorted(changes.secrets)
-
     def answer(self, script_id: int) -> dict[str, Any]:
         """Return a script as the platform sends it."""
         name = self.scripts.name(script_id)
@@ -187,7 +182,7 @@ class Scripts:
         if self.is_deleted(script_id):
             growth = 0.0
         passed = now - month_start(now)
-        # More by day than by night: the integral of 1 + 0.5 sin, which always rises.
+        # The integral of 1 + 0.5 sin: it always rises, faster by day than by night.
         busy = passed + 0.5 * _DAY / (2 * math.pi) * (1 - math.cos(2 * math.pi * passed / _DAY))
         a_second = self._noise.between(5, 80, _RATE, script_id) * growth
         requests = int(a_second * busy)

@@ -3,12 +3,12 @@
 from typing import Any, Final
 
 from exporter.sandbox.clock import WorldClock
-from exporter.sandbox.names import pull_zone_name
 from exporter.sandbox.noise import Noise
-from exporter.sandbox.resource_ids import Roster
+from exporter.sandbox.resource_ids import ResourceIds
 from exporter.sandbox.timestamps import DAY, day_number, iso_long
 
 FIRST_SHIELD_ZONE_ID: Final = 1
+_NAMES: Final = ("prod-shop-web", "staging-shop-web", "prod-api-gateway")
 FIRST_PULL_ZONE_ID: Final = 201
 DEFAULT_PAGE_SIZE: Final = 10
 LARGEST_PAGE_SIZE: Final = 1_000
@@ -24,12 +24,12 @@ _RULE_LIMITS: Final[dict[int | None, tuple[int | None, int | None]]] = {
 
 
 class ShieldZones:
-    """The account's shield zones, one for each pull zone; where `healthy`, no learning mode ends."""
+    """The account's shield zones, one for each pull zone; in a healthy world, no learning mode ends."""
 
     def __init__(self, noise: Noise, clock: WorldClock, count: int, *, healthy: bool = False) -> None:
         self._healthy = healthy
-        self.zones = Roster(FIRST_SHIELD_ZONE_ID, count, pull_zone_name)
-        self.pull_zones = Roster(FIRST_PULL_ZONE_ID, count, pull_zone_name)
+        self.zones = ResourceIds(FIRST_SHIELD_ZONE_ID, count, _NAMES)
+        self.pull_zones = ResourceIds(FIRST_PULL_ZONE_ID, count, _NAMES)
         self._noise = noise
         self._clock = clock
         self._opening = clock.now()
@@ -91,7 +91,7 @@ class ShieldZones:
         plan = self.plan(zone_id)
         learning = place % 3 == 0
         rate_limit_rules, custom_rules = _RULE_LIMITS.get(plan, (None, None))
-        untold = plan is None
+        has_nulls = plan is None
         disabled = [str(941_100 + 10 * n) for n in range(noise.whole(0, 4, _RULES, zone_id, 1))]
         log_only = [str(942_100 + 10 * n) for n in range(noise.whole(1, 3, _RULES, zone_id, 2))]
         shown = {
@@ -100,23 +100,23 @@ class ShieldZones:
             "learningMode": learning,
             "learningModeUntil": iso_long(self._learns_until()) if learning else None,
             "wafEnabled": place % 4 != 1,
-            "wafExecutionMode": None if untold else noise.whole(0, 1, _MODE, zone_id, 1),
+            "wafExecutionMode": None if has_nulls else noise.whole(0, 1, _MODE, zone_id, 1),
             "wafDisabledRules": disabled,
-            "wafLogOnlyRules": None if untold else log_only,
+            "wafLogOnlyRules": None if has_nulls else log_only,
             "wafCustomRuleOrder": [7 * zone_id, 7 * zone_id + 1],
             "wafRequestHeaderLoggingEnabled": place % 2 == 0,
             "requestBodyLoggingEnabled": place % 3 == 2,  # noqa: PLR2004 - every third zone
             "wafRequestIgnoredHeaders": ["Authorization", "Cookie"],
             "wafRealtimeThreatIntelligenceEnabled": plan in (2, 3),
-            "wafProfileId": None if untold else 1 + place % 3,
+            "wafProfileId": None if has_nulls else 1 + place % 3,
             "wafEngineConfig": [{"name": "paranoia_level", "valueEncoded": "Mg=="}],
-            "wafRequestBodyLimitAction": None if untold else place % 3,
-            "wafResponseBodyLimitAction": None if untold else (place + 2) % 3,
+            "wafRequestBodyLimitAction": None if has_nulls else place % 3,
+            "wafResponseBodyLimitAction": None if has_nulls else (place + 2) % 3,
             "rateLimitRulesLimit": rate_limit_rules,
             "customWafRulesLimit": custom_rules,
             "planType": plan,
-            "dDoSShieldSensitivity": None if untold else noise.whole(1, 4, _SENSITIVITY, zone_id),
-            "dDoSExecutionMode": None if untold else noise.whole(0, 1, _MODE, zone_id, 2),
+            "dDoSShieldSensitivity": None if has_nulls else noise.whole(1, 4, _SENSITIVITY, zone_id),
+            "dDoSExecutionMode": None if has_nulls else noise.whole(0, 1, _MODE, zone_id, 2),
             "dDoSChallengeWindow": 900 * noise.whole(1, 4, _WINDOW, zone_id),
             "whitelabelResponsePages": plan == 3,  # noqa: PLR2004 - enterprise
         }

@@ -1,8 +1,12 @@
 """Splits SQL text into statements, and finds their parameters."""
 
 import re
+import sqlite3
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
+
+from exporter.sandbox.sqlite_access import SqlError
 
 _TOKEN: Final = re.compile(
     r"""
@@ -20,24 +24,12 @@ _EXPLAIN: Final = re.compile(r"^(?:\s|--[^\n]*\n|/\*.*?\*/)*EXPLAIN(?:\s+QUERY\s
 _VERBS: Final = frozenset({"SELECT", "VALUES", "INSERT", "REPLACE", "UPDATE", "DELETE"})
 _PREFIXES: Final = (":", "@", "$")
 _MOST_PARAMETERS: Final = 32_766
-_TRIGGER_WORDS: Final = 3
-
-
-class ArgumentsError(ValueError):
-    """The arguments do not fit the statement's parameters."""
-
-    code = "ARGS_INVALID"
-
-
-class MixedArgumentsError(ArgumentsError):
-    """Arguments are given both by place and by name."""
-
-    code = "ARGS_BOTH_POSITIONAL_AND_NAMED"
+_INVALID: Final = "ARGS_INVALID"
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One statement, and the names of its parameters in the order of their numbers (None: it has no name).
+    """One statement, and the names of its parameters in the order of their numbers; None for one without a name.
 
     `verb` is the first word, or in a statement that begins WITH the word after the common table expressions.
     """
@@ -87,20 +79,20 @@ class Statement:
         is_named = len(names) == len(ordered) == len(set(plain)) and all(name[:1] in _PREFIXES for name in names)
         return (self.text, dict(zip(plain, ordered, strict=True))) if is_named else (self.numbered, ordered)
 
-    def arguments(self, positional: list[object], named: dict[str, object]) -> list[object]:
+    def arguments(self, positional: Sequence[object], named: Mapping[str, object]) -> list[object]:
         """Put arguments in the order of the parameters' numbers.
 
         Raises:
-            ArgumentsError: an argument is missing, or there is one too many.
+            SqlError: an argument is missing, or there is one too many.
         """
         if positional and named:
-            raise MixedArgumentsError("positional and named arguments cannot be mixed")
+            raise SqlError("positional and named arguments cannot be mixed", "ARGS_BOTH_POSITIONAL_AND_NAMED")
         if len(positional) > len(self.parameters):
-            raise ArgumentsError(f"{len(positional)} arguments were given for {len(self.parameters)} parameters")
+            raise SqlError(f"{len(positional)} arguments were given for {len(self.parameters)} parameters", _INVALID)
         known = {name for parameter in self.parameters if parameter is not None for name in (parameter, parameter[1:])}
         unknown = sorted(set(named) - known)
         if unknown:
-            raise ArgumentsError(f"there is no parameter {unknown[0]}")
+            raise SqlError(f"there is no parameter {unknown[0]}", _INVALID)
         ordered = []
         for place, parameter in enumerate(self.parameters):
             if place < len(positional) and (parameter is None or parameter[:1] not in _PREFIXES):
@@ -110,7 +102,7 @@ class Statement:
             elif parameter is not None and parameter[:1] in _PREFIXES and parameter[1:] in named:
                 ordered.append(named[parameter[1:]])
             else:
-                raise ArgumentsError(f"value for parameter {parameter or place + 1} not found")
+                raise SqlError(f"value for parameter {parameter or place + 1} not found", _INVALID)
         return ordered
 
 
@@ -120,9 +112,8 @@ class _Reader:
     def __init__(self) -> None:
         self.text: list[str] = []
         self.numbered: list[str] = []
-        self.words: list[str] = []
         self.parameters: list[str | None] = []
-        self.last: tuple[str, str] = ("", "")
+        self._first: str | None = None
         self._verb = ""
         self._depth = 0
 
@@ -131,25 +122,25 @@ class _Reader:
         self.numbered.append(f"?{self._number(token)}" if kind == "parameter" else token)
         if kind == "skip":
             return
-        if kind == "word" and len(self.words) <= _TRIGGER_WORDS:
-            self.words.append(token.upper())
+        if self._first is None:
+            self._first = token.upper() if kind == "word" else ""
         if not self._verb and self._depth == 0 and token.upper() in _VERBS:
             self._verb = token.upper()
         self._depth += {"(": 1, ")": -1}.get(token, 0)
-        self.last = (self.last[1], token.upper())
 
     def is_complete(self) -> bool:
-        """Return whether a semicolon now would end the statement; a trigger goes on until `; END`."""
-        words = self.words[1:] if self.words[:1] == ["EXPLAIN"] else self.words
-        is_trigger = words[:1] == ["CREATE"] and "TRIGGER" in words[1:_TRIGGER_WORDS]
-        return not is_trigger or self.last == (";", "END")
+        """Return whether a semicolon now would end the statement; in a trigger, not every one does."""
+        try:
+            return sqlite3.complete_statement("".join(self.text) + ";")
+        except ValueError:
+            # A text with a NUL, which SQLite refuses later.
+            return True
 
     def statement(self) -> Statement | None:
-        if self.last == ("", ""):
+        if self._first is None:
             return None
-        first_word = self.words[0] if self.words else ""
-        verb = self._verb if first_word == "WITH" else first_word
-        return Statement("".join(self.text), "".join(self.numbered), first_word, verb, tuple(self.parameters))
+        verb = self._verb if self._first == "WITH" else self._first
+        return Statement("".join(self.text), "".join(self.numbered), self._first, verb, tuple(self.parameters))
 
     def _number(self, token: str) -> int:
         if token == "?":  # noqa: S105 - a token of SQL, no secret
@@ -158,7 +149,8 @@ class _Reader:
         if token[0] == "?":
             number = int(token[1:])
             if not 1 <= number <= _MOST_PARAMETERS:
-                raise ArgumentsError(f"variable number must be between ?1 and ?{_MOST_PARAMETERS}")
+                message = f"SQL input error: variable number must be between ?1 and ?{_MOST_PARAMETERS}"
+                raise SqlError(message, "SQL_INPUT_ERROR")
             self.parameters.extend([None] * (number - len(self.parameters)))
             self.parameters[number - 1] = self.parameters[number - 1] or token
             return number
@@ -171,7 +163,7 @@ def split(text: str) -> list[Statement]:
     """Split SQL text into its statements, without empty ones.
 
     Raises:
-        ArgumentsError: a parameter's number is out of range.
+        SqlError: a parameter's number is out of range.
     """
     statements = []
     reader = _Reader()

@@ -33,7 +33,7 @@ _DENIED: Final = frozenset(
         sqlite3.SQLITE_CREATE_TEMP_VIEW,
     },
 )
-# SQLite's words for faults that a libSQL server finds when it parses a statement, and when it prepares it.
+# SQLite's messages for errors that a libSQL server finds when it parses a statement, and when it prepares one.
 _SYNTAX: Final = re.compile(r'near "|incomplete input|unrecognized token')
 _INPUT: Final = re.compile(
     r"no such (column|function)|ambiguous column|wrong number of arguments|misuse of|(table|view|index) .* exists"
@@ -50,6 +50,10 @@ class SqlError(Exception):
     def answer(self) -> dict[str, str]:
         """Return the error as the protocol sends it."""
         return {"message": str(self), "code": self._code}
+
+
+class ForbiddenError(Exception):
+    """A request writes under a read-only token."""
 
 
 def connect(path: str, *, read_only: bool) -> sqlite3.Connection:
@@ -80,9 +84,11 @@ def authorize(action: int, first: str | None, second: str | None, _database: str
     return sqlite3.SQLITE_OK
 
 
-def failure(error: Exception, sql: str) -> SqlError:
+def failure(error: Exception, sql: str) -> SqlError | ForbiddenError:
     """Translate an error of SQLite to the one that a libSQL server reports."""
     message, name = str(error), getattr(error, "sqlite_errorname", None) or ""
+    if name.startswith("SQLITE_READONLY"):
+        return ForbiddenError(message)
     if message in ("not authorized", "authorization denied"):
         return SqlError(f"SQL string could not be parsed: unsupported statement: {sql.strip()}", "SQL_PARSE_ERROR")
     if _SYNTAX.match(message):

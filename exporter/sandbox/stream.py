@@ -2,20 +2,18 @@
 
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
 
 from exporter.sandbox import hrana
-from exporter.sandbox.sql import ArgumentsError, Statement, split
+from exporter.sandbox.sql import Statement, split
 from exporter.sandbox.sqlite_access import FAULTS, SqlError, authorize, failure
 
 _LARGEST_RESULT: Final = 10 * 1024 * 1024
 _STEPS_BETWEEN_CHECKS: Final = 10_000
 _WRITING_OPCODES: Final = frozenset({"Vacuum"})
-
-
-class ProtocolError(Exception):
-    """A request violates the protocol: the whole pipeline is refused, and its stream ends."""
+_QUERIES: Final = frozenset({"SELECT", "WITH", "VALUES"})
+_Column: TypeAlias = dict[str, str | None]
 
 
 class Stream:
@@ -24,11 +22,9 @@ class Stream:
     def __init__(
         self,
         connection: sqlite3.Connection,
-        decltypes: Callable[[Statement], list[str | None]],
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._connection = connection
-        self._decltypes = decltypes
         self._monotonic = monotonic
         self._deadline = 0.0
         self._stored: dict[int, str] = {}
@@ -45,52 +41,26 @@ class Stream:
         self._connection.close()
         self.is_closed = True
 
-    def writes(self, requests: Iterable[hrana.StreamRequest]) -> bool:
-        """Return whether any of the requests would write; those that cannot be prepared do not."""
-        stored = dict(self._stored)
-        for request in requests:
-            texts: list[str | None] = []
-            match request:
-                case hrana.Execute(stmt=stmt):
-                    texts = [_known_text(stmt, stored)]
-                case hrana.Batch(batch=batch):
-                    texts = [_known_text(step.stmt, stored) for step in batch.steps]
-                case hrana.Sequence():
-                    texts = [_known_text(request, stored)]
-                case hrana.StoreSql(sql_id=sql_id, sql=sql):
-                    stored[sql_id] = sql
-                case hrana.CloseSql(sql_id=sql_id):
-                    stored.pop(sql_id, None)
-            if any(text is not None and self._text_writes(text) for text in texts):
-                return True
-        return False
-
-    def _text_writes(self, text: str) -> bool:
-        try:
-            return not all(one.is_explain or self._is_readonly(one.numbered) for one in _statements(text))
-        except SqlError:
-            return False
-
     def run(self, request: hrana.StreamRequest) -> dict[str, Any]:
         """Execute a request and return its response.
 
         Raises:
             SqlError: it failed in the database.
-            ProtocolError: it violates the protocol.
+            hrana.ProtocolError: it violates the protocol.
         """
         if self.is_closed and not isinstance(request, hrana.Close):
-            raise ProtocolError("The stream was closed")
+            raise hrana.ProtocolError("The stream was closed")
         match request:
             case hrana.Execute(stmt=stmt):
                 return {"type": "execute", "result": self._execute(stmt)}
             case hrana.Batch(batch=batch):
                 return {"type": "batch", "result": self._batch(batch)}
-            case hrana.Sequence():
-                for statement in self._stored_or_sent(request):
+            case hrana.RunAll():
+                for statement in self._statements(request):
                     self._run(statement, [])
                 return {"type": "sequence"}
             case hrana.Describe():
-                return {"type": "describe", "result": self._describe(self._stored_or_sent(request)[:1])}
+                return {"type": "describe", "result": self._describe(self._statements(request)[:1])}
             case hrana.GetAutocommit():
                 return {"type": "get_autocommit", "is_autocommit": not self._connection.in_transaction}
             case hrana.StoreSql() | hrana.CloseSql() | hrana.Close():
@@ -101,7 +71,7 @@ class Stream:
         match request:
             case hrana.StoreSql(sql_id=sql_id, sql=sql):
                 if sql_id in self._stored:
-                    raise ProtocolError(f"SQL text {sql_id} already exists")
+                    raise hrana.ProtocolError(f"SQL text {sql_id} already exists")
                 self._stored[sql_id] = sql
             case hrana.CloseSql(sql_id=sql_id):
                 self._stored.pop(sql_id, None)
@@ -110,79 +80,52 @@ class Stream:
 
     def _execute(self, stmt: hrana.Stmt) -> dict[str, Any]:
         statement = self._single(stmt)
-        try:
-            arguments = statement.arguments(
-                [value.plain for value in stmt.args],
-                {argument.name: argument.value.plain for argument in stmt.named_args},
-            )
-        except ArgumentsError as error:
-            raise SqlError(str(error), error.code) from error
-        return self._run(statement, arguments)
+        positional = [argument.value for argument in stmt.args]
+        named = {argument.name: argument.value.value for argument in stmt.named_args}
+        return self._run(statement, statement.arguments(positional, named))
 
     def _batch(self, batch: hrana.BatchSteps) -> dict[str, Any]:
-        for place, condition in hrana.conditions(batch):
-            if isinstance(condition, hrana.IsOk | hrana.IsError) and condition.step >= place:
-                raise ProtocolError("Invalid reference to step in a batch condition")
         results: list[dict[str, Any] | None] = []
         errors: list[dict[str, str] | None] = []
+        succeeded: list[bool | None] = []
         for step in batch.steps:
-            result = error = None
-            if step.condition is None or self._holds(step.condition, results, errors):
+            result = error = success = None
+            autocommit = not self._connection.in_transaction
+            if step.condition is None or hrana.holds(step.condition, succeeded, autocommit=autocommit):
                 try:
                     result = self._execute(step.stmt)
                 except SqlError as failure:
                     error = failure.answer()
+                success = error is None
             results.append(result)
             errors.append(error)
+            succeeded.append(success)
         return {"step_results": results, "step_errors": errors}
-
-    def _holds(
-        self,
-        condition: hrana.Condition,
-        results: list[dict[str, Any] | None],
-        errors: list[dict[str, str] | None],
-    ) -> bool:
-        def holds(inner: hrana.Condition) -> bool:
-            return self._holds(inner, results, errors)
-
-        match condition:
-            case hrana.IsOk(step=step):
-                return results[step] is not None
-            case hrana.IsError(step=step):
-                return errors[step] is not None
-            case hrana.Not(cond=inner):
-                return not holds(inner)
-            case hrana.And(conds=conds):
-                return all(holds(inner) for inner in conds)
-            case hrana.Or(conds=conds):
-                return any(holds(inner) for inner in conds)
-            case hrana.IsAutocommit():
-                return not self._connection.in_transaction
 
     def _describe(self, statements: list[Statement]) -> dict[str, Any]:
         """Describe a text's first statement without executing it."""
-        columns: list[tuple[str, str | None]] = []
+        columns: list[_Column] = []
         for statement in statements:
             columns = self._columns(statement)
         return {
             "params": [{"name": name} for statement in statements for name in statement.parameters],
-            "cols": [{"name": name, "decltype": kind} for name, kind in columns],
+            "cols": columns,
             "is_explain": any(statement.is_explain for statement in statements),
             "is_readonly": all(self._is_readonly(statement.explained) for statement in statements),
         }
 
-    def _columns(self, statement: Statement) -> list[tuple[str, str | None]]:
-        nulls: list[object] = [None] * len(statement.parameters)
-        sql, arguments = statement.bound(nulls)
-        if statement.is_explain or (statement.first_word == "PRAGMA" and self._is_readonly(statement.numbered)):
-            return [(name, None) for name in self._prepared(sql, arguments)]
+    def _columns(self, statement: Statement) -> list[_Column]:
+        sql, arguments = statement.bound([None] * len(statement.parameters))
+        if statement.is_explain:
+            return self._named(statement, self._prepared(sql, arguments))
+        # Prepare the statement itself first, so that its errors are those that executing it would cause.
+        is_readonly = self._is_readonly(statement.numbered)
+        if statement.first_word == "PRAGMA" and is_readonly:
+            return self._named(statement, self._prepared(sql, arguments))
         if statement.verb not in ("SELECT", "VALUES"):
-            self._is_readonly(statement.numbered)  # prepares it, which finds its faults
             return []
-        # Prepared alone first, so that its faults are reported as if it were executed.
-        self._is_readonly(statement.numbered)
-        names = _without_numbers(self._prepared(f"SELECT * FROM ({sql}\n) LIMIT 0", arguments))  # noqa: S608 - it reads
-        return list(zip(names, self._known_decltypes(statement, len(names)), strict=True))
+        names = self._prepared(f"SELECT * FROM ({sql}\n) LIMIT 0", arguments)  # noqa: S608 - it only reads
+        return self._named(statement, _without_numbers(names))
 
     def _prepared(self, sql: str, arguments: list[object] | dict[str, object]) -> list[str]:
         try:
@@ -191,9 +134,27 @@ class Stream:
             raise failure(error, sql) from error
         return [column[0] for column in cursor.description or ()]
 
-    def _known_decltypes(self, statement: Statement, columns: int) -> list[str | None]:
+    def _named(self, statement: Statement, names: list[str]) -> list[_Column]:
+        """Return the columns with these names, and with their declared types where these are known."""
         known = self._decltypes(statement)
-        return known if len(known) == columns else [None] * columns
+        decltypes = known if len(known) == len(names) else [None] * len(names)
+        return [{"name": name, "decltype": decltype} for name, decltype in zip(names, decltypes, strict=True)]
+
+    def _decltypes(self, statement: Statement) -> list[str | None]:
+        """Return the declared types of a query's columns, which SQLite reports only for a view."""
+        if statement.first_word not in _QUERIES:
+            return []
+        # Clients cannot create temporary views.
+        self._connection.set_authorizer(None)
+        try:
+            self._connection.execute(f"CREATE TEMP VIEW described_query AS {statement.without_parameters}")
+            columns = self._connection.execute("PRAGMA temp.table_info(described_query)").fetchall()
+            self._connection.execute("DROP VIEW temp.described_query")
+        except FAULTS:
+            return []
+        finally:
+            self._connection.set_authorizer(authorize)
+        return [column[2] or None for column in columns]
 
     def _run(self, statement: Statement, ordered: list[object]) -> dict[str, Any]:
         began = self._monotonic()
@@ -203,17 +164,13 @@ class Stream:
             rows = self._rows(cursor)
         except FAULTS as error:
             raise failure(error, statement.text) from error
-        names = [column[0] for column in cursor.description or ()]
         inserted = cursor.lastrowid
         changed = 0
         if statement.changes_rows:
             # The cursor's own count omits statements that begin with WITH.
             (changed,) = self._connection.execute("SELECT changes()").fetchone()
         return {
-            "cols": [
-                {"name": name, "decltype": kind}
-                for name, kind in zip(names, self._known_decltypes(statement, len(names)), strict=True)
-            ],
+            "cols": self._named(statement, [column[0] for column in cursor.description or ()]),
             "rows": rows,
             "affected_row_count": changed,
             "last_insert_rowid": str(inserted) if statement.inserts else None,
@@ -246,36 +203,23 @@ class Stream:
         )
 
     def _single(self, source: hrana.Stmt) -> Statement:
-        statements = self._stored_or_sent(source)
+        statements = self._statements(source)
         if not statements:
             raise SqlError("SQL string does not contain any statement", "SQL_NO_STATEMENT")
         if len(statements) > 1:
             raise SqlError("SQL string contains more than one statement", "SQL_MANY_STATEMENTS")
         return statements[0]
 
-    def _stored_or_sent(self, source: hrana.Stmt | hrana.Describe | hrana.Sequence) -> list[Statement]:
+    def _statements(self, source: hrana.Source) -> list[Statement]:
         if (source.sql is None) == (source.sql_id is None):
-            raise ProtocolError("Either `sql` or `sql_id` is required, and not both")
-        text = _known_text(source, self._stored)
+            raise hrana.ProtocolError("Either `sql` or `sql_id` is required, and not both")
+        text = source.sql if source.sql_id is None else self._stored.get(source.sql_id)
         if text is None:
-            raise ProtocolError(f"SQL text {source.sql_id} not found")
-        return _statements(text)
+            raise hrana.ProtocolError(f"SQL text {source.sql_id} not found")
+        return split(text)
 
     def _is_overdue(self) -> bool:
         return self._monotonic() > self._deadline
-
-
-def _known_text(source: hrana.Stmt | hrana.Describe | hrana.Sequence, stored: Mapping[int, str]) -> str | None:
-    if source.sql is not None:
-        return source.sql
-    return None if source.sql_id is None else stored.get(source.sql_id)
-
-
-def _statements(text: str) -> list[Statement]:
-    try:
-        return split(text)
-    except ArgumentsError as error:
-        raise SqlError(f"SQL input error: {error}", "SQL_INPUT_ERROR") from error
 
 
 def _without_numbers(names: list[str]) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Final
 from exporter.sandbox.noise import Noise
 
 _VOLUME, _DAILY, _AMPLITUDE, _PEAK, _SMART = range(1, 6)
-_WEEKEND: Final = frozenset({2, 3})  # 1970-01-01 was a Thursday
+_WEEKEND: Final = frozenset({2, 3})  # days after 1970-01-01, a Thursday
 _RECORD_TYPES: Final = (
     {"1": 0.55, "28": 0.25, "65": 0.12, "5": 0.03, "16": 0.02, "2": 0.01, "6": 0.01, "257": 0.01},
     {"1": 0.30, "15": 0.30, "16": 0.25, "28": 0.10, "33": 0.03, "2": 0.02},
@@ -50,7 +50,7 @@ class Traffic:
 
 
 def served(habits: Habits, day: int, part: float) -> int:
-    """Return the queries of a zone in a part (0 to 1) of a day, from its beginning."""
+    """Return the queries of a zone from the beginning of a day to a part (0 to 1) of it."""
     if part <= 0.0:
         return 0
     week = 0.7 if day % 7 in _WEEKEND else 1.0

@@ -10,15 +10,13 @@ from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.containers import Images
 from exporter.sandbox.database import Database
 from exporter.sandbox.dns import DnsZones
-from exporter.sandbox.keys import sandbox_keys
-from exporter.sandbox.names import container_name, storage_name, stream_name
+from exporter.sandbox.keys import DatabaseTokens, sandbox_keys
 from exporter.sandbox.noise import Noise
-from exporter.sandbox.resource_ids import Roster
+from exporter.sandbox.resource_ids import ResourceIds
 from exporter.sandbox.scans import RecordScans
 from exporter.sandbox.scripting import Scripts
 from exporter.sandbox.search import Search
 from exporter.sandbox.shield import ShieldZones
-from exporter.sandbox.tokens import DatabaseTokens
 from exporter.sandbox.waf import Waf
 
 DATABASES: Final = ("orders", "billing")
@@ -27,8 +25,8 @@ DATABASES: Final = ("orders", "billing")
 class World:
     """One account of the platform with its resources.
 
-    All values are pure functions of the seed, the resource and the clock. Only changes by tests and callers are kept,
-    so that a hundred thousand zones cost a few bytes each.
+    All values are pure functions of the seed, the resource and the clock. Only changes are stored, so that a hundred
+    thousand zones need a few bytes each.
     """
 
     def __init__(
@@ -46,8 +44,6 @@ class World:
         self.seed = seed
         self.clock = WorldClock() if clock is None else clock
         self.keys = sandbox_keys()
-        self.bearer_everywhere = False
-        """Whether a bearer token opens the operations too for which the interface shows the AccessKey header."""
         self.dns = DnsZones(noise.branch("dns"), self.clock, dns_zones)
         self.scans = RecordScans(noise.branch("scans"), self.clock, self.dns.zones, healthy=healthy)
         self.scripts = Scripts(noise.branch("scripts"), self.clock, scripts)
@@ -67,9 +63,9 @@ class World:
                 ("dns", self.dns.zones),
                 ("script", self.scripts.scripts),
                 ("cdn", self.shield.pull_zones),
-                ("storage", Roster(501, 2, storage_name)),
-                ("stream", Roster(601, 1, stream_name)),
-                ("container", Roster(701, 1, container_name)),
+                ("storage", ResourceIds(501, 2, ("prod-shop-assets", "backups"))),
+                ("stream", ResourceIds(601, 1, ("product-videos",))),
+                ("container", ResourceIds(701, 1, ("orders-api",))),
             ),
         )
 

@@ -1,8 +1,9 @@
-"""The settings: flags, environment variables and a YAML file as one model.
+"""The settings: flags, environment variables and a YAML file, as one model.
 
-`model.py` is the whole, `account.py`, `database.py` and `service.py` its sections (that of the collectors is made from
-the catalogue), `sources.py` and `flags.py` what the environment and the command line set, `loading.py` the precedence;
-`yaml_file.py`, `faults.py`, `messages.py` and `section.py` name every fault by its file, line and key.
+- `model.py`: the whole model; `account.py`, `database.py`, `endpoint.py` and `service.py`: its sections. The section of
+  the collectors is made from the catalogue.
+- `flags.py`, `sources.py`: the values that the command line and the environment set; `loading.py`: their precedence.
+- `yaml_file.py`, `section.py`, `messages.py`, `faults.py`: report every fault with its file, line and key.
 
-In: text. Out: frozen settings, or every fault at once. Secrets are held as secrets and are never part of a message.
+In: text. Out: frozen settings, or all faults at once. No message contains a secret.
 """

@@ -1,4 +1,4 @@
-"""An account on the platform: its address, its credential, its budget and what is polled for it."""
+"""The settings of an account: its address, its credential, its budget and what is polled for it."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 from exporter.regular_file import read_regular, unreadable
 from exporter.settings.flag import API_KEY_FILE, AUTH, BASE_URL
 from exporter.settings.secrets import Secret, SecretFile, read_secret
-from exporter.settings.section import Section, at, elsewhere, items, peek, refused
+from exporter.settings.section import Section, at, duplicates, elsewhere, items, named, peek, refused
 from exporter.settings.types import (
     LARGEST_ID,
     BaseUrl,
@@ -25,19 +25,18 @@ from exporter.settings.types import (
 )
 
 _MOST_FAULTS_SHOWN = 20
-_MOST_DIGITS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class IdsFile:
-    """A file of ids, one a line, as it was when the settings were loaded."""
+    """A file with one id in each line, as it was when the settings were loaded."""
 
     path: Path
     ids: tuple[int, ...] = field(repr=False)
 
 
 def parse_ids_file(value: object) -> IdsFile | None:
-    """Read a file of ids: one a line; blank lines and what follows a `#` are left out."""
+    """Read a file with one id in each line; blank lines and the rest of a line after `#` are ignored."""
     if value is None or isinstance(value, IdsFile):
         return value
     path = parse_path(value)
@@ -57,14 +56,14 @@ def parse_ids_file(value: object) -> IdsFile | None:
             wrong.append(elsewhere(str(path), number, f"found {text[:60]!r}, expected a whole number from 1"))
     if len(wrong) > _MOST_FAULTS_SHOWN:
         rest = len(wrong) - _MOST_FAULTS_SHOWN
-        wrong[_MOST_FAULTS_SHOWN:] = [refused(f"{path} holds {rest} more lines that are no ids")]
+        wrong[_MOST_FAULTS_SHOWN:] = [refused(f"{path} holds {rest} more lines that are not ids")]
     if wrong:
         raise ValidationError.from_exception_data("ids_file", [at((), error) for error in wrong])
     return IdsFile(path, tuple(ids))
 
 
 class BudgetSettings(Section):
-    """How much an account may be asked."""
+    """The limits on the calls to an account."""
 
     requests_per_second: Annotated[
         float, Field(gt=0, le=100_000, allow_inf_nan=False, description="Calls started in a second.")
@@ -92,7 +91,7 @@ class DnsZonesSettings(Section):
     ] = ()
 
     def all_ids(self) -> tuple[int, ...]:
-        """The fixed ids, of the list and of the file, each once."""
+        """The configured ids, of the list and of the file, each once."""
         return tuple(dict.fromkeys((*self.ids, *(self.ids_file.ids if self.ids_file else ()))))
 
 
@@ -179,52 +178,37 @@ class AccountSettings(Section):
     searches: Annotated[tuple[Text, ...], Field(description="Words whose number of search results is a metric.")] = ()
 
     def credential(self) -> SecretStr:
-        """The key as it is now.
+        """Return the current key.
 
         Raises:
-            SecretFileError: Its file cannot be used.
+            SecretFileError: The file of the key cannot be used.
         """
         return stored_secret(self.api_key, self.api_key_file)
 
     @classmethod
     def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
-        """One credential; nothing that is polled twice."""
+        """Require one credential, and refuse what is listed twice."""
         yield from one_of(raw, "api_key", "api_key_file")
         for key in ("rate_limits", "access_lists", "waf_custom_rules"):
-            yield from distinct(raw, key, "id")
-        seen: set[tuple[str, ...]] = set()
-        for place, image in enumerate(items(raw.get("images"))):
-            name = tuple(str(peek(image, part)) for part in ("registry_id", "namespace", "name"))
-            if name in seen:
-                yield at(("images", place), refused(f"the image {'/'.join(name)} stands twice"))
-            seen.add(name)
+            yield from duplicates(named(raw, key, "id"), "id")
+        images = enumerate(items(raw.get("images")))
+        yield from duplicates(
+            (("images", place), "/".join(str(peek(image, part)) for part in ("registry_id", "namespace", "name")))
+            for place, image in images
+        )
 
 
 def stored_secret(secret: SecretStr | None, file: Path | None) -> SecretStr:
-    """The one of the two that is set; validation has seen to it that one is."""
+    """Return the secret, or what its file holds; validation made sure that one of them is set."""
     if file is not None:
         return read_secret(file)
     return secret if secret is not None else SecretStr("")
 
 
 def one_of(raw: Mapping[str, object], key: str, file_key: str) -> Iterator[InitErrorDetails]:
-    """Exactly one of a secret and its file."""
+    """Require exactly one of a secret and its file."""
     given = [name for name in (key, file_key) if raw.get(name) is not None]
     if not given:
         yield at((key,), refused(f"missing; expected {key} or {file_key}"))
     elif len(given) > 1:
-        yield at((file_key,), refused(f"stands beside {key}; expected one of the two"))
-
-
-def distinct(raw: Mapping[str, object], key: str, name: str) -> Iterator[InitErrorDetails]:
-    """No two items of a list with the same name or id."""
-    seen: dict[str, int] = {}
-    for place, item in enumerate(items(raw.get(key))):
-        value = peek(item, name)
-        if value is None or isinstance(value, Mapping | list):
-            continue
-        text = str(value).strip()
-        text = str(int(text)) if text.isdecimal() and len(text) <= _MOST_DIGITS else text  # 07 is 7
-        if text in seen:
-            yield at((key, place, name), refused(f"'{text[:60]}' stands twice, first in {key}[{seen[text]}]"))
-        seen.setdefault(text, place)
+        yield at((file_key,), refused(f"set beside {key}; expected one of the two"))

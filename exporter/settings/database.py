@@ -1,4 +1,4 @@
-"""A database on the platform, and the queries whose answers are metrics."""
+"""The settings of a database on the platform, and of the queries whose results become metrics."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -9,9 +9,10 @@ from pydantic import BeforeValidator, Field, SecretStr, model_validator
 from pydantic_core import InitErrorDetails
 
 from exporter.settings.account import BudgetSettings, one_of, stored_secret
+from exporter.settings.faults import KeyPath
 from exporter.settings.secrets import Secret, SecretFile
-from exporter.settings.section import Section, at, expected, items, peek, refused
-from exporter.settings.types import OptionalInterval, Text, Timeout, split_url
+from exporter.settings.section import Section, at, duplicates, expected, items, peek, refused
+from exporter.settings.types import OptionalInterval, Text, Timeout, parse_label_name, split_url
 
 TOKEN_PARAMETER = "authToken"  # noqa: S105 - the parameter's name, no token
 _SCHEMES = {"libsql": "https", "https": "https", "http": "http"}
@@ -22,7 +23,7 @@ _FAMILIES_OF_OUR_OWN = frozenset({"up", "query_duration_seconds", "query_rows"})
 
 
 def parse_query_name(value: object) -> str:
-    """A query's name, which becomes a part of a metric's."""
+    """Validate a query's name, which becomes a part of a metric's name."""
     if not isinstance(value, str) or not _NAME.fullmatch(value):
         raise expected("a name of letters, digits and '_' that starts with no digit, best in lower case")
     if value in _FAMILIES_OF_OUR_OWN:
@@ -31,42 +32,41 @@ def parse_query_name(value: object) -> str:
 
 
 def parse_label(value: object) -> str:
-    """A label's name, which is a column's as well."""
-    if not isinstance(value, str) or not _NAME.fullmatch(value):
-        raise expected("a label name of letters, digits and '_' that starts with no digit")
-    if value == "database":
+    """Validate a label's name, which is also the name of a column."""
+    name = parse_label_name(value)
+    if name == "database":
         raise refused("'database' is taken: every query's metric has that label already")
-    if value.startswith("__"):
-        raise refused(f"'{value}' starts with '__', which Prometheus keeps for itself")
-    return value
+    return name
 
 
 def parse_database_name(value: object) -> str:
-    """A database's name, which becomes a label's value."""
+    """Validate a database's name, which becomes the value of a label."""
     if not isinstance(value, str) or not _DATABASE_NAME.fullmatch(value):
         raise expected("a name of letters, digits, '_', '-' and '.'")
     return value
 
 
 def parse_database_url(value: object) -> str:
-    """A database's address as HTTP reaches it; `libsql://` means `https://`."""
+    """Validate a database's address and return it as an HTTP URL; `libsql://` means `https://`."""
     parts = split_url(value, _SCHEMES, _EXAMPLE)
     if parts.username is not None or parts.password is not None:
-        raise refused("holds a user name or a password; expected a URL without, and the token in auth_token")
+        raise refused("contains a user name or a password; expected a URL without, and the token in auth_token")
     if any(name != TOKEN_PARAMETER for name, _ in _parameters(parts.query)) or parts.fragment:
-        raise refused(f"holds a query other than {TOKEN_PARAMETER}, or a fragment; expected a URL such as {_EXAMPLE}")
+        raise refused(
+            f"contains a query other than {TOKEN_PARAMETER}, or a fragment; expected a URL such as {_EXAMPLE}"
+        )
     return urlunsplit(parts._replace(path=parts.path.rstrip("/"), query=""))
 
 
 def token_in_url(value: object) -> str | None:
-    """The token that client libraries accept as a part of the URL."""
+    """Return the token from a URL's query, where client libraries accept it; None if there is none."""
     if not isinstance(value, str):
         return None
     return dict(_parameters(value.partition("?")[2])).get(TOKEN_PARAMETER)
 
 
 def _parameters(query: str) -> list[tuple[str, str]]:
-    """A query's names and values; a '+' stays one, as it may be a part of a token."""
+    """Return the names and values of a query; a '+' is kept, because a token may contain it."""
     pairs = (part.partition("=") for part in query.split("&") if part)
     return [(unquote(name), unquote(value)) for name, _, value in pairs]
 
@@ -80,7 +80,7 @@ def _parse_sql(value: object) -> str:
 
 
 class QuerySettings(Section):
-    """One SQL query whose rows become the samples of one gauge."""
+    """One SQL query; each row of its result becomes a sample of one gauge."""
 
     name: Annotated[
         str,
@@ -98,12 +98,11 @@ class QuerySettings(Section):
 
     @classmethod
     def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
-        """Each column has one use."""
+        """Require that each column has one use."""
         labels = [label for label in items(raw.get("labels")) if isinstance(label, str)]
+        yield from duplicates((("labels", place), label) for place, label in enumerate(labels))
         for place, label in enumerate(labels):
-            if label in labels[:place]:
-                yield at(("labels", place), refused(f"'{label}' stands twice"))
-            elif label == raw.get("value", "value"):
+            if label == raw.get("value", "value"):
                 yield at(("labels", place), refused(f"'{label}' is the value's column, which cannot be a label too"))
 
 
@@ -127,10 +126,10 @@ class DatabaseSettings(Section):
     queries: tuple[QuerySettings, ...] = ()
 
     def credential(self) -> SecretStr:
-        """The access token as it is now.
+        """Return the current access token.
 
         Raises:
-            SecretFileError: Its file cannot be used.
+            SecretFileError: The file of the token cannot be used.
         """
         return stored_secret(self.auth_token, self.auth_token_file)
 
@@ -145,25 +144,20 @@ class DatabaseSettings(Section):
 
     @classmethod
     def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
-        """One credential, wherever it stands."""
+        """Require one credential: in the URL, in a key or in a file."""
         if token_in_url(raw.get("url")) is None:
             yield from one_of(raw, "auth_token", "auth_token_file")
         elif raw.get("auth_token") is not None or raw.get("auth_token_file") is not None:
             yield at(
-                ("url",), refused(f"holds an {TOKEN_PARAMETER} beside auth_token or auth_token_file; expected one")
+                ("url",), refused(f"contains an {TOKEN_PARAMETER} beside auth_token or auth_token_file; expected one")
             )
 
 
-def distinct_queries(raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
-    """No two queries of the same name, whichever database they are for: they would be one metric."""
-    seen: dict[str, str] = {}
-    for outer, database in enumerate(items(raw.get("databases"))):
-        for inner, query in enumerate(items(peek(database, "queries"))):
-            name = peek(query, "name")
-            if not isinstance(name, str):
-                continue
-            place = f"databases[{outer}].queries[{inner}]"
-            if name in seen:
-                message = f"'{name[:60]}' stands twice, first in {seen[name]}"
-                yield at(("databases", outer, "queries", inner, "name"), refused(message))
-            seen.setdefault(name, place)
+def duplicate_queries(raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
+    """Refuse two queries with the same name, even of different databases: they would be one metric."""
+    names: list[tuple[KeyPath, object]] = [
+        (("databases", outer, "queries", inner), peek(query, "name"))
+        for outer, database in enumerate(items(raw.get("databases")))
+        for inner, query in enumerate(items(peek(database, "queries")))
+    ]
+    return duplicates(names, "name")

@@ -1,4 +1,4 @@
-"""Configured endpoints: any GET of the platform whose answers become metrics."""
+"""The settings of endpoints: any GET of the platform whose answers become metrics."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -14,15 +14,15 @@ from exporter.collectors.endpoints.listing import LONGEST_ID
 from exporter.collectors.endpoints.path import Path, PathError, parse_path
 from exporter.platform.api.catalogue import OPERATIONS
 from exporter.platform.api.document import is_secret_name
-from exporter.settings.section import Section, at, expected, items, peek, refused
-from exporter.settings.types import Interval, Text, parse_text
+from exporter.settings.faults import KeyPath
+from exporter.settings.section import Section, at, duplicates, expected, items, named, peek, refused
+from exporter.settings.types import Interval, Text, parse_label_name, parse_text
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,62}", re.ASCII)
 _METRIC_NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*", re.ASCII)
-_LABEL_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*", re.ASCII)
 _SOURCES = ("value", "days", "month", "info")
 _TARGETS = ("each", "ids", "kind")
-# Prometheus, its histograms and our own series give these a meaning.
+# Prometheus, histograms or our own series use these labels already.
 _TAKEN_LABELS = frozenset({"account", "le", "quantile", "job", "instance"})
 _TAKEN_NAMES = frozenset(
     {*(collector.name for collector in CATALOGUE), *(operation.name for operation in OPERATIONS), ACCOUNT_KIND}
@@ -50,7 +50,7 @@ def _parse_label_expression(value: object) -> Expression:
 
 
 def _secret_in(expression: Expression) -> str | None:
-    """Why the texts of an expression cannot be labels; None where they can."""
+    """Return why the values of an expression cannot be labels; None if they can."""
     secret = next((name for name in sorted(expression.fields()) if is_secret_name(name)), None)
     return None if secret is None else f"reads {secret[:60]}, which is named like a secret and cannot be a label"
 
@@ -81,15 +81,12 @@ def _parse_metric_name(value: object) -> str:
 
 
 def _parse_label(value: object) -> str:
-    if not isinstance(value, str) or not _LABEL_NAME.fullmatch(value):
-        raise expected("a label name of letters, digits and '_' that starts with no digit")
-    if value.startswith("__"):
-        raise refused(f"'{value}' starts with '__', which Prometheus keeps for itself")
-    if value in _TAKEN_LABELS:
-        raise refused(f"'{value}' is taken: the series have that label already, or Prometheus gives it a meaning")
-    if is_secret_name(value):
-        raise refused(f"'{value}' is named like a secret, which cannot be a label")
-    return value
+    name = parse_label_name(value)
+    if name in _TAKEN_LABELS:
+        raise refused(f"'{name}' is taken: the series have that label already, or Prometheus gives it a meaning")
+    if is_secret_name(name):
+        raise refused(f"'{name}' is named like a secret, which cannot be a label")
+    return name
 
 
 def _parse_id(value: object) -> str:
@@ -110,7 +107,7 @@ LabelName = Annotated[str, BeforeValidator(_parse_label)]
 
 
 class EachSettings(Section):
-    """The list of the platform that names an endpoint's targets."""
+    """The list of the platform that contains an endpoint's targets."""
 
     list: Annotated[PathField, Field(description="The list's path, such as /pullzone.")]
     items: Annotated[ExpressionField, Field(description="The array of the answer; @ where the answer is the array.")]
@@ -124,12 +121,12 @@ class EachSettings(Section):
 
     @classmethod
     def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
-        """Pages are turned by their number, and the list has no target of its own."""
+        """Require `page` for what depends on it, and a list that is the same for the whole account."""
         for key in ("size", "more"):
             if raw.get(key) is not None and raw.get("page") is None:
-                yield at((key,), refused("stands without page, the query parameter of the page's number"))
+                yield at((key,), refused("needs page, the query parameter of the page's number"))
         if isinstance(raw.get("list"), str) and "{id}" in str(raw["list"]):
-            yield at(("list",), refused("holds {id}; a list is asked once an account"))
+            yield at(("list",), refused("contains {id}; a list is requested once for each account"))
 
 
 class MetricSettings(Section):
@@ -150,7 +147,7 @@ class MetricSettings(Section):
 
     @classmethod
     def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
-        """One source, and a name that says what it is."""
+        """Require one source, and the suffix of a name that the source needs."""
         given = [key for key in _SOURCES if raw.get(key) is not None]
         if len(given) != 1:
             found = " and ".join(given) or "none"
@@ -159,13 +156,13 @@ class MetricSettings(Section):
         source, name = given[0], str(raw.get("name", ""))
         for suffix, kinds in (("_total", ("days", "month")), ("_info", ("info",))):
             if source in kinds and not name.endswith(suffix):
-                yield at(("name",), refused(f"'{name[:60]}' is made of {source}, so its name ends with {suffix}"))
+                yield at(("name",), refused(f"'{name[:60]}' uses {source}, so its name must end with {suffix}"))
             if source not in kinds and name.endswith(suffix):
                 yield at(("name",), refused(f"'{name[:60]}' ends with {suffix}, which is for {' and '.join(kinds)}"))
         if source == "info":
             for key in ("label", "scale"):
                 if raw.get(key) is not None:
-                    yield at((key,), refused("stands beside info, which has neither a label nor a scale of its own"))
+                    yield at((key,), refused("set beside info, which has neither a label nor a scale of its own"))
             if isinstance(raw.get("info"), Mapping) and not raw["info"]:
                 yield at(("info",), refused("is empty; expected labels and expressions"))
         elif isinstance(raw.get("label"), str) and isinstance(raw.get(source), str):
@@ -173,11 +170,11 @@ class MetricSettings(Section):
 
 
 def _secret_label(source: str, text: str) -> Iterator[InitErrorDetails]:
-    """The label's values are the keys that the expression writes, or texts of fields: these must be no secrets."""
+    """Refuse an expression whose values could be secrets: a label's values are keys that it writes, or fields."""
     try:
         expression = compile_expression(text.strip())
     except ExpressionError:
-        return  # which is a fault of its own
+        return  # reported where the expression is validated
     secret = _secret_in(expression) if expression.branches() is None else None
     if secret is not None:
         yield at((source,), refused(secret))
@@ -210,34 +207,33 @@ class EndpointSettings(Section):
 
     @property
     def own_label(self) -> str:
-        """The stem of the labels of targets of the endpoint's own kind; empty where its kind is another's."""
+        """The stem of the labels of the endpoint's targets; empty if another endpoint or collector defines them."""
         return (self.label or self.name) if self.each is not None or self.ids else ""
 
     @classmethod
     def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
-        """One source of targets, and a path that goes with it."""
+        """Require one source of targets, and a path that fits it."""
         given = [key for key in _TARGETS if raw.get(key) is not None]
         if len(given) > 1:
-            yield at((given[1],), refused(f"stands beside {given[0]}; expected one of {', '.join(_TARGETS)}"))
+            yield at((given[1],), refused(f"set beside {given[0]}; expected one of {', '.join(_TARGETS)}"))
         yield from _path_faults(raw.get("path"), given)
         if isinstance(raw.get("ids"), list):
-            yield from _twice(("ids",), [str(one).strip() for one in items(raw["ids"])])
+            yield from duplicates((("ids", place), text) for place, text in enumerate(items(raw["ids"])))
         for key in ("ids", "metrics"):
             if raw.get(key) == []:
                 yield at((key,), refused(f"is empty; expected {key}"))
         yield from _kind_faults(raw, given)
-        yield from _label_clashes(raw, given)
-        names = [str(peek(metric, "name")) for metric in items(raw.get("metrics"))]
-        yield from _twice(("metrics",), names, "name")
+        yield from label_clashes(raw.get("metrics"), _own_labels(raw, given))
+        yield from duplicates(named(raw, "metrics", "name"), "name")
 
 
 def _path_faults(path: object, given: list[str]) -> Iterator[InitErrorDetails]:
     if not isinstance(path, str):
         return
     if given and "{id}" not in path:
-        yield at(("path",), refused(f"holds no {{id}}, so that each target of {given[0]} would be the same"))
+        yield at(("path",), refused(f"contains no {{id}}, so that all targets of {given[0]} would be the same"))
     if not given and "{id}" in path:
-        yield at(("path",), refused("holds {id}, and nothing says of what; expected each, ids or kind"))
+        yield at(("path",), refused("contains {id}; expected each, ids or kind"))
 
 
 def _kind_faults(raw: Mapping[str, object], given: list[str]) -> Iterator[InitErrorDetails]:
@@ -250,24 +246,21 @@ def _kind_faults(raw: Mapping[str, object], given: list[str]) -> Iterator[InitEr
         yield at((key,), refused(f"'{stem}' is a kind of target already; expected another label, or kind: {stem}"))
 
 
-def _twice(path: tuple[str | int, ...], texts: list[str], key: str = "") -> Iterator[InitErrorDetails]:
-    for place, text in enumerate(texts):
-        if text in texts[:place]:
-            yield at((*path, place, *([key] if key else [])), refused(f"'{text[:60]}' stands twice"))
-
-
-def _label_clashes(raw: Mapping[str, object], given: list[str]) -> Iterator[InitErrorDetails]:
-    """No metric has a label that its target has already."""
-    stem = str(raw.get("label") or raw.get("name", ""))
-    own = {stem, f"{stem}_id"} if given and given != ["kind"] else set()
+def _own_labels(raw: Mapping[str, object], given: list[str]) -> tuple[str, ...]:
+    """Return the labels that the endpoint's targets have already."""
     if given == ["kind"]:
-        own = {label.name for label in KIND_LABELS.get(str(raw["kind"]), ())}
-    for place, metric in enumerate(items(raw.get("metrics"))):
-        info = peek(metric, "info")
-        for key in info if isinstance(info, Mapping) else ():
-            if key in own:
-                yield at(("metrics", place, "info", key), refused(f"'{key}' is a label of the target already"))
-        if peek(metric, "label") in own:
-            yield at(
-                ("metrics", place, "label"), refused(f"'{peek(metric, 'label')}' is a label of the target already")
-            )
+        return tuple(label.name for label in KIND_LABELS.get(str(raw["kind"]), ()))
+    stem = str(raw.get("label") or raw.get("name", ""))
+    return (stem, f"{stem}_id") if given else ()
+
+
+def label_clashes(metrics: object, own: tuple[str, ...]) -> Iterator[InitErrorDetails]:
+    """Refuse the labels of an endpoint's metrics that its targets have already."""
+    for place, metric in enumerate(items(metrics)):
+        info, label = peek(metric, "info"), peek(metric, "label")
+        paths: list[KeyPath] = [("info", key) for key in (info if isinstance(info, Mapping) else ()) if key in own]
+        if label in own:
+            paths.append(("label",))
+        for path in paths:
+            name = label if path == ("label",) else path[-1]
+            yield at(("metrics", place, *path), refused(f"'{name}' is a label of the target already"))

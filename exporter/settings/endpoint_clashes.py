@@ -1,6 +1,6 @@
-"""What is wrong between configured endpoints, and between them and what the exporter has of its own."""
+"""Finds conflicts between configured endpoints, and between them and the exporter's own metrics."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from pydantic_core import InitErrorDetails
 
@@ -8,12 +8,12 @@ from exporter.collectors.catalogue import CATALOGUE
 from exporter.collectors.endpoints.kinds import KIND_LABELS
 from exporter.collectors.endpoints.listing import LIST_SUFFIX
 from exporter.metric import Kind
-from exporter.settings.account import distinct
+from exporter.settings.endpoint import label_clashes
 from exporter.settings.faults import KeyPath, suggestion, unknown_key
-from exporter.settings.section import at, items, peek, refused
-from exporter.settings.types import format_duration, parse_duration
+from exporter.settings.section import at, duplicates, items, named, peek, refused
+from exporter.settings.types import stale_too_early
 
-# Of the exporter itself, of its process, of users' queries and of Prometheus.
+# Prefixes of the exporter's own metrics, of its process, of users' queries and of Prometheus.
 _TAKEN_PREFIXES = ("edge_exporter_", "edge_target_", "edge_api_", "edge_database_", "process_", "python_", "scrape_")
 _TAKEN_NAMES = frozenset({"up", "edge_up", "edge_absent_families", "edge_script_monthly_budget_dollars", "ALERTS"})
 _COUNTER_SUFFIXES = ("", "_total", "_created")
@@ -22,9 +22,9 @@ _FALSE = frozenset({"false", "no", "off", "0", "f", "n"})
 
 
 def endpoint_clashes(raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
-    """Names, kinds and families that stand twice or are unknown."""
+    """Refuse names, kinds and families that are used twice or unknown."""
     endpoints = items(raw.get("endpoints"))
-    yield from distinct(raw, "endpoints", "name")
+    yield from duplicates(named(raw, "endpoints", "name"), "name")
     yield from _clashes_with_lists(endpoints)
     yield from _kinds(endpoints)
     yield from _families(endpoints, raw)
@@ -48,12 +48,12 @@ def _clashes_with_lists(endpoints: list[object]) -> Iterator[InitErrorDetails]:
     lists = {f"{_text(one, 'name')}{LIST_SUFFIX}" for one in endpoints if peek(one, "each")}
     for place, endpoint in enumerate(endpoints):
         if _text(endpoint, "name") in lists:
-            message = f"'{_text(endpoint, 'name')}' is what the list of another endpoint is called"
+            message = f"'{_text(endpoint, 'name')}' is the name of another endpoint's list"
             yield at(("endpoints", place, "name"), refused(message))
 
 
 def _kinds(endpoints: list[object]) -> Iterator[InitErrorDetails]:
-    """Each kind of target has one source, and is there."""
+    """Require that each kind of target exists and has one source."""
     stems: dict[str, int] = {}
     for place, endpoint in enumerate(endpoints):
         stem = _stem(endpoint)
@@ -75,28 +75,18 @@ def _kinds(endpoints: list[object]) -> Iterator[InitErrorDetails]:
             )
             yield at(("endpoints", place, "kind"), refused(message))
         if kind in stems:
-            yield from _label_clashes(place, endpoint, kind)
-
-
-def _label_clashes(place: int, endpoint: object, kind: str) -> Iterator[InitErrorDetails]:
-    for number, metric in enumerate(items(peek(endpoint, "metrics"))):
-        info = peek(metric, "info")
-        path: KeyPath = ("endpoints", place, "metrics", number)
-        for key in info if isinstance(info, Mapping) else ():
-            if key in (kind, f"{kind}_id"):
-                yield at((*path, "info", key), refused(f"'{key}' is a label of the target already"))
-        if _text(metric, "label") in (kind, f"{kind}_id"):
-            yield at((*path, "label"), refused(f"'{_text(metric, 'label')}' is a label of the target already"))
+            for error in label_clashes(peek(endpoint, "metrics"), (kind, f"{kind}_id")):
+                yield {**error, "loc": ("endpoints", place, *error["loc"])}
 
 
 def _exposed(name: str, *, counts: bool) -> set[str]:
-    """Every name under which a family is exposed in one of the formats."""
+    """Return every name that a family has in one of the formats."""
     stem = name.removesuffix("_total") if counts else name
     return {f"{stem}{suffix}" for suffix in (_COUNTER_SUFFIXES if counts else ("",))}
 
 
 def _built_in(raw: Mapping[str, object]) -> dict[str, str]:
-    """Exposed name → the enabled collector that has it."""
+    """Map each exposed name to the enabled collector that has it."""
     sections = raw.get("collectors")
     found: dict[str, str] = {}
     for collector in CATALOGUE:
@@ -105,7 +95,7 @@ def _built_in(raw: Mapping[str, object]) -> dict[str, str]:
             continue
         for info in collector.families:
             for name in _exposed(info.name, counts=info.kind is Kind.COUNTER):
-                found[name] = f"the collector {collector.section}, which could be switched off"
+                found[name] = f"the collector {collector.section}, which can be disabled"
     return found
 
 
@@ -123,41 +113,24 @@ def _families(endpoints: list[object], raw: Mapping[str, object]) -> Iterator[In
             clash = next((taken[one] for one in sorted(exposed) if one in taken), None)
             inner = next((own[one] for one in sorted(exposed) if one in own and own[one] != name), None)
             if name.startswith(_TAKEN_PREFIXES) or name in _TAKEN_NAMES:
-                yield at(path, refused(f"'{name[:60]}' is a name that the exporter or Prometheus keeps for itself"))
+                yield at(path, refused(f"'{name[:60]}' is reserved for the exporter or Prometheus"))
             elif clash is not None:
                 yield at(path, refused(f"'{name[:60]}' is a family of {clash}"))
             elif inner is not None:
-                yield at(path, refused(f"'{name[:60]}' is exposed by the same name as {inner[:60]}"))
+                yield at(path, refused(f"'{name[:60]}' has the same exposed name as {inner[:60]}"))
             own |= dict.fromkeys(exposed, name)
         taken |= dict.fromkeys(own, f"endpoints[{place}]")
 
 
 def _sections(endpoints: list[object], raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
-    """What stands under `collectors` is a collector's name; an endpoint is not stale before it is polled again."""
+    """Require that every key of `collectors` names a collector, and that an endpoint is polled before it is stale."""
     sections = raw.get("collectors")
     by_name = {_text(endpoint, "name"): endpoint for endpoint in endpoints}
     for name, section in sections.items() if isinstance(sections, Mapping) else ():
         if name in _SECTIONS:
             continue
         if name not in by_name:
-            yield at(("collectors", name), refused(unknown_key(str(name), _known(by_name))))
+            yield at(("collectors", name), refused(unknown_key(str(name), (*_SECTIONS, *by_name))))
             continue
-        interval = _seconds(peek(section, "interval"), peek(by_name[name], "interval"), "10m")
-        stale_after = _seconds(peek(section, "stale_after"))
-        if interval is not None and stale_after is not None and stale_after < interval:
-            message = (
-                f"found {format_duration(stale_after)}, expected at least the interval ({format_duration(interval)})"
-            )
-            yield at(("collectors", name, "stale_after"), refused(message))
-
-
-def _known(names: Iterable[str]) -> tuple[str, ...]:
-    return (*_SECTIONS, *names)
-
-
-def _seconds(*values: object) -> float | None:
-    """The first of these that is set, in seconds; None where it is no duration."""
-    given = next((value for value in values if value is not None), None)
-    if isinstance(given, str):
-        return parse_duration(given)
-    return float(given) if isinstance(given, int | float) else None
+        interval = peek(section, "interval") or peek(by_name[name], "interval") or "10m"
+        yield from stale_too_early(("collectors", name), interval, peek(section, "stale_after"))

@@ -1,4 +1,4 @@
-"""Adds the endpoints of further files to those of the configuration; their faults keep their files and lines."""
+"""Adds the endpoints of other files to those of the configuration; faults name the file and line they are in."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,12 +13,12 @@ _FILES = "endpoint_files"
 
 @dataclass(frozen=True, slots=True)
 class EndpointFiles:
-    """A configuration with the endpoints of its further files.
+    """A configuration with the endpoints of the files that it names.
 
     Attributes:
         data: the configuration, with all endpoints in one list.
-        faults: what is wrong with the files as such.
-        places: place in that list → the file it comes from, and its place there; only of further files.
+        faults: what is wrong with the files themselves.
+        places: place in that list → the file, and the place in that file; only for endpoints of other files.
     """
 
     data: dict[str, object]
@@ -26,7 +26,7 @@ class EndpointFiles:
     places: Mapping[int, tuple[MarkedFile, int]] = field(default_factory=dict)
 
     def locate(self, path: KeyPath) -> tuple[str, int | None] | None:
-        """The file and line of what stands at a path; None for what is not from a further file."""
+        """Return the file and line of the value at a path; None if it is in the configuration file itself."""
         if len(path) < 2 or path[0] != _LIST or path[1] not in self.places:  # noqa: PLR2004 - the list and a place
             return None
         file, place = self.places[int(path[1])]
@@ -38,7 +38,7 @@ def with_endpoint_files(file: MarkedFile, data: Mapping[str, object]) -> Endpoin
 
     Args:
         file: the configuration file, for the lines of its faults.
-        data: what it says.
+        data: the content of the configuration.
     """
     names = data.get(_FILES)
     own = data.get(_LIST)
@@ -49,7 +49,7 @@ def with_endpoint_files(file: MarkedFile, data: Mapping[str, object]) -> Endpoin
     places: dict[int, tuple[MarkedFile, int]] = {}
     for name in names:
         if not isinstance(name, str) or not name.strip():
-            continue  # which is a fault of its own
+            continue  # reported where the list is validated
         further = read_endpoint_file(Path(file.source).parent / name.strip())
         faults.extend(further.faults)
         found = (further.data or {}).get(_LIST)
@@ -63,7 +63,7 @@ def with_endpoint_files(file: MarkedFile, data: Mapping[str, object]) -> Endpoin
 
 
 def read_endpoint_file(path: Path) -> MarkedFile:
-    """Read a file of endpoints; what is wrong with it as such is in its faults."""
+    """Read a file of endpoints; faults of the file itself are in the result."""
     file = read_marked(path, example=f"{_LIST}:")
     strange = [key for key in file.data or {} if key != _LIST]
     faults = [Fault(file.source, file.line((key,)), key, unknown_key(key, [_LIST])) for key in strange]

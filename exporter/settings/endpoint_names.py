@@ -1,4 +1,4 @@
-"""Finds metrics of configured endpoints that are named against Prometheus' conventions, as promlint does."""
+"""Finds metrics of configured endpoints whose names break Prometheus' conventions, as promlint does."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -17,7 +17,7 @@ _OF_HISTOGRAMS = ("_count", "_sum", "_bucket")
 
 
 def misnamed(endpoints: Iterable[EndpointSettings]) -> Iterator[tuple[KeyPath, str]]:
-    """Each metric that the conventions would name otherwise, and how."""
+    """Yield the path of each metric whose name breaks a convention, and a message."""
     for place, endpoint in enumerate(endpoints):
         for number, metric in enumerate(endpoint.metrics):
             for message in _of_metric(metric):

@@ -1,4 +1,4 @@
-"""Finds credentials that others may see: in a file that every user may read, or on their way without encryption."""
+"""Finds credentials that others could read: in a file that every user may read, or sent without encryption."""
 
 from collections.abc import Iterator
 from ipaddress import ip_address
@@ -12,7 +12,7 @@ from exporter.settings.model import Settings
 
 
 def exposed(settings: Settings) -> Iterator[tuple[KeyPath, str]]:
-    """Each place in the settings that exposes a credential, and how."""
+    """Yield the path of each setting that exposes a credential, and a message."""
     for number, account in enumerate(settings.accounts):
         place: KeyPath = ("accounts", number)
         yield from _of_file((*place, "api_key_file"), account.api_key_file)
@@ -25,7 +25,7 @@ def exposed(settings: Settings) -> Iterator[tuple[KeyPath, str]]:
 
 
 def warnings(settings: Settings) -> Iterator[tuple[KeyPath, str]]:
-    """Each place in the settings that exposes a credential, or names a metric against the conventions."""
+    """Yield the path and message of each setting that exposes a credential or breaks a naming convention."""
     yield from exposed(settings)
     yield from misnamed(settings.endpoints)
 

@@ -1,4 +1,4 @@
-"""What is wrong with a configuration: the fault, where it stands, and the error that carries all of them."""
+"""Defines a fault of a configuration, its place, and the error that carries all faults."""
 
 import json
 import re
@@ -14,12 +14,12 @@ _PLAIN_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that is wrong, in words for the person who has to put it right.
+    """One fault, in words for the person who corrects it.
 
     Attributes:
-        source: The file, the variable or the flag that said it; empty where nothing did.
+        source: The file, the variable or the flag that set the value; empty if nothing did.
         line: The line in that file, from 1.
-        path: Where in the configuration, as `accounts[0].timeout`; empty for the whole.
+        path: The place in the configuration, such as `accounts[0].timeout`; empty for the whole.
         message: What was found and what was expected; never a secret's value.
     """
 
@@ -29,13 +29,13 @@ class Fault:
     message: str
 
     def __str__(self) -> str:
-        """As one line: `config.yml:12: accounts[0].timeuot: unknown key; did you mean 'timeout'?`."""
+        """Return one line: `config.yml:12: accounts[0].timeuot: unknown key; did you mean 'timeout'?`."""
         place = self.source if self.line is None else f"{self.source}:{self.line}"
         return ": ".join(part for part in (place, self.path, self.message) if part)
 
 
 class ConfigurationError(Exception):
-    """A configuration is refused, with every fault that it has."""
+    """A configuration is refused; `faults` has every reason."""
 
     def __init__(self, faults: Iterable[Fault]) -> None:
         self.faults = tuple(faults)
@@ -43,7 +43,7 @@ class ConfigurationError(Exception):
 
 
 def written(path: KeyPath) -> str:
-    """The path as a person writes it: `accounts[0].scripts["my script"]`."""
+    """Return a path as text: `accounts[0].scripts["my script"]`."""
     text = ""
     for step in path:
         if isinstance(step, int):
@@ -56,18 +56,18 @@ def written(path: KeyPath) -> str:
 
 
 def suggestion(wrong: str, known: Iterable[str]) -> str:
-    """`; did you mean 'timeout'?`, or nothing where no known name is near."""
+    """Return `; did you mean 'timeout'?`; empty if no known name is similar."""
     near = get_close_matches(wrong, list(known), n=1, cutoff=0.6)
     return f"; did you mean '{near[0]}'?" if near else ""
 
 
 def unknown_key(key: str, known: Iterable[str], *, deeper: str = "") -> str:
-    """What is wrong with a key that is not known, with the one that may be meant.
+    """Return the message for an unknown key, with the key that may be meant.
 
     Args:
         key: the key.
         known: the keys that could stand in its place.
-        deeper: the path of a key of this name that belongs further down; empty where there is none.
+        deeper: the path of a key of this name on a lower level; empty if there is none.
     """
     near = suggestion(key, known) or (f"; did you mean '{deeper}'?" if deeper else "")
     return f"unknown key{near}"

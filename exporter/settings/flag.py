@@ -1,6 +1,6 @@
-"""A flag of the command line with its environment variable, and the flags of an account.
+"""Defines a command-line flag with its environment variable, and the flags of an account.
 
-Imports neither the settings' models nor pydantic, so that a help text does not wait for them.
+Imports neither the settings' models nor pydantic, so that help texts are fast.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,10 @@ PREFIX = "EDGE_EXPORTER_"
 CONFIG_VARIABLE = PREFIX + "CONFIG"
 FIRST_ACCOUNT: KeyPath = ("accounts", 0)
 FIRST_DATABASE: KeyPath = ("databases", 0)
-_ACCOUNT_VARIABLES = ("base_url", "api_key", "api_key_file", "auth")
+# Variable → the key of the first account that it sets.
+ACCOUNT_VARIABLES = {PREFIX + key.upper(): key for key in ("base_url", "api_key", "api_key_file", "auth")}
+# Variable that the platform sets for an attached database → the key of the database that it sets.
+DATABASE_VARIABLES = {"PLATFORM_DATABASE_URL": "url", "PLATFORM_DATABASE_AUTH_TOKEN": "auth_token"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +22,13 @@ class Flag:
     """A flag of the command line.
 
     Attributes:
-        name: As it is written: `--web.listen`.
-        path: Where its value goes in the model.
-        help: What it sets, in a sentence.
-        metavar: What stands for the value in the help text.
-        default: The value when nothing sets it, as it is written; empty for none.
-        variable: The environment variable that sets the same.
-        nullable: Whether `null` is a value of it.
+        name: The flag, such as `--web.listen`.
+        path: The place of its value in the model.
+        help: One sentence about what it sets.
+        metavar: The placeholder for the value in the help text.
+        default: The default value as text; empty if there is none.
+        variable: The environment variable that sets the same value.
+        nullable: Whether it may be `null`.
     """
 
     name: str
@@ -38,7 +41,7 @@ class Flag:
 
     @property
     def is_of_account(self) -> bool:
-        """Whether it sets a value of the one account."""
+        """Whether it sets a value of the first account."""
         return self.path[:2] == FIRST_ACCOUNT
 
 
@@ -48,7 +51,7 @@ def _of_account(key: str, text: str, metavar: str, default: str = "", *, nullabl
 
 
 def dashed(key: str) -> str:
-    """A key of the configuration as a flag is written."""
+    """Return a configuration key in the spelling of flags."""
     return key.replace("_", "-")
 
 
@@ -57,10 +60,5 @@ API_KEY_FILE = _of_account("api_key_file", "The file that holds the account's ke
 AUTH = _of_account(
     "auth", "How the key is sent: in the AccessKey header, or as a bearer token.", "access_key|bearer", "access_key"
 )
-# The flags that say which account is asked, and how; the account's model takes its descriptions from them.
+# The flags of an account; the account's model takes its descriptions from them.
 ACCOUNT_FLAGS = (BASE_URL, API_KEY_FILE, AUTH)
-
-
-def account_variables() -> dict[str, str]:
-    """The variables of the one account: the variable's name, and the account's key that it sets."""
-    return {PREFIX + key.upper(): key for key in _ACCOUNT_VARIABLES}

@@ -1,4 +1,4 @@
-"""Every single value that can be set outside the file: its path, its flag and its environment variable."""
+"""Lists every value that a flag and an environment variable can set."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,62 +16,54 @@ from exporter.settings.section import Section
 from exporter.settings.types import Metavar, format_duration
 
 _METAVARS: dict[object, str] = {bool: "true|false", int: "INTEGER", float: "NUMBER", str: "TEXT", Path: "FILE"}
-_DATABASE_VARIABLES = {"url": "PLATFORM_DATABASE_URL", "auth_token": "PLATFORM_DATABASE_AUTH_TOKEN"}
 
 
 def flags() -> tuple[Flag, ...]:
-    """Every flag, in the model's order. Secrets have none: a process's flags can be seen by others."""
+    """Return every flag, in the order of the model. Secrets have none: other users can read a process's flags."""
     defaults = Settings.model_construct()
     others = (
-        flag_of(field, path, *names_of(path), _default(defaults, path)) for path, field in _scalar_leaves(Settings, ())
+        flag_of(field, path, *names_of(path), _default(defaults, path))
+        for path, field in _leaves(Settings, ())
+        if _is_single(field)
     )
     return (*ACCOUNT_FLAGS, *others)
 
 
-def database_variables() -> dict[str, str]:
-    """The variables that the platform sets where a database is attached, and the database's key that each sets."""
-    return {variable: key for key, variable in _DATABASE_VARIABLES.items()}
+def list_variables() -> dict[str, KeyPath]:
+    """Return the names that variables of lists would have, for an error message: only the file sets lists."""
+    return {names_of(path)[1]: path for path, field in _leaves(Settings, ()) if get_origin(field.annotation) is tuple}
 
 
-def _scalar_leaves(model: type[BaseModel], path: KeyPath) -> Iterator[tuple[KeyPath, FieldInfo]]:
+def _leaves(model: type[BaseModel], path: KeyPath) -> Iterator[tuple[KeyPath, FieldInfo]]:
+    """Every field below a model that is no section; a list of sections is one field."""
     for key, field in model.model_fields.items():
         kind = field.annotation
         if isinstance(kind, type) and issubclass(kind, Section):
-            yield from _scalar_leaves(kind, (*path, key))
-        elif get_origin(kind) is not tuple and SecretStr not in get_args(kind):
+            yield from _leaves(kind, (*path, key))
+        else:
             yield (*path, key), field
 
 
+def _is_single(field: FieldInfo) -> bool:
+    return get_origin(field.annotation) is not tuple and SecretStr not in get_args(field.annotation)
+
+
 def _default(defaults: BaseModel, path: KeyPath) -> object:
-    """The value where nothing is set; that of an interval is its collector's, and no field's."""
+    """Return the value where nothing is set; the default interval of a collector is no field's default."""
     value: object = defaults
     for step in path:
         value = getattr(value, str(step))
     return value
 
 
-def list_variables() -> dict[str, KeyPath]:
-    """What the variables of lists would be called, for those who try; lists are set in the file alone."""
-    return {names_of(path)[1]: path for path in _lists(Settings, ())}
-
-
-def _lists(model: type[BaseModel], path: KeyPath) -> Iterator[KeyPath]:
-    for key, field in model.model_fields.items():
-        kind = field.annotation
-        if isinstance(kind, type) and issubclass(kind, Section):
-            yield from _lists(kind, (*path, key))
-        elif get_origin(kind) is tuple:
-            yield (*path, key)
-
-
 def names_of(path: KeyPath) -> tuple[str, str]:
-    """The flag and the variable of a value outside the accounts."""
+    """Return the flag and the variable of a value outside the accounts."""
     steps = [str(step) for step in path]
     return "--" + ".".join(map(dashed, steps)), PREFIX + "__".join(steps).upper()
 
 
 def flag_of(field: FieldInfo, path: KeyPath, name: str, variable: str, default: object) -> Flag:
-    """The flag that sets a field; `default` is the value where nothing does."""
+    """Return the flag that sets a field."""
     return Flag(
         name=name,
         path=path,

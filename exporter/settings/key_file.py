@@ -1,4 +1,4 @@
-"""A key that stands in a file: read again when the file changes, on a thread, for a file system may not answer."""
+"""Reads a key from a file again when the file changes; on a thread, because a file system may not respond."""
 
 import asyncio
 import math
@@ -13,9 +13,9 @@ from exporter.platform.errors import CredentialError
 from exporter.regular_file import check_regular, unreadable
 from exporter.settings.secrets import SecretFileError, read_secret
 
-# A renewed key is found so many seconds later.
+# A changed key is found at most this many seconds later.
 CHECK_SECONDS = 0.2
-# A call waits so long for the file, and then goes on with the key that was read last.
+# A call waits at most this many seconds for the file, and then uses the key that was read last.
 PATIENCE = 1.0
 
 _Mark = tuple[int, int, int]
@@ -23,7 +23,7 @@ _Mark = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What a look at the file found: the key, or why there is none."""
+    """The result of reading the file: the key, or why there is none."""
 
     mark: _Mark | None
     secret: str
@@ -31,7 +31,7 @@ class _Found:
 
 
 class KeyFile:
-    """A key in a file. `refresh` looks whether it is another one; a call returns the one that was found last.
+    """A key in a file. `refresh` reads it if the file has changed; a call returns the key that was read last.
 
     Args:
         path: the file.
@@ -47,10 +47,10 @@ class KeyFile:
         self._is_stuck = False
 
     def __call__(self) -> str:
-        """The key that was found last; a look at the file begins, if the last one was some time ago.
+        """Return the key that was read last, and start reading the file again if that was some time ago.
 
         Raises:
-            CredentialError: there was none.
+            CredentialError: the file could not be read, or held no key.
         """
         self._look()
         if self._found.problem:
@@ -58,7 +58,7 @@ class KeyFile:
         return self._found.secret
 
     async def refresh(self) -> None:
-        """Look at the file, if the last look was some time ago; no longer than `PATIENCE`."""
+        """Read the file if that was some time ago; waits for at most `PATIENCE` seconds."""
         looking = self._look()
         if looking is None or self._monotonic() - self._began > PATIENCE:
             return
@@ -75,7 +75,7 @@ class KeyFile:
         if self._looking is None and self._monotonic() - self._began >= CHECK_SECONDS:
             self._began = self._monotonic()
             self._looking = asyncio.get_running_loop().create_future()
-            # A thread of its own that nothing waits for, at the end of the process neither.
+            # A daemon thread of its own: nothing waits for it, not even the end of the process.
             threading.Thread(
                 target=self._read, args=(asyncio.get_running_loop(), self._looking), name="key file", daemon=True
             ).start()

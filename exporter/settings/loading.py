@@ -1,15 +1,14 @@
-"""Loads the settings: flags over environment over file, or every fault of all three at once."""
+"""Loads the settings from flags, environment and file, in this precedence, or reports the faults of all three."""
 
 import socket
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from exporter.settings.endpoint_files import EndpointFiles, with_endpoint_files
 from exporter.settings.faults import ConfigurationError, Fault, KeyPath
-from exporter.settings.flag import CONFIG_VARIABLE, FIRST_ACCOUNT, FIRST_DATABASE, account_variables
-from exporter.settings.flags import database_variables
+from exporter.settings.flag import ACCOUNT_VARIABLES, CONFIG_VARIABLE, DATABASE_VARIABLES, FIRST_ACCOUNT, FIRST_DATABASE
 from exporter.settings.flags import flags as every_flag
 from exporter.settings.messages import faults_of
 from exporter.settings.model import Settings
@@ -17,19 +16,24 @@ from exporter.settings.service import SECTIONS, ShardOrdinalError
 from exporter.settings.sources import Layer, environment_layer, flag_layer
 from exporter.settings.yaml_file import MarkedFile, file_names_resolved, read_marked
 
+_VARIABLES = {
+    **{(*FIRST_ACCOUNT, key): variable for variable, key in ACCOUNT_VARIABLES.items()},
+    **{(*FIRST_DATABASE, key): variable for variable, key in DATABASE_VARIABLES.items()},
+}
+
 
 class SettingsError(ConfigurationError):
-    """The settings are refused; `faults` names everything that is wrong with them."""
+    """The settings are refused; `faults` has every reason."""
 
 
 def configuration_file(config: Path | None, environ: Mapping[str, str]) -> Path | None:
-    """The configuration file: the one that is given, or that `EDGE_EXPORTER_CONFIG` names, if any."""
+    """Return the given configuration file, else the one that `EDGE_EXPORTER_CONFIG` names, else None."""
     named = environ.get(CONFIG_VARIABLE, "").strip()
     return config or (Path(named) if named else None)
 
 
 def read_file(config: Path | None, environ: Mapping[str, str]) -> MarkedFile:
-    """What the configuration file says, with its lines and its faults; an empty one where there is no file."""
+    """Read the configuration file with its lines and faults; an empty one if there is no file."""
     path = configuration_file(config, environ)
     return read_marked(path, example="accounts:") if path is not None else MarkedFile("", {})
 
@@ -41,33 +45,18 @@ def load(
     *,
     host_name: str | None = None,
 ) -> Settings:
-    """The settings that flags, environment and file make together.
+    """Load the settings from flags, environment and file.
 
     Args:
         config: The configuration file; without one, the file that `EDGE_EXPORTER_CONFIG` names, if any.
-        flags: The values of flags by their names, as `--web.listen`.
+        flags: The values of flags by their names, such as `--web.listen`.
         environ: The environment; an empty variable counts as not set.
-        host_name: The machine's name, for `shard.index: auto`; the real one where none is given.
+        host_name: The machine's name, for `shard.index: auto`; by default the real one.
 
     Raises:
         SettingsError: Something is wrong; it holds every fault.
     """
-    return load_over(read_file(config, environ), flags, environ, host_name=host_name)
-
-
-def load_over(
-    file: MarkedFile,
-    flags: Mapping[str, str] | None,
-    environ: Mapping[str, str],
-    *,
-    host_name: str | None = None,
-) -> Settings:
-    """The same as `load`, of a file that has been read already.
-
-    Raises:
-        SettingsError: Something is wrong; it holds every fault, those of the file too.
-    """
-    return load_with_origins(file, flags, environ, host_name=host_name)[0]
+    return load_with_origins(read_file(config, environ), flags, environ, host_name=host_name)[0]
 
 
 def load_with_origins(
@@ -77,7 +66,7 @@ def load_with_origins(
     *,
     host_name: str | None = None,
 ) -> "tuple[Settings, Origins]":
-    """The same as `load_over`, and where each value comes from.
+    """Load the settings with a file that has been read already; also return where each value comes from.
 
     Raises:
         SettingsError: Something is wrong; it holds every fault, those of the file too.
@@ -107,7 +96,7 @@ def load_with_origins(
 def load_with_endpoints(
     files: Sequence[Path], config: Path | None, flags: Mapping[str, str] | None, environ: Mapping[str, str]
 ) -> Settings:
-    """The settings with the endpoints of these files in place of the configuration's own.
+    """Load the settings with the endpoints of these files in place of the configured ones.
 
     Raises:
         SettingsError: Something is wrong; it holds every fault.
@@ -116,20 +105,20 @@ def load_with_endpoints(
     kept = {key: value for key, value in (marked.data or {}).items() if key != "endpoints"}
     sections = kept.get("collectors")
     if isinstance(sections, Mapping):
-        # Those of endpoints that are left out say nothing here.
+        # Sections of the configured endpoints would be unknown keys.
         kept["collectors"] = {name: section for name, section in sections.items() if name in SECTIONS}
     kept["endpoint_files"] = [str(file.absolute()) for file in files]
     data = None if marked.data is None else kept
-    return load_over(MarkedFile(marked.source, data, marked.faults, marked.root), flags, environ)
+    return load_with_origins(MarkedFile(marked.source, data, marked.faults, marked.root), flags, environ)[0]
 
 
 def _reading_order(fault: Fault) -> tuple[bool, str, int]:
-    """Files with their lines first, then flags and variables."""
+    """Sort key: files with their lines first, then flags and variables."""
     return fault.line is None, fault.source, fault.line or 0
 
 
 class Origins:
-    """Finds who said what stands at a path, or who should have said what is missing there."""
+    """Finds which source set a value, or which one could set a missing value."""
 
     def __init__(self, file: MarkedFile, environment: Layer, command_line: Layer, endpoints: EndpointFiles) -> None:
         self._file = file
@@ -137,14 +126,14 @@ class Origins:
         self._above = (command_line, environment)
 
     def origin(self, path: KeyPath) -> str:
-        """What set the value at a path: a flag, a variable, or a file with its line; `default` where nothing did."""
+        """Return what set a value: a flag, a variable, or a file with its line; `default` if nothing did."""
         for layer in self._above:
             if path in layer.origins:
                 return layer.origins[path]
         return f"{self._file.source}:{self._file.line(path)}" if self._file.holds(path) else "default"
 
     def locate(self, path: KeyPath) -> tuple[str, int | None]:
-        """The source and the line of a value, or of what should hold it."""
+        """Return the source and the line of a value, or of the section that should contain it."""
         for layer in self._above:
             if path in layer.origins:
                 return layer.origins[path], None
@@ -152,13 +141,6 @@ class Origins:
         if included is not None:
             return included
         if len(path) > 1 and not self._file.holds(path[:2]):
-            return self._would_say(path), None
+            # Nothing sets the value; name the variable that could.
+            return _VARIABLES.get(path, self._file.source), None
         return self._file.source, self._file.line(path)
-
-    def _would_say(self, path: KeyPath) -> str:
-        return dict(_variables()).get(path, self._file.source)
-
-
-def _variables() -> Iterator[tuple[KeyPath, str]]:
-    yield from (((*FIRST_ACCOUNT, key), variable) for variable, key in account_variables().items())
-    yield from (((*FIRST_DATABASE, key), variable) for variable, key in database_variables().items())

@@ -1,4 +1,4 @@
-"""Validation errors in our own words: what was found, what was expected, and never a secret."""
+"""Writes validation errors as messages: what was found and what was expected, never a secret."""
 
 from collections.abc import Callable, Iterator, Mapping
 from types import UnionType
@@ -45,7 +45,7 @@ _BOUNDS = {
 
 
 def faults_of(error: ValidationError, model: Model, locate: Locate) -> Iterator[Fault]:
-    """Every fault that validating against `model` found, placed by `locate`."""
+    """Yield a fault for each error of validating against `model`; `locate` gives its source and line."""
     for details in error.errors(include_url=False):
         path: KeyPath = tuple(step for step in details["loc"] if step != "[key]")
         source, line = locate(path)
@@ -56,7 +56,7 @@ def faults_of(error: ValidationError, model: Model, locate: Locate) -> Iterator[
 
 
 def shown(value: object) -> str:
-    """A value as a message shows it: scalars themselves, shortened; anything larger by its kind."""
+    """Return a value as a message shows it: scalars shortened, anything larger by its kind."""
     if isinstance(value, str):
         return repr(value if len(value) <= _LONGEST_SHOWN else value[:_LONGEST_SHOWN] + "…")
     if isinstance(value, bool):
@@ -65,7 +65,7 @@ def shown(value: object) -> str:
 
 
 def kind_of(value: object) -> str:
-    """What kind of thing a value is, for where the value itself may be a secret."""
+    """Return the kind of a value, where the value itself may be a secret."""
     match value:
         case None:
             return "nothing"
@@ -117,7 +117,7 @@ def _lower(description: str) -> str:
 
 
 def _unknown(path: KeyPath, model: Model) -> str:
-    """Says of a key that is not known which one may be meant: one that is spelt alike, or stands a level lower."""
+    """Return the message for an unknown key, with a similar key, or one of the same name on a lower level."""
     section = _annotation_at(model, path[:-1])
     name = str(path[-1])
     deeper = next((".".join(found) for found in _paths(model) if found[-1] == name), "")
@@ -152,7 +152,7 @@ def _is_model(annotation: object) -> TypeGuard[Model]:
 
 
 def _annotation_at(model: Model, path: KeyPath) -> object:
-    """The declared type of what stands at a path."""
+    """Return the declared type of the value at a path."""
     annotation: object = model
     for step in path:
         annotation = _bare(annotation)
@@ -166,7 +166,7 @@ def _annotation_at(model: Model, path: KeyPath) -> object:
 
 
 def _bare(annotation: object) -> object:
-    """A declared type without its metadata, and without `| None`."""
+    """Return a declared type without its metadata, and without `| None`."""
     while True:
         origin = get_origin(annotation)
         if origin is Annotated:

@@ -1,4 +1,4 @@
-"""The settings as a whole."""
+"""The model of all settings."""
 
 from collections.abc import Iterator, Mapping
 from functools import reduce
@@ -7,11 +7,11 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 from pydantic_core import InitErrorDetails
 
-from exporter.settings.account import AccountSettings, distinct
-from exporter.settings.database import DatabaseSettings, distinct_queries
+from exporter.settings.account import AccountSettings
+from exporter.settings.database import DatabaseSettings, duplicate_queries
 from exporter.settings.endpoint import EndpointSettings
 from exporter.settings.endpoint_clashes import endpoint_clashes
-from exporter.settings.section import Section, at, refused
+from exporter.settings.section import Section, at, duplicates, named, refused
 from exporter.settings.service import (
     CollectorSettings,
     CollectorsSettings,
@@ -33,9 +33,9 @@ def _leases_without_database(raw: Mapping[str, object]) -> Iterator[InitErrorDet
 
 
 class Settings(Section):
-    """All that can be set; made by `load` from flags, environment and file, in this precedence.
+    """All settings; `load` makes them from flags, environment and file.
 
-    Defaults are not validated, here and in the sections: that would build validators for a help text, too.
+    Defaults are not validated, here and in the sections: help texts would then have to build the validators, too.
     """
 
     accounts: tuple[AccountSettings, ...] = ()
@@ -62,15 +62,15 @@ class Settings(Section):
 
     @classmethod
     def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
-        """Names differ."""
-        yield from distinct(raw, "accounts", "name")
-        yield from distinct(raw, "databases", "name")
-        yield from distinct_queries(raw)
+        """Refuse names that are used twice, and shards by leases without a shared database."""
+        for key in ("accounts", "databases"):
+            yield from duplicates(named(raw, key, "name"), "name")
+        yield from duplicate_queries(raw)
         yield from endpoint_clashes(raw)
         yield from _leases_without_database(raw)
 
     def collector_settings(self) -> dict[str, CollectorSettings]:
-        """The settings of every collector, of configured endpoints too, by a collector's `section`."""
+        """Return the settings of every collector and configured endpoint, by the collector's `section`."""
         return self.collectors.by_name(self.endpoints)
 
     @model_validator(mode="after")
@@ -84,7 +84,7 @@ class Settings(Section):
 
 
 def _over(above: Mapping[str, object], below: Mapping[str, object]) -> dict[str, object]:
-    """One layer laid over another: mappings are merged, any other value of the upper one replaces that below."""
+    """Merge two layers: mappings are merged, any other value of `above` replaces the value of `below`."""
     merged = dict(below)
     for key, value in above.items():
         under = below.get(key)

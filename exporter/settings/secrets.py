@@ -1,4 +1,4 @@
-"""Secrets, and the files that hold them: read when they are needed, so that a key that is renewed is found."""
+"""Reads and validates secrets and the files that hold them."""
 
 import re
 from pathlib import Path
@@ -13,13 +13,13 @@ from exporter.settings.types import Metavar, parse_path
 _LARGEST_FILE = 65_536
 _SHORTEST_KEY = 24
 _NO_HEADER_VALUE = re.compile(r"[^\x20-\x7e]")
-# Left over from a shell or an environment file; no platform gives out such a key.
+# Quotes from a shell or an environment file by mistake; no platform issues such a key.
 _QUOTED = re.compile(r"""(["']).*\1""")
 _NO_HEADER = "a line break or another character that an HTTP header cannot carry"
 
 
 class SecretFileError(Exception):
-    """A secret's file cannot be used; the message names the file, never what is in it."""
+    """The file of a secret cannot be used; the message names the file and never its content."""
 
     def __init__(self, path: Path, problem: str) -> None:
         self.path = path
@@ -28,11 +28,10 @@ class SecretFileError(Exception):
 
 
 def read_secret(path: Path) -> SecretStr:
-    """The secret that a file holds, without the blanks and line breaks around it.
+    """Read the secret from a file, without white space around it.
 
     Raises:
-        SecretFileError: The file cannot be read, is empty, or holds what an HTTP header cannot carry or what stands in
-            quotes.
+        SecretFileError: The file cannot be read or is empty, or its text is in quotes or cannot be an HTTP header.
     """
     try:
         raw = read_regular(path, _LARGEST_FILE + 1)
@@ -50,16 +49,16 @@ def read_secret(path: Path) -> SecretStr:
 
 
 def _problem(text: str) -> str:
-    """Why a text cannot be sent as a secret; empty where it can."""
+    """Return why a text cannot be sent as a secret; empty if it can."""
     if not text:
         return "is empty"
     if _NO_HEADER_VALUE.search(text):
-        return f"holds {_NO_HEADER}"
-    return "holds quotes around the secret, which would be sent with it" if _QUOTED.fullmatch(text) else ""
+        return f"contains {_NO_HEADER}"
+    return "has quotes around the secret, which would be sent with it" if _QUOTED.fullmatch(text) else ""
 
 
 def parse_secret(value: object) -> SecretStr | None:
-    """A secret that is written in the configuration itself."""
+    """Validate a secret that is written in the configuration itself."""
     if value is None:
         return None
     text = value.get_secret_value() if isinstance(value, SecretStr) else value
@@ -72,7 +71,7 @@ def parse_secret(value: object) -> SecretStr | None:
 
 
 def parse_secret_file(value: object) -> Path | None:
-    """The name of a file that holds a secret now."""
+    """Validate the name of a file, which must hold a usable secret."""
     if value is None:
         return None
     path = parse_path(value)
@@ -80,7 +79,7 @@ def parse_secret_file(value: object) -> Path | None:
         read_secret(path)
     except SecretFileError as error:
         if error.problem == "does not exist" and len(path.name) >= _SHORTEST_KEY and not path.suffix:
-            raise refused("names no file, and may be the secret itself, so it is not shown") from None
+            raise refused("is not the name of a file, and may be the secret itself, so it is not shown") from None
         raise refused(str(error)) from None
     return path
 

@@ -1,6 +1,6 @@
-"""The model of one part of a configuration: strict, frozen, and reporting all of its faults at once."""
+"""The base model of a part of a configuration: strict, frozen, and reporting all of its faults at once."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import NoneType
 from typing import Self, get_args
 
@@ -8,56 +8,82 @@ from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, Validatio
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 from pydantic_core.core_schema import ErrorType
 
-from exporter.settings.faults import KeyPath
+from exporter.settings.faults import KeyPath, written
 
 EXPECTED = "expected"
 REFUSED = "refused"
 ELSEWHERE = "elsewhere"
+_MOST_DIGITS = 20
 _NAMED = frozenset(get_args(ErrorType))
 
 
 def expected(what: str) -> PydanticCustomError:
-    """The value is wrong, and is shown beside what was expected."""
+    """Return an error that shows the value and what was expected."""
     return PydanticCustomError(EXPECTED, "expected {message}", {"message": what})
 
 
 def refused(message: str) -> PydanticCustomError:
-    """The value is wrong, and the message says all of it: the value is secret, or would not help."""
+    """Return an error that does not show the value: it is secret, or would not help."""
     return PydanticCustomError(REFUSED, "{message}", {"message": message})
 
 
 def elsewhere(source: str, line: int, message: str) -> PydanticCustomError:
-    """What is wrong stands in another file, which the value names."""
+    """Return an error in another file, which the value names."""
     return PydanticCustomError(ELSEWHERE, "{message}", {"message": message, "source": source, "line": line})
 
 
 def at(path: KeyPath, error: PydanticCustomError) -> InitErrorDetails:
-    """An error at a path below the section that reports it."""
+    """Place an error at a path below the section that reports it."""
     return InitErrorDetails(type=error, loc=path, input=None)
 
 
 def peek(item: object, key: str) -> object:
-    """A value of something that may be raw data or a finished section."""
+    """Return a value of raw data or of a finished section; None if it has none."""
     return item.get(key) if isinstance(item, Mapping) else getattr(item, key, None)
 
 
+def named(raw: Mapping[str, object], key: str, name: str) -> list[tuple[KeyPath, object]]:
+    """Return the place of each item of a list, and the item's name."""
+    return [((key, place), peek(item, name)) for place, item in enumerate(items(raw.get(key)))]
+
+
 def items(value: object) -> list[object]:
-    """A raw list's items; none where it is no list, which is a fault of its own."""
+    """Return the items of a raw list; none if it is no list, which is reported elsewhere."""
     return list(value) if isinstance(value, list | tuple) else []
+
+
+def duplicates(entries: Iterable[tuple[KeyPath, object]], key: str = "") -> Iterator[InitErrorDetails]:
+    """Refuse each text that an earlier entry has, too.
+
+    Args:
+        entries: the place and the text of each entry; mappings and lists are skipped, other checks report them.
+        key: the key of the text below its place; empty if the text is at the place itself.
+    """
+    seen: dict[str, KeyPath] = {}
+    for place, value in entries:
+        if value is None or isinstance(value, Mapping | list):
+            continue
+        text = str(value).strip()
+        if key == "id" and text.isdecimal() and len(text) <= _MOST_DIGITS:
+            text = str(int(text))  # 07 is 7
+        if text in seen:
+            path = (*place, key) if key else place
+            yield at(path, refused(f"duplicate '{text[:60]}', first in {written(seen[text])}"))
+        seen.setdefault(text, place)
 
 
 class Section(BaseModel):
     """A part of a configuration.
 
-    A key that is written without a value counts as not written, unless the key may be null. `cross_check` looks at the
-    data before it is validated, so that faults between keys are reported together with faults in one of them.
+    A key without a value counts as missing, unless it may be null. `cross_check` reads the data before it is validated,
+    so that conflicts between keys are reported together with faults in single keys.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True)
 
     @classmethod
     def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:  # noqa: ARG003 - for those who override it
-        """What is wrong between this section's keys."""
+        """Yield the conflicts between the keys of this section."""
         return iter(())
 
     @model_validator(mode="wrap")
@@ -85,9 +111,9 @@ class Section(BaseModel):
 
 
 def _again(error: ErrorDetails) -> InitErrorDetails:
-    """An error of an inner section, as one that can be raised together with ours."""
+    """Convert an error of an inner section, so that it can be raised together with the section's own errors."""
     context = error.get("ctx", {})
     kind = error["type"]
-    # Only these types can be named again; ours and those of pydantic's own validators are made anew.
+    # pydantic accepts only these types by their names; all others need a new PydanticCustomError.
     made = kind if kind in _NAMED else PydanticCustomError(kind, "{message}", {"message": error["msg"], **context})
     return InitErrorDetails(type=made, loc=error["loc"], input=error["input"], ctx=context)

@@ -1,4 +1,4 @@
-"""The exporter itself: its collectors, its series, its web server, its state, its shard and its log."""
+"""The settings of the exporter itself: collectors, series, web server, state, shard and log."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -26,9 +26,8 @@ from exporter.settings.types import (
     Retention,
     RoutePrefix,
     Text,
-    format_duration,
-    parse_duration,
     parse_path,
+    stale_too_early,
 )
 from exporter.targets.sharding import Shard, Share
 
@@ -37,45 +36,35 @@ _ORDINAL = re.compile(r"[0-9]{1,6}\Z")
 
 
 class ShardOrdinalError(Exception):
-    """`shard.index` is `auto` and the host name ends in no ordinal that is below the total."""
+    """`shard.index` is `auto`, and the host name does not end in an ordinal below the total."""
+
+
+Enabled = Annotated[bool, Field(description="Whether it runs at all.")]
+StaleAfter = Annotated[
+    OptionalInterval,
+    Field(description="How long a failing target's last values stay; null is three effective intervals."),
+]
 
 
 class CollectorSettings(Section):
     """Whether and how often a collector polls each of its targets."""
 
-    enabled: Annotated[bool, Field(description="Whether it runs at all.")] = True
+    enabled: Enabled = True
     interval: Annotated[Interval, Field(description="How often each target is polled.")]
-    stale_after: Annotated[
-        OptionalInterval,
-        Field(description="How long a failing target's last values stay; null is three effective intervals."),
-    ] = None
+    stale_after: StaleAfter = None
 
     @classmethod
     def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
-        """A target is not stale before it is polled again."""
-        interval, stale_after = (_seconds(raw.get(key)) for key in ("interval", "stale_after"))
-        if interval is not None and stale_after is not None and stale_after < interval:
-            message = (
-                f"found {format_duration(stale_after)}, expected at least the interval ({format_duration(interval)})"
-            )
-            yield at(("stale_after",), refused(message))
+        """Require that a target is polled again before it is stale."""
+        return stale_too_early((), raw.get("interval"), raw.get("stale_after"))
 
 
 class EndpointCollectorSettings(Section):
     """Whether and how often a configured endpoint polls each of its targets."""
 
-    enabled: Annotated[bool, Field(description="Whether it runs at all.")] = True
+    enabled: Enabled = True
     interval: Annotated[OptionalInterval, Field(description="How often; null is the endpoint's own interval.")] = None
-    stale_after: Annotated[
-        OptionalInterval,
-        Field(description="How long a failing target's last values stay; null is three effective intervals."),
-    ] = None
-
-
-def _seconds(value: object) -> float | None:
-    if isinstance(value, str):
-        return parse_duration(value)
-    return float(value) if isinstance(value, int | float) else None
+    stale_after: StaleAfter = None
 
 
 # The interval of each collector of the catalogue that has a section of its own.
@@ -89,13 +78,13 @@ _FIELDS: Mapping[str, Any] = {
 
 
 class CollectorsSettings(create_model("_Sections", __base__=Section, **_FIELDS)):  # type: ignore[misc] # made from the catalogue
-    """Every collector by its name; further names are those of configured endpoints."""
+    """The settings of collectors by their names, and of configured endpoints by theirs."""
 
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, EndpointCollectorSettings]
 
     def by_name(self, endpoints: Iterable[EndpointSettings] = ()) -> dict[str, CollectorSettings]:
-        """The collectors' settings, to be looked up by a collector's `section`."""
+        """Return the settings of all collectors and endpoints, by the collector's `section`."""
         return {name: getattr(self, name) for name in SECTIONS} | {
             endpoint.name: self._of_endpoint(endpoint) for endpoint in endpoints
         }
@@ -109,7 +98,7 @@ class CollectorsSettings(create_model("_Sections", __base__=Section, **_FIELDS))
     @model_validator(mode="before")
     @classmethod
     def _fill_in_the_intervals(cls, data: object) -> object:
-        """A collector whose other settings are written keeps its own interval."""
+        """Give each collector whose interval is not set the default of that collector."""
         if not isinstance(data, Mapping):
             return data
         return {
@@ -140,11 +129,11 @@ class SeriesSettings(Section):
         return self.is_allowed(family) and self.denied_by(family) is None
 
     def is_allowed(self, family: str) -> bool:
-        """Whether the allow list admits a family."""
+        """Whether the allow list is empty or contains a family."""
         return not self.allow or any(pattern.fullmatch(family) for pattern in self.allow)
 
     def denied_by(self, family: str) -> str | None:
-        """The pattern of the deny list that keeps a family out; None where none does."""
+        """Return the pattern of the deny list that matches a family; None if none does."""
         return next((pattern.pattern for pattern in self.deny if pattern.fullmatch(family)), None)
 
 
@@ -159,7 +148,7 @@ class WebSettings(Section):
 
 
 class StateSettings(Section):
-    """What counters survive a restart in: a file, or a database that several exporters share."""
+    """Where counters are stored: in a file, or in a database that several exporters share."""
 
     path: Annotated[FilePath, Field(description="The state file; null: counters start anew with the process.")] = Path(
         "edge-exporter-state.db"
@@ -187,26 +176,26 @@ class StateSettings(Section):
         return self.is_shared or self.path is not None
 
     def address(self) -> str:
-        """The database's address as it is now, with its password.
+        """Return the current address of the database, with its password.
 
         Raises:
-            SecretFileError: Its file cannot be used.
+            SecretFileError: The file of the address cannot be used.
         """
         secret = read_secret(self.url_file) if self.url_file is not None else self.url
         return secret.get_secret_value() if secret is not None else ""
 
     @classmethod
     def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
-        """One address, of a PostgreSQL."""
+        """Require one address at most, of a PostgreSQL database."""
         given = [key for key in ("url", "url_file") if raw.get(key) is not None]
         if len(given) > 1:
-            yield at(("url_file",), refused("stands beside url; expected one of the two"))
+            yield at(("url_file",), refused("set beside url; expected one of the two"))
         elif given and (problem := _database_problem(raw[given[0]], is_file=given[0] == "url_file")):
             yield at((given[0],), refused(problem))
 
 
 def _database_problem(value: object, *, is_file: bool) -> str:
-    """What is wrong with a state database's address, which is not shown; empty where nothing is."""
+    """Return why the address of a state database cannot be used, without showing it; empty if it can."""
     try:
         secret = read_secret(parse_path(value)) if is_file else parse_secret(value)
     except (SecretFileError, PydanticCustomError):
@@ -214,8 +203,8 @@ def _database_problem(value: object, *, is_file: bool) -> str:
         return ""
     address = secret.get_secret_value() if secret is not None else ""
     if not re.match(r"postgres(?:ql)?://[^\s]", address) or re.search(r"\s", address):
-        what = f"{value} holds no" if is_file else "is no"
-        return f"{what} address of a PostgreSQL; expected one such as postgresql://user:password@host/database"
+        what = f"{value} does not contain" if is_file else "is not"
+        return f"{what} the address of a PostgreSQL; expected one such as postgresql://user:password@host/database"
     if find_spec("psycopg") is None:
         return "needs a part that is not installed: pip install 'edge-exporter[postgres]'"
     return ""
@@ -231,7 +220,7 @@ def _parse_index(value: object) -> int | Literal["auto", "lease"]:
 
 
 class ShardSettings(Section):
-    """Which share of the targets is this process's."""
+    """Which share of the targets this process polls."""
 
     index: Annotated[
         int | Literal["auto", "lease"],
@@ -246,16 +235,16 @@ class ShardSettings(Section):
 
     @property
     def is_leased(self) -> bool:
-        """Whether shards come and go by leases."""
+        """Whether exporters share the shards by leases."""
         return self.index == "lease"
 
     @property
     def parts(self) -> int:
-        """Into how many parts the budgets of accounts are divided as long as a process runs."""
+        """By how much the budgets of accounts are divided; 1 with leases, where the share changes at run time."""
         return 1 if self.is_leased else self.total
 
     def own(self, host_name: str) -> Share:
-        """The shards of a command that runs by itself: by leases it has the targets of all.
+        """Return the shards of a command that runs beside the exporters: all shards if they are shared by leases.
 
         Raises:
             ShardOrdinalError: The number is to come from the host name, and cannot.
@@ -263,11 +252,11 @@ class ShardSettings(Section):
         return Share(frozenset(range(self.total)), self.total) if self.is_leased else self.shard(host_name)
 
     def shard(self, host_name: str) -> Shard:
-        """The one shard of an exporter whose shards do not change."""
+        """Return the shard of an exporter that is not shared by leases."""
         return Shard(self.resolve(host_name), self.total)
 
     def resolve(self, host_name: str) -> int:
-        """This shard's number; 0 where shards come and go by leases.
+        """Return the number of this shard; 0 if shards are shared by leases.
 
         Raises:
             ShardOrdinalError: The number is to come from the host name, and cannot.
@@ -288,7 +277,7 @@ class ShardSettings(Section):
 
     @classmethod
     def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
-        """The shard is one of the total."""
+        """Require an index below the total."""
         index, total = (_whole(raw.get(key, default)) for key, default in (("index", 0), ("total", 1)))
         if index is not None and total is not None and index >= total >= 1:
             yield at(("index",), refused(f"found {index}, expected less than the total ({total})"))

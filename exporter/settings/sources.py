@@ -1,15 +1,23 @@
-"""What each source sets, laid over what lies below it, with the name of the flag or variable that said so."""
+"""Reads the values that the command line and the environment set, with the flag or variable of each."""
 
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from exporter.settings.faults import Fault, KeyPath, suggestion, written
-from exporter.settings.flag import CONFIG_VARIABLE, FIRST_ACCOUNT, FIRST_DATABASE, PREFIX, Flag, account_variables
-from exporter.settings.flags import database_variables, list_variables
+from exporter.settings.flag import (
+    ACCOUNT_VARIABLES,
+    CONFIG_VARIABLE,
+    DATABASE_VARIABLES,
+    FIRST_ACCOUNT,
+    FIRST_DATABASE,
+    PREFIX,
+    Flag,
+)
+from exporter.settings.flags import list_variables
 
 _NULL = "null"
-# What Kubernetes puts into every container for a Service called edge-exporter, or edge-exporter-something.
+# Variables that Kubernetes sets in every container for a Service called edge-exporter or edge-exporter-*.
 _SERVICE_LINK = re.compile(
     PREFIX + r"(?:\w+_)?(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)?)"
 )
@@ -26,26 +34,17 @@ class Layer:
     """The values of one source.
 
     Attributes:
-        data: What it sets, nested as the model is.
-        origins: For each path that it sets, the flag or variable that did.
+        data: The values that it sets, nested like the model.
+        origins: Path of each value → the flag or variable that sets it.
         faults: What is wrong with the source itself.
     """
-
-    data: Mapping[str, object] = field(default_factory=dict)
-    origins: Mapping[KeyPath, str] = field(default_factory=dict)
-    faults: tuple[Fault, ...] = ()
-
-
-@dataclass(slots=True)
-class _Draft:
-    """A layer while it is put together."""
 
     data: dict[str, object] = field(default_factory=dict)
     origins: dict[KeyPath, str] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
 
     def put(self, path: KeyPath, value: object, origin: str) -> None:
-        """Set a value below mappings that are made as needed."""
+        """Set a value; missing mappings on its path are made."""
         inner = self.data
         for step in path[:-1]:
             below = inner.setdefault(str(step), {})
@@ -54,53 +53,49 @@ class _Draft:
         inner[str(path[-1])] = value
         self.origins[path] = origin
 
-    def finished(self) -> Layer:
-        return Layer(self.data, self.origins, tuple(self.faults))
-
 
 def flag_layer(values: Mapping[str, str], known: tuple[Flag, ...], below: Mapping[str, object]) -> Layer:
-    """What the command line sets, over the layers `below`."""
-    draft = _Draft()
+    """Return the values of the command line; `below` has the values that they are merged with."""
+    layer = Layer()
     by_name = {flag.name: flag for flag in known}
     account: dict[str, tuple[str, str]] = {}
     for name, text in values.items():
         flag = by_name.get(name)
         if flag is None:
-            draft.faults.append(Fault(name, None, "", f"unknown flag{suggestion(name, by_name)}"))
+            layer.faults.append(Fault(name, None, "", f"unknown flag{suggestion(name, by_name)}"))
         elif flag.path[:2] == FIRST_ACCOUNT:
             account[str(flag.path[2])] = (text, name)
         else:
-            draft.put(flag.path, _value(flag, text), name)
-    _lay_over_the_one(draft, below, FIRST_ACCOUNT, account, {"name": "main"})
-    return draft.finished()
+            layer.put(flag.path, _value(flag, text), name)
+    _lay_over_the_one(layer, below, FIRST_ACCOUNT, account, {"name": "main"})
+    return layer
 
 
 def environment_layer(environ: Mapping[str, str], known: tuple[Flag, ...], below: Mapping[str, object]) -> Layer:
-    """What the environment sets, over the layers `below`; an empty variable counts as not set."""
-    draft = _Draft()
+    """Return the values of the environment; `below` as in `flag_layer`. An empty variable counts as not set."""
+    layer = Layer()
     by_variable = {flag.variable: flag for flag in known if flag.path[:2] != FIRST_ACCOUNT}
-    of_the_account = account_variables()
     account: dict[str, tuple[str, str]] = {}
     for variable, text in environ.items():
         if not variable.startswith(PREFIX) or not text.strip() or variable == CONFIG_VARIABLE:
             continue
-        if variable in of_the_account:
-            account[of_the_account[variable]] = (text, variable)
+        if variable in ACCOUNT_VARIABLES:
+            account[ACCOUNT_VARIABLES[variable]] = (text, variable)
         elif variable in by_variable:
             flag = by_variable[variable]
-            draft.put(flag.path, _value(flag, text), variable)
+            layer.put(flag.path, _value(flag, text), variable)
         elif not _SERVICE_LINK.fullmatch(variable):
-            names = (*by_variable, *of_the_account, CONFIG_VARIABLE)
-            draft.faults.append(Fault(variable, None, "", _unknown_variable(variable, names)))
-    _lay_over_the_one(draft, below, FIRST_ACCOUNT, account, {"name": "main"})
-    _attach_database(draft, environ, below)
-    return draft.finished()
+            names = (*by_variable, *ACCOUNT_VARIABLES, CONFIG_VARIABLE)
+            layer.faults.append(Fault(variable, None, "", _unknown_variable(variable, names)))
+    _lay_over_the_one(layer, below, FIRST_ACCOUNT, account, {"name": "main"})
+    _attach_database(layer, environ, below)
+    return layer
 
 
 def _unknown_variable(variable: str, known: tuple[str, ...]) -> str:
     lists = list_variables()
     if variable in lists:
-        return f"{written(lists[variable])} holds more than one value, which only the configuration file can"
+        return f"{written(lists[variable])} is a list, which only the configuration file can set"
     return f"unknown variable{suggestion(variable, known)}"
 
 
@@ -109,46 +104,46 @@ def _value(flag: Flag, text: str) -> str | None:
 
 
 def _lay_over_the_one(
-    draft: _Draft,
+    layer: Layer,
     below: Mapping[str, object],
     path: KeyPath,
     values: Mapping[str, tuple[str, str]],
     new: Mapping[str, object],
 ) -> None:
-    """Lay values over the one account or database that there is, or make one where there is none."""
+    """Merge values into the only account or database, or make one if there is none."""
     kind = str(path[0])
     listed = below.get(kind) or []
     if not values or not isinstance(listed, list):
         return
     if len(listed) > 1:
-        message = f"there are {len(listed)} {kind}, and this cannot say which it is for; set it in the file"
-        draft.faults.extend(Fault(origin, None, "", message) for _, origin in values.values())
+        message = f"there are {len(listed)} {kind}; set it in the file for one of them"
+        layer.faults.extend(Fault(origin, None, "", message) for _, origin in values.values())
         return
     one = listed[0] if listed else new
     if not isinstance(one, Mapping):
         return
     replaced = {_PAIRS[key] for key in values if key in _PAIRS} - values.keys()
     kept = {key: value for key, value in one.items() if key not in replaced}
-    draft.data[kind] = [{**kept, **{key: text for key, (text, _) in values.items()}}]
-    draft.origins.update({(*path, key): origin for key, (_, origin) in values.items()})
+    layer.data[kind] = [{**kept, **{key: text for key, (text, _) in values.items()}}]
+    layer.origins.update({(*path, key): origin for key, (_, origin) in values.items()})
 
 
-def _attach_database(draft: _Draft, environ: Mapping[str, str], below: Mapping[str, object]) -> None:
-    """A database that the platform attached: one of its own, or what the one that is configured lacks."""
+def _attach_database(layer: Layer, environ: Mapping[str, str], below: Mapping[str, object]) -> None:
+    """Add the database that the platform attached, or complete the only configured one with its values."""
     given = {
         key: (environ[variable], variable)
-        for variable, key in database_variables().items()
+        for variable, key in DATABASE_VARIABLES.items()
         if environ.get(variable, "").strip()
     }
     listed = below.get("databases") or []
     if not given or not isinstance(listed, list) or len(listed) > 1:
         return
     if not listed and "url" not in given:
-        url, token = database_variables()
-        draft.faults.append(Fault(token, None, "", f"there is no database that this token could be for; set {url}"))
+        url, token = DATABASE_VARIABLES
+        layer.faults.append(Fault(token, None, "", f"there is no database for this token; set {url}"))
         return
     lacking = dict(_lacking(listed[0], given)) if listed and isinstance(listed[0], Mapping) else given
-    _lay_over_the_one(draft, below, FIRST_DATABASE, lacking, {"name": "default"})
+    _lay_over_the_one(layer, below, FIRST_DATABASE, lacking, {"name": "default"})
 
 
 def _lacking(

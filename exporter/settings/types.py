@@ -1,17 +1,19 @@
-"""The kinds of value in the settings: durations, addresses, URLs, patterns, paths and names."""
+"""Validates single values of the settings: durations, addresses, URLs, patterns, paths and names."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from pydantic import BeforeValidator, Field, PlainSerializer, PlainValidator
+from pydantic_core import InitErrorDetails
 
 from exporter.patterns import Pattern, PatternError
 from exporter.regular_file import check_regular, unreadable
-from exporter.settings.section import expected, refused
+from exporter.settings.faults import KeyPath
+from exporter.settings.section import at, expected, refused
 
 _UNITS = {"w": 604_800.0, "d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 _DURATION = re.compile(
@@ -22,22 +24,23 @@ _NO_UNIT = re.compile(r"\d+(?:\.\d+)?", re.ASCII)
 _MOST_DIGITS = 15
 _HIGHEST_PORT = 65_535
 LARGEST_ID = 2**63 - 1
-# And the halves of characters by which Python writes bytes of a variable that are no UTF-8.
+# Control characters, and the surrogates by which Python represents bytes of a variable that are not UTF-8.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _PREFIX = re.compile(r"/[A-Za-z0-9._~/-]*")
+_LABEL_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 _YEAR = 365 * 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
 class Metavar:
-    """What stands for a value in the help text of its flag."""
+    """The placeholder for a value in the help text of its flag."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class ListenAddress:
-    """Where the exporter listens; an empty host is every address of the machine."""
+    """The address to listen on; an empty host means every address of the machine."""
 
     host: str
     port: int
@@ -48,7 +51,7 @@ class ListenAddress:
 
 
 def parse_duration(text: str) -> float | None:
-    """Seconds of `10s`, `5m`, `1h30m`, `1d`, `500ms` or `0`; None where it is none of these, or has no unit."""
+    """Return the seconds of `10s`, `5m`, `1h30m`, `1d`, `500ms` or `0`; None for anything else."""
     text = text.strip()
     if not text or len(text) > _MOST_DIGITS * 2:
         return None
@@ -60,14 +63,29 @@ def parse_duration(text: str) -> float | None:
     return sum(float(amount) * _UNITS[unit] for unit, amount in match.groupdict().items() if amount is not None)
 
 
+def _seconds_of(value: object) -> float | None:
+    """Return the seconds of a duration that has not been validated; None if it is none."""
+    if isinstance(value, str):
+        return parse_duration(value)
+    return float(value) if isinstance(value, int | float) else None
+
+
 def format_duration(seconds: float) -> str:
-    """Seconds as they are written in a configuration: `1h30m`."""
+    """Return seconds in the notation of the configuration: `1h30m`."""
     milliseconds = round(seconds * 1000)
     text = ""
     for unit in ("d", "h", "m", "s", "ms"):
         amount, milliseconds = divmod(milliseconds, round(_UNITS[unit] * 1000))
         text += f"{amount}{unit}" if amount else ""
     return text or "0s"
+
+
+def stale_too_early(path: KeyPath, interval: object, stale_after: object) -> Iterator[InitErrorDetails]:
+    """Refuse a `stale_after` below a path that ends before a target is polled again."""
+    polled, stale = _seconds_of(interval), _seconds_of(stale_after)
+    if polled is not None and stale is not None and stale < polled:
+        message = f"found {format_duration(stale)}, expected at least the interval ({format_duration(polled)})"
+        yield at((*path, "stale_after"), refused(message))
 
 
 def _duration(least: float, most: float = _YEAR) -> Callable[[object], float]:
@@ -89,12 +107,8 @@ def _duration(least: float, most: float = _YEAR) -> Callable[[object], float]:
     return validate
 
 
-def _optional(validate: Callable[[object], object]) -> Callable[[object], object]:
-    return lambda value: None if value is None else validate(value)
-
-
 def parse_listen(value: object) -> ListenAddress:
-    """`host:port`, `[::1]:9877` or `:9877`."""
+    """Validate an address to listen on: `host:port`, `[::1]:9877` or `:9877`."""
     if isinstance(value, ListenAddress):
         return value
     what = "host:port, [::1]:9877 or :9877"
@@ -111,16 +125,16 @@ def parse_listen(value: object) -> ListenAddress:
 
 
 def split_url(value: object, schemes: dict[str, str], example: str) -> SplitResult:
-    """A URL's parts under one of the schemes, which may stand for another; refused without showing any secret in it."""
+    """Split a URL with one of the schemes, and replace its scheme by the one it maps to; errors show no secret."""
     if not isinstance(value, str) or "://" not in value or _CONTROL.search(value) or " " in value.strip():
         if isinstance(value, str) and ("@" in value or "?" in value):  # perhaps a password or a token
-            raise refused(f"is no URL; expected one such as {example}")
+            raise refused(f"is not a URL; expected one such as {example}")
         raise expected(f"a URL such as {example}")
     try:
         parts = urlsplit(value.strip())
         host, _port = parts.hostname, parts.port
     except ValueError:
-        raise refused(f"is no URL; expected one such as {example}") from None
+        raise refused(f"is not a URL; expected one such as {example}") from None
     if parts.scheme not in schemes:
         raise refused(f"found the scheme '{parts.scheme}', expected one of {', '.join(schemes)}")
     if not host:
@@ -129,25 +143,27 @@ def split_url(value: object, schemes: dict[str, str], example: str) -> SplitResu
 
 
 def parse_base_url(value: object) -> str:
-    """A platform's address, without a slash at its end."""
+    """Validate a platform's address and return it without a slash at its end."""
     parts = split_url(value, {"https": "https", "http": "http"}, "https://api.example.net")
     if parts.username is not None or parts.password is not None:
-        raise refused("holds a user name or a password; expected a URL without, and the key in api_key or api_key_file")
+        raise refused(
+            "contains a user name or a password; expected a URL without, and the key in api_key or api_key_file"
+        )
     if parts.query or parts.fragment:
-        raise refused("holds a query or a fragment; expected a URL without")
+        raise refused("contains a query or a fragment; expected a URL without")
     return urlunsplit(parts._replace(path=parts.path.rstrip("/")))
 
 
 def parse_proxy(value: object) -> str:
-    """A proxy's address, which may hold a user name and a password."""
+    """Validate a proxy's address, which may contain a user name and a password."""
     parts = split_url(value, {"http": "http", "https": "https"}, "http://proxy.example.net:3128")
     if parts.query or parts.fragment or parts.path.strip("/"):
-        raise refused("holds more than a host and a port; expected a URL such as http://proxy.example.net:3128")
+        raise refused("contains more than a host and a port; expected a URL such as http://proxy.example.net:3128")
     return urlunsplit(parts._replace(path=""))
 
 
 def parse_text(value: object) -> str:
-    """Text of one line, without blanks around it."""
+    """Validate text of one line and return it without white space around it."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
     if not isinstance(value, str):
@@ -156,12 +172,21 @@ def parse_text(value: object) -> str:
     if not text:
         raise refused("is empty; expected text")
     if _CONTROL.search(text):
-        raise refused("holds a line break or another control character; expected text of one line")
+        raise refused("contains a line break or another control character; expected text of one line")
     return text
 
 
+def parse_label_name(value: object) -> str:
+    """Validate the name of a label."""
+    if not isinstance(value, str) or not _LABEL_NAME.fullmatch(value):
+        raise expected("a label name of letters, digits and '_' that starts with no digit")
+    if value.startswith("__"):
+        raise refused(f"'{value}' starts with '__', which Prometheus reserves")
+    return value
+
+
 def parse_pattern(value: object) -> Pattern:
-    """A regular expression, of RE2's syntax."""
+    """Validate a regular expression in the syntax of RE2."""
     if isinstance(value, Pattern):
         return value
     if not isinstance(value, str) or not value:
@@ -173,7 +198,7 @@ def parse_pattern(value: object) -> Pattern:
 
 
 def parse_path(value: object) -> Path:
-    """A file's name."""
+    """Validate the name of a file."""
     if isinstance(value, Path):
         return value
     if not isinstance(value, str) or not value.strip() or "\0" in value:
@@ -182,7 +207,7 @@ def parse_path(value: object) -> Path:
 
 
 def parse_readable_file(value: object) -> Path:
-    """The name of a regular file that is there."""
+    """Validate the name of a regular file, which must exist."""
     path = parse_path(value)
     try:
         check_regular(path)
@@ -192,7 +217,7 @@ def parse_readable_file(value: object) -> Path:
 
 
 def parse_route_prefix(value: object) -> str:
-    """A path that starts with a slash and ends without one, `/` alone aside."""
+    """Validate a path that starts with a slash, and return it without one at its end, except for `/` itself."""
     if not isinstance(value, str) or not _PREFIX.fullmatch(value) or "//" in value or "/." in value:
         raise expected("a path such as / or /edge")
     return value.rstrip("/") or "/"
@@ -202,13 +227,13 @@ Text = Annotated[str, BeforeValidator(parse_text), Metavar("TEXT")]
 Identifier = Annotated[int, Field(ge=1, le=LARGEST_ID)]
 Interval = Annotated[float, BeforeValidator(_duration(1.0)), Metavar("DURATION")]
 LeaseLength = Annotated[float, BeforeValidator(_duration(5.0, 86_400.0)), Metavar("DURATION")]
-OptionalInterval = Annotated[float | None, BeforeValidator(_optional(_duration(1.0))), Metavar("DURATION")]
+OptionalInterval = Annotated[Interval | None, Metavar("DURATION")]
 Timeout = Annotated[float, BeforeValidator(_duration(0.1, 600.0)), Metavar("DURATION")]
 Retention = Annotated[float, BeforeValidator(_duration(1.0, 100 * _YEAR)), Metavar("DURATION")]
 BaseUrl = Annotated[str, BeforeValidator(parse_base_url), Metavar("URL")]
-ProxyUrl = Annotated[str | None, BeforeValidator(_optional(parse_proxy)), Metavar("URL")]
+ProxyUrl = Annotated[Annotated[str, BeforeValidator(parse_proxy)] | None, Metavar("URL")]
 PatternField = Annotated[Pattern, PlainValidator(parse_pattern), PlainSerializer(lambda pattern: pattern.pattern)]
-FilePath = Annotated[Path | None, BeforeValidator(_optional(parse_path)), Metavar("FILE")]
-ReadableFile = Annotated[Path | None, BeforeValidator(_optional(parse_readable_file)), Metavar("FILE")]
+FilePath = Annotated[Annotated[Path, BeforeValidator(parse_path)] | None, Metavar("FILE")]
+ReadableFile = Annotated[Annotated[Path, BeforeValidator(parse_readable_file)] | None, Metavar("FILE")]
 Listen = Annotated[ListenAddress, PlainValidator(parse_listen), PlainSerializer(str), Metavar("HOST:PORT")]
 RoutePrefix = Annotated[str, BeforeValidator(parse_route_prefix), Metavar("PATH")]

@@ -1,7 +1,7 @@
-"""A YAML file as plain data that still knows on which line each of its keys stands.
+"""Reads a YAML file as plain data, and remembers the line of each key.
 
-Every scalar stays text as it was written (or None): the model that validates the data gives it its type. So `1.10` may
-be a version, `0123` a key and `on` a name without quotes, and a flag, a variable and the file are read alike.
+Every scalar stays the text that was written, or None; the model that validates the data converts it. So `1.10` may be a
+version, `0123` a key and `on` a name without quotes, and flags, variables and the file are read in the same way.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,7 +16,7 @@ from exporter.settings.faults import Fault, KeyPath, written
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
 _STRING_TAG = "tag:yaml.org,2002:str"
 _MERGE_KEY = "<<"
-# Aliases may repeat what is written about ten times; a small file may make more of itself.
+# Aliases may make the data at most this many times as large as the file, but small results are always accepted.
 _ALIAS_GROWTH = 10
 _SMALL_FILE_NODES = 50_000
 _FILE_SUFFIX = "_file"
@@ -25,16 +25,16 @@ _UNDERSTOOD_TAGS = frozenset(
     for name in ("str", "null", "bool", "int", "float", "timestamp", "map", "seq", "merge", "value")
 )
 
-# What the parser says, by how it begins, and what a person can act on.
+# The beginning of a message of the parser → our message, which says what to do.
 _WORDING = (
-    ("found character '\\t'", "a tab stands where only spaces may; indent with spaces"),
+    ("found character '\\t'", "a tab in the indentation; use spaces"),
     ("found character", "{problem}; quote the value"),
     ("mapping values are not allowed here", "a ':' is not allowed here; quote the value, or look at the indentation"),
-    ("could not find expected ':'", "this line is no 'key: value'"),
+    ("could not find expected ':'", "this line is not 'key: value'"),
     ("expected <block end>", "the indentation does not fit the lines above"),
     ("sequence entries are not allowed here", "a '- ' is not allowed here; look at the indentation"),
     ("found unexpected end of stream", "a quoted text that starts here never ends"),
-    ("found undefined alias", "a value starts with '*' (a YAML alias) and nothing is anchored by that name; quote it"),
+    ("found undefined alias", "a value starts with '*' (a YAML alias) and no anchor has that name; quote it"),
     ("found duplicate anchor", "the same YAML anchor is set twice"),
     ("found undefined tag handle", "a value starts with '!' (a YAML tag); quote it"),
     ("expected ',' or ']'", "a list that starts with '[' does not end; expected ',' or ']'"),
@@ -45,13 +45,13 @@ _WORDING = (
 
 @dataclass(frozen=True, slots=True)
 class MarkedFile:
-    """What a YAML file says.
+    """The content of a YAML file.
 
     Attributes:
-        source: The file's name as it was given.
-        data: Mappings of mappings, lists, texts and None; None where the file holds no mapping at all.
+        source: The name of the file as the user gave it.
+        data: Mappings of mappings, lists, texts and None; None if the file does not contain a mapping.
         faults: What is wrong with the file as YAML.
-        root: The parsed nodes, which hold the lines; None where there is nothing to hold.
+        root: The parsed nodes, which have the lines; None if there is nothing.
     """
 
     source: str
@@ -60,11 +60,11 @@ class MarkedFile:
     root: yaml.Node | None = None
 
     def holds(self, path: KeyPath) -> bool:
-        """Whether the file says something at this path."""
+        """Whether the file has a value at this path."""
         return self._reach(path)[0] == len(path)
 
     def line(self, path: KeyPath) -> int | None:
-        """The line of what stands at the path, or of the nearest thing around it that is written."""
+        """Return the line of the value at the path, or of the nearest mapping or list around it."""
         return self._reach(path)[1]
 
     def _reach(self, path: KeyPath) -> tuple[int, int | None]:
@@ -78,12 +78,12 @@ class MarkedFile:
 
 
 def read_marked(path: Path, *, example: str, may_be_empty: bool = False) -> MarkedFile:
-    """Read a YAML file that should hold one mapping; what is wrong with it is in the result.
+    """Read a YAML file that should contain one mapping; its faults are in the result.
 
     Args:
         path: The file.
-        example: A key such as the file may hold, for a message.
-        may_be_empty: Whether an empty file is an empty mapping.
+        example: A possible key of the file, for a message.
+        may_be_empty: Whether an empty file counts as an empty mapping.
     """
     source = str(path)
     try:
@@ -98,7 +98,7 @@ def read_marked(path: Path, *, example: str, may_be_empty: bool = False) -> Mark
 
 
 def parse_marked(text: str, source: str, *, example: str, may_be_empty: bool = False) -> MarkedFile:
-    """Parse YAML text that should hold one mapping; what is wrong with it is in the result."""
+    """Parse YAML text that should contain one mapping; its faults are in the result."""
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
         if isinstance(root, yaml.MappingNode):
@@ -113,7 +113,7 @@ def parse_marked(text: str, source: str, *, example: str, may_be_empty: bool = F
 
 
 def file_names_resolved(data: Mapping[str, object], directory: Path) -> dict[str, object]:
-    """The data with every file name, which is the text of a key that ends in `_file`, made relative to a directory."""
+    """Return the data with every file name made relative to a directory; file names are values of `*_file` keys."""
     return {key: _file_name_resolved(key, value, directory) for key, value in data.items()}
 
 
@@ -139,13 +139,13 @@ def _no_mapping(root: yaml.Node | None, example: str) -> tuple[str, int | None]:
 
 
 def _unusable(error: Exception, text: str) -> tuple[str, int | None]:
-    """What is wrong with the file as a whole, and the line."""
+    """Return the message and the line for an error that makes the whole file unusable."""
     match error:
         case yaml.MarkedYAMLError():
             return _syntax(error)
         case yaml.reader.ReaderError():
             line = text.count("\n", 0, error.position) + 1
-            return "holds a control character, which YAML does not allow", line
+            return "contains a control character, which YAML does not allow", line
         case _UnusableError():
             return str(error), error.line
         case _:
@@ -164,7 +164,7 @@ def _syntax(error: yaml.MarkedYAMLError) -> tuple[str, int | None]:
 
 
 def _child(node: yaml.Node, step: str | int) -> tuple[yaml.Node, int] | None:
-    """What stands under one step, with the line where a person would look for it."""
+    """Return the node under one step, and the line of its key."""
     if isinstance(node, yaml.SequenceNode) and isinstance(step, int):
         if step < len(node.value):
             item = node.value[step]
@@ -177,7 +177,7 @@ def _child(node: yaml.Node, step: str | int) -> tuple[yaml.Node, int] | None:
 
 
 def _entries(node: yaml.MappingNode) -> Iterator[tuple[yaml.Node, yaml.Node]]:
-    """A mapping's own entries, then those that a merge key brings in."""
+    """Yield a mapping's own entries, then those of its merge keys."""
     merged: list[yaml.Node] = []
     for key, value in node.value:
         if _is_merge(key):
@@ -194,7 +194,7 @@ def _is_merge(key: yaml.Node) -> bool:
 
 
 class _UnusableError(Exception):
-    """A node that the file as a whole is refused for."""
+    """A node that makes the whole file unusable."""
 
     def __init__(self, message: str, node: yaml.Node) -> None:
         super().__init__(message)
@@ -202,29 +202,29 @@ class _UnusableError(Exception):
 
 
 class _Inspection:
-    """Looks at every node once, before anything follows the aliases: the time it takes is that of the written file."""
+    """Checks every node once before aliases are resolved, so that it takes time in proportion to the file."""
 
     def __init__(self) -> None:
         self._sizes: dict[int, int] = {}
 
     def inspect(self, root: yaml.Node) -> None:
-        """Join the halves of characters that were written as two escapes, as JSON does.
+        """Join surrogate pairs that were written as two escapes, as JSON does, and limit the size by aliases.
 
         Raises:
-            _UnusableError: A text holds half a character, or the aliases make far more of the file than is written.
+            _UnusableError: A text contains a lone surrogate, or the aliases make the data far larger than the file.
         """
         self._measure(root)
         largest = max(_SMALL_FILE_NODES, _ALIAS_GROWTH * len(self._sizes))
         if self._sizes[id(root)] > largest:
-            message = f"YAML aliases make more than {largest} values of what is written here; write them out"
+            message = f"YAML aliases expand this to more than {largest} values; write them out"
             raise _UnusableError(message, self._innermost_above(root, largest))
 
     def _measure(self, node: yaml.Node) -> int:
-        """How many nodes the node becomes when its aliases are followed."""
+        """Return how many nodes a node becomes when its aliases are resolved."""
         known = self._sizes.get(id(node))
         if known is not None:
             return known
-        self._sizes[id(node)] = 1  # while it is open: one that contains itself is refused later
+        self._sizes[id(node)] = 1  # until its size is known: a node that contains itself is refused later
         if isinstance(node, yaml.ScalarNode):
             node.value = _joined(node)
         size = 1 + sum(map(self._measure, _inner(node)))
@@ -232,7 +232,7 @@ class _Inspection:
         return size
 
     def _innermost_above(self, node: yaml.Node, largest: int) -> yaml.Node:
-        """Where the growth begins: each step goes to a smaller node, so that a cycle ends it."""
+        """Find the smallest node that is too large. Each step goes to a smaller node, so that cycles end the search."""
         while True:
             inner = max(_inner(node), key=self._size, default=node)
             if not largest < self._size(inner) < self._size(node):
@@ -257,12 +257,12 @@ def _joined(node: yaml.ScalarNode) -> str:
         return text.encode("utf-16", "surrogatepass").decode("utf-16")
     except UnicodeDecodeError:
         half = next(char for char in text if "\ud800" <= char <= "\udfff")
-        message = f"holds \\u{ord(half):04x}, which is half a character (a lone surrogate); write the whole character"
+        message = f"contains \\u{ord(half):04x}, which is a lone surrogate; write the whole character"
         raise _UnusableError(message, node) from None
 
 
 class _Reader:
-    """Turns nodes into data, and notes what is wrong on the way."""
+    """Converts nodes to data and collects faults."""
 
     def __init__(self, source: str) -> None:
         self.faults: list[Fault] = []
@@ -271,12 +271,12 @@ class _Reader:
         self._open: set[int] = set()
 
     def read(self, root: yaml.MappingNode) -> dict[str, object]:
-        """The data of the whole file."""
+        """Return the data of the whole file."""
         self._open.add(id(root))
         return self._mapping(root, ())
 
     def _value(self, node: yaml.Node, path: KeyPath) -> object:
-        if id(node) in self._made:  # an alias: the same thing again, read once
+        if id(node) in self._made:  # an alias of a node that was read before
             return self._made[id(node)]
         if id(node) in self._open:
             self._fault(node, path, "contains itself through a YAML alias")
@@ -301,7 +301,7 @@ class _Reader:
             if not isinstance(key, yaml.ScalarNode):
                 self._fault(key, path, "a key is a list or a mapping; expected text")
             elif key.value in own and not _is_merge(key):
-                message = f"the key stands twice, first on line {own[key.value]}"
+                message = f"duplicate key, first on line {own[key.value]}"
                 self._fault(key, (*path, key.value), message)
             else:
                 own[key.value] = key.start_mark.line + 1

@@ -1,8 +1,8 @@
-"""What is polled: the targets, how they are found, and which of them are this shard's.
+"""The targets: what is polled, how it is found, and which shard polls it.
 
-`target.py` holds the identity of a target and the inventory that a discovery yields, `registry.py` the configured and
-the discovered targets with their names, `sharding.py` the hash that assigns a target to a shard.
+`target.py` defines a target, its identity and the inventory that a discovery returns. `registry.py` holds the
+configured and the discovered targets with their names. `sharding.py` assigns each target to a shard by a hash.
 
 In: the configuration's selections and the inventories of discoveries. Out: targets, and what was added or removed.
-Nothing here makes a request or knows a metric.
+This package makes no requests and knows no metrics.
 """

@@ -1,4 +1,4 @@
-"""Which targets there are: the configured ones and the discovered ones, their names, and whose they are."""
+"""Holds the configured and the discovered targets, their names, and which of them this process polls."""
 
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -8,21 +8,21 @@ from exporter.patterns import Pattern
 from exporter.targets.sharding import Share
 from exporter.targets.target import Inventory, Resource, ResourceList, Target, TargetKey
 
-# A resource that this many complete listings in a row do not name is gone.
+# A resource is removed when this many complete listings in a row do not contain it.
 LISTINGS_UNTIL_GONE = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What of one kind of resource is polled in an account.
+    """Selects the resources of one kind that are polled in an account.
 
     Attributes:
-        fixed: targets that the configuration names; polled whether or not a listing names them.
+        fixed: targets that the configuration names; they are polled even if no listing contains them.
         discover: whether listed resources are polled too.
-        include: patterns of which a listed resource's name must match one, where there are any.
-        exclude: patterns of which it must match none.
-        attributes: what the collector needs to know of each target of this kind.
-        setting: the key of the configuration under which such targets are named.
+        include: if not empty, the name of a listed resource must match one of these patterns.
+        exclude: the name of a listed resource must match none of these patterns.
+        attributes: what the collector needs to know about each target of this kind.
+        setting: the configuration key under which such targets are named.
     """
 
     account: str
@@ -35,7 +35,7 @@ class Selection:
     setting: str = ""
 
     def rejection(self, name: str) -> str | None:
-        """Why a listed resource of this name is not polled; None where it is."""
+        """Return why a listed resource with this name is not polled; None if it is polled."""
         if not self.discover:
             return "discovery is off"
         if self.include and not any(pattern.search(name) for pattern in self.include):
@@ -54,10 +54,11 @@ class _Listed:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What an inventory or a new configuration changed.
+    """The targets that an inventory or a new configuration added and removed.
 
     Attributes:
-        settled: account and kind of what was listed completely, so that what is not polled of it is not this shard's.
+        settled: the accounts and kinds with a complete list. If a resource of these is not polled here, it belongs to
+            another shard.
     """
 
     added: tuple[Target, ...] = ()
@@ -66,14 +67,14 @@ class Change:
 
 
 class Registry:
-    """Holds the targets, by account and kind.
+    """Holds the targets by account and kind.
 
-    Names are steady: one that has been shown in a series stays until the platform itself gives another; a target that
-    was first shown without a name keeps having none, because nothing changed on the platform.
+    Names are stable, because a new name would start new series. A name that a series has shown stays until the platform
+    reports another one. A target whose series were first shown without a name stays without one.
 
     Args:
-        share: which targets are this process's own.
-        remembered: names from an earlier run, by account, kind and id.
+        share: the shards that this process polls.
+        remembered: names from an earlier run.
     """
 
     def __init__(self, share: Share, remembered: Mapping[TargetKey, str] | None = None) -> None:
@@ -86,27 +87,27 @@ class Registry:
         self._targets: dict[tuple[str, str], dict[str, Target]] = {}
         self._fixed: dict[tuple[str, str], dict[str, Target]] = {}
         self._scouts: dict[str, Target] = {}
-        # Whether the last list of an account's resources of a kind named all of them.
+        # Whether the last list of a kind in an account was complete.
         self._complete: dict[tuple[str, str], bool] = {}
 
     @property
     def share(self) -> Share:
-        """Which targets are this process's own."""
+        """The shards that this process polls."""
         return self._share
 
     def owns(self, key: TargetKey, parent: str = "") -> bool:
-        """Whether a resource's shard is held; `parent` is a rate limit's shield zone, where a listing names it."""
+        """Whether this process polls a resource; `parent` is the shield zone of a rate limit, if a listing names it."""
         return self._owner_of(key, parent) in self._share.held
 
     def _owner_of(self, key: TargetKey, parent: str) -> int:
         if key.kind == "rate_limit":
-            # One that the configuration names goes by what stands there, which every shard knows.
+            # Every shard knows the shield zone that the configuration gives, so it has priority over a listing.
             fixed = self._fixed.get((key.account, key.kind), {}).get(key.id)
             parent = parent if fixed is None else fixed.attributes.get("shield_zone_id", "")
         return self._share.owner_of(key, parent)
 
     def shard_of(self, key: TargetKey) -> int | None:
-        """The shard that a target belongs to; None for a rate limit whose shield zone is not known. For any thread."""
+        """The shard of a target; None for a rate limit whose shield zone is unknown. Any thread may call this."""
         listed = self._listed.get((key.account, key.kind), {}).get(key.id)
         if listed is not None:
             return listed.shard
@@ -115,26 +116,27 @@ class Registry:
         return self._owner_of(key, "")
 
     def remember(self, names: Mapping[TargetKey, str]) -> None:
-        """Take over names from another process, of targets whose names are not known."""
+        """Add names that another process knows; known names are kept."""
         for key, name in names.items():
             self._known.setdefault(key, name)
 
     def holding(self, share: Share) -> Generator[None, None, Change]:
-        """Change which targets are this process's own, a target at a time; returns what changed."""
+        """Change the shards that this process polls; yields after each target, and returns what changed."""
         self._share = share
         return (yield from self._rebuild(set(self._selections) | set(self._targets)))
 
     def is_strange(self, key: TargetKey) -> bool:
-        """Whether a resource of an earlier run is another shard's now.
+        """Whether a resource of an earlier run belongs to another shard now.
 
-        Of a discovered rate limit that is not known before its shield zone is known: see `Change.settled`.
+        False for a discovered rate limit: its shard depends on its shield zone, which a listing gives later (see
+        `Change.settled`).
         """
         if key.kind == "rate_limit" and key.id not in self._fixed.get((key.account, key.kind), {}):
             return False
         return not self.owns(key)
 
     def configure(self, selections: Iterable[Selection]) -> Change:
-        """Take over a configuration: targets that it no longer wants are removed, all else stays as it is."""
+        """Apply a configuration: targets that it no longer selects are removed, all others are kept."""
         self._selections = {(selection.account, selection.kind): selection for selection in selections}
         self._fixed = {
             key: {target.id: target for target in selection.fixed} for key, selection in self._selections.items()
@@ -143,15 +145,15 @@ class Registry:
         return at_once(self._rebuild(set(self._selections) | set(self._targets)))
 
     def apply(self, account: str, inventory: Inventory) -> Change:
-        """Take over what a discovery found in an account; see `applying`."""
+        """Apply what a discovery found in an account, in one step; see `applying`."""
         return at_once(self.applying(account, inventory))
 
     def applying(self, account: str, inventory: Inventory) -> Generator[None, None, Change]:
-        """Take over what a discovery found in an account, a resource at a time; returns what changed.
+        """Apply what a discovery found in an account; yields after each resource, and returns what changed.
 
-        A resource is removed when two complete listings in a row have not named it; an incomplete one removes nothing.
-        Until the end the former targets stand. One of these works on an account at a time, and no `configure` runs
-        before it has ended or was given up.
+        A resource is removed when two complete listings in a row do not contain it; an incomplete listing removes
+        nothing. The former targets stay in use until the end. The caller runs one of these for an account at a time,
+        and does not call `configure` before it has ended or was cancelled.
         """
         changed: set[tuple[str, str]] = set()
         for kind, resource_list in inventory.lists.items():
@@ -164,14 +166,15 @@ class Registry:
         return replace(change, settled=settled)
 
     def _apply_list(self, account: str, kind: str, resource_list: ResourceList) -> Generator[None, None, bool]:
-        """Take over a listing; returns whether anything in it was new."""
+        """Apply a listing; returns whether it changed anything."""
         listed = self._listed.setdefault((account, kind), {})
         self._complete[account, kind] = resource_list.complete
         changed = False
         named: set[str] = set()
         for resource in resource_list.resources:
             yield
-            # Nothing is kept of another shard's resources. A pull zone is no target: only its name is used.
+            # Resources of other shards are not kept. Pull zones ("cdn") are: their names are used, and no shard polls
+            # them.
             key = TargetKey.of(account, kind, resource.id)
             shard = self._owner_of(key, resource.parent)
             if kind != "cdn" and not self._share.may_change and shard not in self._share.held:
@@ -183,7 +186,7 @@ class Registry:
                 continue
             changed = True
             listed[resource.id] = _Listed(resource, shard)
-            self._heard(key, resource.name)
+            self._rename(key, resource.name)
         if not resource_list.complete:
             return changed
         for resource_id in [known for known in listed if known not in named]:
@@ -196,19 +199,18 @@ class Registry:
                 self._shown.pop(gone, None)
         return changed
 
-    def _heard(self, key: TargetKey, name: str) -> None:
-        if not name:
-            return
-        self._known[key] = name
-        if self._shown.get(key):
-            self._shown[key] = name
+    def _rename(self, key: TargetKey, name: str) -> None:
+        if name:
+            self._known[key] = name
+            if self._shown.get(key):
+                self._shown[key] = name
 
     def _rebuild(self, keys: set[tuple[str, str]]) -> Generator[None, None, Change]:
         added: list[Target] = []
         removed: list[Target] = []
         for key in sorted(keys):
             share, after = None, dict[str, Target]()
-            # The shards that are held may change meanwhile.
+            # Start again if the shards of this process have changed since the loop began.
             while share is not self._share:
                 share, after = self._share, {}
                 for target in self._selected(key):
@@ -230,11 +232,11 @@ class Registry:
             if target.kind == "account":
                 self._scouts.pop(target.account, None)
             if self.owns(target.key):
-                yield replace(target, name=self._name(target, target.name))
+                yield replace(target, name=target.name or self.name_of(target.key))
             elif target.kind == "account" and self._share.held:
-                # Every shard needs an account's lists; the account itself belongs to one shard.
+                # An account belongs to one shard, but every shard needs the account's lists.
                 self._scouts[target.account] = replace(target, scouted=True)
-        # A copy: a discovery may change it meanwhile.
+        # A copy, because a discovery may change the mapping between two targets.
         for resource_id, entry in list(self._listed.get(key, {}).items()):
             if resource_id in fixed or entry.shard not in self._share.held:
                 continue
@@ -246,9 +248,6 @@ class Registry:
             found = Target(selection.account, selection.kind, resource_id, attributes=attributes)
             yield replace(found, name=self.name_of(found.key))
 
-    def _name(self, target: Target, configured: str) -> str:
-        return configured or self.name_of(target.key)
-
     def name_of(self, key: TargetKey) -> str:
         """See `exporter.targets.target.Names`."""
         shown = self._shown.get(key)
@@ -256,12 +255,12 @@ class Registry:
 
     def learn(self, target: Target, name: str) -> Target:
         """See `exporter.targets.target.Names`."""
-        self._heard(target.key, name)
+        self._rename(target.key, name)
         current = self.name_of(target.key)
         return target if target.name == current else replace(target, name=current)
 
     def show(self, target: Target) -> None:
-        """Note that series of this target are served under its name from now on."""
+        """Record the name under which a target's series are served from now on."""
         self._shown.setdefault(target.key, target.name)
 
     def holds(self, key: TargetKey) -> bool:
@@ -269,14 +268,14 @@ class Registry:
         return key.id in self._targets.get((key.account, key.kind), {})
 
     def admits(self, target: Target) -> bool:
-        """Whether another target in a listing is polled here."""
+        """Whether a target that another target's answer contains is polled here."""
         if self.holds(target.key):
             return True
         selection = self._selections.get((target.account, target.kind))
         return selection is not None and selection.rejection(target.name) is None and self.owns(target.key)
 
     def targets(self, kind: str) -> Iterator[Target]:
-        """All targets of a kind, of every account, and the accounts that are scouted for what is in them."""
+        """All targets of a kind; for accounts, also those of other shards, which are polled for their lists only."""
         if kind == "account":
             yield from list(self._scouts.values())
         for (_, own_kind), targets in self._targets.items():
@@ -284,28 +283,28 @@ class Registry:
                 yield from targets.values()
 
     def selections(self, kind: str) -> list[Selection]:
-        """What of a kind of resource is polled, account by account."""
+        """The selections of a kind of resource, one for each account."""
         return [selection for (_, own_kind), selection in self._selections.items() if own_kind == kind]
 
     def held(self, account: str, kind: str) -> Mapping[str, Target]:
-        """The targets of a kind in an account, by id; the mapping is replaced and never changed."""
+        """The targets of a kind in an account, by id. A change replaces the mapping, so it may be kept."""
         return self._targets.get((account, kind), {})
 
     def listed(self, account: str, kind: str) -> list[Resource]:
-        """The resources of a kind that the lists of an account have named, polled or not, of this share alone."""
+        """The listed resources of a kind in an account that belong to this process's shards, polled or not."""
         listed = self._listed.get((account, kind), {}).values()
         return [entry.resource for entry in listed if entry.shard in self._share.held]
 
     def is_listed_whole(self, account: str, kind: str) -> bool | None:
-        """Whether the last list of an account's resources of a kind named all of them; None before the first."""
+        """Whether the last list of a kind in an account was complete; None before the first list."""
         return self._complete.get((account, kind))
 
     def scout(self, account: str) -> Target | None:
-        """The account as it is scouted, where it is another shard's own."""
+        """The account as a target that is polled for its lists only; None if it belongs to this process."""
         return self._scouts.get(account)
 
     def find(self, label: str) -> list[Target]:
-        """The targets that go by a label such as `dns_zone/102`, in any account."""
+        """The targets with a label such as `dns_zone/102`, in any account."""
         kind, _, target_id = label.partition("/")
         return [
             targets[target_id]
@@ -314,5 +313,5 @@ class Registry:
         ]
 
     def names(self) -> Mapping[TargetKey, str]:
-        """All names that are known, to be remembered across restarts."""
+        """All known names, to be saved for the next start."""
         return self._known

@@ -1,7 +1,4 @@
-"""Which shard a target belongs to: replicas that are given the same list pick their own share of it each.
-
-By rendezvous hashing, without a coordinator.
-"""
+"""Assigns targets to shards by rendezvous hashing: processes with the same list agree without a coordinator."""
 
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -11,11 +8,12 @@ from exporter.targets.target import TargetKey
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """The shards that a process polls, of `total`, counted from 0.
+    """The shards that a process polls.
 
     Attributes:
-        held: their numbers.
-        may_change: whether shards come and go while the process runs.
+        held: the numbers of these shards, from 0.
+        total: how many shards there are.
+        may_change: whether shards are added and removed while the process runs.
     """
 
     held: frozenset[int]
@@ -23,39 +21,39 @@ class Share:
     may_change: bool = False
 
     def owns(self, key: TargetKey, parent: str = "") -> bool:
-        """Whether the target is in the share.
+        """Whether the process polls a target.
 
         Args:
             key: the target.
-            parent: the shield zone of a rate limit, where it is known. The two stay together, so that a shard lists
-                the rate limits of its own shield zones alone.
+            parent: the shield zone of a rate limit, if it is known. Both belong to the same shard, so that a shard
+                lists the rate limits of its own shield zones only.
         """
         return self.owner_of(key, parent) in self.held
 
     @property
     def first(self) -> int:
-        """The lowest number of a shard that is held; 0 where none is."""
+        """The lowest number of a shard that the process polls; 0 if there is none."""
         return min(self.held, default=0)
 
     def owner_of(self, key: TargetKey, parent: str = "") -> int:
-        """The number of the shard that a target belongs to; see `owns`."""
+        """The number of the shard that a target belongs to; `parent` as in `owns`."""
         if self.total == 1:
             return 0
         kind, target_id = key.kind, key.id
         if kind == "rate_limit" and parent:
             kind, target_id = "shield_zone", parent
         elif kind == "query":
-            # A database's budget is not divided: its queries are asked by the shard that asks the database.
+            # The budget of a database is not divided among shards: one shard runs all of its queries.
             kind, target_id = "database", target_id.partition("/")[0]
         return owner(f"{key.account}/{kind}/{target_id}", self.total)
 
 
 class Shard(Share):
-    """One shard of `total`, which stays with the process.
+    """One shard, which the process polls as long as it runs.
 
     Args:
-        index: its number.
-        total: how many there are.
+        index: the number of the shard, from 0.
+        total: how many shards there are.
     """
 
     __slots__ = ()
@@ -67,8 +65,8 @@ class Shard(Share):
 def owner(key: str, total: int) -> int:
     """The shard with the highest score for a key.
 
-    A further shard takes over only the keys for which its own score is the highest, which is 1/total of them; no key
-    moves between the shards that were there before.
+    An additional shard takes only the keys for which its own score is the highest, which is 1/total of them. No key
+    moves between the other shards.
     """
     scores = (blake2b(b"%d:%s" % (index, key.encode()), digest_size=8).digest() for index in range(total))
     return max(enumerate(scores), key=lambda scored: scored[1])[0]

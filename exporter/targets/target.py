@@ -1,20 +1,20 @@
-"""What is polled: a target, its identity, and the inventory of what a platform account holds."""
+"""Defines a target, its identity, and the inventory of a platform account."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-# Before the name of a database, where accounts and databases stand side by side.
+# The prefix of a database's name where accounts and databases share one namespace.
 DATABASE_PREFIX = "database:"
 
 
 class TargetKey(NamedTuple):
-    """The identity of a target; made by `of`. Keys are ordered by account, kind, and the number or the text of the id.
+    """The identity of a target; use `of` to make one. Keys are ordered by account, kind, and the id as number or text.
 
     Attributes:
         account: the account's name; empty for a database.
         kind: `dns_zone`, `script`, `shield_zone`, `rate_limit`, ...
-        number: the id as a number, so that keys are ordered as people count; -1 where it is none.
+        number: the id as a number, so that 9 comes before 10; -1 if it is not a number.
         id: the platform's id, as text.
     """
 
@@ -31,12 +31,12 @@ class TargetKey(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The target as metrics and logs name it, such as `dns_zone/102`."""
+        """The name of the target in metrics and logs, such as `dns_zone/102`."""
         return f"{self.kind}/{self.id}"
 
 
 class PollKey(NamedTuple):
-    """A target as one collector sees it; ordered by the target first."""
+    """A target and the collector that polls it; ordered by the target first."""
 
     target: TargetKey
     collector: str
@@ -49,17 +49,17 @@ class PollKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A thing that is polled. It *is* its account, kind and id; all else about it may change.
+    """A thing that is polled. Targets with the same account, kind and id are equal; all else may change.
 
     Attributes:
         account: the account's name; empty for a database.
         kind: `dns_zone`, `script`, `shield_zone`, `rate_limit`, ...
         id: the platform's id, as text.
-        name: what people call it, empty where that is not known.
-        attributes: what else the call needs, such as the shield zone of a rate limit.
+        name: the name on the platform; empty if it is not known.
+        attributes: what else the request needs, such as the shield zone of a rate limit.
         watched: names to watch for: an image's tags, or the kinds of resource that an account's lists are for.
-        interval: seconds between two polls, where the target has an interval of its own.
-        scouted: whether the target is another shard's, and polled only for the other targets in its answers.
+        interval: seconds between two polls, if the target has its own interval.
+        scouted: whether the target belongs to another shard and is polled only to find other targets in its answers.
         key: the target's identity.
     """
 
@@ -77,32 +77,32 @@ class Target:
         object.__setattr__(self, "key", TargetKey.of(self.account, self.kind, self.id))
 
     def polled_by(self, collector: str) -> PollKey:
-        """The target as a collector of this name sees it."""
+        """The key of this target and a collector."""
         return PollKey(self.key, collector)
 
     def is_polled_as(self, other: "Target") -> bool:
-        """Whether a poll asks the same of both, and as often: the values of an earlier poll of the other still hold."""
+        """Whether both are polled in the same way and as often, so that values of the other are still valid."""
         if other.scouted and not self.scouted:
             return False
         return (self.attributes, self.watched, self.interval) == (other.attributes, other.watched, other.interval)
 
 
 def account_of(target: Target) -> str:
-    """The account, or the database, whose client and budget a target uses."""
+    """The account, or the database with a prefix, whose client and budget a target uses."""
     if target.account:
         return target.account
     return DATABASE_PREFIX + target.id.partition("/")[0]
 
 
 class Names(Protocol):
-    """Returns the names of resources; a name that has been shown once does not change by itself."""
+    """Returns the names of resources; a name that was shown once changes only when the platform changes it."""
 
     def name_of(self, key: TargetKey) -> str:
-        """The name, empty where it is not known."""
+        """The name; empty if it is not known."""
         ...
 
     def learn(self, target: Target, name: str) -> Target:
-        """The target with the name from its own answer, unless it has been shown under another name already."""
+        """The target with the name from its own answer, unless it is already shown without a name."""
         ...
 
 
@@ -120,7 +120,7 @@ class ResourceList:
     """The resources of one kind in an account.
 
     Attributes:
-        complete: whether the platform named all of them, so that one which is missing is gone.
+        complete: whether the platform listed all of them, so that a missing one no longer exists.
     """
 
     resources: tuple[Resource, ...]
@@ -133,11 +133,11 @@ class ResourceList:
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """Which resources an account has.
+    """The resources of an account.
 
     Attributes:
-        lists: by kind; a kind that could not be listed is not there.
-        names_follow: whether a list that is still being read brings names of its own.
+        lists: the list of each kind; a kind that could not be listed is missing.
+        names_follow: whether a list that is still being read will give more names.
     """
 
     lists: Mapping[str, ResourceList]

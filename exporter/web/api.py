@@ -4,7 +4,7 @@ Fields are added and never removed. Times are unix seconds, durations are second
 """
 
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 
 from exporter.cooperative import unhurried
 from exporter.web import explanation
@@ -48,7 +48,7 @@ INDEX: Mapping[str, object] = {
 
 
 def encode(value: object) -> str:
-    """Encode a value as JSON in ASCII, so that no foreign text can make it unreadable."""
+    """Encode a value as JSON in ASCII, so that it can be read whatever texts it contains."""
     return json.dumps(value, separators=(",", ":"), allow_nan=False)
 
 
@@ -61,21 +61,26 @@ async def targets(view: View, query: Query) -> AsyncIterator[str]:
     """Answer `/api/v1/targets`, piece by piece."""
     found = await view.targets(query)
     head = {"total": found.total, "matched": found.matched, "offset": found.offset, "limit": found.limit}
-    yield encode(head)[:-1] + ',"targets":['
-    separator = ""
-    async for target in unhurried(found.targets, view.clocks.monotonic):
-        yield separator + encode(target_as_json(target))
-        separator = ","
-    yield "]}\n"
+    async for piece in _with_rows(view, head, "targets", map(target_as_json, found.targets)):
+        yield piece
 
 
 async def explain(view: View, question: Question) -> AsyncIterator[str]:
     """Answer `/api/v1/explain`, piece by piece."""
     found = await explanation.explain(view, question)
-    yield encode(explanation.as_json(found, question))[:-1] + ',"absences":['
+    rows = map(explanation.absence_as_json, found.absences)
+    async for piece in _with_rows(view, explanation.as_json(found, question), "absences", rows):
+        yield piece
+
+
+async def _with_rows(
+    view: View, head: Mapping[str, object], name: str, rows: Iterable[Mapping[str, object]]
+) -> AsyncIterator[str]:
+    """Encode an object with a list as its last field, a row at a time."""
+    yield f'{encode(head)[:-1]},"{name}":['
     separator = ""
-    async for absence in unhurried(found.absences, view.clocks.monotonic):
-        yield separator + encode(explanation.absence_as_json(absence))
+    async for row in unhurried(rows, view.clocks.monotonic):
+        yield separator + encode(row)
         separator = ","
     yield "]}\n"
 

@@ -1,7 +1,8 @@
 """Routes requests to the exporter's endpoints: metrics, health, status, API and reload."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING
 
 from isal import igzip
 from starlette.applications import Starlette
@@ -17,11 +18,13 @@ from exporter.web.auth.headers import PAGE_POLICY, SecurityHeaders
 from exporter.web.explanation import Question, explain, parse_question
 from exporter.web.metrics import Fence, MetricsEndpoint, Straight
 from exporter.web.negotiation import accepts_gzip
-from exporter.web.page.assets import Asset
+from exporter.web.page.assets import Asset, load_assets
 from exporter.web.page.links import PAGE_ROWS, PAGE_SORT
-from exporter.web.page.page import Pages
 from exporter.web.status import View
 from exporter.web.target_query import Known, Query, QueryError, parse_query
+
+if TYPE_CHECKING:
+    from exporter.web.page.page import Pages
 
 # Reloads the configuration, and returns its faults; none where it is now in force.
 Reload = Callable[[], Awaitable[tuple[str, ...]]]
@@ -42,7 +45,8 @@ class _Endpoints:
         self._view = view
         self._reload = reload
         self._turn = asyncio.Lock()
-        self._pages = Pages(view.clocks.monotonic)
+        self._assets = load_assets()
+        self._pages: Pages | None = None
 
     async def healthy(self, _request: Request) -> Response:
         """`/-/healthy`: 200 while the event loop, the scheduler, the ledger and the renderer run, else 503."""
@@ -67,7 +71,8 @@ class _Endpoints:
         query = self._query(request, PAGE_ROWS, PAGE_SORT)
         async with self._turn:
             status, found, counts = await self._view.both(query)
-            body = await _joined(self._pages.status(status, found, counts, query, self._view.known()))
+            pages = await self._loaded_pages()
+            body = await _joined(pages.status(status, found, counts, query, self._view.known()))
         return await _answer(request, body, _HTML, {"Content-Security-Policy": PAGE_POLICY})
 
     async def targets(self, request: Request) -> Response:
@@ -87,7 +92,8 @@ class _Endpoints:
         question = self._question(request)
         async with self._turn:
             found = await explain(self._view, question)
-            body = await _joined(self._pages.explanation(found, question))
+            pages = await self._loaded_pages()
+            body = await _joined(pages.explanation(found, question))
         return await _answer(request, body, _HTML, {"Content-Security-Policy": PAGE_POLICY})
 
     async def index(self, request: Request) -> Response:
@@ -96,34 +102,36 @@ class _Endpoints:
 
     async def asset(self, request: Request) -> Response:
         """`/static/…`: the page's style sheet, script and icon."""
-        asset = self._pages.assets.get(request.path_params["name"])
+        asset = self._assets.get(request.path_params["name"])
         if asset is None:
             raise HTTPException(404)
         return _asset(request, asset)
 
+    async def _loaded_pages(self) -> "Pages":
+        """Load the templates at the first request for a page, which saves 0.04 s of the start."""
+        if self._pages is None:
+            self._pages = await asyncio.to_thread(_load_pages, self._view.clocks.monotonic, self._assets)
+        return self._pages
+
     def _question(self, request: Request) -> Question:
         explainer = self._view.explainer
         known = Known(explainer.collectors(), self._view.known().accounts)
-        try:
-            return parse_question(request.query_params.multi_items(), known, explainer.families())
-        except QueryError as error:
-            raise HTTPException(400, str(error)) from None
+        return parse_question(request.query_params.multi_items(), known, explainer.families())
 
     def _query(self, request: Request, default_limit: int, default_sort: str = "target") -> Query:
-        try:
-            return parse_query(
-                request.query_params.multi_items(),
-                self._view.known(),
-                default_limit=default_limit,
-                default_sort=default_sort,
-            )
-        except QueryError as error:
-            raise HTTPException(400, str(error)) from None
+        fields, known = request.query_params.multi_items(), self._view.known()
+        return parse_query(fields, known, default_limit=default_limit, default_sort=default_sort)
 
     async def _json(self, request: Request, pieces: AsyncIterator[str]) -> Response:
         async with self._turn:
             body = await _joined(pieces)
         return await _answer(request, body, _JSON, {})
+
+
+def _load_pages(monotonic: Callable[[], float], assets: Mapping[str, Asset]) -> "Pages":
+    from exporter.web.page.page import Pages  # noqa: PLC0415 - imports jinja2; see `_loaded_pages`
+
+    return Pages(monotonic, assets)
 
 
 async def _joined(pieces: AsyncIterator[str]) -> bytes:
@@ -156,6 +164,8 @@ def _asset(request: Request, asset: Asset) -> Response:
 
 async def _refusal(_request: Request, error: Exception) -> Response:
     """Answer an error in one line, which names neither the software nor its paths."""
+    if isinstance(error, QueryError):
+        return PlainTextResponse(f"{error}\n", 400)
     if not isinstance(error, HTTPException):
         return PlainTextResponse("internal error; see the exporter's log\n", 500)
     return PlainTextResponse(f"{error.detail}\n", error.status_code, error.headers)
@@ -199,7 +209,7 @@ def create_app(
         home = RedirectResponse(prefix.rpartition("/")[2] + "/")
         below = Router(routes, redirect_slashes=False)
         routes = [Route(prefix, home, methods=["GET"]), Mount(prefix, below)]
-    app = Starlette(routes=routes, exception_handlers={HTTPException: _refusal, Exception: _refusal})
+    app = Starlette(routes=routes, exception_handlers=dict.fromkeys((HTTPException, QueryError, Exception), _refusal))
     # A redirect to the path without its last slash would contain the host of the request, which can be false.
     app.router.redirect_slashes = False
     return Straight(metrics, f"{prefix}/metrics", SecurityHeaders(app))

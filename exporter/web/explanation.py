@@ -8,7 +8,7 @@ from exporter.cooperative import unhurried
 from exporter.explain.explainer import Absence, Wanted
 from exporter.metric import label_value
 from exporter.web.status import View
-from exporter.web.target_query import Known, check, check_names, one_each, read_fields, read_number
+from exporter.web.target_query import Known, check, read_fields, read_number
 
 MOST_ROWS = 10_000
 DEFAULT_ROWS = 1000
@@ -77,10 +77,9 @@ def parse_question(fields: Iterable[tuple[str, str]], known: Known, families: Co
     Raises:
         QueryError: a field is unknown or has an invalid value.
     """
-    given = read_fields(fields, PARAMETERS)
-    one_each(given, ("limit", "offset"))
+    given = read_fields(fields, PARAMETERS, ("limit", "offset"))
     wanted = Wanted(
-        families=frozenset(check_names("family", given.get("family", []), families)),
+        families=frozenset(check("family", given.get("family", []), families, is_listed=False)),
         targets=frozenset(given.get("target", [])),
         accounts=frozenset(check("account", given.get("account", []), known.accounts)),
         collectors=frozenset(check("collector", given.get("collector", []), known.collectors)),

@@ -1,8 +1,9 @@
 """`/metrics`: the rendered bytes of the current generation, or the part of it that a filter selects."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Protocol
 from urllib.parse import parse_qs
 
@@ -27,15 +28,15 @@ class Fence(Protocol):
     """Decides which counters may be served: those that no other exporter counts."""
 
     def holds(self) -> bool:
-        """Whether that is certain at this moment of all counters that are rendered."""
+        """Return whether that is certain at this moment for all rendered counters."""
         ...
 
-    def counts(self, key: PollKey) -> bool:
-        """Whether that is certain at this moment of a target's counters; asked on any thread."""
+    def counted(self) -> Mapping[int, int]:
+        """Return the shards for which that is certain at this moment, with a number that changes with its holder."""
         ...
 
-    def counted(self) -> object:
-        """Equal to what it was before as long as `counts` answers the same."""
+    def shard_of(self, key: PollKey, /) -> int | None:
+        """Return the shard of a target; None if it is unknown. Called on any thread."""
         ...
 
 
@@ -81,15 +82,16 @@ class MetricsEndpoint:
         await _send(send, form, pieces, size, gzip=gzip, is_head=scope["method"] == "HEAD")
 
     async def _select(self, wanted: Filter, form: Format, *, gzip: bool) -> bytes:
-        if self._fence is None:
+        fence = self._fence
+        if fence is None:
             return await self._renderer.select(wanted, form, gzip=gzip)
         while True:
-            counted = self._fence.counted()
-            own = replace(wanted, counts=self._fence.counts)
+            counted = fence.counted()
+            own = replace(wanted, counts=partial(_is_of, counted, fence.shard_of))
             # A whole scrape after this one is served from a generation, which must not be older.
             selected = await self._renderer.select(own, form, gzip=gzip, renew=wanted == Filter())
             # Another exporter may have begun to count since this was begun.
-            if self._fence.counted() == counted:
+            if fence.counted() == counted:
                 return selected
 
     def _is_open(self) -> bool:
@@ -136,6 +138,10 @@ class Straight:
         """Serve a request."""
         is_scrape = scope["type"] == "http" and scope["path"] == self._path and scope["method"] in {"GET", "HEAD"}
         await (self._metrics if is_scrape else self._rest)(scope, receive, send)
+
+
+def _is_of(shards: Collection[int], shard_of: Callable[[PollKey], int | None], key: PollKey) -> bool:
+    return bool(shards) and shard_of(key) in shards
 
 
 async def _send(send: Send, form: Format, pieces: Iterable[bytes], size: int, *, gzip: bool, is_head: bool) -> None:

@@ -16,7 +16,7 @@ from exporter.web.auth.tls import ServerTls, prefers_curve_unset
 
 MOST_CONNECTIONS = 512
 LEAST_CONNECTIONS = 16
-# File descriptors for the ledger, the logs, name lookups, files, and connections that are being closed.
+# File descriptors that are left for the ledger, the logs, name lookups, files, and connections that are being closed.
 RESERVED_FILES = 96
 
 

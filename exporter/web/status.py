@@ -240,7 +240,7 @@ class View:
         return ", ".join([*named, *rest])
 
     def _why_refused(self, account: str) -> str:
-        """Say whether the platform refuses an account's credential, or whether it could not be read or sent."""
+        """Describe whether the platform refuses an account's credential, or whether it could not be read or sent."""
         reasons = (status.reason for _, status in self.board.statuses() if account_of(status.target) == account)
         reason = next((reason for reason in reasons if reason in ("unauthorized", "credential")), "unauthorized")
         return "is not accepted" if reason == "unauthorized" else "cannot be used"

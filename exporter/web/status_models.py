@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class State(StrEnum):
-    """The state of a target with one collector, in the order of sorting."""
+    """The state of a target with one collector; the order is that in which targets are sorted."""
 
     FAILING = "failing"
     STALE = "stale"

@@ -129,8 +129,7 @@ def parse_query(
     Raises:
         QueryError: a field is unknown or has an invalid value.
     """
-    given = read_fields(fields, _PARAMETERS)
-    one_each(given, _SINGLE)
+    given = read_fields(fields, _PARAMETERS, _SINGLE)
     search = " ".join(given.get("search", [""])[0].split())
     if len(search) > LONGEST_SEARCH or search.count(" ") >= MOST_WORDS:
         raise QueryError(f"search takes {MOST_WORDS} words and {LONGEST_SEARCH} characters at most")
@@ -154,11 +153,18 @@ _SINGLE = ("search", "sort", "order", "limit", "offset")
 _PARAMETERS = ("collector", "account", "state", *_SINGLE)
 
 
-def read_fields(fields: Iterable[tuple[str, str]], known: Collection[str]) -> dict[str, list[str]]:
+def read_fields(
+    fields: Iterable[tuple[str, str]], known: Collection[str], single: Collection[str]
+) -> dict[str, list[str]]:
     """Group the values of a URL's fields by their names, without empty values.
 
+    Args:
+        fields: names and values, in their order.
+        known: the names that are allowed.
+        single: those of them that take one value.
+
     Raises:
-        QueryError: a field is unknown.
+        QueryError: a field is unknown, or has more than one value.
     """
     given: dict[str, list[str]] = {}
     for name, value in fields:
@@ -166,41 +172,22 @@ def read_fields(fields: Iterable[tuple[str, str]], known: Collection[str]) -> di
             raise QueryError(f"there is no parameter {name[:50]!r}; there are: {', '.join(known)}")
         if value.strip():
             given.setdefault(name, []).append(value.strip())
+        if name in single and len(given.get(name, ())) > 1:
+            raise QueryError(f"{name} is given more than once")
     return given
 
 
-def one_each(given: Mapping[str, list[str]], names: Iterable[str]) -> None:
-    """Refuse more than one value of these fields.
-
-    Raises:
-        QueryError: a field has more than one value.
-    """
-    for name in names:
-        if len(given.get(name, ())) > 1:
-            raise QueryError(f"{name} is given more than once")
-
-
-def check(name: str, values: Iterable[str], allowed: Collection[str]) -> tuple[str, ...]:
+def check(name: str, values: Iterable[str], allowed: Collection[str], *, is_listed: bool = True) -> tuple[str, ...]:
     """Return a field's values, each once.
 
     Raises:
-        QueryError: a value is not allowed; the message names the allowed ones.
+        QueryError: a value is not allowed; the message lists the allowed ones, or (`is_listed=False`, where they are
+            too many) names the nearest one.
     """
     wanted = tuple(dict.fromkeys(values))
     for value in wanted:
-        if value not in allowed:
+        if value not in allowed and is_listed:
             raise QueryError(f"{name} cannot be {value[:100]!r}; there are: {', '.join(allowed)}")
-    return wanted
-
-
-def check_names(name: str, values: Iterable[str], allowed: Collection[str]) -> tuple[str, ...]:
-    """Return a field's values, each once, where the allowed values are too many to list.
-
-    Raises:
-        QueryError: a value is not allowed; the message names the nearest allowed one.
-    """
-    wanted = tuple(dict.fromkeys(values))
-    for value in wanted:
         if value not in allowed:
             near = get_close_matches(value[:_LONGEST_NAME], allowed, 1)
             hint = f"; did you mean {near[0]}?" if near else ""

@@ -1,32 +1,43 @@
+from functools import cache
+
 import pytest
 import yaml
 
 from exporter.assets.alert_rules import RuleChangeError, parse_changes, render, threshold_names
+from tests.for_each import for_each
 from tests.rules.rule_files import RULES, Rule, load_alerts
 
 SHIPPED = {path.name: path.read_text() for path in sorted(RULES.glob("*.yml"))}
+BY_ALERT = for_each("alert", load_alerts(), name=lambda alert: alert.name)
 
 
 def alerts_after(*assignments: str) -> dict[str, dict[str, object]]:
-    """Every alert of the shipped rules after changes, by its name."""
+    """Return every alert of the shipped rules after changes, by name."""
     rendered = render(SHIPPED, parse_changes(assignments))
     return {
         rule["alert"]: rule
         for text in rendered.values()
-        for group in yaml.safe_load(text)["groups"]
+        # libyaml is ten times as fast as `safe_load`, for the same documents.
+        for group in yaml.load(text, yaml.CSafeLoader)["groups"]
         for rule in group["rules"]
         if "alert" in rule
     }
+
+
+@cache
+def alerts_before() -> dict[str, dict[str, object]]:
+    """Every alert of the shipped rules, written anew without a change."""
+    return alerts_after("label.unused=x")
 
 
 def test_without_changes_the_files_are_returned_as_they_are() -> None:
     assert render(SHIPPED, parse_changes([])) == SHIPPED
 
 
-@pytest.mark.parametrize("alert", load_alerts(), ids=lambda alert: alert.name)
+@BY_ALERT
 def test_each_value_of_an_alert_changes_that_alert_alone(alert: Rule) -> None:
     name = alert.name
-    before = alerts_after("label.unused=x")
+    before = dict(alerts_before())
     changes = [f"{name}.for=77m", f"{name}.keep_firing_for=78m", f"{name}.severity=mine", f"{name}.label.team=a"]
     changes += [f"{name}.annotation.note=b"]
     thresholds = threshold_names(str(before[name]["expr"]))
@@ -48,11 +59,8 @@ def test_each_value_of_an_alert_changes_that_alert_alone(alert: Rule) -> None:
 
 
 def test_values_of_all_alerts_change_all_of_them() -> None:
-    before, after = (
-        alerts_after("label.unused=x"),
-        alerts_after("severity.critical=page", "label.team=edge", "runbook_base=https://wiki.example.net/edge/"),
-    )
-    assert after.keys() == before.keys()
+    after = alerts_after("severity.critical=page", "label.team=edge", "runbook_base=https://wiki.example.net/edge/")
+    assert after.keys() == alerts_before().keys()
     for name, alert in after.items():
         labels, annotations = alert["labels"], alert["annotations"]
         assert isinstance(labels, dict)
@@ -64,9 +72,8 @@ def test_values_of_all_alerts_change_all_of_them() -> None:
 
 
 def test_a_disabled_alert_is_left_out() -> None:
-    before = alerts_after("label.unused=x")
-    after = alerts_after("label.unused=x", "disabled=EdgeWatchdog, EdgeDnsScanOld")
-    assert before.keys() - after.keys() == {"EdgeWatchdog", "EdgeDnsScanOld"}
+    after = alerts_after("disabled=EdgeWatchdog, EdgeDnsScanOld")
+    assert alerts_before().keys() - after.keys() == {"EdgeWatchdog", "EdgeDnsScanOld"}
 
 
 @pytest.mark.parametrize(
@@ -89,7 +96,7 @@ def test_a_change_that_cannot_be_made_is_refused(assignment: str, message: str) 
     assert str(refused.value).startswith(message)
 
 
-@pytest.mark.parametrize("alert", load_alerts(), ids=lambda alert: alert.name)
+@BY_ALERT
 def test_no_text_of_an_alert_names_a_threshold(alert: Rule) -> None:
     words = " ".join(alert.annotations.values())
     assert not [

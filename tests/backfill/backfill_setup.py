@@ -1,4 +1,4 @@
-"""A sandbox whose clock tests turn, the history that is written of it, and the live counters beside it."""
+"""A sandbox with a clock that tests set, its written history, and its live counters."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
@@ -45,12 +45,12 @@ Raw = dict[tuple[str, Labels], Samples]
 
 
 def ago(days: int) -> date:
-    """A day before the world's today."""
+    """Return a day before the sandbox's present day."""
     return TODAY - timedelta(days=days)
 
 
 def parsed(path: Path) -> Raw:
-    """The samples of a file, as a strict parser reads them."""
+    """Read the samples of a file with a strict parser."""
     raw: Raw = {}
     for family in text_string_to_metric_families(path.read_text()):  # type: ignore[no-untyped-call]
         for sample in family.samples:
@@ -60,14 +60,14 @@ def parsed(path: Path) -> Raw:
 
 
 def grown(samples: Samples) -> float:
-    """By how much a counter grew: the sum of its deltas, where a fall is a new beginning."""
+    """Return the growth of a counter: the sum of its increases, with a fall as a reset."""
     values = [value for _, value in sorted(samples)]
     return sum(after - before if after >= before else after for before, after in pairwise(values))
 
 
 @dataclass
 class BackfillSetup:
-    """A world, and what reads it."""
+    """A sandbox, and the objects that read it."""
 
     world: World
     faults: Faults
@@ -90,7 +90,7 @@ class BackfillSetup:
 
     @asynccontextmanager
     async def parts(self) -> AsyncIterator[tuple[Registry, Client]]:
-        """A registry that knows the account's targets, and the account's client."""
+        """Return a registry with the account's targets, and the account's client."""
         settings = configuration(self.url, {}, **{"timeout": 5, **self.account})
         client = account_client(settings.accounts[0], Deaf(), 1, self._clocks())
         registry = Registry(Shard())
@@ -141,7 +141,7 @@ class BackfillSetup:
 
     @contextmanager
     def ledger(self) -> Iterator[Ledger]:
-        """The ledger of a daemon."""
+        """Open the ledger of a daemon."""
         clocks = Clocks(self.world.clock.now)
         ledger = Ledger(FileStorage(self.state, clocks.wall, lambda _at: None), LedgerEvents(), clocks=clocks, linger=0)
         ledger.open()
@@ -151,7 +151,7 @@ class BackfillSetup:
             ledger.close()
 
     async def scrape(self, ledger: Ledger, raw: Raw) -> None:
-        """Poll every counter once, and add what is then served to raw samples."""
+        """Poll every counter once, and add the served values to the raw samples."""
         async with self.parts() as (registry, client):
             now = datetime.fromtimestamp(self.world.clock.now(), UTC)
             context = Context(client, registry, now)
@@ -187,7 +187,7 @@ def _add(raw: Raw, families: tuple[Family, ...], at: float) -> None:
 
 @asynccontextmanager
 async def backfill_setup(folder: Path, *, start: float = START, **account: object) -> AsyncIterator[BackfillSetup]:
-    """A place whose time stands still until it is turned."""
+    """A sandbox whose clock stands still until a test sets it."""
     world = World(seed=1, clock=WorldClock(start, speed=0), dns_zones=12)
     faults = Faults()
     server = SandboxServer(create_app(world, faults))

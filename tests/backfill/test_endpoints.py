@@ -1,4 +1,4 @@
-"""The history of configured endpoints, from a platform that knows nothing of the interface."""
+"""The history of configured endpoints, from a platform without the documented interface."""
 
 import asyncio
 import sys
@@ -17,36 +17,36 @@ from tests.commands.shell import clean
 from tests.endpoints.platform import Platform, Query, good, platform
 
 TODAY = datetime.now(UTC).date()
-# What the platform shows in one answer at most.
+# The most days in one answer of the platform.
 MOST_DAYS = 31
 
 
 def ago(days: int) -> date:
-    """A day before today."""
+    """Return a day before today."""
     return TODAY - timedelta(days=days)
 
 
 def count(target: str, day: date) -> int:
-    """What the platform counted of a target on a day."""
+    """Return the platform's count of a target on a day."""
     return day.toordinal() % 97 + int(target)
 
 
 def chart(target: str, first: date, last: date) -> dict[str, int]:
-    """The platform's chart of these days."""
+    """Return the platform's chart of these days."""
     days = (first + timedelta(days=ahead) for ahead in range((last - first).days + 1))
     return {f"{day}T00:00:00Z": count(target, day) for day in days if day <= TODAY}
 
 
 @dataclass(frozen=True)
 class Ended:
-    """How the command ended."""
+    """The result of the command."""
 
     raw: Raw
     said: str
     code: int
 
     def total(self, family: str, **labels: str) -> float:
-        """By how much the one series with these labels grew."""
+        """Return the growth of the only series with these labels."""
         (samples,) = (
             samples for (name, known), samples in self.raw.items() if name == family and labels.items() <= set(known)
         )
@@ -54,7 +54,7 @@ class Ended:
 
 
 def answer(path: str, query: Query, *, is_end_excluded: bool = False) -> tuple[int, bytes]:
-    """A list of two things, and their charts."""
+    """Serve a list of two things, and their charts."""
     if path == "/things":
         return good({"Items": [{"Id": 7, "Name": "seven"}, {"Id": 8, "Name": "eight"}]})
     target = path.split("/")[2]
@@ -72,7 +72,7 @@ SPAN = "/things/{id}?from={days_ago:30}&to={today}"
 
 
 def endpoint(path: str, source: str = "days: Chart", *, name: str = "things", targets: str = THINGS) -> str:
-    """An endpoint with one counter."""
+    """Return an endpoint with one counter."""
     return f"""
 - name: {name}
   path: "{path}"
@@ -117,7 +117,7 @@ endpoints:
 
 
 def windows(served: Platform) -> Iterator[tuple[date, date]]:
-    """The spans that were asked for."""
+    """Return the requested spans."""
     for target in served.asked:
         query = parse_qs(urlsplit(target).query)
         if "from" in query:
@@ -130,7 +130,7 @@ async def test_days_far_back_are_asked_for_by_the_dates_of_the_path(tmp_path: Pa
         ended = await backfill(served, tmp_path, endpoint(SPAN), "--from", str(ago(70)))
         asked = list(windows(served))
     assert ended.code == 0, ended.said
-    # The day of the first sight belongs to the history as far as it was counted then.
+    # The history contains the day of the first poll up to that poll.
     whole = 70 if is_end_excluded else 71
     for target, name in (("7", "seven"), ("8", "eight")):
         expected = sum(count(target, ago(70 - ahead)) for ahead in range(whole))
@@ -152,7 +152,7 @@ async def test_a_path_without_dates_gives_the_days_that_it_shows_by_itself(tmp_p
     async with serving() as served:
         ended = await backfill(served, tmp_path, endpoint("/things/{id}"), "--from", str(ago(40)))
     assert ended.code == 0, ended.said
-    # Of ten days the oldest may be clipped.
+    # The oldest of ten days may be incomplete.
     assert ended.total("edge_things_total", thing_id="7") == sum(count("7", ago(days)) for days in range(9))
     assert (
         "things: of edge_things_total only the days that the answer shows by itself: the path takes no dates such as "

@@ -1,4 +1,4 @@
-"""The panels whose words say that backfill brings their past, on a Prometheus that holds nothing else."""
+"""Panels whose texts promise a backfilled past, on a Prometheus with backfilled data only."""
 
 import asyncio
 import time
@@ -33,12 +33,12 @@ class Past:
         self.totals = totals
 
     def ask(self, title: str, query: int, *, start: float, step: float) -> dict[float, float]:
-        """What a panel of the DNS page draws from a moment to the end of the past."""
+        """Return what a panel of the DNS page shows from a time to the end of the history."""
         uses = [use for use in queries() if (use.page, use.kind, use.place) == ("edge-dns", Kind.PANEL, title)]
         return self.range(filled_in(uses[query]), uses[query], start, step)
 
     def range(self, expr: str, use: Use, start: float, step: float) -> dict[float, float]:
-        """The points of a range query that answers with one series at most."""
+        """Return the points of a range query with one series at most."""
         assert step >= _seconds(use.step), "Grafana takes no finer step"
         found: list[dict[str, Any]] = self._server.ask_range(expr, start=start, end=self.midnight, step=step)
         assert len(found) <= 1
@@ -89,7 +89,7 @@ def test_the_same_time_before_is_there_at_every_point(past: Past, query: int, da
     found = past.ask(title, query, start=start, step=step)
     assert len(found) == 2 * DAY / step
     for at, value in found.items():
-        # A point at midnight is of the day that ends there.
+        # A point at midnight is the value of the day that ends there.
         if (at - 1) % DAY >= 3 * 3600:
             day = past.totals[int((at - 1 - days * DAY - past.midnight) // DAY)]
             assert value == pytest.approx(day / DAY, rel=0.01)

@@ -49,7 +49,7 @@ def settings(where: BackfillSetup, listen: str) -> Settings:
 
 
 def raw(server: Prometheus, family: str, end: float) -> Mapping[str, Samples]:
-    """The raw samples of each zone's series, over 31 days."""
+    """Return the raw samples of each zone's series over 31 days."""
     found = server.ask(f'{family}{{job="edge"}}[31d]', time=end)
     return {
         series["metric"]["zone_id"]: [(float(at), float(value)) for at, value in series["values"]] for series in found
@@ -57,7 +57,7 @@ def raw(server: Prometheus, family: str, end: float) -> Mapping[str, Samples]:
 
 
 def baseline(families: Families, day: date) -> float:
-    """What the live counter of a zone left out of a day."""
+    """Return the part of a day that the live counter of a zone excludes."""
     series = families["edge_dns_queries_total"][()]
     assert isinstance(series, DaySeries)
     return series.uncounted(day.toordinal()) or 0.0
@@ -65,7 +65,7 @@ def baseline(families: Families, day: date) -> float:
 
 @dataclass(frozen=True)
 class Written:
-    """A month that is written, and the truth about it: each zone's queries of each day, the last day last."""
+    """A written month, and the true queries of each zone on each day, the last day last."""
 
     output: Path
     end: float
@@ -94,17 +94,17 @@ def month(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 def by_zone(found: list[dict[str, Any]]) -> dict[str, float]:
-    """The values of an instant query."""
+    """Return the values of an instant query."""
     return {series["metric"]["zone_id"]: float(series["value"][1]) for series in found}
 
 
 def increase(days: float, at: float, server: Prometheus) -> dict[str, float]:
-    """What the panels and their readers ask: the growth over a number of days up to a moment."""
+    """Return the growth over a number of days up to a time, as the panels ask for it."""
     return by_zone(server.ask(f"increase(edge_dns_queries_total[{days * 24:.0f}h])", time=at))
 
 
 def assert_increases_are_the_platforms(server: Prometheus, month: Written) -> None:
-    """A midnight, a noon, a week and the month, to the query."""
+    """A midnight, a noon, a week and the month are exact."""
     for number in range(1, 30):
         at = month.end - number * 86400
         midnight = increase(1, at, server)
@@ -137,7 +137,7 @@ def test_a_midnight_a_noon_and_a_week_are_exact_on_each_prometheus(
 
 @pytest.mark.parametrize("release", Release)
 def test_the_rate_of_each_hour_is_the_days_mean(tmp_path: Path, release: Release) -> None:
-    """At each quarter of an hour, in whose windows there are pairs of samples at all places."""
+    """Each quarter of an hour, so that windows contain pairs of samples at all positions."""
     month = written(tmp_path, "15m")
     create_blocks(month.output, tmp_path / "data", release)
     with prometheus_running(tmp_path, release=release) as server:
@@ -177,7 +177,7 @@ async def test_across_the_seam_every_query_is_counted_once(
 ) -> None:
     async with backfill_setup(tmp_path, start=time.time()) as where:
         dns = where.world.dns
-        # One whose past is so small that the live counter outgrows it before its first scrape.
+        # A zone with so few queries that the live counter exceeds its history before the first scrape.
         small = dns.add_zone("small.example", queries_a_day=0)
         today = datetime.fromtimestamp(where.world.clock.now(), UTC).date()
         first = today - 29 * DAY

@@ -1,4 +1,4 @@
-"""History and the live counters together count everything once, whichever is there first."""
+"""History and live counters together count everything once, whichever is first."""
 
 from datetime import date
 from pathlib import Path
@@ -32,14 +32,14 @@ def joined(*raws: Raw) -> Raw:
 
 
 def growth(raw: Raw, name: str, **labels: str) -> float:
-    """By how much the series of a family that carry the labels grew together."""
+    """Return the total growth of the series of a family with these labels."""
     return sum(
         grown(samples) for (family, own), samples in raw.items() if family == name and labels.items() <= set(own)
     )
 
 
 def assert_all_is_counted(where: BackfillSetup, raw: Raw, first: date, last: date) -> None:
-    """Every zone's queries and every limit's breaches of the days, to the query and to the breach."""
+    """Check every zone's queries and every limit's breaches of the days exactly."""
     world, span = where.world, days(first, last)
     for zone in world.dns.zones:
         grown = growth(raw, QUERIES, zone_id=str(zone))
@@ -56,7 +56,7 @@ async def test_history_first_and_live_later_lose_nothing(tmp_path: Path) -> None
         report = await where.backfill(FIRST)
         assert (report.failures, report.targets, report.done) == ([], 18, 18)
         raw: Raw = {}
-        # The daemon starts six hours later; what came meanwhile is counted by it and no one else.
+        # The daemon starts six hours later, and only it counts what happened in between.
         for step in (DAY / 4, 60.0, DAY, DAY * 2):
             where.world.clock.advance(step)
             with where.ledger() as ledger:
@@ -71,14 +71,14 @@ async def test_live_first_and_history_later_count_nothing_twice(tmp_path: Path) 
             for step in (0.0, 3600.0, DAY, DAY):
                 where.world.clock.advance(step)
                 await where.scrape(ledger, raw)
-            # Breaches of days before these have left the platform's map meanwhile.
+            # The platform's map no longer has earlier days.
             report = await where.backfill(ago(25))
             assert report.failures == []
         assert_all_is_counted(where, joined(parsed(where.output), raw), ago(25), date(2026, 2, 10))
 
 
 async def test_history_after_months_still_ends_where_live_counting_began(tmp_path: Path) -> None:
-    """The ledger has forgotten the days before the first sight, but not the first day's baseline."""
+    """The ledger no longer has the days before the first poll, but still the first day's baseline."""
     async with backfill_setup(tmp_path, shield_zones={"discover": False}) as where:
         raw: Raw = {}
         with where.ledger() as ledger:
@@ -182,7 +182,7 @@ async def test_a_zone_that_cannot_be_read_spoils_no_other_and_is_tried_again(tmp
 
 
 class Unplugged(Exception):
-    """The process ends here."""
+    """Raised where the process ends."""
 
 
 async def test_interrupted_anywhere_it_goes_on_and_writes_the_same(tmp_path: Path) -> None:

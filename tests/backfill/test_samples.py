@@ -1,4 +1,4 @@
-"""A counter's past as samples."""
+"""The samples before a live counter."""
 
 from datetime import UTC, date, datetime, timedelta
 
@@ -27,7 +27,7 @@ def polled(series: DaySeries | None, source: DayBuckets, at: datetime) -> DaySer
 
 
 def at_days_ends(series: DaySeries | None, shown: dict[int, float], span: Span) -> list[Point]:
-    """The samples at midnights, and the two that end the past."""
+    """Return the samples at midnights, and the last two of the history."""
     made = points(series, shown, span, STEPS["15m"])
     assert made == sorted(made, key=lambda point: point[0]), "in order"
     return [point for point in made[:-2] if point[0] % DAY_MS == 0] + made[-2:]

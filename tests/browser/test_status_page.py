@@ -1,25 +1,38 @@
 """The status page in a real browser."""
 
+from collections.abc import AsyncIterator
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.async_api import expect
+import pytest_asyncio
+from playwright.async_api import Browser, async_playwright, expect
 
 from exporter.collectors.collector import Outcome
 from exporter.exposition.status_board import TARGET_UP
 from exporter.metric import Family, Sample
 from tests.browser.window import window
 from tests.polled import succeed
+from tests.real_parts import find
 from tests.web.rendered import HOSTILE
 from tests.web.view_setup import SCANS, STATISTICS, ViewSetup, view_setup, zone
 
-pytestmark = pytest.mark.real
+# A browser belongs to the event loop on which it was started: all tests share both.
+pytestmark = [pytest.mark.real, pytest.mark.asyncio(loop_scope="module")]
 
 NARROW = {"width": 390, "height": 800}
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def browser() -> AsyncIterator[Browser]:
+    async with async_playwright() as playwright:
+        arguments = ["--no-sandbox", "--disable-gpu"]
+        started = await playwright.chromium.launch(executable_path=find("chromium"), args=arguments)
+        yield started
+        await started.close()
+
+
 def some(setup: ViewSetup) -> None:
-    """Three zones: one draws a line, one fails, one is scanned."""
+    """Three zones: one with a chart, one that fails, one with a scan."""
     setup.succeed(zone(9, "prod-shop.example"), chart=[900 + day * 7 % 400 for day in range(31)], took=0.3)
     setup.turn(5)
     setup.succeed(zone(10, "dev-shop.example"), chart=[10] * 31, took=0.1)
@@ -32,16 +45,16 @@ def some(setup: ViewSetup) -> None:
 
 
 def many(setup: ViewSetup) -> None:
-    """Ten thousand zones, all of them scanned."""
+    """Ten thousand zones, each with a scan."""
     for number in range(10_000):
         setup.succeed(zone(number, f"zone-{number:05}.example"), chart=range(31), took=number / 1000)
         setup.succeed(zone(number, f"zone-{number:05}.example"), SCANS)
 
 
-async def test_it_loads_its_own_files_and_nothing_from_elsewhere() -> None:
+async def test_it_loads_its_own_files_and_nothing_from_elsewhere(browser: Browser) -> None:
     async with view_setup() as setup:
         some(setup)
-        async with window(setup) as seen:
+        async with window(browser, setup) as seen:
             assert await seen.names() == [
                 "prod-api.example",
                 "prod-shop.example",
@@ -56,10 +69,10 @@ async def test_it_loads_its_own_files_and_nothing_from_elsewhere() -> None:
     assert {place.path for place in places} == {"/", "/static/page.css", "/static/page.js", "/static/icon.svg"}
 
 
-async def test_a_search_finds_among_ten_thousand_zones_while_one_types() -> None:
+async def test_a_search_finds_among_ten_thousand_zones_while_one_types(browser: Browser) -> None:
     async with view_setup() as setup:
         many(setup)
-        async with window(setup) as seen:
+        async with window(browser, setup) as seen:
             assert await seen.texts("#found") == ["1 to 100 of 20,000 targets"]
             await seen.page.keyboard.press("Tab")
             await seen.page.locator("#search").press_sequentially("zone-0777")
@@ -74,10 +87,10 @@ async def test_a_search_finds_among_ten_thousand_zones_while_one_types() -> None
             await seen.until_found("1 to 100 of 20,000 targets")
 
 
-async def test_a_choice_of_collector_narrows_the_search() -> None:
+async def test_a_choice_of_collector_narrows_the_search(browser: Browser) -> None:
     async with view_setup() as setup:
         some(setup)
-        async with window(setup, "/?search=shop") as seen:
+        async with window(browser, setup, "/?search=shop") as seen:
             await seen.page.locator("#collector").select_option(SCANS)
             await seen.until_found("1 target")
             assert await seen.texts("#targets tbody td:nth-child(4)") == [SCANS]
@@ -86,10 +99,10 @@ async def test_a_choice_of_collector_narrows_the_search() -> None:
             assert await seen.page.locator("#collector").input_value() == ""
 
 
-async def test_heads_sort_by_click_and_by_key_and_keep_the_focus() -> None:
+async def test_heads_sort_by_click_and_by_key_and_keep_the_focus(browser: Browser) -> None:
     async with view_setup() as setup:
         many(setup)
-        async with window(setup) as seen:
+        async with window(browser, setup) as seen:
             head = seen.page.locator("#targets th", has=seen.page.locator("#sort-duration"))
             await seen.page.locator("#sort-duration").click()
             await expect(head).to_have_attribute("aria-sort", "descending")
@@ -102,11 +115,11 @@ async def test_heads_sort_by_click_and_by_key_and_keep_the_focus() -> None:
             await expect(head).to_have_attribute("aria-sort", "descending")
 
 
-async def test_pages_lead_to_the_last_row() -> None:
+async def test_pages_lead_to_the_last_row(browser: Browser) -> None:
     async with view_setup() as setup:
         for number in range(250):
             setup.succeed(zone(number, f"zone-{number:03}.example"))
-        async with window(setup) as seen:
+        async with window(browser, setup) as seen:
             await seen.page.locator("#page-after").click()
             await seen.until_found("101 to 200 of 250 targets")
             assert await seen.focused() == "page-after"
@@ -116,20 +129,20 @@ async def test_pages_lead_to_the_last_row() -> None:
             assert await seen.page.locator("#page-after").count() == 0
 
 
-async def test_ten_thousand_rows_fit_on_one_page() -> None:
+async def test_ten_thousand_rows_fit_on_one_page(browser: Browser) -> None:
     async with view_setup() as setup:
         many(setup)
-        async with window(setup, "/?limit=10000") as seen:
+        async with window(browser, setup, "/?limit=10000") as seen:
             assert await seen.page.locator("#targets tbody tr").count() == 10_000
             assert await seen.texts("#found") == ["1 to 10,000 of 20,000 targets"]
             await seen.page.locator("#search").fill("zone-09999")
             await seen.until_found("2 targets")
 
 
-async def test_what_fails_is_a_click_away() -> None:
+async def test_what_fails_is_a_click_away(browser: Browser) -> None:
     async with view_setup() as setup:
         some(setup)
-        async with window(setup) as seen:
+        async with window(browser, setup) as seen:
             assert await seen.page.title() == "1 failing · edge-exporter"
             await seen.page.locator("#collectors a.failing").click()
             await seen.until_found("1 target")
@@ -139,30 +152,30 @@ async def test_what_fails_is_a_click_away() -> None:
 
 
 @pytest.mark.parametrize(("scheme", "ground", "ink"), [("light", 248, 29), ("dark", 18, 227)])
-async def test_it_is_light_or_dark_as_the_system_is(scheme: str, ground: int, ink: int) -> None:
+async def test_it_is_light_or_dark_as_the_system_is(browser: Browser, scheme: str, ground: int, ink: int) -> None:
     async with view_setup() as setup:
         some(setup)
-        async with window(setup, color_scheme=scheme) as seen:
+        async with window(browser, setup, color_scheme=scheme) as seen:
             style = "getComputedStyle(document.documentElement)"
             assert await seen.page.evaluate(f"{style}.backgroundColor.match(/\\d+/)[0]") == str(ground)
             assert await seen.page.evaluate(f"{style}.color.match(/\\d+/)[0]") == str(ink)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-async def test_it_is_accessible(scheme: str) -> None:
+async def test_it_is_accessible(browser: Browser, scheme: str) -> None:
     async with view_setup("main", "other") as setup:
         some(setup)
         setup.faults = ("config.yml:3: wrong",)
         setup.schedule.demands["main"] = 20.0
         setup.schedule.stretch = 2.0
-        async with window(setup, color_scheme=scheme) as seen:
+        async with window(browser, setup, color_scheme=scheme) as seen:
             assert await seen.barriers() == []
 
 
-async def test_it_can_be_walked_through_by_keyboard() -> None:
+async def test_it_can_be_walked_through_by_keyboard(browser: Browser) -> None:
     async with view_setup() as setup:
         some(setup)
-        async with window(setup) as seen:
+        async with window(browser, setup) as seen:
             await seen.page.keyboard.press("Tab")
             await expect(seen.page.locator(".skip")).to_be_focused()
             await seen.page.keyboard.press("Enter")
@@ -188,10 +201,10 @@ async def test_it_can_be_walked_through_by_keyboard() -> None:
         ]
 
 
-async def test_on_a_phone_nothing_is_out_of_sight() -> None:
+async def test_on_a_phone_nothing_is_out_of_sight(browser: Browser) -> None:
     async with view_setup() as setup:
         some(setup)
-        async with window(setup, viewport=NARROW) as seen:
+        async with window(browser, setup, viewport=NARROW) as seen:
             assert await seen.page.evaluate("document.documentElement.scrollWidth") == NARROW["width"]
             frame = "document.querySelector('#targets .frame')"
             assert await seen.page.evaluate(f"{frame}.scrollWidth <= {frame}.clientWidth")
@@ -199,7 +212,7 @@ async def test_on_a_phone_nothing_is_out_of_sight() -> None:
 
 
 @pytest.mark.parametrize("width", [1280, 1366, 1440, 1920])
-async def test_a_window_of_usual_width_shows_accounts_and_collectors_whole(width: int) -> None:
+async def test_a_window_of_usual_width_shows_accounts_and_collectors_whole(browser: Browser, width: int) -> None:
     async with view_setup("main", "database:orders") as setup:
         setup.schedule.stretch = 2.4
         setup.schedule.demands = {"main": 123.0, "database:orders": 0.5}
@@ -209,17 +222,17 @@ async def test_a_window_of_usual_width_shows_accounts_and_collectors_whole(width
             for number in range(1000):
                 setup.fail(zone(number), name, reason="connect_timeout")
         setup.up["main"] = False
-        async with window(setup, viewport={"width": width, "height": 900}) as seen:
+        async with window(browser, setup, viewport={"width": width, "height": 900}) as seen:
             frames = "[...document.querySelectorAll('.pair .frame')]"
             sizes = await seen.page.evaluate(f"{frames}.map(frame => [frame.scrollWidth, frame.clientWidth])")
     assert [whole for whole, _ in sizes] == [shown for _, shown in sizes]
 
 
-async def test_without_a_script_everything_can_be_read_and_found() -> None:
+async def test_without_a_script_everything_can_be_read_and_found(browser: Browser) -> None:
     async with view_setup() as setup:
         for number in range(150):
             setup.succeed(zone(number, f"zone-{number:03}.example"), chart=range(31))
-        async with window(setup, java_script_enabled=False) as seen:
+        async with window(browser, setup, java_script_enabled=False) as seen:
             assert len(await seen.names()) == 100
             assert await seen.page.locator("#pause").count() == 0
             await seen.page.locator("#page-after").click()
@@ -235,12 +248,12 @@ async def test_without_a_script_everything_can_be_read_and_found() -> None:
             assert await seen.page.locator("#search").input_value() == "zone-14"
 
 
-async def test_hostile_names_are_names() -> None:
+async def test_hostile_names_are_names(browser: Browser) -> None:
     async with view_setup() as setup:
         for number, name in enumerate(HOSTILE.values()):
             setup.succeed(zone(number, name), note=name, chart=range(31))
             setup.fail(zone(number, name), SCANS, reason="wrong_shape", message=name)
-        async with window(setup) as seen:
+        async with window(browser, setup) as seen:
             names = await seen.names()
             assert names[:4] == [
                 "<script>alert(1)</script>",
@@ -255,10 +268,10 @@ async def test_hostile_names_are_names() -> None:
             assert await seen.page.locator("main script, main img").count() == 0
 
 
-async def test_it_looks_again_by_itself_and_keeps_the_place() -> None:
+async def test_it_looks_again_by_itself_and_keeps_the_place(browser: Browser) -> None:
     async with view_setup() as setup:
         some(setup)
-        async with window(setup, is_clock_turned=True) as seen:
+        async with window(browser, setup, is_clock_turned=True) as seen:
             await seen.page.locator("#sort-name").focus()
             setup.fail(zone(9, "prod-shop.example"))
             await seen.later(6)
@@ -267,35 +280,35 @@ async def test_it_looks_again_by_itself_and_keeps_the_place() -> None:
             assert await seen.texts("#announcer") == [""]
 
 
-async def test_it_can_be_paused() -> None:
+async def test_it_can_be_paused(browser: Browser) -> None:
     async with view_setup() as setup:
         some(setup)
-        async with window(setup, is_clock_turned=True) as seen:
+        async with window(browser, setup, is_clock_turned=True) as seen:
             await seen.page.locator("#pause").click()
             await expect(seen.page.locator("#pause")).to_have_attribute("aria-pressed", "true")
-            asked = len(seen.requests)
+            before = len(seen.requests)
             await seen.later(60)
-            assert len(seen.requests) == asked
+            assert len(seen.requests) == before
             setup.fail(zone(9, "prod-shop.example"))
             await seen.page.locator("#pause").click()
             await seen.later(6)
             await seen.page.locator(".verdict", has_text="2 of 4 targets fail, 1 of them stale.").wait_for()
 
 
-async def test_it_says_when_the_exporter_does_not_answer() -> None:
+async def test_it_says_when_the_exporter_does_not_answer(browser: Browser) -> None:
     async with view_setup() as setup:
         some(setup)
-        async with window(setup, is_clock_turned=True) as seen:
+        async with window(browser, setup, is_clock_turned=True) as seen:
             await seen.server.stop()
             await seen.later(6)
             await seen.page.locator("#as-of.lost", has_text="No answer from the exporter.").wait_for()
             seen.complaints.clear()
 
 
-async def test_it_works_below_a_prefix() -> None:
+async def test_it_works_below_a_prefix(browser: Browser) -> None:
     async with view_setup() as setup:
         some(setup)
-        async with window(setup, prefix="/tools/edge") as seen:
+        async with window(browser, setup, prefix="/tools/edge") as seen:
             await seen.page.locator("#search").fill("dev")
             await seen.until_found("2 targets")
             assert urlsplit(seen.page.url).path == "/tools/edge/"

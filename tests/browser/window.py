@@ -1,4 +1,4 @@
-"""A browser's window on the status page of a view, on a real server."""
+"""A browser window that shows the status page of a view from a real server."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -6,18 +6,17 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any
 
-from playwright.async_api import Page, async_playwright
+from playwright.async_api import Browser, Page
 
 from exporter.web.app import create_app
 from exporter.web.server import WebServer
-from tests.real_parts import find
 from tests.waiting import PATIENCE
 from tests.web.view_setup import ViewSetup
 
 
 @dataclass
 class Window:
-    """An open page, and what it did that it should not."""
+    """An open page, with the errors and warnings of its console."""
 
     page: Page
     server: WebServer
@@ -26,35 +25,36 @@ class Window:
     requests: list[str] = field(default_factory=list)
 
     async def texts(self, selector: str) -> list[str]:
-        """The text of every element that is selected, as it is seen."""
+        """Return the visible text of every selected element."""
         return [" ".join(text.split()) for text in await self.page.locator(selector).all_inner_texts()]
 
     async def names(self) -> list[str]:
-        """The names of the shown targets."""
+        """Return the names of the shown targets."""
         return await self.texts("#targets tbody th")
 
     async def focused(self) -> str:
-        """The id of the element that has the focus."""
+        """Return the id of the focused element."""
         return str(await self.page.evaluate("document.activeElement.id"))
 
     async def until_found(self, words: str) -> None:
-        """Wait until the page tells of so many targets."""
+        """Wait until the page shows this number of targets."""
         await self.page.locator("#found", has_text=words).wait_for()
 
     async def barriers(self) -> list[tuple[str, str]]:
-        """What keeps people out who use assistive technology, as axe-core sees it: the rule and the first element."""
+        """Return the accessibility faults that axe-core finds: the rule and the first element of each."""
         await self.page.evaluate((files("axe_playwright_python") / "axe.min.js").read_text())
         found = await self.page.evaluate("axe.run()")
         assert len(found["passes"]) > 20
         return [(fault["id"], fault["nodes"][0]["html"]) for fault in found["violations"]]
 
     async def later(self, seconds: int) -> None:
-        """Let time pass for the page's script; its window must have a turned clock."""
+        """Advance the time of the page's script; the window must have been opened with `is_clock_turned`."""
         await self.page.clock.run_for(seconds * 1000)
 
 
 @asynccontextmanager
 async def window(
+    browser: Browser,
     setup: ViewSetup,
     path: str = "/",
     *,
@@ -62,24 +62,23 @@ async def window(
     is_clock_turned: bool = False,
     **context: Any,
 ) -> AsyncIterator[Window]:
-    """A window on the page; whatever the browser complains of fails the test.
+    """Open the page in a window with its own cookies and storage; an error or warning in the console fails the test.
 
     Args:
+        browser: it must belong to the event loop that runs.
         setup: what the page shows.
         path: what is opened, below the prefix.
         prefix: the route prefix.
         is_clock_turned: whether the page's time stands still until the test turns it.
-        context: how the browser is set up, in Playwright's words.
+        context: options of Playwright's `Browser.new_context`.
     """
-    chromium = find("chromium")
     server = WebServer("127.0.0.1", 0, None)
     server.bind()
     await server.start(create_app(setup.view(), setup.renderer, setup.reload, route_prefix=prefix), prefix)
     url = server.url + prefix.rstrip("/") + path
     try:
-        async with async_playwright() as playwright:
-            browser = await playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
-            page = await (await browser.new_context(**context)).new_page()
+        async with await browser.new_context(**context) as own:
+            page = await own.new_page()
             page.set_default_timeout(PATIENCE * 1000)
             opened = Window(page, server, url)
             page.on("console", lambda message: opened.complaints.append(message.text))
@@ -90,7 +89,6 @@ async def window(
                 await page.clock.install()
             await page.goto(url)
             yield opened
-            await browser.close()
     finally:
         await server.stop()
     assert opened.complaints == []

@@ -1,7 +1,8 @@
-"""A sandbox that all exporters share, which counts the calls of each side and moves when it is told to."""
+"""A sandbox that all exporters share, which notes the calls of each and lets time pass when it is asked to."""
 
 import random
-from collections import Counter
+import re
+import time
 from datetime import UTC, datetime, timedelta
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -11,33 +12,45 @@ from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.faults import Faults
 from exporter.sandbox.server import SandboxServer
 from exporter.sandbox.world import World
+from exporter.targets.sharding import Share
+from exporter.targets.target import TargetKey
+from tests.chaos.calls import Call
 
 # Two days before the end of a month.
 START = datetime(2026, 1, 29, 6, 0, tzinfo=UTC).timestamp()
 STEP_SECONDS = 60.0
+ACCOUNT = "main"
+# The calls that poll a target; all others list what there is.
+_POLLS = re.compile(
+    r"/(?:dnszone/(?P<dns_zone>\d+)/statistics|compute/script/(?P<script>\d+)|shield/metrics/rate-limit/(?P<rate_limit>\d+))"
+)
 
 
-class _Counted:
-    """Counts the requests to an application."""
+class _Noted:
+    """Notes the requests to an application."""
 
-    def __init__(self, app: ASGIApp, calls: Counter[str]) -> None:
+    def __init__(self, app: ASGIApp, exporter: str, calls: list[Call]) -> None:
         self._app = app
+        self._exporter = exporter
         self._calls = calls
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            self._calls[scope["path"]] += 1
+            self._calls.append(Call(time.time(), self._exporter, scope["path"]))
         await self._app(scope, receive, send)
 
 
 class Platform:
-    """One world behind two servers: one for the replicas, one for the exporter that they are compared with.
+    """One world behind a server for each exporter.
 
     Args:
         zones: how many DNS zones there are.
         scripts: how many scripts.
         shields: how many shield zones.
         chance: decides what happens on the platform.
+
+    Attributes:
+        calls: all calls, in the order of their time.
     """
 
     def __init__(self, zones: int, scripts: int, shields: int, chance: random.Random) -> None:
@@ -45,18 +58,18 @@ class Platform:
         self.world = World(1, clock, zones, scripts, shields, healthy=True)
         self._chance = chance
         self._zones = list(self.world.dns.zones)
-        self._calls: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
-        self._servers = [self._server(calls) for calls in self._calls]
+        self._parents = {str(limit): str(zone) for limit, _, zone in self.world.rate_limit_ids()}
+        self.calls: list[Call] = []
+        self._servers: list[SandboxServer] = []
 
-    def _server(self, calls: Counter[str]) -> SandboxServer:
+    async def url_for(self, exporter: str) -> str:
+        """Begin to serve an exporter; returns the address that is its own."""
         app = create_app(self.world, Faults())
-        app.add_middleware(_Counted, calls)
-        return SandboxServer(app)
-
-    async def start(self) -> None:
-        """Serve."""
-        for server in self._servers:
-            await server.start()
+        app.add_middleware(_Noted, exporter, self.calls)
+        server = SandboxServer(app)
+        await server.start()
+        self._servers.append(server)
+        return server.url
 
     async def stop(self) -> None:
         """End."""
@@ -64,15 +77,13 @@ class Platform:
             await server.stop()
         self.world.close()
 
-    @property
-    def urls(self) -> tuple[str, str]:
-        """Where the replicas find it, and where the other exporter does."""
-        return self._servers[0].url, self._servers[1].url
-
-    @property
-    def calls(self) -> tuple[int, int]:
-        """How many calls the replicas made, and how many the other exporter."""
-        return self._calls[0].total(), self._calls[1].total()
+    def shard_of(self, path: str, total: int) -> int | None:
+        """The shard, of `total`, whose target a call polls; None where it polls none."""
+        found = _POLLS.fullmatch(path)
+        if found is None or found.lastgroup is None:
+            return None
+        target = TargetKey.of(ACCOUNT, found.lastgroup, found[found.lastgroup])
+        return Share(frozenset(), total).owner_of(target, self._parents.get(target.id, ""))
 
     def move(self) -> None:
         """Let a minute pass; queries come to some zones, to days before today, too."""

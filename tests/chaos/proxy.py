@@ -22,6 +22,7 @@ class Proxy:
         self._server: asyncio.Server | None = None
         self._open = asyncio.Event()
         self._open.set()
+        self._markers: tuple[bytes, ...] = ()
         self._writers: set[asyncio.StreamWriter] = set()
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -44,6 +45,15 @@ class Proxy:
         """Keep connections open, accept new ones, and pass nothing on, as a network does that loses every packet."""
         self._open.clear()
 
+    async def hang_before(self, *markers: bytes) -> None:
+        """Hang when a client sends the last of some texts on a connection that has sent the others; wait for that.
+
+        What comes before that text is passed on.
+        """
+        self._markers = markers
+        while self._open.is_set():  # noqa: ASYNC110 - the event is one of passing on
+            await asyncio.sleep(0.01)
+
     def pass_on(self) -> None:
         """Pass on again, what has waited too."""
         self._open.set()
@@ -60,7 +70,7 @@ class Proxy:
                 try:
                     # The end of either direction ends both.
                     ways = [
-                        asyncio.create_task(self._copy(reader, back)),
+                        asyncio.create_task(self._copy_requests(reader, back)),
                         asyncio.create_task(self._copy(onward, writer)),
                     ]
                     await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
@@ -73,6 +83,22 @@ class Proxy:
             self._tasks.discard(task)
             self._writers.discard(writer)
             writer.close()
+
+    async def _copy_requests(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        passed = 0
+        with suppress(OSError):
+            while data := await reader.read(_CHUNK):
+                rest = 0
+                while passed < len(self._markers) and (place := data.find(self._markers[passed], rest)) >= 0:
+                    passed, rest = passed + 1, place
+                if passed and passed == len(self._markers):
+                    writer.write(data[:rest])
+                    data = data[rest:]
+                    self._markers, passed = (), 0
+                    self.hang()
+                await self._open.wait()
+                writer.write(data)
+                await writer.drain()
 
     async def _copy(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(OSError):

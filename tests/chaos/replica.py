@@ -4,12 +4,14 @@ import asyncio
 import os
 import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import httpx
 
+from tests.chaos.calls import Claim
 from tests.chaos.proxy import Proxy
 from tests.chaos.witness import Answer, Samples
 from tests.counters.process import Exporter
@@ -36,6 +38,7 @@ class Replica:
         self._process: Exporter | None = None
         self._pending: asyncio.Task[Answer] | None = None
         self._resumed = 0.0
+        self._logs: list[dict[str, Any]] = []
         folder.mkdir()
         if url:
             (folder / "url").write_text(url)
@@ -56,8 +59,16 @@ class Replica:
         if process is not None:
             # What it has logged so far tells of a failure of this test.
             await asyncio.to_thread(process.end, number)
+            self._logs += process.logs
             with (self._folder / "log").open("a") as log:
                 log.writelines(f"{entry}\n" for entry in process.logs)
+
+    def claims(self) -> Iterator[Claim]:
+        """The shards that its processes have claimed."""
+        for entry in [*self._logs, *(self._process.logs if self._process is not None else ())]:
+            if entry["event"] == "shards claimed":
+                at = datetime.fromisoformat(entry["timestamp"]).timestamp()
+                yield Claim(at, self._folder.name, frozenset(map(int, entry["shards"].split(", "))))
 
     def suspend(self) -> None:
         """Stop its process where it stands."""
@@ -98,9 +109,9 @@ class Replica:
         text = (await client.get(url, timeout=None)).text
         received = time.monotonic()
         # What a suspended process had not answered, it answered after it went on.
-        earliest = self._resumed if asked < self._resumed <= received else asked
+        was_suspended = asked < self._resumed <= received
         counters, own = await asyncio.to_thread(_parsed, text)
-        return Answer(name, earliest, received, counters, own)
+        return Answer(name, self._resumed if was_suspended else asked, received, counters, own, was_suspended)
 
 
 def _parsed(text: str) -> tuple[Samples, Samples]:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ import httpx
 import psycopg
 
 from exporter.sandbox import keys
-from tests.chaos.platform import Platform
+from tests.chaos.calls import Tally, tallied
+from tests.chaos.platform import ACCOUNT, Platform
 from tests.chaos.proxy import Proxy
 from tests.chaos.replica import Replica
 from tests.chaos.witness import Witness
@@ -27,6 +29,7 @@ SCRAPE_SECONDS = 0.5
 # A scrape that takes longer is one of a suspended process, and is answered later.
 PATIENCE = 2.0
 SETTLE_SECONDS = 600.0
+SINGLE = "alone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +60,13 @@ class Report:
         series: counters that were compared.
         differences: counters that differ at the end from those of the exporter that nothing disturbed.
         falls: samples that are lower than one before, in the samples of all replicas merged.
-        calls: the replicas' calls at the platform, and those of the other exporter.
+        calls: the replicas' calls at the platform, divided.
+        single_calls: those of the other exporter.
         takeovers: claims of a shard.
-        first_polls: calls that follow takeovers: each target of the shard once, and the lists of what there is.
-        call_ratio: the replicas' calls without those, by the other exporter's.
-        longest_gap: the longest time in seconds in which no replica served a counter.
+        call_ratio: the replicas' calls without the first polls after claims, by the other exporter's.
+        longest_gaps: kind of event → the longest time in seconds in which no replica served a counter that was missed
+            first at such an event, or soon after it.
+        suspended: answers of replicas that were suspended when they were asked, and the counters in them.
         refused: rows that the fence refused.
         losses: shards that another replica claimed while one held them.
         rounds: how often all replicas were scraped.
@@ -72,11 +77,12 @@ class Report:
     series: int
     differences: list[str]
     falls: list[str]
-    calls: tuple[int, int]
+    calls: Tally
+    single_calls: int
     takeovers: int
-    first_polls: int
     call_ratio: float
-    longest_gap: float
+    longest_gaps: dict[str, float]
+    suspended: tuple[int, int]
     refused: int
     losses: int
     rounds: int
@@ -106,6 +112,8 @@ class Scenario:
         self._platform = Platform(size.zones, size.scripts, size.shields, self._chance)
         self._database = postgres.new_database()
         self._replicas: list[Replica] = []
+        # With those that were ended.
+        self._all: list[Replica] = []
         self._numbers = 0
         self._single: Replica
         self._witness = Witness()
@@ -113,11 +121,10 @@ class Scenario:
         self._moves = True
         self._counts: Counter[str] = Counter()
 
-    def _settings(self, *, is_single: bool = False) -> dict[str, Any]:
-        replicas, single = self._platform.urls
+    def _settings(self, url: str, *, is_single: bool = False) -> dict[str, Any]:
         account = {
-            "name": "main",
-            "base_url": single if is_single else replicas,
+            "name": ACCOUNT,
+            "base_url": url,
             "api_key": keys.API_KEY,
             "budget": {"requests_per_second": 400, "max_in_flight": 16},
         }
@@ -134,7 +141,7 @@ class Scenario:
                 "discovery": {"interval": "60s"},
             },
             **(
-                {"state": {"path": str(self._folder / "alone.db")}}
+                {"state": {"path": str(self._folder / f"{SINGLE}.db")}}
                 if is_single
                 else {
                     "state": {"url_file": "url", "lease": f"{LEASE:g}s"},
@@ -146,19 +153,19 @@ class Scenario:
     async def run(self) -> Report:
         """Run it; what was started has ended afterwards."""
         began = time.monotonic()
-        await self._platform.start()
         try:
-            self._single = Replica(self._settings(is_single=True), self._folder / "alone")
+            url = await self._platform.url_for(SINGLE)
+            self._single = Replica(self._settings(url, is_single=True), self._folder / SINGLE)
             await self._single.start()
             for _ in range(self._size.replicas):
                 await self._one_more()
             async with httpx.AsyncClient(trust_env=False) as client, self._beside(client):
                 await self._settled("the first polls")
-                calls, epochs = self._platform.calls, self._epochs()
-                self._witness.longest_gap = 0.0
+                since, epochs = time.time(), self._epochs()
+                self._witness.longest_gaps.clear()
                 await self._events()
                 await self._settled("the last polls")
-                return self._report(calls, epochs, began)
+                return self._report(since, epochs, began)
         finally:
             await self._end()
 
@@ -173,12 +180,15 @@ class Scenario:
 
     async def _one_more(self) -> None:
         self._numbers += 1
+        name = f"replica-{self._numbers}"
         proxy = Proxy(self._postgres.port)
         await proxy.start()
         url = self._postgres.url(self._database.rpartition("/")[2], proxy.port)
-        replica = Replica(self._settings(), self._folder / f"replica-{self._numbers}", proxy, url)
+        settings = self._settings(await self._platform.url_for(name))
+        replica = Replica(settings, self._folder / name, proxy, url)
         await replica.start()
         self._replicas.append(replica)
+        self._all.append(replica)
 
     @asynccontextmanager
     async def _beside(self, client: httpx.AsyncClient) -> AsyncIterator[None]:
@@ -211,10 +221,10 @@ class Scenario:
     async def _settled(self, awaited: str) -> None:
         """Wait until the platform stands still, and all replicas together serve what the other exporter serves."""
         self._moves = False
-        before, until = self._platform.calls[1], time.monotonic() + SETTLE_SECONDS
+        before, until = self._single_calls(), time.monotonic() + SETTLE_SECONDS
         polls = 3 * (self._size.zones + self._size.scripts)
         # Polls that began before the last change have ended then.
-        while self._platform.calls[1] < before + polls or self._witness.differences(self._expected):
+        while self._single_calls() < before + polls or self._witness.differences(self._expected):
             if time.monotonic() > until:
                 self._say(f"{awaited} are not equal after {SETTLE_SECONDS:g} s")
                 break
@@ -227,6 +237,7 @@ class Scenario:
             # The first ones are one of each kind.
             name = list(kinds)[number] if number < len(kinds) else self._chance.choice(list(kinds))
             self._counts[name] += 1
+            self._witness.event = name
             self._say(f"{number + 1}. {name}; {len(self._replicas)} replicas, {len(self._witness.falls)} falls")
             await kinds[name]()
             await asyncio.sleep(self._chance.uniform(0.1, 0.6) * LEASE)
@@ -310,24 +321,27 @@ class Scenario:
         with psycopg.connect(self._database) as connection:
             return dict(connection.execute("SELECT shard, epoch FROM edge_exporter_lease").fetchall())
 
-    def _report(self, calls: tuple[int, int], epochs: dict[int, int], began: float) -> Report:
-        claims = sum(epoch - epochs.get(shard, 0) for shard, epoch in self._epochs().items())
-        made, single = (now - before for now, before in zip(self._platform.calls, calls, strict=True))
-        # On average: shards are about as large as each other. An account is listed anew by one that had no shard.
-        lists = 2 + self._size.shields
-        first_polls = claims * (
-            (self._size.zones + self._size.scripts + 2 * self._size.shields) // self._size.shards + lists
-        )
+    def _single_calls(self, since: float = 0.0) -> int:
+        """How many calls the exporter made that nothing disturbs."""
+        return sum(call.replica == SINGLE and call.at >= since for call in self._platform.calls)
+
+    def _report(self, since: float, epochs: dict[int, int], began: float) -> Report:
+        claims = (claim for replica in self._all for claim in replica.claims())
+        shards = cache(partial(self._platform.shard_of, total=self._size.shards))
+        calls = (call for call in self._platform.calls if call.replica != SINGLE)
+        tally = tallied(calls, claims, shards, since)
+        single = self._single_calls(since)
         return Report(
             events=dict(self._counts),
             series=len(self._expected),
             differences=self._witness.differences(self._expected),
             falls=self._witness.falls,
-            calls=(made, single),
-            takeovers=claims,
-            first_polls=first_polls,
-            call_ratio=(made - first_polls) / single,
-            longest_gap=self._witness.longest_gap,
+            calls=tally,
+            single_calls=single,
+            takeovers=sum(epoch - epochs.get(shard, 0) for shard, epoch in self._epochs().items()),
+            call_ratio=(tally.calls - tally.first_polls) / single,
+            longest_gaps=self._witness.longest_gaps,
+            suspended=(self._witness.suspended, self._witness.suspended_counters),
             refused=self._witness.total("refused"),
             losses=self._witness.total("losses"),
             rounds=self._witness.rounds,

@@ -23,6 +23,7 @@ class Answer:
         received: the monotonic time at which it had come.
         counters: the counters of targets.
         own: the program's own samples.
+        was_suspended: whether the process was suspended when it was asked.
     """
 
     process: str
@@ -30,6 +31,7 @@ class Answer:
     received: float
     counters: Mapping[str, float]
     own: Mapping[str, float]
+    was_suspended: bool = False
 
 
 @dataclass
@@ -57,17 +59,23 @@ class Witness:
 
     Attributes:
         falls: what was served although a higher value had come before it can have been made.
-        longest_gap: the longest time, in seconds, in which no replica served a series that had been served.
-        refused: writes that the fence refused, of all processes.
-        losses: shards that were claimed by another replica while a process held them.
+        event: what happens at the moment.
+        longest_gaps: event → the longest time, in seconds, in which no replica served a series that had been served; by
+            what happened when it was missed first.
+        suspended: answers of processes that were suspended when they were asked.
+        suspended_counters: counters in those answers.
         rounds: how many rounds there were.
     """
 
     falls: list[str] = field(default_factory=list)
-    longest_gap: float = 0.0
+    event: str = ""
+    longest_gaps: dict[str, float] = field(default_factory=dict)
+    suspended: int = 0
+    suspended_counters: int = 0
     rounds: int = 0
     _histories: dict[str, _History] = field(default_factory=dict)
     _seen: dict[str, float] = field(default_factory=dict)
+    _missed: dict[str, str] = field(default_factory=dict)
     _own: dict[str, Counter[str]] = field(default_factory=dict)
     _latest: dict[str, float] = field(default_factory=dict)
 
@@ -78,14 +86,20 @@ class Witness:
         merged: dict[str, float] = {}
         for answer in sorted(answers, key=lambda one: one.received):
             self._note(answer.process, answer.own)
+            if answer.was_suspended:
+                self.suspended += 1
+                self.suspended_counters += len(answer.counters)
             for series, value in answer.counters.items():
                 history = self._histories.setdefault(series, _History())
                 if value < (before := history.before(answer.earliest)):
                     self.falls.append(f"{answer.process}: {series} {value} after {before}")
                 history.add(value, answer.received)
                 merged[series] = max(value, merged.get(series, 0.0))
+        for series in self._seen.keys() - merged.keys():
+            self._missed.setdefault(series, self.event)
         for series in merged:
-            self.longest_gap = max(self.longest_gap, now - self._seen.get(series, now))
+            if (event := self._missed.pop(series, None)) is not None:
+                self.longest_gaps[event] = max(self.longest_gaps.get(event, 0.0), now - self._seen[series])
             self._seen[series] = now
         self._latest = merged
 

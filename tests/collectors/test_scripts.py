@@ -71,3 +71,13 @@ def test_no_operation_of_a_poll_writes() -> None:
     assert [operation.name for operation in COLLECTOR.operations if operation.writes] == []
     assert [operation for operation in COLLECTOR.operations if operation not in OPERATIONS] == []
     assert KnownNames().name_of(TargetKey.of("main", "script", "7")) == ""
+
+
+async def test_a_negative_cost_is_shown_and_not_counted() -> None:
+    """As a credit or a refund may be; its counter goes on with the next number."""
+    costs = (1.5, -2.0, 2.0)
+    polls = [await poll(COLLECTOR, SCRIPT, ANSWER % (cost, 1, 2)) for cost in costs]
+    shown = [samples(exposed(COLLECTOR, *polls[: count + 1]), "edge_script_monthly_cost_dollars") for count in range(3)]
+    counted = [samples(exposed(COLLECTOR, *polls[: count + 1]), "edge_script_cost_dollars_total") for count in range(3)]
+    assert [float(lines[0].split()[-1]) for lines in shown] == [1.5, -2.0, 2.0]
+    assert [float(lines[0].split()[-1]) for lines in counted] == [0.0, 0.0, 0.5]

@@ -1,6 +1,7 @@
 """Which heavy modules each command imports: a help text waits for none that it does not need."""
 
 import json
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ from tests.commands.shell import clean
 
 HEAVY = frozenset(
     {
-        "aiohttp", "apscheduler", "asyncio", "bcrypt", "importlib.metadata", "isal", "jmespath", "msgpack",
+        "aiohttp", "apscheduler", "asyncio", "bcrypt", "importlib.metadata", "isal", "jinja2", "jmespath", "msgpack",
         "prometheus_client", "psycopg", "pydantic", "re2", "rich.console", "sqlite3", "ssl", "starlette", "structlog",
         "uvicorn", "yaml",
     }
@@ -31,7 +32,9 @@ MODELS = {"pydantic"}
 SETTINGS = MODELS | {"jmespath", "re2"}
 # Pydantic looks for plugins when it builds the first validator.
 READ = SETTINGS | {"importlib.metadata", "yaml"}
-CALLS = READ | {"aiohttp", "asyncio", "isal", "rich.console", "ssl", "structlog"}
+CALLS = READ | {"aiohttp", "asyncio", "isal", "ssl", "structlog"}
+# The client's library is imported with the first call, and the pages' with the first page.
+SERVES = HEAVY - {"aiohttp", "jinja2", "psycopg", "rich.console"}
 
 
 @pytest.mark.parametrize(
@@ -61,7 +64,22 @@ CALLS = READ | {"aiohttp", "asyncio", "isal", "rich.console", "ssl", "structlog"
     ],
 )
 def test_a_command_imports_what_it_needs(words: str, allowed: set[str], tmp_path: Path) -> None:
-    config, found = tmp_path / "edge.yml", tmp_path / "modules"
+    ended, loaded = modules_of(words, tmp_path)
+    assert ended.stdout
+    assert sorted(loaded - allowed) == []
+
+
+def test_the_daemon_listens_before_it_imports_what_polls_and_pages_need(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        words = f"run --config FILE --state.path null --web.listen 127.0.0.1:{taken.getsockname()[1]}"
+        ended, loaded = modules_of(words, tmp_path)
+    assert b"cannot listen on" in ended.stderr
+    assert sorted(loaded - SERVES) == []
+
+
+def modules_of(words: str, folder: Path) -> tuple[subprocess.CompletedProcess[bytes], frozenset[str]]:
+    """How a command ended, and the heavy modules that it imported."""
+    config, found = folder / "edge.yml", folder / "modules"
     config.write_text(CONFIGURATION)
     found.touch()
     ended = subprocess.run(
@@ -70,7 +88,5 @@ def test_a_command_imports_what_it_needs(words: str, allowed: set[str], tmp_path
         capture_output=True,
         check=False,
     )
-    assert ended.stdout
     assert b"Traceback" not in ended.stderr
-    loaded = HEAVY.intersection(json.loads(found.read_text()))
-    assert sorted(loaded - allowed) == []
+    return ended, HEAVY.intersection(json.loads(found.read_text()))

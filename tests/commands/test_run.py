@@ -15,6 +15,7 @@ from exporter.settings.flags import flags
 from tests.commands.conftest import Configure, Nobody
 from tests.commands.platform import Platform
 from tests.commands.shell import Ended, invoke, process
+from tests.web.certificates import Authority
 
 ACCOUNT = """\
 accounts: [{name: main, base_url: '{url}', api_key: sandbox-api-key}]
@@ -81,6 +82,21 @@ def test_a_reload_with_a_wrong_file_is_told_and_changes_nothing(
         daemon.send(signal.SIGHUP)
         told = daemon.read_log("configuration refused, the old one stays in force")
         assert told["faults"] == [missing]
+
+
+def test_a_reload_reads_certificates_and_the_web_configuration_again(
+    platform: Platform, configure: Configure, tmp_path: Path
+) -> None:
+    authorities, web = Authority(tmp_path).file, tmp_path / "web.yml"
+    web.write_text("{}")
+    path = configure(ACCOUNT.replace("api_key:", f"ca_file: {authorities}, api_key:"), url=platform.url)
+    words = ("run", "--config", path, "--web.config-file", web, "--log.format", "json")
+    with process(*words, cwd=tmp_path) as daemon:
+        url = daemon.read_log("serving")["url"]
+        web.write_text("http_server_config: {headers: {X-Frame-Options: sameorigin}}\n")
+        daemon.send(signal.SIGHUP)
+        daemon.read_log("configuration loaded")
+        assert httpx.get(url).headers["x-frame-options"] == "sameorigin"
 
 
 def test_every_fault_has_a_line_on_standard_error(nobody: Nobody, configure: Configure) -> None:

@@ -17,9 +17,9 @@ from exporter.polling.results import ResultRecorder
 from exporter.targets.registry import Registry, Selection
 from exporter.targets.sharding import Shard
 from exporter.targets.target import PollKey, Target
+from tests.waiting import PATIENCE
 
 FOREVER = 1e12
-PATIENCE = 20.0
 
 
 class Life:

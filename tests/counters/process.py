@@ -70,6 +70,10 @@ class Exporter:
         """The process's id."""
         return self._process.pid
 
+    def is_running(self) -> bool:
+        """Whether the process has not ended."""
+        return self._process.poll() is None
+
     def fill_log(self) -> None:
         """Stop reading its log, and let it log until the pipe is full."""
         stderr = self._process.stderr
@@ -126,7 +130,7 @@ class Exporter:
         try:
             return self._process.wait(PATIENCE)
         finally:
-            if self._process.poll() is None:
+            if self.is_running():
                 self._process.kill()
                 self._process.wait()
             self._reader.join()

@@ -15,6 +15,7 @@ from structlog.testing import capture_logs
 from exporter.counters.state_file import StateLock
 from exporter.counters.storage import StateLockedError, Stored
 from tests.counters.ledger_driver import LedgerDriver, key_of
+from tests.counters.test_disk import protect
 
 ASIDE = "state.db.corrupt-20260206T120000Z"
 
@@ -334,6 +335,18 @@ def test_a_journal_that_is_there_after_a_kill_is_not_missed(path: Path) -> None:
         assert driver.poll(20, "777") == 10
         assert driver.events.asides == []
     assert logs == []
+
+
+def test_a_journal_that_is_there_beside_a_read_only_file_is_not_missed(path: Path) -> None:
+    kill_one(path)
+    protect(path, on=True)
+    try:
+        with capture_logs() as logs, LedgerDriver(path) as driver:
+            assert driver.poll(20, "777") == 7
+            assert driver.events.asides == []
+        assert [line["event"] for line in logs] == ["state not saved, counters stand still until it is"]
+    finally:
+        protect(path, on=False)
 
 
 def test_a_file_that_is_emptied_under_a_running_process_is_written_anew(path: Path) -> None:

@@ -60,6 +60,7 @@ from tests.platform.asgi import AsgiReply, AsgiTransport
 from tests.platform.clients import FakeClock
 from tests.platform.clients import Heard as HeardCalls
 from tests.postgres import Postgres
+from tests.waiting import PATIENCE
 
 # The suite runs the same few examples each time; MODEL_EXAMPLES runs as many, and new ones.
 EXAMPLES = int(os.environ.get("MODEL_EXAMPLES", "40"))
@@ -133,7 +134,7 @@ class Platform(RuleBasedStateMachine):
             transport=self.transport,
             rate_limiter=RateLimiter(1e6, 4, clocks=clocks, throttled=lambda _seconds: None),
             retry=Retry(random.Random(1).random),  # noqa: S311 - no secret
-            timeout=10.0,
+            timeout=PATIENCE,
             observer=HeardCalls(),
             clocks=clocks,
             platform_time=self._platform_time,

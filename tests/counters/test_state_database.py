@@ -438,6 +438,20 @@ def test_a_database_that_is_away_lets_counters_stand_and_catch_up(postgres: Post
         assert driver.events.is_up() is True
 
 
+def test_what_could_not_be_written_is_written_as_soon_as_the_database_answers_again(postgres: Postgres) -> None:
+    location = DatabaseLocation(postgres.new_database(), LONG)
+    with LedgerDriver(location.storage(), retry=LONG) as driver:
+        driver.poll(40)
+        postgres.stop()
+        try:
+            driver.poll(46)
+            assert driver.events.is_up() is False
+        finally:
+            postgres.start()
+        driver.ledger.wake()
+        assert driver.events.saved.wait(PATIENCE)
+
+
 def test_a_ledger_starts_while_the_database_is_away(postgres: Postgres) -> None:
     location = DatabaseLocation(postgres.new_database(), LONG)
     with LedgerDriver(location.storage()) as driver:

@@ -1,4 +1,4 @@
-"""PromQL expressions taken apart, so that rules can be held against every part."""
+"""Parses PromQL expressions into their parts."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -20,26 +20,26 @@ from promql_parser import (
 
 from dashboards.generator.inventory import Use, filled_in
 
-# Lengths that no query would use by itself, by which Grafana's are known again.
+# Durations that no query contains; they replace Grafana's interval variables.
 RATE_INTERVAL = timedelta(minutes=17)
 RANGE = timedelta(minutes=19)
 
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """A selector with all that stands around it, the nearest first."""
+    """A selector, and the expressions that contain it, the innermost first."""
 
     selector: VectorSelector
     around: tuple[Expr, ...]
 
     @property
     def name(self) -> str:
-        """The series' name, empty where it is matched by an expression."""
+        """The name of the series; empty if a regular expression matches it."""
         return self.selector.name or ""
 
     @property
     def call(self) -> str:
-        """The function that takes the selector's range, empty where none does."""
+        """The function whose argument the selector is; empty if there is none."""
         for expr in self.around:
             if isinstance(expr, Call):
                 return expr.func.name
@@ -49,7 +49,7 @@ class Selected:
 
     @property
     def range(self) -> timedelta | None:
-        """The range over which the selector's function looks, where it has one."""
+        """The range of the selector; None if it has none."""
         for expr in self.around:
             if isinstance(expr, MatrixSelector | SubqueryExpr):
                 return expr.range
@@ -59,7 +59,7 @@ class Selected:
 
     @property
     def aggregation(self) -> str:
-        """The aggregation around it, in PromQL's words."""
+        """The innermost aggregation that contains it, as PromQL."""
         for expr in self.around:
             if isinstance(expr, AggregateExpr):
                 return f"{expr.op} {expr.modifier}"
@@ -67,13 +67,13 @@ class Selected:
 
 
 def parse(use: Use) -> Expr:
-    """Parse a query, with lengths in place of Grafana's that occur nowhere else."""
+    """Parse a query; Grafana's interval variables are replaced by durations that no query contains."""
     marked = use.expr.replace("$__rate_interval", "17m").replace("$__range", "19m")
     return promql_parser.parse(filled_in(replace(use, expr=marked)))
 
 
 def parts(expr: Expr) -> tuple[Expr, ...]:
-    """The expressions of which one is made."""
+    """Return the direct parts of an expression."""
     match expr:
         case AggregateExpr():
             return (expr.expr, expr.param) if isinstance(expr.param, Expr) else (expr.expr,)
@@ -90,19 +90,19 @@ def parts(expr: Expr) -> tuple[Expr, ...]:
 
 
 def walk(expr: Expr, around: tuple[Expr, ...] = ()) -> Iterator[tuple[Expr, tuple[Expr, ...]]]:
-    """Every part with what stands around it, the nearest first."""
+    """Yield every part with the expressions that contain it, the innermost first."""
     yield expr, around
     for part in parts(expr):
         yield from walk(part, (expr, *around))
 
 
 def selected(use: Use) -> list[Selected]:
-    """Every selector of a query."""
+    """Return every selector of a query."""
     return [Selected(part, around) for part, around in walk(parse(use)) if isinstance(part, VectorSelector)]
 
 
 def labels_kept(expr: Expr) -> frozenset[str]:
-    """The labels by which an expression's own parts group or match, as far as they are named."""
+    """Return the labels by which the parts of an expression group or match."""
     labels: set[str] = set()
     for part, _ in walk(expr):
         if isinstance(part, AggregateExpr) and part.modifier and part.modifier.type == AggModifierType.By:

@@ -12,7 +12,7 @@ from exporter.exposition.status_board import HEALTH as OF_TARGETS
 from exporter.metric import Kind
 from exporter.telemetry import Telemetry
 
-# Put on by the scrape.
+# Labels that the scrape adds.
 SCRAPE_LABELS = frozenset({"job", "instance", "pod"})
 
 # A user's own query named N is the family edge_database_N.
@@ -21,7 +21,7 @@ USERS_FAMILY = "edge_database_.+"
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What a query may rely on.
+    """A family that a query may name.
 
     Attributes:
         polled_every: the default interval of the collector, 0 for what the program says of itself.
@@ -40,11 +40,11 @@ def _own(*labels: str, counter: bool = False, histogram: bool = False) -> Known:
 
 
 def _exporters() -> dict[str, Known]:
-    """The health of targets, which replicas share, and the telemetry, which each process keeps of itself."""
+    """Return the health families of targets, which replicas share, and the telemetry of a process."""
     known = {info.name: Known(frozenset(info.labels)) for info in OF_TARGETS}
     for info in Telemetry(CollectorRegistry(), "0").families():
         kind = {Kind.COUNTER: {"counter": True}, Kind.HISTOGRAM: {"histogram": True}}.get(info.kind, {})
-        # A script's budget is of the configuration, which replicas share too.
+        # The budget of a script is in the configuration, which replicas share, too.
         shared = info.name.startswith("edge_script_")
         known[info.name] = Known(frozenset(info.labels), of_process=not shared, **kind)
     return known
@@ -54,7 +54,7 @@ HEALTH: Mapping[str, Known] = MappingProxyType(_exporters())
 
 _OF_ALERTS = ("alertname", "severity", "area", "account", *(label for part in PARTS for label in part.labels))
 
-# Of the client library, of Prometheus's scrapes, and of its rules.
+# Families of the client library, of Prometheus's scrapes and of its rules.
 OTHERS: Mapping[str, Known] = MappingProxyType(
     {
         "process_cpu_seconds_total": _own(counter=True),
@@ -75,7 +75,7 @@ OTHERS: Mapping[str, Known] = MappingProxyType(
 
 
 def platform_families() -> dict[str, Known]:
-    """Every family of the catalogue."""
+    """Return every family of the catalogue."""
     return {
         info.name: Known(frozenset(info.labels), counter=info.kind.value == "counter", polled_every=collector.interval)
         for collector in CATALOGUE
@@ -84,12 +84,12 @@ def platform_families() -> dict[str, Known]:
 
 
 def known_families() -> dict[str, Known]:
-    """Every family that a query may name."""
+    """Return every family that a query may name."""
     return {**platform_families(), **HEALTH, **OTHERS}
 
 
 def family_of(name: str) -> str:
-    """Name the family of a series: a histogram's series have suffixes of their own."""
+    """Return the family of a series; the series of a histogram have suffixes."""
     for suffix in ("_bucket", "_sum", "_count"):
         stem = name.removesuffix(suffix)
         if stem != name and stem in HEALTH and HEALTH[stem].histogram:

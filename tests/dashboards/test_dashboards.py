@@ -29,7 +29,7 @@ with warnings.catch_warnings():
 REPOSITORY = Path(__file__).parents[2]
 COMMITTED = REPOSITORY / "dashboards"
 
-# Ids of @grafana/data's value formats, of those that the dashboards use.
+# The ids of the value formats of @grafana/data that the dashboards use.
 UNITS = frozenset(
     {
         "bytes",
@@ -48,7 +48,7 @@ UNITS = frozenset(
     }
 )
 
-# Addresses that people bookmark and that alerts may link to: they never change.
+# Addresses in bookmarks and in links from alerts: they never change.
 UIDS = ("edge-overview", "edge-dns", "edge-zone", "edge-scripts", "edge-shield", "edge-database", "edge-exporter")
 
 every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.uid)
@@ -56,13 +56,13 @@ every_panel = for_each("panel", [panel for page in PAGES for panel in page.panel
 
 
 def loaded(page: Page) -> dict[str, Any]:
-    """The page's JSON as Grafana reads it."""
+    """Parse the JSON of a page."""
     parsed: dict[str, Any] = json.loads(generate(page))
     return parsed
 
 
 def drawn(page: Page) -> list[dict[str, Any]]:
-    """All panels of the page's JSON but the headings, those of folded rows included."""
+    """Return all panels of the page's JSON, also those in folded rows, without headings."""
     flat: list[dict[str, Any]] = []
     for panel in loaded(page)["panels"]:
         flat.extend(panel["panels"] if panel["type"] == "row" else [panel])
@@ -71,12 +71,12 @@ def drawn(page: Page) -> list[dict[str, Any]]:
 
 @every_page
 def test_committed_is_what_the_code_generates(page: Page) -> None:
-    """`make generate` leaves nothing to commit."""
+    """`make generate` changes nothing."""
     assert (COMMITTED / f"{page.uid}.json").read_text(encoding="utf-8") == generate(page)
 
 
 def test_nothing_else_is_committed() -> None:
-    """There is no dashboard that no code generates."""
+    """Every committed dashboard is generated."""
     assert {path.name for path in COMMITTED.glob("*.json")} == {f"{uid}.json" for uid in UIDS}
 
 
@@ -90,19 +90,19 @@ def test_is_read_whole_by_the_sdk(page: Page) -> None:
 
 
 def test_addresses_are_steady() -> None:
-    """Bookmarks and links from alerts go on to work."""
+    """Bookmarks and links from alerts stay valid."""
     assert tuple(page.uid for page in PAGES) == UIDS
 
 
 @every_page
 def test_is_not_editable(page: Page) -> None:
-    """An edit in Grafana would be lost at the next provisioning: it is refused instead."""
+    """Dashboards cannot be edited in Grafana, because provisioning would discard the edits."""
     assert loaded(page)["editable"] is False
 
 
 @every_page
 def test_has_a_templated_data_source(page: Page) -> None:
-    """The data source is chosen on the page, and nothing names another."""
+    """The data source is a variable of the page, and every panel uses it."""
     raw = loaded(page)
     chosen = [variable for variable in raw["templating"]["list"] if variable["type"] == "datasource"]
 
@@ -114,7 +114,7 @@ def test_has_a_templated_data_source(page: Page) -> None:
 
 @every_page
 def test_choices_take_several_values_and_all(page: Page) -> None:
-    """A choice is of several values or All, which is an expression as short with 3,000 zones as with 3."""
+    """A choice may be several values or All, whose expression does not grow with the number of values."""
     chosen = [variable for variable in loaded(page)["templating"]["list"] if variable["type"] == "query"]
 
     assert chosen
@@ -141,7 +141,7 @@ def test_choices_take_several_values_and_all(page: Page) -> None:
     ],
 )
 def test_things_are_chosen_by_id_and_shown_by_name(name: str, series: str, expected: tuple[str | None, str]) -> None:
-    """A name is read where there is one; a thing without a name is offered by its id."""
+    """A choice shows a name if there is one, and otherwise the id."""
     regex = next(
         variable["regex"]
         for page in PAGES
@@ -157,7 +157,7 @@ def test_things_are_chosen_by_id_and_shown_by_name(name: str, series: str, expec
 
 @every_page
 def test_panels_have_titles_words_sources_and_queries(page: Page) -> None:
-    """Every panel says what it is, and asks the chosen data source something."""
+    """Every panel has a title, a description, and queries to the chosen data source."""
     for panel in drawn(page):
         assert panel["title"]
         assert len(panel["description"]) > 80, panel["title"]
@@ -215,7 +215,7 @@ def test_panels_do_not_overlap_and_leave_no_holes(page: Page) -> None:
 
 @every_page
 def test_panels_are_known_by_their_titles(page: Page) -> None:
-    """Titles are of one panel alone, and so are the ids that come of them, which links to a panel carry."""
+    """Titles are unique, and so are the ids made from them, which links to panels contain."""
     titles = [panel.title for panel in page.panels]
     ids = [panel["id"] for panel in loaded(page)["panels"]] + [panel["id"] for panel in drawn(page)]
     rows = len(page.rows)
@@ -226,7 +226,7 @@ def test_panels_are_known_by_their_titles(page: Page) -> None:
 
 @every_page
 def test_pages_link_to_each_other(page: Page) -> None:
-    """Each page has the menu of all, which keeps the time range and the choices."""
+    """Each page has a menu of all pages, which keeps the time range and the choices."""
     raw = loaded(page)
     menu = raw["links"][0]
 
@@ -241,7 +241,7 @@ def test_pages_link_to_each_other(page: Page) -> None:
 
 @every_page
 def test_links_of_rows_lead_to_choices_that_exist(page: Page) -> None:
-    """A link names a page that there is, choices that it has, and columns of the row."""
+    """A link leads to an existing page, with choices that it has and columns of the row."""
     choices = {other.uid: {variable.name for variable in other.variables} for other in PAGES}
     for panel in page.panels:
         if not isinstance(panel.view, Table):
@@ -261,7 +261,7 @@ def test_links_of_rows_lead_to_choices_that_exist(page: Page) -> None:
 
 @every_panel
 def test_no_tile_is_green_while_its_figure_is_not_known(panel: Panel) -> None:
-    """A tile that may be green has a word for an exporter that does not answer and for values that are old."""
+    """A tile that can be green has words for a silent exporter and for old values."""
     if isinstance(panel.view, Numbers) and Colour.GOOD in (panel.steps.colours if panel.steps else ()):
         assert set(truth.WORDS) <= set(panel.words)
         assert all("absent(edge_exporter_shard_info" in query.expr for query in panel.queries)
@@ -291,7 +291,7 @@ def test_the_table_of_alerts_says_what_their_own_words_say() -> None:
 
 
 def test_alerts_follow_from_others_as_alertmanager_has_it() -> None:
-    """The table calls those alerts followers that the shipped Alertmanager configuration holds back."""
+    """The table marks the alerts that the shipped Alertmanager configuration inhibits."""
     shipped = yaml.safe_load((REPOSITORY / "deploy/alertmanager/alertmanager.yml").read_text())["inhibit_rules"]
 
     def matched(matchers: list[str]) -> list[str]:
@@ -327,7 +327,7 @@ def test_legends_name_labels_that_the_query_keeps(panel: Panel) -> None:
 
 
 def test_check_passes_on_what_was_generated(tmp_path: Path) -> None:
-    """What the command writes, it finds right."""
+    """`--check` accepts what the command writes."""
     written = CliRunner().invoke(main, ["--output", str(tmp_path)])
     checked = CliRunner().invoke(main, ["--check", "--output", str(tmp_path)])
 
@@ -353,7 +353,7 @@ def test_check_names_the_files_that_differ(tmp_path: Path) -> None:
 
 
 def test_without_the_sdk_one_line_says_what_installs_it() -> None:
-    """The generator's library is an extra, and lacking it is no fault of the dashboards."""
+    """Without the optional library, the message names what installs it."""
     code = (
         "import runpy, sys; sys.modules['grafana_foundation_sdk'] = None; sys.argv = ['generator', '--check'];"
         "runpy.run_module('dashboards.generator', run_name='__main__')"

@@ -1,4 +1,4 @@
-"""Every incident is named by the Overview, without rules; a calm hour is calm; and no tile lies."""
+"""The Overview names every incident without rules, and shows nothing in a calm hour."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.real
 
 @contextmanager
 def served(home: Path, incident: Incident, *, rules: bool = False) -> Iterator[Month]:
-    """A Prometheus that holds a day and a half of the platform, the incident at its end."""
+    """Run a Prometheus with a day and a half of data, which ends with the incident."""
     short = replace(
         scene(incident, rules=rules), begin=END - timedelta(hours=2, minutes=30), history=END - timedelta(hours=27)
     )
@@ -28,19 +28,19 @@ def served(home: Path, incident: Incident, *, rules: bool = False) -> Iterator[M
 
 
 def tile(month: Month, title: str) -> float:
-    """The newest value of a tile of the Overview."""
+    """Return the newest value of a tile of the Overview."""
     return month.value("edge-overview", title, MOMENT)
 
 
 def found(month: Month, title: str) -> list[dict[str, str]]:
-    """The rows of a table of the Overview."""
+    """Return the rows of a table of the Overview."""
     use = next(use for use in USES if (use.page, use.place) == ("edge-overview", title))
     return [row["metric"] for row in sorted(month.ask(use, MOMENT), key=lambda row: -float(row["value"][1]))]
 
 
 @pytest.mark.parametrize("name", INCIDENTS)
 def test_an_incident_is_named_on_the_overview(tmp_path: Path, name: str) -> None:
-    """What stands out is the incident and nothing else."""
+    """The table of findings has the incident and nothing else."""
     with served(tmp_path, INCIDENTS[name]) as month:
         rows = found(month, "What stands out now")
 
@@ -48,7 +48,7 @@ def test_an_incident_is_named_on_the_overview(tmp_path: Path, name: str) -> None
 
 
 def test_a_calm_hour_is_calm(tmp_path: Path) -> None:
-    """Nothing stands out, and every tile is green: 0, and known to be."""
+    """There are no findings, and every tile is a known 0."""
     titles = ("WAF switched off", "Zones fallen", "Scans failed", "Rate limits in a burst", "Alerts firing")
     with served(tmp_path, CALM, rules=True) as month:
         assert found(month, "What stands out now") == []
@@ -68,7 +68,7 @@ def test_tiles_say_why_a_figure_is_not_known(tmp_path: Path) -> None:
 
 
 def test_a_refused_key_is_one_alert_that_a_person_sees(tmp_path: Path) -> None:
-    """All alerts are in the table, the one that says most first; the tile counts what Alertmanager would send."""
+    """All alerts are in the table, the cause first; the tile counts what Alertmanager would send."""
     refused = INCIDENTS["the key is refused (eu)"]
     with served(tmp_path, refused, rules=True) as month:
         rows = found(month, "Alerts")

@@ -1,4 +1,4 @@
-"""Every query on a real Prometheus that holds a month of a small platform, served by two exporters at once."""
+"""Every query on a real Prometheus with a month of a small platform, served by two exporters."""
 
 import re
 from collections.abc import Iterator
@@ -20,18 +20,18 @@ pytestmark = pytest.mark.real
 USES = queries()
 every_query = for_each("use", USES, name=lambda use: f"{use.page} {use.kind.value}: {use.place}")
 
-# What compares with the past finds something as soon as there is a past, in health too.
+# Comparisons with the past have results when there is a past, also without problems.
 OF_HISTORY = "Prometheus has held the counters"
 
 
 class Month:
-    """A Prometheus that holds the month, and is asked as a page asks."""
+    """A Prometheus with the month, and queries as a page sends them."""
 
     def __init__(self, prometheus: Prometheus) -> None:
         self.prometheus = prometheus
 
     def ask(self, use: Use, moment: datetime) -> list[Any]:
-        """Ask what a page would show at a moment."""
+        """Return what a page would show at a time."""
         at = moment.timestamp()
         span = timedelta(days=30) if use.step == "1d" else timedelta(hours=1)
         if use.instant:
@@ -40,7 +40,7 @@ class Month:
         return self.prometheus.ask_range(filled_in(use), start=start, end=at, step=use.step)
 
     def value(self, page: str, place: str, moment: datetime, *, query: int = 0, **labels: str) -> float:
-        """The newest value of a panel's query, of the series with these labels."""
+        """Return the newest value of a panel's query for the series with these labels."""
         use = [use for use in USES if (use.page, use.kind, use.place) == (page, Kind.PANEL, place)][query]
         found = [
             float(series["values"][-1][1] if "values" in series else series["value"][1])
@@ -53,7 +53,7 @@ class Month:
 
 @contextmanager
 def month_served(home: Path, scene: world.Scene = world.SMALL) -> Iterator[Month]:
-    """A Prometheus that holds a world's month."""
+    """Run a Prometheus with the month of a world."""
     file = home / "month.om"
     with file.open("w") as written:
         written.writelines(world.openmetrics(scene))
@@ -65,14 +65,14 @@ def month_served(home: Path, scene: world.Scene = world.SMALL) -> Iterator[Month
 
 @pytest.fixture(scope="module")
 def month(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Month]:
-    """The month, for all tests."""
+    """Run a Prometheus for all tests."""
     with month_served(tmp_path_factory.mktemp("prometheus")) as served:
         yield served
 
 
 @every_query
 def test_finds_something_where_all_is_well(month: Month, use: Use) -> None:
-    """A healthy platform fills every panel but those about trouble, and leaves those empty."""
+    """On a healthy platform, exactly the panels about problems are empty."""
     found = month.ask(use, world.HEALTHY_UNTIL)
 
     if use.quiet and not use.quiet.startswith(OF_HISTORY):
@@ -83,13 +83,13 @@ def test_finds_something_where_all_is_well(month: Month, use: Use) -> None:
 
 @every_query
 def test_finds_something_in_trouble(month: Month, use: Use) -> None:
-    """With every kind of trouble at once, every panel has something to show."""
+    """With every kind of problem at once, every panel has data."""
     assert month.ask(use, world.END)
 
 
 @for_each("shown", [(page, panel) for page in PAGES for panel in page.panels], name=lambda shown: shown[1].title)
 def test_answers_carry_the_labels_that_are_shown(month: Month, shown: tuple[Page, Panel]) -> None:
-    """Legends and columns name labels that the answers have: what matching drops is not shown as nothing."""
+    """Legends and columns name labels that the results have."""
     page, panel = shown
     uses = [use for use in USES if (use.page, use.kind, use.place) == (page.uid, Kind.PANEL, panel.title)]
     answers = [month.ask(use, world.END) for use in uses]
@@ -131,7 +131,7 @@ def test_answers_carry_the_labels_that_are_shown(month: Month, shown: tuple[Page
         ("edge-shield", "In learning mode", 0, {}, 2),
         ("edge-shield", "Settings of zones", 0, {"setting": "waf engine", "value": "block"}, 2),
         ("edge-shield", "Zones", 5, {"shield_zone_id": "3"}, 1),
-        # Each process makes calls of its own, so these do add up: two of them, two endpoints and two codes.
+        # Each process makes its own calls, so they add up: two processes, two endpoints and two codes.
         ("edge-exporter", "API budget", 0, {"account": "main"}, 8 / 60),
         ("edge-exporter", "Instances", 0, {}, 2),
         ("edge-exporter", "Shards present", 0, {"shards": "2"}, 2),
@@ -140,7 +140,7 @@ def test_answers_carry_the_labels_that_are_shown(month: Month, shown: tuple[Page
 def test_what_two_exporters_serve_is_counted_once(  # noqa: PLR0917 - a table of cases
     month: Month, page: str, place: str, query: int, labels: dict[str, str], expected: float
 ) -> None:
-    """Figures are the platform's, though two exporters serve each of them."""
+    """Figures are those of the platform, although two exporters serve each of them."""
     found = month.value(page, place, world.END, query=query, **labels)
 
     assert found == pytest.approx(expected, rel=0.01)
@@ -148,7 +148,7 @@ def test_what_two_exporters_serve_is_counted_once(  # noqa: PLR0917 - a table of
 
 @pytest.mark.parametrize(("hours", "factor"), [(0.5, 1), (2, 28 * 24 / 2)])
 def test_a_months_first_hour_is_not_extrapolated(month: Month, hours: float, factor: float) -> None:
-    """What is polled then is still the old month's, and would be multiplied a thousandfold."""
+    """The last poll still has the old month's sum, and the factor would be about a thousand."""
     moment = datetime(2026, 2, 1, tzinfo=UTC) + timedelta(hours=hours)
 
     assert month.value("edge-scripts", "Projected month end", moment) == pytest.approx(43.5 * factor)

@@ -1,4 +1,4 @@
-"""Every query of the dashboards against the families that there are."""
+"""Checks every query of the dashboards against the existing families."""
 
 import re
 import subprocess
@@ -27,7 +27,7 @@ every_query = for_each("use", USES, name=lambda use: f"{use.page} {use.kind.valu
 
 
 def seconds(step: str) -> int:
-    """Read a length as Grafana writes it."""
+    """Return the seconds of a duration in Grafana's notation."""
     return int(step[:-1]) * {"s": 1, "m": 60, "h": 3600, "d": 86400}[step[-1]]
 
 
@@ -53,7 +53,7 @@ def test_matches_and_groups_by_labels_that_exist(use: Use) -> None:
     """Every label by which a query matches or groups is one of its families'."""
     found = selected(use)
     labels = SCRAPE_LABELS.union(*(KNOWN[family_of(part.name)].labels for part in found if part.name))
-    # Names that label_replace gives.
+    # Labels that label_replace adds.
     labels |= set(re.findall(r', "([a-z_]+)", "[^"]*\$1', use.expr))
     if any(part.name.endswith("_bucket") for part in found):
         labels |= {"le"}
@@ -107,7 +107,7 @@ def test_is_not_finer_than_its_collector(use: Use) -> None:
 
 @every_query
 def test_counts_a_target_once_however_many_exporters_serve_it(use: Use) -> None:
-    """What is of the platform is the maximum over instances and pods before anything else is made of it."""
+    """A platform metric is first reduced to the maximum over instances and pods."""
     for found in selected(use):
         if found.name and KNOWN[family_of(found.name)].of_process:
             continue
@@ -148,7 +148,7 @@ def test_choices_are_matched_by_expressions(use: Use) -> None:
 
 @every_query
 def test_lists_are_limited(use: Use) -> None:
-    """A table of things that may be thousands is cut by topk or bottomk."""
+    """A table that could have thousands of rows is limited by topk or bottomk."""
     panel = next((panel for page in PAGES for panel in page.panels if panel.title == use.place), None)
     if panel is None or use.kind is not Kind.PANEL or not use.instant:
         return
@@ -170,7 +170,7 @@ def test_lists_are_limited(use: Use) -> None:
 
 
 def test_every_platform_family_stands_on_a_dashboard() -> None:
-    """No collector's family is without a panel: one that is made by hand, or one in the generated row."""
+    """Every family of a collector has a panel, written by hand or generated."""
     shown = {
         family_of(found.name) for use in USES for found in selected(use) if use.kind is not Kind.VARIABLE and found.name
     }
@@ -179,14 +179,14 @@ def test_every_platform_family_stands_on_a_dashboard() -> None:
 
 
 def test_every_family_of_the_programs_own_stands_on_a_dashboard() -> None:
-    """Nothing that the program says of itself is without a panel."""
+    """Every metric of the program itself has a panel."""
     shown = {family_of(found.name) for use in USES for found in selected(use) if found.name}
 
     assert KNOWN.keys() - OTHERS.keys() - shown == set(), "no query in dashboards/generator/queries/ shows these"
 
 
 def test_users_families_stand_on_a_dashboard() -> None:
-    """Families of users' queries, whose names no one knows beforehand, are shown, too."""
+    """Families of users' queries, whose names are not known in advance, have panels, too."""
     patterns = {
         matcher.value
         for use in USES
@@ -199,7 +199,7 @@ def test_users_families_stand_on_a_dashboard() -> None:
 
 
 def test_reasons_in_the_words_are_those_of_the_errors() -> None:
-    """The reasons that a description explains are ones that the program gives."""
+    """The reasons in a description exist in the program."""
     reasons = {
         error.reason
         for error in vars(errors).values()
@@ -218,7 +218,7 @@ def test_reasons_in_the_words_are_those_of_the_errors() -> None:
 
 
 def test_can_be_listed_without_the_sdk() -> None:
-    """Who runs the queries needs nothing that only draws them."""
+    """Listing the queries does not import the library that draws panels."""
     code = "import sys; import dashboards.generator.inventory; print('grafana_foundation_sdk' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

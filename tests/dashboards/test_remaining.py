@@ -1,4 +1,4 @@
-"""What no hand-made panel shows stands in a generated row at the foot of its dashboard."""
+"""Metrics without a hand-written panel are in a generated row at the end of their dashboard."""
 
 import json
 from dataclasses import replace
@@ -16,12 +16,12 @@ from exporter.metric import Metric
 
 
 def page_with(collector: Collector, uid: str) -> Page:
-    """A page as it is with another collector in the catalogue."""
+    """Return a page with one more collector in the catalogue."""
     return next(page for page in with_remaining(WRITTEN, [collector]) if page.uid == uid)
 
 
 def scripts_with(*metrics: Metric[Any]) -> Collector:
-    """The scripts' collector with these metrics alone."""
+    """Return the collector of scripts with only these metrics."""
     return replace(scripts.COLLECTOR, metrics=metrics)
 
 

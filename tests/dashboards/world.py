@@ -40,7 +40,7 @@ _SCAN_FAILED = {"alertname": "EdgeDnsScanFailed", "severity": "critical", "area"
 
 
 def alert(**labels: str) -> Labels:
-    """An alert's labels; those that it lacks are empty."""
+    """Return the labels of an alert; missing ones are empty."""
     return {**_ALERT, **labels}
 
 
@@ -70,7 +70,7 @@ THINGS: tuple[tuple[Labels, ...], ...] = (
     ({"account": "main"}, {"account": "eu"}),
     ({},),
 )
-# Of the values of an enum, a healthy thing has the first.
+# A healthy thing has the first value of an enum.
 VALUES: Mapping[str, tuple[str, ...]] = {
     "alertstate": ("firing", "pending"),
     "action": ("logged", "challenged", "blocked"),
@@ -89,7 +89,7 @@ VALUES: Mapping[str, tuple[str, ...]] = {
     "generation": ("0", "1", "2"),
     "job_id": ("3f2504e0",),
     "level": ("medium", "off"),
-    # Of an API guardian, and of an account's budget.
+    # Limits of an API guardian, and of an account's budget.
     "limit": (
         *("endpoints", "fields_per_type", "nesting_depth", "schema_nodes", "regex_length"),
         *("requests_per_second", "max_in_flight"),
@@ -126,7 +126,7 @@ ONE_HOT = {
     "edge_shield_zone_execution_mode": "mode",
 }
 BUCKETS = ("0.1", "1", "+Inf")
-# Counters of trouble begin at 0 with the process.
+# Counters of problems begin at 0 with the process.
 COUNTED_TROUBLES = frozenset(
     {
         "edge_api_request_failures_total",
@@ -135,7 +135,7 @@ COUNTED_TROUBLES = frozenset(
         "edge_exporter_ledger_corrections_total",
     }
 )
-# Of those that begin with the first of what they count, there is none while all is well.
+# Counters that begin with their first event do not exist while all is well.
 TROUBLES = frozenset(
     {
         "ALERTS",
@@ -158,11 +158,11 @@ DAILY = frozenset(
 
 
 def sample(family: str, labels: Labels, moment: datetime) -> float | None:
-    """What a series says at a moment, if anything."""
+    """Return the value of a series at a time; None if it has none."""
     trouble = moment > HEALTHY_UNTIL
     at = moment.timestamp()
     running = (moment - HISTORY).total_seconds()
-    # Statistics are as old as the last poll, so at midnight the old day's count still stands.
+    # Statistics are as old as the last poll, so just after midnight they are those of the old day.
     polled = at - 120 - (at - 120) % 300
     midnight = polled - polled % 86400
     if family in TROUBLES and not trouble:
@@ -187,7 +187,7 @@ def sample(family: str, labels: Labels, moment: datetime) -> float | None:
         "edge_script_last_modified_timestamp_seconds": lambda: midnight,
         "edge_shield_zone_learning_mode": lambda: float(trouble or labels["shield_zone_id"] == "4"),
         "edge_shield_zone_learning_mode_until_timestamp_seconds": lambda: at + 86400,
-        # As many in 15 minutes as its counters have.
+        # As many in 15 minutes as in its counters.
         "edge_shield_rate_limit_window_breaches_overall": lambda: 28 * 96 * 45.0,
         "edge_target_up": lambda: float(not (trouble and labels["target"] == "dns_zone/101")),
         "edge_target_last_success_timestamp_seconds": lambda: at - 60,
@@ -207,7 +207,7 @@ def sample(family: str, labels: Labels, moment: datetime) -> float | None:
 
 
 def renamed(labels: dict[str, str], moment: datetime) -> dict[str, str]:
-    """What changes its name in the time of trouble: a release, and an access list's content."""
+    """Labels that change with the problems: a release, and the content of an access list."""
     if moment > HEALTHY_UNTIL:
         return {**labels, **{name: "2" for name in ("release_id", "checksum") if name in labels}}
     return labels
@@ -242,12 +242,12 @@ SMALL = Scene(THINGS, VALUES, sample, renamed, BUCKETS, INSTANCES, BEGIN)
 
 
 def things_of(labels: frozenset[str], scene: Scene) -> tuple[Labels, ...]:
-    """The things that a family with these labels is of: the ones with the most labels among them."""
+    """Return the things that a family with these labels is about: those with the most of these labels."""
     return next(things for things in scene.things if set(things[0]) <= labels)
 
 
 def series_of(labels: frozenset[str], scene: Scene) -> Iterator[dict[str, str]]:
-    """All label sets of a family."""
+    """Return all label sets of a family."""
     for thing in things_of(labels, scene):
         more = sorted(labels - thing.keys())
         for values in itertools.product(*(scene.values.get(name, (name,)) for name in more)):
@@ -255,7 +255,7 @@ def series_of(labels: frozenset[str], scene: Scene) -> Iterator[dict[str, str]]:
 
 
 def families() -> Iterator[tuple[str, frozenset[str]]]:
-    """Every name that a query may select by, with its labels."""
+    """Return every name that a query may select, with its labels."""
     for name, known in {**platform_families(), **HEALTH, **OTHERS}.items():
         if known.histogram:
             yield f"{name}_sum", known.labels
@@ -266,7 +266,7 @@ def families() -> Iterator[tuple[str, frozenset[str]]]:
 
 
 def openmetrics(scene: Scene = SMALL) -> Iterator[str]:
-    """The whole month, line by line, as `promtool tsdb create-blocks-from openmetrics` reads it."""
+    """Yield the lines of the month for `promtool tsdb create-blocks-from openmetrics`."""
     lately = list(spaced(scene.begin, END, timedelta(minutes=1)))
     for name, labels in families():
         moments = list(spaced(scene.history, scene.begin, timedelta(minutes=5))) if name in DAILY else []
@@ -280,7 +280,7 @@ def openmetrics(scene: Scene = SMALL) -> Iterator[str]:
 
 
 def spaced(begin: datetime, end: datetime, step: timedelta) -> Iterator[datetime]:
-    """The moments from one to another."""
+    """Return the times from one to another."""
     while begin < end:
         yield begin
         begin += step
@@ -289,7 +289,7 @@ def spaced(begin: datetime, end: datetime, step: timedelta) -> Iterator[datetime
 
 
 def lines(name: str, series: dict[str, str], moments: list[datetime], scene: Scene) -> Iterator[str]:
-    """A series as each instance serves it; what rules record of alerts is of no instance."""
+    """Yield a series for each instance; series of alerts have none."""
     recorded = name.startswith("ALERTS")
     for number, instance in enumerate(scene.instances[:1] if recorded else scene.instances):
         shard = {"shard": str(number)} if "shard" in series else {}

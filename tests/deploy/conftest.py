@@ -1,4 +1,4 @@
-"""The tools that judge the deployment files, each skipped with what installs it."""
+"""The tools that check the deployment files; a test is skipped if its tool is not installed."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,7 @@ from tests.deploy.programs import run
 from tests.real_parts import find
 
 KUBERNETES = "1.34"
-# The Prometheus Operator's kinds are not Kubernetes' own; the tests look at them by themselves.
+# The kinds of the Prometheus Operator are not in Kubernetes' schemas; the tests check them separately.
 OTHERS = {"PodMonitor", "ServiceMonitor", "PrometheusRule"}
 
 
@@ -22,19 +22,19 @@ def hadolint() -> str:
 
 @pytest.fixture(scope="session")
 def podman_compose() -> str:
-    """The reader of compose files, which runs podman."""
+    """podman-compose, which reads compose files."""
     return find("podman-compose")
 
 
 @pytest.fixture(scope="session")
 def systemd_analyze() -> str:
-    """The judge of units."""
+    """The checker of units of systemd."""
     return find("systemd-analyze")
 
 
 @pytest.fixture(scope="session")
 def kustomize() -> Callable[..., list[Document]]:
-    """Builds a folder; its objects."""
+    """Build a folder, and return its objects."""
     kubectl = find("kubectl")
 
     def build(folder: str, *options: str) -> list[Document]:
@@ -47,7 +47,7 @@ def kustomize() -> Callable[..., list[Document]]:
 
 @pytest.fixture(scope="session")
 def helm() -> Callable[..., str]:
-    """Runs Helm, which must succeed; what it wrote."""
+    """Run Helm, which must succeed, and return its output."""
     program = find("helm")
 
     def succeed(*arguments: str) -> str:
@@ -60,7 +60,7 @@ def helm() -> Callable[..., str]:
 
 @pytest.fixture(scope="session")
 def helm_refusal() -> Callable[..., str]:
-    """Runs Helm, which must refuse; why it did."""
+    """Run Helm, which must fail, and return its error."""
     program = find("helm")
 
     def fail(*arguments: str) -> str:
@@ -73,7 +73,7 @@ def helm_refusal() -> Callable[..., str]:
 
 @pytest.fixture
 def kubernetes_validate(tmp_path_factory: pytest.TempPathFactory) -> Callable[[list[Document]], None]:
-    """Holds objects against Kubernetes' schemas; a field that does not exist is a fault."""
+    """Check objects against Kubernetes' schemas, with unknown fields as errors."""
     program = find("kubernetes-validate")
     path = tmp_path_factory.mktemp("objects") / "objects.yaml"
 

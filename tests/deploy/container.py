@@ -1,4 +1,4 @@
-"""Builds the image, and runs it as the deployment files do: read-only, unprivileged, without a capability."""
+"""Builds the image, and runs it like the deployment files: read-only, unprivileged, without capabilities."""
 
 import re
 import subprocess
@@ -38,28 +38,28 @@ class Container:
     url: str
 
     def ask(self, path: str) -> httpx.Response:
-        """What the exporter answers."""
+        """Return an answer of the exporter."""
         return httpx.get(self.url + path, trust_env=False, timeout=PATIENCE)
 
     def await_ready(self) -> int:
-        """The status of /-/ready, once it is good or patience has ended."""
+        """Return the status of /-/ready when it is 200, or the last one after a time limit."""
         return settled(lambda: self.ask("/-/ready").status_code, int(httpx.codes.OK))
 
     def await_metrics(self, *lines: str) -> str:
-        """The metrics, once they hold some lines or patience has ended."""
+        """Return the metrics when they contain these lines, or the last ones after a time limit."""
         settled(lambda: set(lines) <= set(self.ask("/metrics").text.splitlines()), expected=True)
         return self.ask("/metrics").text
 
     def shell(self, command: str) -> str:
-        """What a command writes inside."""
+        """Return the output of a command in the container."""
         return run("podman", "exec", self.name, "sh", "-c", command).stdout
 
     def health_check(self) -> int:
-        """How the image's health check ends."""
+        """Return the exit code of the image's health check."""
         return run("podman", "healthcheck", "run", self.name).returncode
 
     def stop(self) -> int:
-        """Stop it; the exit code of the exporter."""
+        """Stop the container, and return the exporter's exit code."""
         run("podman", "stop", "--time=10", self.name)
         return int(run("podman", "inspect", "--format={{.State.ExitCode}}", self.name).stdout)
 
@@ -80,7 +80,7 @@ def build() -> str:
 
 @contextmanager
 def running(image: str, port: int, *arguments: str, options: tuple[str, ...] = ()) -> Iterator[Container]:
-    """A container whose exporter answers on a port; it is removed at the end."""
+    """Run a container whose exporter listens on a port; remove it at the end."""
     name = f"edge-exporter-test-{uuid.uuid4().hex[:12]}"
     command = ["podman", "run", f"--name={name}", *HARDENED, *options, image, *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:

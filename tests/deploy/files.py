@@ -1,4 +1,4 @@
-"""What is deployed, as the tests read it: places, documents, and the variables that the exporter knows."""
+"""Reads the deployment files: places, documents, and the exporter's variables."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import yaml
 
-from exporter.settings.flag import CONFIG_VARIABLE, account_variables
+from exporter.settings.flag import ACCOUNT_VARIABLES, CONFIG_VARIABLE
 from exporter.settings.flags import flags
 from exporter.settings.loading import load
 from exporter.settings.model import Settings
@@ -26,39 +26,39 @@ Document = dict[str, Any]
 
 
 def documents(text: str) -> list[Document]:
-    """The documents of a YAML stream, the empty ones aside."""
+    """Return the documents of a YAML stream, without empty ones."""
     return [document for document in yaml.safe_load_all(text) if document]
 
 
 def document(path: Path) -> Document:
-    """The one document of a YAML file."""
+    """Return the only document of a YAML file."""
     (found,) = documents(path.read_text(encoding="utf-8"))
     return found
 
 
 def of_kind(found: list[Document], kind: str) -> Document:
-    """The one object of a kind."""
+    """Return the only object of a kind."""
     (one,) = (each for each in found if each["kind"] == kind)
     return one
 
 
 def known_variables() -> frozenset[str]:
-    """Every environment variable that sets something."""
-    return frozenset({flag.variable for flag in flags()} | set(account_variables()) | {CONFIG_VARIABLE})
+    """Return every environment variable of the exporter."""
+    return frozenset({flag.variable for flag in flags()} | set(ACCOUNT_VARIABLES) | {CONFIG_VARIABLE})
 
 
 def named_variables(text: str) -> set[str]:
-    """Every variable of the exporter that a text names."""
+    """Return every variable of the exporter in a text."""
     return set(re.findall(r"EDGE_EXPORTER_\w+", text))
 
 
 def environment(container: Document) -> dict[str, str]:
-    """What a container's plain variables say."""
+    """Return the plain variables of a container."""
     return {entry["name"]: entry["value"] for entry in container.get("env", [])}
 
 
 def settings_from(environ: Mapping[str, str], folder: Path, *, config: str = "", host_name: str = "x-0") -> Settings:
-    """The settings that a deployment makes, with its secrets and its configuration file in a folder of the test."""
+    """Load the settings of a deployment, with its secrets and its configuration file in a folder."""
     here = {name: str(_secret(folder, value)) if name.endswith("_FILE") else value for name, value in environ.items()}
     path = None
     if CONFIG_VARIABLE in here:
@@ -81,17 +81,17 @@ def _with_secrets(config: str, folder: Path) -> str:
 
 
 def secret_files(config: str) -> set[str]:
-    """The files of secrets that a configuration names."""
+    """Return the files of secrets in a configuration."""
     return set(re.findall(r"(?:api_key|auth_token)_file: (\S+)", config))
 
 
 def workload_of(objects: Iterable[Document]) -> Document:
-    """The one object that runs the exporter."""
+    """Return the only object that runs the exporter."""
     (found,) = [each for each in objects if each["kind"] in ("StatefulSet", "Deployment")]
     return found
 
 
 def containers(workload: Document) -> Iterator[Document]:
-    """The containers of a StatefulSet, of a Deployment or of a Pod."""
+    """Return the containers of a StatefulSet, a Deployment or a Pod."""
     spec = workload["spec"]
     yield from (spec["template"]["spec"] if "template" in spec else spec)["containers"]

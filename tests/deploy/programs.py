@@ -1,4 +1,4 @@
-"""Runs the real tools that judge the deployment files."""
+"""Runs the real tools that check the deployment files."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ from tests.waiting import PATIENCE
 def run(
     *command: str, cwd: Path = REPOSITORY, environ: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run a tool to its end; what it says and how it ended are for the test to judge."""
+    """Run a tool to its end, and return its output and exit code."""
     return subprocess.run(
         command,
         cwd=cwd,

@@ -30,7 +30,7 @@ PUBLISHED = {int(port.split(":")[-1]) for port in SERVICES["network"]["ports"]}
 
 
 def _mounts(service: str) -> dict[str, str]:
-    """Where a service sees what: the target, and its source."""
+    """Return the mounts of a service: target → source."""
     pairs = (mount.split(":")[:2] for mount in SERVICES[service].get("volumes", []))
     return {target: source for source, target in pairs}
 

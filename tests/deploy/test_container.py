@@ -32,7 +32,7 @@ events_logger = "file"
 
 @pytest.fixture(scope="module")
 def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The image, built from this checkout."""
+    """Build the image from this checkout."""
     for tool in ("podman", "buildah"):
         find(tool)
     with pytest.MonkeyPatch.context() as patch:
@@ -49,13 +49,13 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def sandbox_port() -> int:
-    """Where the demo's sandbox answers."""
+    """Return the address of the demo's sandbox."""
     return free_port()
 
 
 @pytest.fixture(scope="module")
 def demo(image: str, sandbox_port: int) -> Iterator[Container]:
-    """The demo in a container."""
+    """Run the demo in a container."""
     port = free_port()
     with running(image, port, "demo", "--listen", f":{port}", "--sandbox-port", str(sandbox_port)) as container:
         yield container
@@ -92,7 +92,7 @@ def test_a_prometheus_that_is_mounted_runs_beside_the_demo_with_the_shipped_rule
 
     with running(image, port, *arguments, str(watcher), options=options) as container:
         assert container.await_ready() == 200
-        # It starts with nothing, and loads them once it is known where the exporter answers.
+        # Prometheus starts without targets, and loads them when the exporter's address is known.
         wait_until(lambda: loaded() == sorted(rule.name for rule in load_rules()), "the shipped rules")
 
 

@@ -55,7 +55,7 @@ def _config_map(objects: list[Document]) -> str:
 
 
 def _leaves(values: Document, path: str = "") -> Iterator[str]:
-    """Every value's path; what users fill in freely is one."""
+    """Yield the path of every value; a value with free content is one path."""
     for key, value in values.items():
         if isinstance(value, dict) and value and key not in ("resources", "labels", "annotations"):
             yield from _leaves(value, f"{path}{key}.")

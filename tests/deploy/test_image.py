@@ -1,4 +1,4 @@
-"""The image's recipe; `test_container.py` builds and runs it."""
+"""The Dockerfile; `test_container.py` builds and runs the image."""
 
 import re
 import tomllib
@@ -9,7 +9,7 @@ from tests.deploy.files import PORT, RELEASE, REPOSITORY, STATE_FOLDER, USER, kn
 from tests.deploy.programs import run
 
 DOCKERFILE = (REPOSITORY / "Dockerfile").read_text(encoding="utf-8")
-# Continued lines as one.
+# Join continued lines.
 STEPS = re.sub(r"\\\n\s*", " ", DOCKERFILE).splitlines()
 
 

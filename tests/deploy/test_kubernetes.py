@@ -200,8 +200,8 @@ def test_the_series_of_targets_have_one_identity_and_those_of_the_process_keep_t
     rules = prometheus["scrape_configs"][0]["metric_relabel_configs"]
     assert {rule["target_label"] for rule in rules} == {"instance", "pod"}
     (pattern,) = {rule["regex"] for rule in rules}
-    told = [info.name for info in Telemetry(CollectorRegistry(), "").families()]
-    own = [name for name in told if name.startswith(("edge_up", "edge_api_", "edge_exporter_"))]
+    process = [info.name for info in Telemetry(CollectorRegistry(), "").families()]
+    own = [name for name in process if name.startswith(("edge_up", "edge_api_", "edge_exporter_"))]
     of_targets = [info.name for info in (*families(), *HEALTH)]
     assert [name for name in of_targets if not re.fullmatch(pattern, name)] == []
     assert [name for name in (*own, "up", "process_cpu_seconds_total") if re.fullmatch(pattern, name)] == []

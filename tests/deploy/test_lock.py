@@ -1,4 +1,4 @@
-"""The lock of the image: whole, with hashes, and without the address of an index."""
+"""The image's lock file: complete, with hashes, and without the address of an index."""
 
 import re
 import tomllib
@@ -20,7 +20,7 @@ BY_LOCK = pytest.mark.parametrize("lock", sorted(WANTED))
 
 
 def _entries(lock: str) -> list[str]:
-    """The packages of a lock, each with its hashes as one line."""
+    """Return the packages of a lock file, each with its hashes in one line."""
     text = (REPOSITORY / "requirements" / lock).read_text(encoding="utf-8")
     lines = text.replace("\\\n", " ").splitlines()
     return [line for line in lines if line and not line.startswith("#")]

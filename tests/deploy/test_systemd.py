@@ -18,14 +18,14 @@ CREDENTIALS = "/run/credentials/edge-exporter.service/"
 
 @pytest.fixture
 def unit_here(tmp_path: Path) -> Path:
-    """The unit, with a program that exists on this machine."""
+    """Return the unit, with a program that exists on this machine."""
     path = tmp_path / UNIT.name
     path.write_text(UNIT.read_text().replace("/opt/edge-exporter/bin/edge-exporter", sys.executable))
     return path
 
 
 def _lines(*, commented: bool) -> dict[str, str]:
-    """The assignments of the environment file, or those that are commented out."""
+    """Return the assignments of the environment file, or the commented ones."""
     start = "#" if commented else ""
     return dict(re.findall(rf"^{start}(\w+)=(.*)$", DEFAULTS.read_text(), re.MULTILINE))
 

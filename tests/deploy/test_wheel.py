@@ -1,4 +1,4 @@
-"""What is built for those who install the package, with no repository beside it."""
+"""The wheel, without the repository."""
 
 import re
 import shutil
@@ -13,9 +13,9 @@ from tests.deploy.programs import run
 
 @pytest.fixture(scope="module")
 def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel of this checkout, unpacked as an installer does."""
+    """Build the wheel of this checkout and unpack it like an installer."""
     folder = tmp_path_factory.mktemp("wheel")
-    # The build's back end is taken from this environment: nothing is fetched.
+    # The build backend of this environment is used, so nothing is downloaded.
     built = run(
         *(sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "--quiet", "--no-deps"),
         "--no-build-isolation",
@@ -28,7 +28,7 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """The files of a folder, by their paths in it, without what Python compiles when it imports them."""
+    """Return the files of a folder by their paths, without compiled Python files."""
     files = (path for path in folder.rglob("*") if path.is_file() and path.parent.name != "__pycache__")
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
@@ -36,7 +36,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize("name", ["alertmanager", "dashboards", "prometheus", "runbooks"])
 def test_an_installed_package_has_what_the_repository_ships(unpacked: Path, name: str) -> None:
     code = "import sys; from exporter.assets.shipped import find_folder; print(find_folder(sys.argv[1]))"
-    # Its own copy comes first, and the repository is on no path.
+    # The copy comes first on the path, and the repository is not on it.
     found = run(sys.executable, "-P", "-c", code, name, cwd=unpacked, environ={"PYTHONPATH": str(unpacked)})
     assert (found.returncode, found.stderr, found.stdout.strip()) == (
         0,
@@ -55,7 +55,7 @@ def test_it_says_that_it_has_types_and_where_the_project_is(unpacked: Path) -> N
     (metadata,) = unpacked.glob("*.dist-info/METADATA")
     text = metadata.read_text(encoding="utf-8")
     assert "Project-URL: Source, https://github.com/edge-exporter/edge-exporter\n" in text
-    # An index shows the README: nothing in it may lead to a place that is beside it.
+    # A package index shows the README, so it must not contain relative links.
     assert re.findall(r"\]\((?!https://|#)[^)]*\)", text) == []
 
 

@@ -79,22 +79,22 @@ WRONG = {
     "an id of nothing": (
         f"- name: things\n  path: /things/{{id}}\n{GOOD}",
         7,
-        "endpoints[0].path: holds {id}, and nothing says of what; expected each, ids or kind",
+        "endpoints[0].path: contains {id}; expected each, ids or kind",
     ),
     "targets that are all the same": (
         f"- name: things\n  path: /things\n  ids: [1, 2]\n{GOOD}",
         7,
-        "endpoints[0].path: holds no {id}, so that each target of ids would be the same",
+        "endpoints[0].path: contains no {id}, so that all targets of ids would be the same",
     ),
     "targets of two sources": (
         f"{PART}  kind: dns_zone\n{GOOD}",
         9,
-        "endpoints[0].kind: stands beside ids; expected one of each, ids, kind",
+        "endpoints[0].kind: set beside ids; expected one of each, ids, kind",
     ),
     "a target twice": (
         f"- name: things\n  path: /things/{{id}}\n  ids: [1, a, 1]\n{GOOD}",
         8,
-        "endpoints[0].ids[2]: '1' stands twice",
+        "endpoints[0].ids[2]: duplicate '1', first in ids[0]",
     ),
     "a kind that there is not": (
         f"- name: things\n  path: /things/{{id}}\n  kind: dns_zones\n{GOOD}",
@@ -119,17 +119,17 @@ WRONG = {
     "one name twice": (
         f"{HEAD}{GOOD}- name: things\n  path: /others\n  metrics: [{{name: edge_others, value: B}}]\n",
         10,
-        "endpoints[1].name: 'things' stands twice, first in endpoints[0]",
+        "endpoints[1].name: duplicate 'things', first in endpoints[0]",
     ),
     "a family of a collector that runs": (
         f"{HEAD}  metrics:\n    - {{name: edge_dns_queries_total, days: Chart}}\n",
         9,
-        f"{METRICS}.name: 'edge_dns_queries_total' is a family of the collector dns_statistics, which could be switched off",
+        f"{METRICS}.name: 'edge_dns_queries_total' is a family of the collector dns_statistics, which can be disabled",
     ),
     "a family that a counter becomes in OpenMetrics": (
         f"{HEAD}  metrics:\n    - {{name: edge_dns_queries, value: Count}}\n",
         9,
-        f"{METRICS}.name: 'edge_dns_queries' is a family of the collector dns_statistics, which could be switched off",
+        f"{METRICS}.name: 'edge_dns_queries' is a family of the collector dns_statistics, which can be disabled",
     ),
     "a family of another endpoint": (
         f"{HEAD}{GOOD}- name: others\n  path: /others\n{GOOD}",
@@ -139,12 +139,12 @@ WRONG = {
     "a family of the exporter itself": (
         f"{HEAD}  metrics:\n    - {{name: edge_target_up, value: Count}}\n",
         9,
-        f"{METRICS}.name: 'edge_target_up' is a name that the exporter or Prometheus keeps for itself",
+        f"{METRICS}.name: 'edge_target_up' is reserved for the exporter or Prometheus",
     ),
     "a family twice": (
         f"{HEAD}  metrics:\n    - {{name: edge_things, value: A}}\n    - {{name: edge_things, value: B}}\n",
         10,
-        "endpoints[0].metrics[1].name: 'edge_things' stands twice",
+        "endpoints[0].metrics[1].name: duplicate 'edge_things', first in metrics[0]",
     ),
     "no metric name": (
         f"{HEAD}  metrics:\n    - {{name: edge-things, value: Count}}\n",
@@ -154,7 +154,7 @@ WRONG = {
     "a counter that is not called one": (
         f"{HEAD}  metrics:\n    - {{name: edge_things, days: Chart}}\n",
         9,
-        f"{METRICS}.name: 'edge_things' is made of days, so its name ends with _total",
+        f"{METRICS}.name: 'edge_things' uses days, so its name must end with _total",
     ),
     "a gauge that is called a counter": (
         f"{HEAD}  metrics:\n    - {{name: edge_things_total, value: Count}}\n",
@@ -194,7 +194,7 @@ WRONG = {
     "pages without their number": (
         f"- name: things\n  path: /things/{{id}}\n  each:\n    list: /things\n    items: Items\n    id: Id\n    more: HasMoreItems\n{GOOD}",
         12,
-        "endpoints[0].each.more: stands without page, the query parameter of the page's number",
+        "endpoints[0].each.more: needs page, the query parameter of the page's number",
     ),
     "a scale of nothing": (
         f"{HEAD}  metrics:\n    - {{name: edge_things, value: Count, scale: 0}}\n",

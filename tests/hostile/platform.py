@@ -1,7 +1,7 @@
-"""A platform of its own process whose answers are very long: `python -m tests.hostile.platform PORT ZONES ROWS NAME`.
+"""A platform with very long answers, as a process: `python -m tests.hostile.platform PORT ZONES ROWS NAME`.
 
-It knows no part of the exporter. `/events` returns how often each of its paths was asked, and what became of the long
-answers: `sent` where all of it was taken, `refused` where the client closed the connection before.
+It uses no part of the exporter. `/events` returns how often each path was requested, and the results of the long
+answers: `sent` if all of it was received, `refused` if the client closed the connection before.
 """
 
 import asyncio
@@ -16,13 +16,13 @@ PIECE = 65_536
 
 
 class Platform:
-    """Answers search with so many zones, and SQL with so many rows."""
+    """Answers a search with many zones, and SQL with many rows."""
 
     def __init__(self, zones: int, rows: int, name: str) -> None:
         self.zones = zones
         self.rows = rows
         self.name = name
-        self.asked: Counter[str] = Counter()
+        self.events: Counter[str] = Counter()
         cells = (
             [{"type": "text", "value": f"region-{row}"}, {"type": "integer", "value": str(row)}] for row in range(rows)
         )
@@ -42,7 +42,7 @@ class Platform:
                 sent = await reader.readexactly(int(headers.get("content-length", "0")))
                 await self._send(writer, self._answer(lines[0].split(" ")[1], sent))
         except (asyncio.IncompleteReadError, ConnectionError):
-            self.asked["refused"] += 0
+            self.events["refused"] += 0
         finally:
             writer.close()
 
@@ -55,15 +55,15 @@ class Platform:
                 writer.write(body[start : start + PIECE])
                 await writer.drain()
         except ConnectionError:
-            self.asked["refused"] += is_long
+            self.events["refused"] += is_long
             raise
-        self.asked["sent"] += is_long
+        self.events["sent"] += is_long
 
     def _answer(self, target: str, sent: bytes) -> bytes:
         parts = urlsplit(target)
         if parts.path == "/events":
-            return json.dumps(self.asked).encode()
-        self.asked[parts.path] += 1
+            return json.dumps(self.events).encode()
+        self.events[parts.path] += 1
         match parts.path:
             case "/search":
                 return self._search(parse_qs(parts.query))
@@ -81,7 +81,7 @@ class Platform:
             for number in range(begin, min(begin + size, self.zones))
         ]
         if begin + size >= self.zones:
-            self.asked["last page"] += 1
+            self.events["last page"] += 1
         return json.dumps({"Total": self.zones, "From": begin, "Size": size, "SearchResults": found}).encode()
 
     def _sql(self, request: Any) -> bytes:
@@ -92,20 +92,20 @@ class Platform:
 
 
 def pipeline(columns: list[dict[str, str | None]], rows: list[list[dict[str, str]]]) -> bytes:
-    """The answer to a statement."""
+    """Return the answer to a statement."""
     result = {"cols": columns, "rows": rows, "affected_row_count": 0, "last_insert_rowid": None}
     return pipeline_of({"type": "ok", "response": {"type": "execute", "result": result}})
 
 
 def pipeline_of(result: dict[str, object]) -> bytes:
-    """The answer to a pipeline of one request and its close."""
+    """Return the answer to a pipeline of one request and its close."""
     closed = {"type": "ok", "response": {"type": "close"}}
     answer = {"baton": None, "base_url": None, "results": [result, closed]}
     return json.dumps(answer, separators=(",", ":")).encode()
 
 
 async def main(port: int, zones: int, rows: int, name: str) -> None:
-    """Serve until the process is ended."""
+    """Serve until the process ends."""
     platform = Platform(zones, rows, name)
     server = await asyncio.start_server(platform.serve, "127.0.0.1", port)
     async with server:

@@ -1,4 +1,4 @@
-"""A daemon and a hostile platform, each a process of its own; what is measured is counted in events, not in seconds."""
+"""A daemon and a hostile platform, each as a process; the tests count events and do not measure seconds."""
 
 import json
 import signal
@@ -21,14 +21,14 @@ KEY = "0123456789abcdef-not-a-key"
 
 
 def get(url: str) -> bytes:
-    """What stands at a URL."""
+    """Return the content of a URL."""
     with urlopen(url, timeout=PATIENCE) as answer:  # noqa: S310 - a server of the test's own
         body: bytes = answer.read()
     return body
 
 
 def until(is_so: Callable[[], bool]) -> int:
-    """Ask again and again until something is so; returns how often it was not."""
+    """Repeat a check until it is true, and return the number of failed checks."""
     ends = time.monotonic() + PATIENCE
     times = 0
     while not is_so():
@@ -40,7 +40,7 @@ def until(is_so: Callable[[], bool]) -> int:
 
 @dataclass
 class HostileRun:
-    """Both processes."""
+    """The two processes."""
 
     platform: str
     exporter: str
@@ -48,12 +48,12 @@ class HostileRun:
     log: Path
 
     def events(self) -> dict[str, int]:
-        """What the platform was asked so far."""
+        """Return the platform's counts of requests and answers."""
         found: dict[str, int] = json.loads(get(f"{self.platform}/events"))
         return found
 
     def sample(self, family: str) -> float | None:
-        """The sum of a family's samples, of a scrape of that family alone; None where there is none."""
+        """Scrape one family, and return the sum of its samples; None if there is none."""
         text = get(f"{self.exporter}/metrics?name[]={family}").decode()
         samples = [
             sample.value
@@ -64,13 +64,13 @@ class HostileRun:
         return sum(samples) if samples else None
 
     def target(self, key: str) -> dict[str, str]:
-        """What the status knows of a target."""
+        """Return the status of a target."""
         rows = json.loads(get(f"{self.exporter}/api/v1/targets"))["targets"]
         found: dict[str, str] = next(row for row in rows if row["target"] == key)
         return found
 
     def end(self) -> int:
-        """SIGTERM; returns the exit code."""
+        """Send SIGTERM, and return the exit code."""
         self.daemon.send_signal(signal.SIGTERM)
         return self.daemon.wait(PATIENCE)
 
@@ -79,7 +79,7 @@ class HostileRun:
 def hostile_run(
     folder: Path, configuration: str, *, zones: int = 0, rows: int = 1, name: str = "zone-{}.example"
 ) -> Iterator[HostileRun]:
-    """Start both, and wait until the daemon serves.
+    """Start both processes, and wait until the daemon serves.
 
     Args:
         folder: where the files stand.

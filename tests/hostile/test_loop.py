@@ -1,4 +1,4 @@
-"""Whatever the platform answers, scrapes are served and others are polled meanwhile."""
+"""While the platform sends very long answers, scrapes are served and other targets are polled."""
 
 import os
 import subprocess
@@ -36,8 +36,8 @@ def test_a_query_with_too_many_rows_is_read_no_further(tmp_path: Path) -> None:
         until(lambda: run.events().get("refused", 0) >= 2)
         assert run.events().get("sent", 0) == 0
         until(lambda: run.target("query/shop/orders")["state"] != "pending")
-        told = run.target("query/shop/orders")
-        assert (told["reason"], told["message"]) == ("wrong_shape", "the query returned more rows than max_rows (1000)")
+        row = run.target("query/shop/orders")
+        assert (row["reason"], row["message"]) == ("wrong_shape", "the query returned more rows than max_rows (1000)")
         assert run.end() == 0
 
 
@@ -78,10 +78,10 @@ def test_a_process_substitution_is_refused_with_its_reason(tmp_path: Path) -> No
     config = tmp_path / "config.yml"
     config.write_text("accounts: [{name: main, base_url: 'https://api.example', api_key_file: /dev/fd/FD}]\n")
     line = f'exec {sys.executable} -m exporter check --offline --config <(sed "s/FD/9/" {config}) 9< <(echo secret)'
-    told = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
-    assert told.returncode == 1
-    assert "is a pipe, such as '<(command)' makes" in told.stderr
+    ended = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert "is a pipe, such as '<(command)' makes" in ended.stderr
     line = f"exec {sys.executable} -m exporter check --offline --config {config} 9< <(echo secret)"
     config.write_text(config.read_text().replace("FD", "9"))
-    told = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
-    assert "config.yml:1: accounts[0].api_key_file: /dev/fd/9 is a pipe" in told.stderr
+    ended = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
+    assert "config.yml:1: accounts[0].api_key_file: /dev/fd/9 is a pipe" in ended.stderr

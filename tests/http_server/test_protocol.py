@@ -1,4 +1,4 @@
-"""Clients that take their time over a request, on an event loop whose time a test turns."""
+"""Clients that send a request slowly, on an event loop whose time the test controls."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -11,7 +11,7 @@ from starlette.types import Receive, Scope, Send
 from uvicorn.server import ServerState
 
 from exporter.http_server.connections import Connections
-from exporter.http_server.protocol import LARGEST_HEAD, REQUEST_SECONDS, ImpatientProtocol
+from exporter.http_server.protocol import LARGEST_HEAD, REQUEST_SECONDS, TimeLimitedProtocol
 from exporter.http_server.server import KEEPALIVE_SECONDS
 from tests.waiting import until
 
@@ -19,23 +19,23 @@ REQUEST = b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"
 
 
 class LoopTime:
-    """The time of the running event loop, ahead of the clock by what a test has added."""
+    """The time of the running event loop, which the test can advance."""
 
     def __init__(self) -> None:
         self._clock = asyncio.get_running_loop().time
         self._ahead = 0.0
 
     def __call__(self) -> float:
-        """The loop's time in seconds."""
+        """Return the loop's time in seconds."""
         return self._clock() + self._ahead
 
     def advance(self, seconds: float) -> None:
-        """Let timers see that so many seconds have passed."""
+        """Advance the loop's time."""
         self._ahead += seconds
 
 
-class Counting(ImpatientProtocol):
-    """Counts the times that data came, which a client cannot see."""
+class Counting(TimeLimitedProtocol):
+    """Counts how often data has arrived."""
 
     received = 0
 
@@ -46,7 +46,7 @@ class Counting(ImpatientProtocol):
 
 
 class Connection:
-    """A client's connection, and the server's end of it."""
+    """A connection of a client, with the server's side of it."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, server: Counting) -> None:
         self.reader = reader
@@ -60,12 +60,12 @@ class Connection:
         await until(lambda: self._server.received > seen)
 
     async def ask(self) -> bytes:
-        """Send a request; the answer."""
+        """Send a request, and return the answer."""
         await self.send(REQUEST)
         return await self.reader.readuntil(b"well")
 
     def is_open(self) -> bool:
-        """Whether the server keeps the connection."""
+        """Return whether the server keeps the connection open."""
         return not self._server.transport.is_closing()
 
     async def until_closed(self) -> None:
@@ -74,18 +74,18 @@ class Connection:
 
 
 async def app(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer everything."""
+    """Answer every request."""
     await PlainTextResponse("well")(scope, receive, send)
 
 
 def counting(config: uvicorn.Config, server_state: ServerState, app_state: dict[str, Any], _loop: object) -> Counting:
-    """A protocol whose connection is counted with no others."""
+    """Make a protocol with its own count of connections."""
     return Counting(config, server_state, app_state, Connections(9))
 
 
 @pytest.fixture
 async def time() -> LoopTime:
-    """The time of the test's own loop, to its end: timers that were set must not see it go back."""
+    """The time of the test's loop; it is not reset, because timers must not see it go back."""
     turned = LoopTime()
     asyncio.get_running_loop().time = turned  # type: ignore[method-assign]
     return turned
@@ -93,7 +93,7 @@ async def time() -> LoopTime:
 
 @pytest.fixture
 async def connection() -> AsyncIterator[Connection]:
-    """A connection to a server, which both ends have made."""
+    """An established connection to a server."""
     config = uvicorn.Config(
         app,
         port=0,

@@ -1,4 +1,4 @@
-"""The server over real sockets: how it stops, how many connections it keeps, which request targets it takes."""
+"""The server over real sockets: its end, its limit of connections, and the request targets that it accepts."""
 
 import asyncio
 import logging
@@ -20,13 +20,13 @@ REQUEST = b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"
 
 
 class Unread:
-    """Answers with more than any socket's buffers hold."""
+    """Answers with more bytes than any socket's buffers can store."""
 
     def __init__(self) -> None:
         self.begun = 0
 
     async def __call__(self, _scope: Scope, _receive: Receive, send: Send) -> None:
-        """Send pieces until the client reads no more, and then the rest."""
+        """Send pieces until the client stops reading, and then the rest."""
         self.begun += 1
         await send({"type": "http.response.start", "status": 200, "headers": []})
         for _ in range(64):
@@ -35,7 +35,7 @@ class Unread:
 
 
 class Endless:
-    """Answers never, whether or not the client is still there."""
+    """Never answers, also after the client has disconnected."""
 
     def __init__(self) -> None:
         self.begun = 0
@@ -55,7 +55,7 @@ async def named(scope: Scope, receive: Receive, send: Send) -> None:
 
 @asynccontextmanager
 async def serving(app: ASGIApp, limit: int = 100) -> AsyncIterator[tuple[LoopServer, int]]:
-    """A server, and its port."""
+    """Run a server, and yield it with its port."""
     bound = bind("127.0.0.1", 0)
     server = LoopServer(app, Connections(limit))
     port = bound.getsockname()[1]
@@ -67,7 +67,7 @@ async def serving(app: ASGIApp, limit: int = 100) -> AsyncIterator[tuple[LoopSer
 
 
 async def sent(port: int, request: bytes) -> socket.socket:
-    """A socket that has sent a request and reads nothing."""
+    """Return a socket that has sent a request and reads nothing."""
     client = socket.socket()
     client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     client.settimeout(0)

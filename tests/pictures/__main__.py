@@ -39,7 +39,7 @@ SOURCES = Path(__file__).parent / "grafana"
 # Screens of ordinary width; above Grafana's grid stand the title and what the page is about.
 WIDTHS = (1440, 1920)
 HEAD, CELL_HEIGHT = 64, 38
-# Nothing is fetched: what the page asks for is answered from the components' own files.
+# Nothing is downloaded: requests of the page are answered from the components' files.
 ORIGIN = "http://dashboards.invalid/"
 UNITS = {"m": 60, "h": 3600, "d": 86_400}
 BUNDLE = (
@@ -61,12 +61,12 @@ HTML = (
 
 
 def seconds(length: str) -> int:
-    """Read a length as Grafana writes it."""
+    """Return the seconds of a duration in Grafana's notation."""
     return int(length[:-1]) * UNITS[length[-1]]
 
 
 def bundled(parts: Path) -> Path:
-    """Install Grafana's components beside the sources, where they are not yet, and make one script of both."""
+    """Install Grafana's components beside the sources if they are missing, and bundle both."""
     npm = shutil.which("npm")
     if npm is None:
         sys.exit("npm is not installed: apt-get install --no-install-recommends npm")
@@ -80,7 +80,7 @@ def bundled(parts: Path) -> Path:
 
 
 def answers(month: Month, page: Page, panel: Panel) -> list[dict[str, Any]]:
-    """What a panel's queries find, named as its legend says."""
+    """Return the results of a panel's queries, named by its legends."""
     uses = [use for use in USES if (use.page, use.kind, use.place) == (page.uid, Kind.PANEL, panel.title)]
     span = seconds(panel.since or page.since.removeprefix("now-"))
     found = []
@@ -98,12 +98,12 @@ def answers(month: Month, page: Page, panel: Panel) -> list[dict[str, Any]]:
 
 
 def step(use: Use, span: int) -> int:
-    """The distance of two points: the query's own, or what a screen can show."""
+    """Return the distance of two points: the query's own, or what a screen can show."""
     return max(seconds(use.step), span // 800 // 60 * 60)
 
 
 def asked(month: Month, use: Use, span: int) -> list[Any]:
-    """Ask a query of the time that a page shows."""
+    """Run a query for the time range of a page."""
     at = MOMENT.timestamp()
     expr = filled_in(use, span=f"{span}s")
     if use.instant:
@@ -112,14 +112,14 @@ def asked(month: Month, use: Use, span: int) -> list[Any]:
 
 
 def named(legend: str, labels: dict[str, str]) -> str:
-    """A series' name."""
+    """Return the name of a series."""
     if not legend:
         return ", ".join(f"{label}={text}" for label, text in sorted(labels.items()))
     return re.sub(r"\{\{(\w+)\}\}", lambda found: labels.get(found[1], ""), legend)
 
 
 def laid_out(month: Month, page: Page, width: int) -> tuple[dict[str, Any], tuple[int, int]]:
-    """A page and its answers, laid out by the grid of its JSON, and where its first two rows and all of it end."""
+    """Return a page with its results and grid, and the heights of its first two rows and of all."""
     declared = {panel.title: panel for panel in page.panels}
     placed_panels, lowest = [], 0
     # A folded row keeps its panels inside; the picture shows it open.
@@ -154,7 +154,7 @@ def laid_out(month: Month, page: Page, width: int) -> tuple[dict[str, Any], tupl
 
 
 def served(window: Window, parts: Path) -> None:
-    """Answer what the page asks for from files."""
+    """Serve the page's requests from files."""
     icons = parts / "node_modules" / "@grafana" / "ui" / "dist" / "public"
 
     def answer(route: Route) -> None:
@@ -197,7 +197,7 @@ class Painter:
         self.broken.append(error)
 
     def draw(self, month: Month, page: Page, width: int, name: str) -> None:
-        """Draw a page whole, and its first two rows."""
+        """Draw a whole page, and its first two rows."""
         laid, (first, height) = laid_out(month, page, width)
         window = self._browser.new_page(viewport={"width": width, "height": height})
         window.set_default_timeout(1000 * PATIENCE)
@@ -238,7 +238,7 @@ class Painter:
 
 
 def main(folder: Path, *, lot: bool) -> None:
-    """Draw them all."""
+    """Draw all pictures."""
     chromium = shutil.which("chromium")
     if chromium is None:
         sys.exit("chromium is not installed: apt-get install --no-install-recommends chromium")

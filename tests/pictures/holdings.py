@@ -1,4 +1,4 @@
-"""What there is on the platform of the pictures, and how much of everything."""
+"""Defines the resources on the platform of the pictures."""
 
 from collections.abc import Mapping
 
@@ -109,7 +109,7 @@ THINGS: tuple[tuple[Labels, ...], ...] = (
     ({"account": "main"}, {"account": "eu"}),
     ({},),
 )
-# Each of the values of a label stands on some thing; `life` leaves out the pairs that make no sense.
+# Each value of a label belongs to a thing; `life` leaves out pairs that make no sense.
 LABELS: Mapping[str, tuple[str, ...]] = {
     **VALUES,
     "branch": ("main",),

@@ -1,4 +1,4 @@
-"""Ten incidents on the platform of the pictures, each a change of what the calm platform says, and a calm hour."""
+"""Defines ten incidents on the platform of the pictures, each as changes of a calm hour."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,10 +9,10 @@ from tests.pictures.holdings import BOUNDS, LABELS, SCRIPTS, THINGS
 from tests.pictures.life import Life, named
 from tests.pictures.standing import BEGIN, TROUBLE
 
-# What a series says: the family, its labels, the moment, and what it says while all is calm.
+# Returns the value of a series from its family, its labels, the time, and its value in a calm hour.
 Change = Callable[[str, Labels, float, float | None, Callable[[float], float | None]], float | None]
 
-# The alerts of an incident stand this many seconds after it began.
+# The alerts of an incident fire this many seconds after it began.
 PATIENCE = 600
 
 
@@ -32,7 +32,7 @@ class Incident:
 
 
 def _set(family: str, value: float | None, **of: str) -> Change:
-    """Fix the value of the series of a family with these labels."""
+    """Set the value of the series of a family with these labels."""
 
     def change(
         name: str, labels: Labels, _: float, calm: float | None, __: Callable[[float], float | None]
@@ -90,7 +90,7 @@ def _refused(
         case "edge_api_requests_total":
             return (at - TROUBLE) / 20 if labels["code"] == "401" else at_time(TROUBLE)
     platform = family.startswith(("edge_dns", "edge_shield", "edge_script", "edge_container"))
-    # Values go after three intervals.
+    # Series end after three intervals.
     return None if platform and at > TROUBLE + 900 else calm
 
 
@@ -199,7 +199,7 @@ INCIDENTS: dict[str, Incident] = {
 
 
 def scene(incident: Incident = CALM, *, rules: bool = True) -> Scene:
-    """The platform with an incident, and with its alerts where the rules are loaded."""
+    """Return the platform with an incident, and with its alerts if rules are loaded."""
     life = Life()
     watchdog = _alert("EdgeWatchdog", "none", "exporter")
     things = ((watchdog, *incident.alerts), *THINGS)
@@ -223,9 +223,9 @@ def scene(incident: Incident = CALM, *, rules: bool = True) -> Scene:
     return Scene(things, values, sample, named, BOUNDS, ("exporter-0:9877",), BEGIN)
 
 
-# For the pictures in the documents: an ordinary day with some of the usual trouble.
+# For the pictures in the documents: a normal day with a few usual problems.
 def usual_trouble() -> Scene:
-    """A burst, a failed scan and a query that fails, at once."""
+    """A burst, a failed scan and a failing query at once."""
     chosen = [INCIDENTS[name] for name in INCIDENTS if name.startswith(("a burst", "a scan", "a database"))]
 
     def change(

@@ -1,4 +1,4 @@
-"""How it goes on the platform of the pictures: a month of traffic, in which all is well."""
+"""Defines a month of normal traffic on the platform of the pictures."""
 
 import math
 from collections.abc import Callable
@@ -20,12 +20,12 @@ RELEASED = (MOMENT - timedelta(hours=9)).timestamp()
 
 
 def burst(at: float) -> float:
-    """Passwords were tried last night."""
+    """Return the factor of breaches during an attack on passwords last night."""
     return 1 + 6 * math.exp(-(((at - TROUBLE + 9.5 * HOUR) / 2400) ** 2))
 
 
 class Life:
-    """What every series says at every moment."""
+    """The value of every series at every time."""
 
     def __init__(self) -> None:
         self._queries = {zone: self._flow(f"zone {zone}", mean) for _, zone, _, mean in ZONES}
@@ -47,7 +47,7 @@ class Life:
         }
 
     def sample(self, family: str, labels: Labels, moment: datetime) -> float | None:
-        """What a series says, if anything."""
+        """Return the value of a series; None if it has none."""
         return self._special[family](labels, moment.timestamp()) if family in self._special else None
 
     def _flow(self, key: str, mean: float, wave: Callable[[float], float] | None = None) -> Flow:
@@ -55,7 +55,7 @@ class Life:
 
     def _of_dns(self) -> dict[str, Labelled]:
         def polled(at: float) -> float:
-            # Just after midnight the old day's count still stands.
+            # Just after midnight the count is still that of the old day.
             return at - 150 - (at - 150) % 300
 
         def today(labels: Labels, at: float) -> float:
@@ -179,7 +179,7 @@ _PULL_ZONES = {zone: name for _, zone, name in SHIELDS}
 
 
 def named(labels: dict[str, str], moment: datetime) -> dict[str, str]:
-    """Labels as each thing has them of its own, and a release that came this morning."""
+    """Return the labels of each thing, with a release of this morning."""
     own: dict[str, str] = {}
     if "pull_zone_id" in labels:
         zone = labels["shield_zone_id"]

@@ -1,4 +1,4 @@
-"""What changes little on the platform of the pictures: settings, limits, and the exporter's own measures."""
+"""Defines values that seldom change on the platform of the pictures: settings, limits, the exporter's metrics."""
 
 import math
 from collections.abc import Callable
@@ -17,7 +17,7 @@ Labelled = Callable[[Labels, float], float | None]
 
 
 def share(key: str, least: float, most: float) -> float:
-    """A number in a range that belongs to a name."""
+    """Return a number in a range, always the same for a name."""
     return least + (most - least) * spread(key)
 
 

@@ -1,4 +1,4 @@
-"""The status page of a demo in which something is wrong, light and dark."""
+"""Draws the status page of a demo with failing targets, light and dark."""
 
 from pathlib import Path
 from typing import Literal
@@ -12,7 +12,7 @@ SCHEMES: tuple[tuple[Literal["light", "dark"], str], ...] = (("light", "status-p
 
 
 def draw_status_page(browser: Browser, folder: Path) -> None:
-    """Draw it with the zones' charts in view."""
+    """Draw the page with the zones' charts in view."""
     with demo_running() as demo:
         demo.sandbox.post("/sandbox/faults", kind="status", status=500, path="/dnszone/104/statistics")
         wait_until(lambda: "server_error" in demo.get("/").text, "a poll that fails")

@@ -44,6 +44,9 @@ class AsgiTransport:
     def __init__(self, app: ASGIApp) -> None:
         self._transport = httpx.ASGITransport(app)
 
+    async def open(self) -> None:
+        """Do nothing."""
+
     async def send(self, message: Message, connect_seconds: float) -> AsgiReply:
         """Ask the application, with no connection to wait for."""
         del connect_seconds

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from exporter.clock import Clocks
+from exporter.platform.http.pause import Pause
 from exporter.platform.http.rate_limiter import Paused, Permit, RateLimiter
 
 
@@ -96,13 +97,16 @@ class LimitedCalls:
 
 
 @asynccontextmanager
-async def limited_calls(rate: float = 1e9, max_in_flight: int = 1000) -> AsyncIterator[LimitedCalls]:
-    """A budget at the beginning of time."""
+async def limited_calls(
+    rate: float = 1e9, max_in_flight: int = 1000, paused: float = 0.0
+) -> AsyncIterator[LimitedCalls]:
+    """A budget at the beginning of time, in a pause of so many seconds."""
     time, waited = Time(), list[float]()
+    clocks = Clocks(monotonic=time, sleep=time.sleep)
+    pause = Pause(clocks)
+    pause.begin(paused)
     made = LimitedCalls(
-        time,
-        RateLimiter(rate, max_in_flight, clocks=Clocks(monotonic=time, sleep=time.sleep), throttled=waited.append),
-        waited,
+        time, RateLimiter(rate, max_in_flight, clocks=clocks, throttled=waited.append, pause=pause), waited
     )
     yield made
     for task in made.tasks.values():

@@ -171,7 +171,7 @@ async def test_a_key_that_is_put_right_brings_names_before_anything_that_carries
         key.write_text(API_KEY)
         # The file is read on a thread, which takes its time.
         credential = parts.schedule.accounts["main"].client.credential
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             while credential.is_refused():
                 await parts.turn(CAPACITY_SECONDS)
         await parts.turn(CAPACITY_SECONDS)

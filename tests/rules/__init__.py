@@ -1,1 +1,1 @@
-"""Tests of the alert and recording rules, their runbooks, and the configuration that carries them."""
+"""Tests of the alert and recording rules, their runbooks, and the Alertmanager configuration."""

@@ -1,4 +1,4 @@
-"""The real parts that judge the rules: promtool, Alertmanager and its amtool."""
+"""The programs that check the rules: promtool and amtool."""
 
 import pytest
 
@@ -7,11 +7,11 @@ from tests.real_parts import Release, find, find_promtool
 
 @pytest.fixture(scope="session", params=[Release.INSTALLED, Release.NEWEST], ids=["prometheus-2", "prometheus-3"])
 def promtool(request: pytest.FixtureRequest) -> str:
-    """Prometheus's own checker, of both releases that the rules are made for."""
+    """The promtool of both supported major releases."""
     return find_promtool(request.param)
 
 
 @pytest.fixture(scope="session")
 def amtool() -> str:
-    """Alertmanager's own checker."""
+    """Alertmanager's command-line tool."""
     return find("amtool")

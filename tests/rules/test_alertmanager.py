@@ -1,4 +1,4 @@
-"""The shipped Alertmanager configuration, asked of a real Alertmanager."""
+"""The shipped Alertmanager configuration, in a real Alertmanager."""
 
 import subprocess
 from collections.abc import Iterator
@@ -26,16 +26,16 @@ class Asked:
         self._client.close()
 
     def post(self, *alerts: dict[str, str]) -> None:
-        """Let alerts fire."""
+        """Make alerts fire."""
         self._client.post("/api/v2/alerts", json=[{"labels": labels} for labels in alerts]).raise_for_status()
 
     def inhibited(self, job: str) -> dict[str, bool]:
-        """Which alerts of a job are there, and whether each is inhibited."""
+        """Return the alerts of a job, and whether each is inhibited."""
         answer = self._client.get("/api/v2/alerts", params={"filter": f'job="{job}"'}).raise_for_status()
         return {_named(alert["labels"]): bool(alert["status"]["inhibitedBy"]) for alert in answer.json()}
 
     def await_inhibited(self, job: str, expected: dict[str, bool]) -> dict[str, bool]:
-        """What `inhibited` says once it says what is expected; sources are taken up a moment after they are posted."""
+        """Wait until `inhibited` returns what is expected, because Alertmanager applies a new alert with a delay."""
         return settled(lambda: self.inhibited(job), expected)
 
 
@@ -47,7 +47,7 @@ def _named(labels: dict[str, str]) -> str:
 
 @pytest.fixture(scope="module")
 def alertmanager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
-    """One for all tests; each of them uses a job of its own."""
+    """Run one Alertmanager for all tests; each test uses its own job."""
     with alertmanager_reading(CONFIG, tmp_path_factory.mktemp("alertmanager")) as url:
         asked = Asked(url)
         yield asked

@@ -11,14 +11,14 @@ BY_NAME = for_each("name", NAMES, name=str)
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What a case expects at one time of one of its tests: how many alerts."""
+    """The number of alerts that a case expects at one time of a test."""
 
     at: float
     firing: int
 
 
 def timelines(name: str) -> list[list[Moment]]:
-    """The moments of each test of an alert's case file, in the order of time."""
+    """Return the moments of each test of an alert's case file, ordered by time."""
     return [
         sorted(
             (
@@ -33,7 +33,7 @@ def timelines(name: str) -> list[list[Moment]]:
 
 
 def series(name: str) -> list[str]:
-    """The input series of all tests of a case file."""
+    """Return the input series of all tests of a case file."""
     return [one["series"] for test in load_case(name)["tests"] for one in test["input_series"]]
 
 

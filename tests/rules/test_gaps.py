@@ -1,25 +1,24 @@
-"""Alerts hold while the exporter's series are gone for four minutes, and end a while after they are truly over."""
+"""Alerts keep firing while the exporter's series are missing for four minutes."""
 
 import re
 from pathlib import Path
 
 import pytest
-import yaml
 
 from tests.for_each import for_each
-from tests.rules.rule_files import RULES, load_alerts, load_case, run_case, seconds
+from tests.rules.rule_files import RULES, load_alerts, load_case, read_rules, run_case, seconds
 
 GAP_MINUTES = 4
-# Prometheus makes their series itself, or they hold no state.
+# Prometheus makes their series itself, or they have no state.
 NOT_HELD = {"EdgeExporterDown", "EdgeExporterAbsent", "EdgeShardMissing", "EdgeWatchdog"}
 # The first round of polls of 10,000 zones at 10 requests a second takes 35 minutes.
 FIRST_ROUND = 35 * 60
-# What is polled of an account, itself or recorded; a database has a budget of its own.
+# Metrics of an account, also recorded ones; a database has its own budget.
 OF_ACCOUNT = re.compile(r"edge_(dns|script|shield|container)_|collector!~|account_collector:")
 DEFINED = {
     rule["alert"]: rule
     for path in RULES.glob("*.yml")
-    for group in yaml.safe_load(path.read_text())["groups"]
+    for group in read_rules(path)["groups"]
     for rule in group["rules"]
     if "alert" in rule
 }
@@ -28,7 +27,7 @@ BY_NAME = for_each("name", HELD, name=str)
 
 
 def expanded(values: str) -> list[str]:
-    """The samples that promtool's notation stands for, one a step."""
+    """Expand promtool's notation to one sample for each step."""
     samples: list[str] = []
     for word in values.split():
         found = re.fullmatch(r"(_|stale|-?[0-9.e]+?)(?:([+-][0-9.e]+))?(?:x(\d+))?", word)
@@ -42,14 +41,14 @@ def expanded(values: str) -> list[str]:
 
 
 def between(here: str, there: str, share: float) -> str:
-    """A value on the way from one sample to the next, where it rises; else the first."""
+    """Interpolate between two samples if the value rises; else return the first."""
     if "_" in (here, there) or "stale" in (here, there) or float(there) < float(here):
         return here
     return repr(float(here) + (float(there) - float(here)) * share)
 
 
 def with_gap(values: str, start: float, step: float) -> str:
-    """A series, at one sample a minute, that ends at `start` for the length of the gap."""
+    """Return a series with a sample each minute, without the samples of a gap that begins at `start`."""
     samples = expanded(values)
     every = max(1, round(step / 60))
     minutes = [

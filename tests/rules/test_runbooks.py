@@ -16,7 +16,7 @@ BY_PAGE = for_each("page", PAGES, name=lambda path: path.stem)
 
 
 def queries(page: Path) -> list[str]:
-    """The queries of a page."""
+    """Return the queries of a page."""
     return re.findall(r"```promql\n(.*?)```", page.read_text(), re.DOTALL)
 
 
@@ -43,7 +43,7 @@ def test_a_page_names_what_exists_only(page: Path) -> None:
             if part.name not in recorded:
                 assert part.labels <= families[family_of(part.name)].labels | SCRAPE_LABELS, part.name
     prose = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
-    # A user's own query names its family by itself.
+    # The families of users' queries have other names.
     named = set(re.findall(r"`(edge_[a-z_]+)`", prose))
     assert named <= set(families)
 
@@ -61,7 +61,7 @@ def test_the_index_has_the_alert_with_its_severity(alert: Rule) -> None:
 
 
 def reasons() -> set[str]:
-    """Every reason for which a call can fail."""
+    """Return every reason of a failed call."""
     tree = [errors.PlatformError]
     for kind in tree:
         tree += kind.__subclasses__()
@@ -93,7 +93,7 @@ def test_a_query_that_selects_reasons_selects_ones_that_are(page: Path) -> None:
 def test_prometheus_parses_every_query(promtool: str, tmp_path: Path) -> None:
     asked = [query for page in PAGES for query in queries(page)]
     rules = [{"record": f"runbook:query:number{number}", "expr": query} for number, query in enumerate(asked)]
-    # JSON is YAML too.
+    # JSON is valid YAML.
     file = tmp_path / "queries.yml"
     file.write_text(json.dumps({"groups": [{"name": "runbooks", "rules": rules}]}))
     run = subprocess.run([promtool, "check", "rules", str(file)], capture_output=True, text=True, check=False)

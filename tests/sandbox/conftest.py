@@ -1,4 +1,4 @@
-"""A world with a clock that stands still, and clients of it."""
+"""Fixtures: a world whose clock only moves by `advance`, and clients of it."""
 
 import subprocess
 from collections.abc import AsyncIterator, Iterator
@@ -31,7 +31,7 @@ def world(clock: WorldClock) -> Iterator[World]:
 
 @pytest.fixture
 async def client(world: World) -> AsyncIterator[httpx.AsyncClient]:
-    """A client with the account owner's key."""
+    """A client without a socket, with the account owner's key."""
     transport = httpx.ASGITransport(create_app(world))
     async with httpx.AsyncClient(transport=transport, base_url="http://sandbox", headers={"AccessKey": API_KEY}) as it:
         yield it
@@ -39,7 +39,7 @@ async def client(world: World) -> AsyncIterator[httpx.AsyncClient]:
 
 @pytest.fixture
 async def server(world: World) -> AsyncIterator[SandboxServer]:
-    """A server on a port of its own."""
+    """The sandbox's server on a free port."""
     running = SandboxServer(create_app(world))
     await running.start()
     yield running
@@ -55,7 +55,7 @@ async def remote(server: SandboxServer) -> AsyncIterator[httpx.AsyncClient]:
 
 @pytest.fixture
 def tls_files(tmp_path: Path) -> tuple[Path, Path]:
-    """A certificate of this machine's loopback address, and its key."""
+    """A certificate for 127.0.0.1, and its key."""
     openssl = find("openssl")
     certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
     subprocess.run(

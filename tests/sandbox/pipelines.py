@@ -1,8 +1,7 @@
-"""Pipelines that a libSQL server and the sandbox's database should answer alike.
+"""Pipelines to which a libSQL server and the sandbox's database must give the same answers.
 
-What differs by design is left out: versions and values of the server's own build, the columns of `RETURNING` in
-`describe`, parameters with and without a name in one statement, and what `describe` says of statements that are not
-supported anyway.
+Intended differences are not among them: versions and values of the server's own build, the columns of `RETURNING` in
+`describe`, parameters with and without a name in one statement, and `describe` of statements that are not supported.
 """
 
 from typing import Any
@@ -14,7 +13,7 @@ AUTOCOMMIT: Request = {"type": "get_autocommit"}
 
 
 def execute(sql: str, *args: Request, **more: Any) -> Request:
-    """A request that executes a statement with arguments by place."""
+    """Make a request that executes a statement with positional arguments."""
     return {"type": "execute", "stmt": {"sql": sql, "args": list(args), **more}}
 
 

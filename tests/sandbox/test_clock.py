@@ -1,5 +1,3 @@
-import pytest
-
 from exporter.sandbox.clock import WorldClock
 
 
@@ -10,7 +8,7 @@ class Monotonic:
         self.value = 5.0
 
     def __call__(self) -> float:
-        """Tell the time."""
+        """Return the time."""
         return self.value
 
 
@@ -31,17 +29,3 @@ def test_a_speed_holds_from_when_it_is_set() -> None:
     monotonic.value += 2
     assert clock.now() == 1_000.0 + 10 + 120
     assert clock.speed == 60.0
-
-
-@pytest.mark.parametrize("speed", [-1.0, float("nan"), float("inf")])
-def test_a_speed_that_makes_no_sense_is_refused(speed: float) -> None:
-    with pytest.raises(ValueError, match="speed must"):
-        WorldClock(0.0, speed=speed)
-    clock = WorldClock(0.0)
-    with pytest.raises(ValueError, match="speed must"):
-        clock.set_speed(speed)
-
-
-def test_a_jump_that_makes_no_sense_is_refused() -> None:
-    with pytest.raises(ValueError, match="seconds must be a finite number"):
-        WorldClock(0.0).advance(float("nan"))

@@ -9,7 +9,7 @@ from exporter.sandbox.keys import DATABASE_TOKEN_FULL, DATABASE_TOKEN_READ_ONLY
 from exporter.sandbox.world import World
 
 
-async def test_the_clock_is_read_turned_and_hastened(client: httpx.AsyncClient, world: World) -> None:
+async def test_the_clock_is_read_advanced_and_sped_up(client: httpx.AsyncClient, world: World) -> None:
     assert (await client.get("/sandbox/clock")).json() == {
         "now": "2026-02-06T12:00:00+00:00",
         "unix": 1_770_379_200.0,
@@ -21,7 +21,7 @@ async def test_the_clock_is_read_turned_and_hastened(client: httpx.AsyncClient, 
 
 
 @pytest.mark.parametrize(
-    "told",
+    "sent",
     [
         {},
         {"advance": "1"},
@@ -33,12 +33,12 @@ async def test_the_clock_is_read_turned_and_hastened(client: httpx.AsyncClient, 
         {"advance": 1, "speed": -1},
     ],
 )
-async def test_a_turn_that_makes_no_sense_changes_nothing(
+async def test_an_invalid_change_of_the_clock_changes_nothing(
     client: httpx.AsyncClient,
     world: World,
-    told: dict[str, object],
+    sent: dict[str, object],
 ) -> None:
-    answer = await client.post("/sandbox/clock", json=told)
+    answer = await client.post("/sandbox/clock", json=sent)
     assert (answer.status_code, len(answer.json()["reasons"])) == (400, 1)
     assert (world.clock.now(), world.clock.speed) == (1_770_379_200.0, 0.0)
 
@@ -50,7 +50,7 @@ async def test_a_body_that_is_no_object_is_refused(client: httpx.AsyncClient, pa
     assert (answer.status_code, list(answer.json())) == (400, ["reasons"])
 
 
-async def test_the_world_is_summed_up_with_ids_and_names(client: httpx.AsyncClient, world: World) -> None:
+async def test_the_summary_of_the_world_has_ids_and_names(client: httpx.AsyncClient, world: World) -> None:
     summary = (await client.get("/sandbox/world")).json()
     assert summary["dns_zones"]["total"] == 12
     assert summary["dns_zones"]["first"][0] == {"id": 101, "name": "prod-shop.example"}
@@ -66,7 +66,7 @@ async def test_the_world_is_summed_up_with_ids_and_names(client: httpx.AsyncClie
     }
 
 
-async def test_events_tell_what_their_parameters_take(client: httpx.AsyncClient) -> None:
+async def test_events_describe_their_parameters(client: httpx.AsyncClient) -> None:
     events = (await client.get("/sandbox/world")).json()["events"]
     assert events["dns_chart"]["parameters"] == {
         "zone_id": "int",
@@ -78,7 +78,7 @@ async def test_events_tell_what_their_parameters_take(client: httpx.AsyncClient)
 
 
 @pytest.mark.parametrize(
-    ("told", "reason"),
+    ("sent", "reason"),
     [
         ({"event": "scan_failed", "zone_id": 1}, "there is no DNS zone 1"),
         ({"event": "dns_volume", "zone_id": 1, "queries_a_day": 1}, "there is no DNS zone 1"),
@@ -98,10 +98,10 @@ async def test_events_tell_what_their_parameters_take(client: httpx.AsyncClient)
         ),
     ],
 )
-async def test_a_refused_event_is_told_in_plain_words(
-    client: httpx.AsyncClient, told: dict[str, object], reason: str
+async def test_a_refused_event_has_a_reason_in_plain_words(
+    client: httpx.AsyncClient, sent: dict[str, object], reason: str
 ) -> None:
-    assert (await client.post("/sandbox/world", json=told)).json() == {"reasons": [reason]}
+    assert (await client.post("/sandbox/world", json=sent)).json() == {"reasons": [reason]}
 
 
 @pytest.mark.parametrize("path", ["/", "/sandbox", "/sandbox/"])
@@ -115,8 +115,8 @@ async def test_every_line_of_the_index_does_what_it_says(client: httpx.AsyncClie
         method = words.get("-X", "POST" if "-d" in words else "GET")
         answer = await client.request(method, line[-1], content=words.get("-d"))
         assert answer.is_success, (line, answer.text)
-    told = {line[-1].removeprefix("http://sandbox") for line in lines}
-    assert {"/sandbox/faults", "/sandbox/clock", "/sandbox/world", "/sandbox/tokens", "/openapi.json"} <= told
+    sent = {line[-1].removeprefix("http://sandbox") for line in lines}
+    assert {"/sandbox/faults", "/sandbox/clock", "/sandbox/world", "/sandbox/tokens", "/openapi.json"} <= sent
 
 
 EVENTS: list[dict[str, Any]] = [
@@ -163,10 +163,10 @@ EVENTS: list[dict[str, Any]] = [
 
 async def test_every_event_happens(client: httpx.AsyncClient) -> None:
     listed = set((await client.get("/sandbox/world")).json()["events"])
-    assert {told["event"] for told in EVENTS} == listed
-    for told in EVENTS:
-        answer = await client.post("/sandbox/world", json=told)
-        assert (answer.status_code, answer.json()["event"]) == (200, told["event"])
+    assert {sent["event"] for sent in EVENTS} == listed
+    for sent in EVENTS:
+        answer = await client.post("/sandbox/world", json=sent)
+        assert (answer.status_code, answer.json()["event"]) == (200, sent["event"])
 
 
 async def test_events_change_what_the_platform_answers(client: httpx.AsyncClient) -> None:
@@ -183,7 +183,7 @@ async def test_events_change_what_the_platform_answers(client: httpx.AsyncClient
 
 
 @pytest.mark.parametrize(
-    "told",
+    "sent",
     [
         {},
         {"event": "earthquake"},
@@ -202,9 +202,9 @@ async def test_events_change_what_the_platform_answers(client: httpx.AsyncClient
 )
 async def test_an_event_that_makes_no_sense_is_refused_with_reasons(
     client: httpx.AsyncClient,
-    told: dict[str, object],
+    sent: dict[str, object],
 ) -> None:
-    answer = await client.post("/sandbox/world", json=told)
+    answer = await client.post("/sandbox/world", json=sent)
     assert answer.status_code == 400
     assert all(answer.json()["reasons"])
 
@@ -212,8 +212,8 @@ async def test_an_event_that_makes_no_sense_is_refused_with_reasons(
 async def query(client: httpx.AsyncClient, token: str) -> int:
     """Query the database under a token and return the status."""
     headers = {"Authorization": f"Bearer {token}"}
-    asked = {"requests": [{"type": "execute", "stmt": {"sql": "SELECT 1"}}, {"type": "close"}]}
-    return (await client.post("/v2/pipeline", json=asked, headers=headers)).status_code
+    body = {"requests": [{"type": "execute", "stmt": {"sql": "SELECT 1"}}, {"type": "close"}]}
+    return (await client.post("/v2/pipeline", json=body, headers=headers)).status_code
 
 
 async def test_generated_tokens_join_those_that_exist(client: httpx.AsyncClient) -> None:

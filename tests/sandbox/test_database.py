@@ -211,13 +211,6 @@ async def test_a_batch_runs_its_steps_by_their_conditions(full: Pipeline) -> Non
                 "batch": {"steps": [{"stmt": {}, "condition": {"type": "ok", "step": 0}}]},
             }
         ],
-        [{"type": "get_autocommit"}],
-        [
-            {
-                "type": "batch",
-                "batch": {"steps": [{"stmt": {"sql": "1"}, "condition": {"type": "is_autocommit"}}]},
-            }
-        ],
     ],
 )
 async def test_what_breaks_the_protocol_is_refused_in_plain_text(
@@ -318,10 +311,10 @@ async def test_describe_tells_about_a_statement_without_executing_it(reader: Pip
             "is_readonly": True,
         },
     }
-    told = [
+    flags = [
         (one["response"]["result"]["is_readonly"], one["response"]["result"]["is_explain"]) for one in described[1:5]
     ]
-    assert told == [(False, False), (False, True), (False, False), (True, False)]
+    assert flags == [(False, False), (False, True), (False, False), (True, False)]
     assert described[5]["type"] == "error"
     assert (await reader.rows("SELECT count(*) > 0 FROM orders"))[0][0]["value"] == "1"
 
@@ -331,7 +324,6 @@ async def test_describe_tells_about_a_statement_without_executing_it(reader: Pip
     [
         execute("DELETE FROM orders"),
         execute("WITH x AS (SELECT 1) DELETE FROM orders WHERE id IN x"),
-        execute("BEGIN IMMEDIATE"),
         {"type": "sequence", "sql": "SELECT 1; DROP TABLE orders"},
         {"type": "batch", "batch": {"steps": [{"stmt": {"sql": "INSERT INTO orders DEFAULT VALUES"}}]}},
     ],
@@ -347,7 +339,6 @@ async def test_a_write_under_the_reading_token_forbids_the_whole_request(
 
 async def test_a_stored_text_that_writes_is_found_out_too(reader: Pipeline) -> None:
     answer = await reader.post(
-        {"type": "store_sql", "sql_id": 1, "sql": "SELECT 1"},
         {"type": "store_sql", "sql_id": 1, "sql": "DELETE FROM orders"},
         {"type": "execute", "stmt": {"sql_id": 1}},
     )

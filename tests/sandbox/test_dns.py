@@ -16,7 +16,7 @@ UNAUTHORISED = {"Message": "Authorization has been denied for this request."}
 
 
 async def statistics(client: httpx.AsyncClient, zone_id: int, **window: str) -> dict[str, Any]:
-    """Ask for a zone's statistics."""
+    """Request a zone's statistics."""
     answer = await client.get(f"/dnszone/{zone_id}/statistics", params=window)
     assert answer.status_code == 200
     content: dict[str, Any] = answer.json()
@@ -27,13 +27,6 @@ async def test_an_answer_without_dates_holds_thirty_days_before_today_and_today(
     content = await statistics(client, 101)
     keys = list(content["QueriesServedChart"])
     assert (len(keys), keys[0], keys[-1]) == (31, "2026-01-07T00:00:00Z", "2026-02-06T00:00:00Z")
-    assert set(content) == {
-        "TotalQueriesServed",
-        "QueriesServedChart",
-        "NormalQueriesServedChart",
-        "SmartQueriesServedChart",
-        "QueriesByTypeChart",
-    }
 
 
 async def test_charts_add_up_to_the_total(client: httpx.AsyncClient) -> None:
@@ -155,7 +148,7 @@ async def test_the_seeded_zones_show_null_and_empty_charts(client: httpx.AsyncCl
         (KeyFormat.FRACTION, "2026-02-06T00:00:00.0000000Z"),
     ],
 )
-async def test_keys_are_written_as_told(
+async def test_keys_are_written_in_the_chosen_format(
     client: httpx.AsyncClient,
     world: World,
     key_format: KeyFormat,
@@ -239,7 +232,7 @@ async def test_the_date_header_is_the_worlds_clock(client: httpx.AsyncClient, cl
 
 
 def test_the_same_seed_gives_the_same_world_and_another_seed_another() -> None:
-    def answer(seed: int) -> bytes:
+    def answer(seed: int) -> dict[str, Any]:
         return World(seed=seed, clock=WorldClock(1_770_379_200.0, speed=0.0)).dns.statistics(101)
 
     assert answer(7) == answer(7)

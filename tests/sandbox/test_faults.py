@@ -10,8 +10,7 @@ import httpx
 import pytest
 
 from exporter.sandbox.app import create_app
-from exporter.sandbox.fault_gate import FaultGate
-from exporter.sandbox.faults import Faults
+from exporter.sandbox.faults import FaultGate, Faults
 from exporter.sandbox.keys import API_KEY
 from exporter.sandbox.server import SandboxServer
 from exporter.sandbox.world import World
@@ -21,22 +20,22 @@ ZONE = "/dnszone/101/statistics"
 OTHER = "/dnszone/102/statistics"
 
 
-async def script(client: httpx.AsyncClient, kind: str, **told: object) -> int:
+async def script(client: httpx.AsyncClient, kind: str, **spec: object) -> int:
     """Script a fault and return its id."""
-    answer = await client.post("/sandbox/faults", json={"kind": kind, **told})
+    answer = await client.post("/sandbox/faults", json={"kind": kind, **spec})
     assert answer.status_code == 201, answer.text
     fault_id: int = answer.json()["id"]
     return fault_id
 
 
-async def gather(pieces: AsyncIterator[bytes], received: bytearray) -> None:
-    """Keep what comes, until it ends or breaks off."""
+async def collect(pieces: AsyncIterator[bytes], received: bytearray) -> None:
+    """Collect the pieces until they end or the connection breaks."""
     async for piece in pieces:
         received.extend(piece)
 
 
 async def is_silent(waiting: asyncio.Task[Any]) -> None:
-    """See that nothing ends a wait for the server, and end it."""
+    """Check that the server sends nothing, and cancel the wait for it."""
     done, _ = await asyncio.wait([waiting], timeout=0.2)
     assert not done
     waiting.cancel()
@@ -45,19 +44,19 @@ async def is_silent(waiting: asyncio.Task[Any]) -> None:
 
 
 async def pieces_of(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
-    """Read a connection to its end."""
+    """Yield what a connection receives, until its end."""
     while piece := await reader.read(65_536):
         yield piece
 
 
-async def test_a_fault_meets_its_path_alone_as_often_as_told(remote: httpx.AsyncClient) -> None:
+async def test_a_fault_applies_to_its_path_a_number_of_times(remote: httpx.AsyncClient) -> None:
     await script(remote, "status", status=503, path=ZONE, times=2)
     seen = [(await remote.get(path)).status_code for path in (ZONE, OTHER, ZONE, ZONE)]
     assert seen == [503, 200, 503, 200]
 
 
 @pytest.mark.parametrize(
-    ("told", "met"),
+    ("spec", "met"),
     [
         ({}, [True, True, True]),
         ({"path_regex": r"/dnszone/\d+/statistics"}, [True, True, False]),
@@ -65,12 +64,12 @@ async def test_a_fault_meets_its_path_alone_as_often_as_told(remote: httpx.Async
         ({"method": "post"}, [False, False, True]),
     ],
 )
-async def test_faults_meet_requests_by_method_and_pattern(
+async def test_faults_apply_to_requests_by_method_and_pattern(
     remote: httpx.AsyncClient,
-    told: dict[str, str],
+    spec: dict[str, str],
     met: list[bool],
 ) -> None:
-    await script(remote, "status", status=502, **told)
+    await script(remote, "status", status=502, **spec)
     answers = [await remote.get(ZONE), await remote.get(OTHER), await remote.post("/compute/script/7", json={})]
     assert [answer.status_code == 502 for answer in answers] == met
 
@@ -91,14 +90,14 @@ async def test_faults_are_listed_counted_and_removed(remote: httpx.AsyncClient) 
     assert (await remote.get(OTHER)).headers["content-type"] == "application/json"
 
 
-async def test_the_control_endpoints_meet_no_faults(remote: httpx.AsyncClient) -> None:
+async def test_no_fault_applies_to_the_control_endpoints(remote: httpx.AsyncClient) -> None:
     await script(remote, "reset")
     assert (await remote.get("/sandbox/faults")).status_code == 200
     assert (await remote.get("/openapi.json")).status_code == 200
 
 
 @pytest.mark.parametrize(
-    "told",
+    "spec",
     [
         {},
         {"kind": "earthquake"},
@@ -127,17 +126,17 @@ async def test_the_control_endpoints_meet_no_faults(remote: httpx.AsyncClient) -
 )
 async def test_a_fault_that_makes_no_sense_is_refused_with_reasons(
     client: httpx.AsyncClient,
-    told: dict[str, object],
+    spec: dict[str, object],
 ) -> None:
-    answer = await client.post("/sandbox/faults", json=told)
+    answer = await client.post("/sandbox/faults", json=spec)
     assert answer.status_code == 400
     assert all(answer.json()["reasons"])
     assert (await client.get("/sandbox/faults")).json() == []
 
 
-@pytest.mark.parametrize("told", [{}, {"kind": "earthquake"}])
-async def test_without_a_kind_the_kinds_are_named(client: httpx.AsyncClient, told: dict[str, str]) -> None:
-    (reason,) = (await client.post("/sandbox/faults", json=told)).json()["reasons"]
+@pytest.mark.parametrize("spec", [{}, {"kind": "earthquake"}])
+async def test_without_a_kind_the_kinds_are_named(client: httpx.AsyncClient, spec: dict[str, str]) -> None:
+    (reason,) = (await client.post("/sandbox/faults", json=spec)).json()["reasons"]
     named = reason.removeprefix("kind: must be one of ").split(", ")
     assert (named[0], named[-1], len(named)) == ("status", "redirect", 13)
     for kind in named:
@@ -145,7 +144,7 @@ async def test_without_a_kind_the_kinds_are_named(client: httpx.AsyncClient, tol
         assert "kind" not in answer.text or answer.status_code == 201
 
 
-async def test_a_refused_fault_is_told_in_plain_words(client: httpx.AsyncClient) -> None:
+async def test_a_refused_fault_has_reasons_in_plain_words(client: httpx.AsyncClient) -> None:
     wrong = {"kind": "delay", "path": "/a", "path_regex": "/b", "unknown": 1}
     reasons = (await client.post("/sandbox/faults", json=wrong)).json()["reasons"]
     assert reasons == ["seconds: is missing", "unknown: is no field of this kind of fault"]
@@ -229,7 +228,7 @@ async def test_a_body_can_be_too_large_with_and_without_saying_so(
     await script(remote, "oversize", announced=announced)
     async with remote.stream("GET", ZONE) as answer:
         received = bytearray()
-        await gather(answer.aiter_raw(), received)
+        await collect(answer.aiter_raw(), received)
     assert len(received) == 17 * 1024 * 1024
     assert ("content-length" in answer.headers) is announced
 
@@ -240,7 +239,7 @@ async def test_a_stalled_body_sends_half_and_then_nothing(remote: httpx.AsyncCli
     received = bytearray()
     async with remote.stream("GET", ZONE, timeout=PATIENCE) as answer:
         assert int(answer.headers["content-length"]) == len(whole.content)
-        reading = asyncio.create_task(gather(answer.aiter_raw(), received))
+        reading = asyncio.create_task(collect(answer.aiter_raw(), received))
         half = len(whole.content) // 2
         await until(lambda: len(received) >= half)
         await is_silent(reading)
@@ -272,7 +271,7 @@ async def test_a_connection_is_reset_at_three_points(
     writer.write(f"GET {ZONE} HTTP/1.1\r\nHost: sandbox\r\nAccessKey: {API_KEY}\r\n\r\n".encode())
     received = bytearray()
     with pytest.raises(ConnectionResetError):
-        await gather(pieces_of(reader), received)
+        await collect(pieces_of(reader), received)
     writer.close()
     head, _, body = bytes(received).partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 200") is started
@@ -289,8 +288,8 @@ async def test_a_body_is_shorter_than_announced(remote: httpx.AsyncClient) -> No
 async def test_a_reset_of_one_connection_leaves_the_others(remote: httpx.AsyncClient) -> None:
     await script(remote, "reset", path=ZONE)
     answers = await asyncio.gather(*(remote.get(path) for path in [ZONE, OTHER] * 5), return_exceptions=True)
-    fates = [isinstance(answer, httpx.Response) for answer in answers]
-    assert fates == [False, True] * 5
+    answered = [isinstance(answer, httpx.Response) for answer in answers]
+    assert answered == [False, True] * 5
 
 
 async def test_a_fault_on_the_connection_needs_one(client: httpx.AsyncClient) -> None:
@@ -300,7 +299,7 @@ async def test_a_fault_on_the_connection_needs_one(client: httpx.AsyncClient) ->
 
 
 class Sleeper:
-    """Sleeps without taking time, and remembers for how long."""
+    """Returns at once from each sleep, and records its length."""
 
     def __init__(self) -> None:
         self.slept: list[float] = []
@@ -310,8 +309,8 @@ class Sleeper:
         self.slept.append(seconds)
 
 
-class Gated:
-    """A client of a world whose faults sleep as a test says."""
+class FaultyClient:
+    """A client of a world, the world's faults, and the sleep that these faults use."""
 
     def __init__(self, world: World) -> None:
         self.faults = Faults(seed=1)
@@ -322,32 +321,32 @@ class Gated:
 
 
 async def test_a_late_answer_is_right(world: World) -> None:
-    gated = Gated(world)
-    gated.faults.add({"kind": "delay", "seconds": 5.0, "method": "POST"})
-    async with gated.client as client:
+    faulty = FaultyClient(world)
+    faulty.faults.add({"kind": "delay", "seconds": 5.0, "method": "POST"})
+    async with faulty.client as client:
         answer = await client.post("/compute/script/7", json={"Name": "late"})
-    assert (answer.json()["Name"], gated.sleeper.slept) == ("late", [5.0])
+    assert (answer.json()["Name"], faulty.sleeper.slept) == ("late", [5.0])
 
 
 async def test_a_body_drips_piece_by_piece(world: World) -> None:
-    gated = Gated(world)
-    async with gated.client as client:
+    faulty = FaultyClient(world)
+    async with faulty.client as client:
         whole = await client.get(ZONE)
-        gated.faults.add({"kind": "drip", "seconds": 2.0, "size": 1_000})
+        faulty.faults.add({"kind": "drip", "seconds": 2.0, "size": 1_000})
         dripped = await client.get(ZONE)
     assert dripped.content == whole.content
-    assert gated.sleeper.slept == [2.0] * -(-len(whole.content) // 1_000)
+    assert faulty.sleeper.slept == [2.0] * -(-len(whole.content) // 1_000)
 
 
-def test_a_probable_fault_strikes_as_often_as_its_seed_says() -> None:
-    def strikes(seed: int) -> list[bool]:
+def test_the_seed_determines_how_often_a_probable_fault_applies() -> None:
+    def uses(seed: int) -> list[bool]:
         faults = Faults(seed)
         faults.add({"kind": "status", "status": 500, "probability": 0.3})
-        return [faults.strike("GET", "/") is not None for _ in range(200)]
+        return [faults.take_for("GET", "/") is not None for _ in range(200)]
 
-    assert strikes(1) == strikes(1)
-    assert strikes(1) != strikes(2)
-    assert 40 < sum(strikes(1)) < 80
+    assert uses(1) == uses(1)
+    assert uses(1) != uses(2)
+    assert 40 < sum(uses(1)) < 80
 
 
 async def test_a_server_stops_at_once_whatever_is_stalled(world: World) -> None:
@@ -355,15 +354,16 @@ async def test_a_server_stops_at_once_whatever_is_stalled(world: World) -> None:
     await server.start()
     async with httpx.AsyncClient(base_url=server.url, headers={"AccessKey": API_KEY}, timeout=PATIENCE) as client:
         stalled: list[asyncio.Task[Any]] = []
-        for kind, told in (("stall", {}), ("delay", {"seconds": 3600}), ("drip", {"seconds": 3600})):
-            await script(client, kind, path=f"/{kind}", **told)
+        for kind, spec in (("stall", {}), ("delay", {"seconds": 3600}), ("drip", {"seconds": 3600})):
+            await script(client, kind, path=f"/{kind}", **spec)
             stalled.append(asyncio.create_task(client.get(f"/{kind}")))
         while any(fault["hits"] == 0 for fault in (await client.get("/sandbox/faults")).json()):
             continue
         async with asyncio.timeout(END_SECONDS):
             await server.stop()
         assert all(
-            isinstance(fate, httpx.TransportError) for fate in await asyncio.gather(*stalled, return_exceptions=True)
+            isinstance(result, httpx.TransportError)
+            for result in await asyncio.gather(*stalled, return_exceptions=True)
         )
 
 

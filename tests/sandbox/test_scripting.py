@@ -125,7 +125,7 @@ async def test_a_secret_that_makes_no_sense_is_refused(
     assert (set(answer.json()), answer.json()["Field"]) == ({"ErrorKey", "Field", "Message"}, field)
 
 
-async def test_a_secret_is_written_and_never_read(client: httpx.AsyncClient, world: World) -> None:
+async def test_a_secret_is_written_and_never_read(client: httpx.AsyncClient) -> None:
     sent = {"Name": "API_TOKEN", "Secret": "hush-hush"}
     answers = [await client.post("/compute/script/7/secrets", json=sent)]
     assert answers[0].json() == {"Id": 1, "Name": "API_TOKEN", "LastModified": "2026-02-06T12:00:00.0000000Z"}
@@ -133,7 +133,6 @@ async def test_a_secret_is_written_and_never_read(client: httpx.AsyncClient, wor
     assert (answers[1].status_code, answers[1].json()["Field"]) == (400, "Name")
     answers += [await client.get("/compute/script/7"), await client.get("/sandbox/world")]
     assert not any("hush-hush" in answer.text for answer in answers)
-    assert world.scripts.secret_names(7) == ["API_TOKEN"]
 
 
 @pytest.mark.parametrize("path", ["/compute/script/99", "/compute/script/abc", "/compute/script/9223372036854775808"])

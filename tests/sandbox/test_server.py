@@ -56,9 +56,9 @@ async def test_the_end_of_the_server_is_the_end_of_the_databases_files(world: Wo
     server = SandboxServer(create_app(world))
     await server.start()
     headers = {"Authorization": f"Bearer {DATABASE_TOKEN_FULL}"}
-    asked = {"requests": [{"type": "execute", "stmt": {"sql": "SELECT 1"}}]}
+    body = {"requests": [{"type": "execute", "stmt": {"sql": "SELECT 1"}}]}
     async with httpx.AsyncClient(base_url=server.url, headers=headers) as client:
-        assert (await client.post("/v2/pipeline", json=asked)).status_code == 200
+        assert (await client.post("/v2/pipeline", json=body)).status_code == 200
     database = world.database()
     assert database is not None
     folder = database.folder

@@ -1,6 +1,7 @@
 import pytest
 
-from exporter.sandbox.sql import ArgumentsError, split
+from exporter.sandbox.sql import split
+from exporter.sandbox.sqlite_access import SqlError
 
 
 @pytest.mark.parametrize(
@@ -15,6 +16,7 @@ from exporter.sandbox.sql import ArgumentsError, split
         ),
         ("SELECT 1 -- ; \n; SELECT /* ; */ 2", ["SELECT 1 -- ; \n", " SELECT /* ; */ 2"]),
         ("SELECT 'it''s; fine'", ["SELECT 'it''s; fine'"]),
+        ("SELECT '\0'; SELECT 2", ["SELECT '\0'", " SELECT 2"]),
         ("SELECT 'never ends; ", ["SELECT 'never ends; "]),
         (
             "CREATE TEMP TRIGGER t AFTER INSERT ON a BEGIN SELECT CASE WHEN 1 THEN 2 END; DELETE FROM b; END; SELECT 1",
@@ -59,13 +61,13 @@ def test_arguments_that_do_not_fit_are_refused(
     message: str,
 ) -> None:
     (statement,) = split("SELECT :a, @b")
-    with pytest.raises(ArgumentsError, match=message):
+    with pytest.raises(SqlError, match=message):
         statement.arguments(positional, named)
 
 
 @pytest.mark.parametrize("number", ["0", "32767", "99999999999"])
 def test_a_parameters_number_has_bounds(number: str) -> None:
-    with pytest.raises(ArgumentsError, match="variable number must be between"):
+    with pytest.raises(SqlError, match="variable number must be between"):
         split(f"SELECT ?{number}")
 
 

@@ -1,4 +1,4 @@
-"""Streams and limits of a database, on a clock that a test turns."""
+"""Streams and limits of a database, with a clock that the test controls."""
 
 import asyncio
 from collections.abc import Iterator
@@ -8,57 +8,58 @@ import pytest
 
 from exporter.sandbox import hrana
 from exporter.sandbox.clock import WorldClock
-from exporter.sandbox.database import BatonError, Database, ForbiddenError
+from exporter.sandbox.database import BatonError, Database
+from exporter.sandbox.keys import TokenKind
 from exporter.sandbox.noise import Noise
-from exporter.sandbox.tokens import TokenKind
+from exporter.sandbox.sqlite_access import ForbiddenError
 from exporter.sandbox.world import World
 from tests.sandbox.test_database import CLOSE, execute
 
 
-class Ticking:
-    """A monotonic clock that goes on by a step whenever it is read."""
+class SteppingClock:
+    """A monotonic clock that advances by a step each time it is read."""
 
     def __init__(self, step: float) -> None:
         self.value = 0.0
         self.step = step
 
     def __call__(self) -> float:
-        """Tell the time."""
+        """Advance, and return the time."""
         self.value += self.step
         return self.value
 
 
 @pytest.fixture
-def ticking() -> Ticking:
-    return Ticking(0.0)
+def stepping_clock() -> SteppingClock:
+    return SteppingClock(0.0)
 
 
 @pytest.fixture
-def database(clock: WorldClock, ticking: Ticking) -> Iterator[Database]:
-    made = Database(Noise(1), clock, monotonic=ticking)
+def database(clock: WorldClock, stepping_clock: SteppingClock) -> Iterator[Database]:
+    made = Database(Noise(1), clock, monotonic=stepping_clock)
     yield made
     made.close()
 
 
 def pipeline(*requests: dict[str, Any], baton: str | None = None) -> hrana.Pipeline:
-    """Read a pipeline as it would be sent."""
+    """Parse a pipeline as the endpoint does."""
     return hrana.PIPELINE.validate_python({"baton": baton, "requests": requests})
 
 
 FOR_EVER = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT sum(x) FROM n"
 
 
-async def test_a_statement_that_never_ends_is_interrupted(database: Database, ticking: Ticking) -> None:
-    ticking.step = 0.1
+async def test_a_statement_that_never_ends_is_interrupted(database: Database, stepping_clock: SteppingClock) -> None:
+    stepping_clock.step = 0.1
     answer = await database.answer(pipeline(execute(FOR_EVER), CLOSE), TokenKind.READ_ONLY)
     assert answer["results"][0]["error"] == {"message": "SQLite error: interrupted", "code": "SQLITE_INTERRUPT"}
 
 
-async def test_a_long_statement_holds_up_nobody(database: Database, ticking: Ticking) -> None:
+async def test_a_long_statement_holds_up_nobody(database: Database, stepping_clock: SteppingClock) -> None:
     long = asyncio.create_task(database.answer(pipeline(execute(FOR_EVER), CLOSE), TokenKind.READ_ONLY))
     quick = await database.answer(pipeline(execute("SELECT 1"), CLOSE), TokenKind.READ_ONLY)
     assert (quick["results"][0]["type"], long.done()) == ("ok", False)
-    ticking.step = 0.1
+    stepping_clock.step = 0.1
     assert (await long)["results"][0]["type"] == "error"
 
 
@@ -68,12 +69,14 @@ async def test_a_result_that_is_too_large_is_an_error(database: Database) -> Non
     assert answer["results"][0]["error"]["code"] == "RESPONSE_TOO_LARGE"
 
 
-async def test_a_stream_expires_ten_seconds_after_its_last_request(database: Database, ticking: Ticking) -> None:
+async def test_a_stream_expires_ten_seconds_after_its_last_request(
+    database: Database, stepping_clock: SteppingClock
+) -> None:
     batons = [(await database.answer(pipeline(execute("SELECT 1")), TokenKind.READ_ONLY))["baton"] for _ in range(2)]
-    ticking.value += 9.9
+    stepping_clock.value += 9.9
     alive = await database.answer(pipeline(CLOSE, baton=batons[0]), TokenKind.READ_ONLY)
     assert alive["results"][0]["type"] == "ok"
-    ticking.value += 0.1
+    stepping_clock.value += 0.1
     with pytest.raises(BatonError):
         await database.answer(pipeline(CLOSE, baton=batons[1]), TokenKind.READ_ONLY)
 
@@ -112,8 +115,8 @@ async def test_orders_stand_still_while_someone_writes_and_go_on_afterwards(
     database: Database, clock: WorldClock
 ) -> None:
     async def newest() -> str:
-        asked = pipeline(execute("SELECT max(placed) FROM orders"), CLOSE)
-        answer = await database.answer(asked, TokenKind.READ_ONLY)
+        request = pipeline(execute("SELECT max(placed) FROM orders"), CLOSE)
+        answer = await database.answer(request, TokenKind.READ_ONLY)
         value: str = answer["results"][0]["response"]["result"]["rows"][0][0]["value"]
         return value
 

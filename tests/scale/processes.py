@@ -40,8 +40,7 @@ class Process:
 
     def cpu_seconds(self) -> float:
         """Processor time that it has used."""
-        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / TICKS
+        return _ticks(self.pid, 2) / TICKS
 
     def memory(self) -> tuple[int, int]:
         """Bytes that it holds, and the most that it ever held."""
@@ -82,6 +81,27 @@ class Process:
         marks = [f'{name}="{value}"' for name, value in labels.items()]
         lines = (line for line in body.decode().splitlines() if line.startswith((family + "{", family + " ")))
         return sum(float(line.rpartition(" ")[2]) for line in lines if all(mark in line for mark in marks))
+
+
+def tree_cpu_seconds(pid: int) -> float:
+    """Processor time that a process and its children have used, with the children that have ended."""
+    return (_ticks(pid, 4) + sum(_ticks(child, 2) for child in _children(pid))) / TICKS
+
+
+def tree_memory(pid: int) -> int:
+    """Bytes that a process and its children hold; what they share is counted once."""
+    held = (Path(f"/proc/{one}/smaps_rollup").read_text() for one in (pid, *_children(pid)))
+    return sum(1024 * int(text.partition("\nPss:")[2].split()[0]) for text in held)
+
+
+def _children(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def _ticks(pid: int, counts: int) -> int:
+    """The sum of so many of a process's times: in user mode, in the kernel, and both of its children that ended."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, fields[11 : 11 + counts]))
 
 
 @contextmanager

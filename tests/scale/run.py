@@ -20,9 +20,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 
-from tests.postgres import postgres_running
+from tests.postgres import Postgres, postgres_running
 from tests.scale.forecast import Forecast, forecast, line
-from tests.scale.processes import Process, Scrape, exporters, sandbox
+from tests.scale.processes import Process, Scrape, exporters, sandbox, tree_cpu_seconds, tree_memory
 
 # Long enough for a round to end before the next one begins.
 INTERVAL = 3600.0
@@ -52,6 +52,8 @@ class Row:
         state: where the counters are.
         commit_seconds: the mean time of a commit to a PostgreSQL; 0 where they are in files.
         commits: how many commits there were, of all shards together.
+        database_cpu_share: how much of a core PostgreSQL used during the round.
+        database_memory_bytes: what PostgreSQL held after it.
     """
 
     shards: int
@@ -74,6 +76,8 @@ class Row:
     state: str = FILES
     commit_seconds: float = 0.0
     commits: int = 0
+    database_cpu_share: float = 0.0
+    database_memory_bytes: int = 0
 
 
 def polled(process: Process) -> int:
@@ -106,21 +110,25 @@ def until_served(processes: Sequence[Process], zones: int) -> list[int]:
         time.sleep(0.5)
 
 
-def measure(folder: Path, platform: Process, zones: int, total: int, database: str = "") -> Row:
-    """Run so many shards, with the counters in a file each or in a database."""
+def measure(folder: Path, platform: Process, zones: int, total: int, postgres: Postgres | None = None) -> Row:
+    """Run so many shards, with the counters in a file each or in a new database."""
+    database = "" if postgres is None else postgres.new_database()
     began = time.monotonic()
     busy: list[Scrape] = []
     with exporters(folder, platform, zones, total, INTERVAL, database=database) as processes:
         until_polled(processes, 1, busy)
         first, used, platform_used = time.monotonic(), _cpu(processes), platform.cpu_seconds()
+        database_used = 0.0 if postgres is None else tree_cpu_seconds(postgres.pid)
         until_polled(processes, zones, busy)
         calls_ended, spent = time.monotonic(), _cpu(processes) - used
         platform_spent = platform.cpu_seconds() - platform_used
         shares = until_served(processes, zones)
         ended = time.monotonic()
+        database_spent = 0.0 if postgres is None else tree_cpu_seconds(postgres.pid) - database_used
         quiet = [[process.scrape(compressed=True) for _ in range(SCRAPES)] for process in processes]
         plain = [[process.scrape(compressed=False) for _ in range(SCRAPES)] for process in processes]
         memory = [process.memory() for process in processes]
+        database_memory = 0 if postgres is None else tree_memory(postgres.pid)
         series = sum(process.sum_of("edge_exporter_series") for process in processes)
         spent_on, commits = (
             sum(
@@ -147,9 +155,11 @@ def measure(folder: Path, platform: Process, zones: int, total: int, database: s
         scrape_plain_bytes=max(scrape.plain_bytes for own in plain for scrape in own),
         series=int(series),
         shares=shares,
-        state="PostgreSQL" if database else FILES,
+        state=FILES if postgres is None else "PostgreSQL",
         commit_seconds=spent_on / commits if commits else 0.0,
         commits=int(commits),
+        database_cpu_share=database_spent / (ended - first),
+        database_memory_bytes=database_memory,
     )
 
 
@@ -178,7 +188,15 @@ _COLUMNS: tuple[tuple[str, Callable[[Row], str]], ...] = (
     ("commits", lambda row: f"{row.commits:,}" if row.commits else "-"),
     ("a commit", lambda row: f"{row.commit_seconds * 1e3:,.0f} ms" if row.commits else "-"),
     ("rows/s", lambda row: f"{row.zones / row.round_seconds:,.0f}"),
+    ("rows/s of a commit", lambda row: f"{_rows_a_commit_second(row):,.0f}" if row.commits else "-"),
+    ("PostgreSQL", lambda row: f"{row.database_cpu_share:.0%}" if row.commits else "-"),
+    ("its memory", lambda row: f"{row.database_memory_bytes / MEGA:,.0f} MB" if row.commits else "-"),
 )
+
+
+def _rows_a_commit_second(row: Row) -> float:
+    """How many rows one connection would write if it did nothing else."""
+    return row.zones / (row.commit_seconds * row.commits)
 
 
 def table(rows: Sequence[Row]) -> str:
@@ -206,9 +224,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         platform = stack.enter_context(sandbox(given.zones))
-        database = stack.enter_context(postgres_running()).new_database() if given.postgres else ""
+        postgres = stack.enter_context(postgres_running()) if given.postgres else None
         for total in totals:
-            for where in dict.fromkeys(("", database)):
+            for where in (None, postgres) if postgres is not None else (None,):
                 rows.append(measure(folder, platform, given.zones, total, where))
                 # Each run takes minutes, and an interruption of the next one should not cost this one.
                 say(f"\n{table(rows)}")

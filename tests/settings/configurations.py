@@ -1,4 +1,4 @@
-"""Writes configuration files for tests, and loads them as a person would."""
+"""Writes configuration files for tests, and loads them."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,7 +18,7 @@ accounts:
 
 
 def write(directory: Path, text: str, name: str = "config.yml") -> Path:
-    """A file with this text, whose common indentation goes."""
+    """Write a file with this text, without its common indentation."""
     path = directory / name
     path.write_text(dedent(text), encoding="utf-8")
     return path
@@ -31,7 +31,7 @@ def load_text(
     environ: Mapping[str, str] | None = None,
     host_name: str = "host",
 ) -> Settings:
-    """The settings of a file with this text."""
+    """Load the settings of a file with this text."""
     return load(write(directory, text), flags, environ or {}, host_name=host_name)
 
 
@@ -42,7 +42,7 @@ def refusal(
     environ: Mapping[str, str] | None = None,
     host_name: str = "host",
 ) -> list[str]:
-    """The faults of a file with this text, as they are printed, the directory aside; none where it is accepted."""
+    """Return the printed faults of a file with this text, without its directory; empty if it is accepted."""
     path = None if text is None else write(directory, text)
     faults: tuple[Fault, ...] = ()
     try:

@@ -1,4 +1,4 @@
-"""Damaged configurations: whatever stands in a file, it ends in settings or in faults, never in another error."""
+"""Damaged configurations: any content of a file gives settings or faults, never another error."""
 
 from pathlib import Path
 
@@ -35,7 +35,7 @@ DAMAGE = st.recursive(
 
 
 def outcome(config: Path | None, values: dict[str, str], environ: dict[str, str]) -> str:
-    """What came of it, in words."""
+    """Load the settings, and return them or the faults as text."""
     faults: tuple[Fault, ...] = ()
     try:
         return repr(load(config, values, environ, host_name="pod-0"))
@@ -49,9 +49,9 @@ def outcome(config: Path | None, values: dict[str, str], environ: dict[str, str]
 def test_any_data_is_settings_or_faults(tmp_path: Path, data: dict[str, object]) -> None:
     path = tmp_path / "config.yml"
     path.write_text(yaml.safe_dump(data, allow_unicode=True), encoding="utf-8")
-    told = outcome(path, {}, {"EDGE_EXPORTER_BASE_URL": "https://x", "EDGE_EXPORTER_API_KEY": "hunter2"})
-    assert told != ""
-    assert not any(words in told for words in NOT_OURS)
+    found = outcome(path, {}, {"EDGE_EXPORTER_BASE_URL": "https://x", "EDGE_EXPORTER_API_KEY": "hunter2"})
+    assert found != ""
+    assert not any(words in found for words in NOT_OURS)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
@@ -81,6 +81,6 @@ def test_no_damage_around_a_secret_brings_it_to_light(
     ),
 )
 def test_any_flags_and_variables_are_settings_or_faults(values: dict[str, str], environ: dict[str, str]) -> None:
-    told = outcome(None, values, environ)
-    assert told != ""
-    assert not any(words in told for words in NOT_OURS)
+    found = outcome(None, values, environ)
+    assert found != ""
+    assert not any(words in found for words in NOT_OURS)

@@ -1,4 +1,4 @@
-"""The environment: an account without a file, the database that the platform attaches, and what is none of ours."""
+"""Variables: an account without a file, the attached database, and variables of other programs."""
 
 from pathlib import Path
 
@@ -44,9 +44,9 @@ def test_the_environment_lays_over_the_one_account_of_the_file(tmp_path: Path) -
 
 def test_it_is_a_fault_where_there_are_several_accounts(tmp_path: Path) -> None:
     assert refusal(tmp_path, TWO_ACCOUNTS, {"--base-url": "https://flag"}, ENOUGH) == [
-        "--base-url: there are 2 accounts, and this cannot say which it is for; set it in the file",
-        "EDGE_EXPORTER_API_KEY: there are 2 accounts, and this cannot say which it is for; set it in the file",
-        "EDGE_EXPORTER_BASE_URL: there are 2 accounts, and this cannot say which it is for; set it in the file",
+        "--base-url: there are 2 accounts; set it in the file for one of them",
+        "EDGE_EXPORTER_API_KEY: there are 2 accounts; set it in the file for one of them",
+        "EDGE_EXPORTER_BASE_URL: there are 2 accounts; set it in the file for one of them",
     ]
 
 
@@ -83,7 +83,7 @@ def test_null_unsets_what_may_be_null() -> None:
         ("EDGE_EXPORTER_LOG_LEVEL", "unknown variable; did you mean 'EDGE_EXPORTER_LOG__LEVEL'?"),
         ("EDGE_EXPORTER_API_KEYFILE", "unknown variable; did you mean 'EDGE_EXPORTER_API_KEY_FILE'?"),
         ("EDGE_EXPORTER_CONFIG_FILE", "unknown variable; did you mean 'EDGE_EXPORTER_WEB__CONFIG_FILE'?"),
-        ("EDGE_EXPORTER_SERIES__DENY", "series.deny holds more than one value, which only the configuration file can"),
+        ("EDGE_EXPORTER_SERIES__DENY", "series.deny is a list, which only the configuration file can set"),
         ("EDGE_EXPORTER_ZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZ", "unknown variable"),
     ],
 )
@@ -176,12 +176,12 @@ def test_several_configured_databases_take_nothing(tmp_path: Path) -> None:
 
 def test_a_token_without_a_database_is_a_fault() -> None:
     assert refusal(Path(), None, None, {**ENOUGH, "PLATFORM_DATABASE_AUTH_TOKEN": "hunter2"}) == [
-        "PLATFORM_DATABASE_AUTH_TOKEN: there is no database that this token could be for; set PLATFORM_DATABASE_URL"
+        "PLATFORM_DATABASE_AUTH_TOKEN: there is no database for this token; set PLATFORM_DATABASE_URL"
     ]
 
 
 def test_a_wrong_attached_url_is_not_shown() -> None:
     environ = {**DATABASE, "PLATFORM_DATABASE_URL": "abc.lite.example.net?authToken=hunter2"}
     assert refusal(Path(), None, None, environ) == [
-        "PLATFORM_DATABASE_URL: databases[0].url: is no URL; expected one such as libsql://abc.lite.example.net"
+        "PLATFORM_DATABASE_URL: databases[0].url: is not a URL; expected one such as libsql://abc.lite.example.net"
     ]

@@ -1,4 +1,4 @@
-"""Credentials that others may see are warned of, by the place in the settings."""
+"""Credentials that others could read give a warning with their place in the settings."""
 
 from pathlib import Path
 

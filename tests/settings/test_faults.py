@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - a message stands on one line, as it is printed
-"""The gallery of wrong files: each message literally, because it is what a person has to go by."""
+"""Wrong files, each with its literal message."""
 
 from pathlib import Path
 from textwrap import dedent
@@ -13,7 +13,7 @@ HEAD = 5  # the first line after ACCOUNT
 
 
 def in_account(line: str) -> str:
-    """A file whose one account has another line, the fifth."""
+    """Return a file whose account has this line as its fifth."""
     return f"{ACCOUNT}    {line}\n"
 
 
@@ -52,17 +52,17 @@ def in_account(line: str) -> str:
         ("scripts: {monthly_budget_dollars: {router: -1}}", "accounts[0].scripts.monthly_budget_dollars.router: found '-1', expected at least 0"),
         ("rate_limits: [{name: login}]", "accounts[0].rate_limits[0].id: missing; expected the rate limit's id"),
         ("rate_limits: [7]", "accounts[0].rate_limits[0]: found text, expected a mapping"),
-        ("rate_limits: [{id: 7}, {id: 8}, {id: 07}]", "accounts[0].rate_limits[2].id: '7' stands twice, first in rate_limits[0]"),
-        ("access_lists: [{shield_zone_id: 3, id: 1}, {shield_zone_id: 4, id: 1}]", "accounts[0].access_lists[1].id: '1' stands twice, first in access_lists[0]"),
+        ("rate_limits: [{id: 7}, {id: 8}, {id: 07}]", "accounts[0].rate_limits[2].id: duplicate '7', first in rate_limits[0]"),
+        ("access_lists: [{shield_zone_id: 3, id: 1}, {shield_zone_id: 4, id: 1}]", "accounts[0].access_lists[1].id: duplicate '1', first in access_lists[0]"),
         ("access_lists: [{id: 1}]", "accounts[0].access_lists[0].shield_zone_id: missing; expected the id of the shield zone that it belongs to"),
-        ("waf_custom_rules: [{id: 1}, {id: 1}]", "accounts[0].waf_custom_rules[1].id: '1' stands twice, first in waf_custom_rules[0]"),
-        ("images: [{registry_id: a, namespace: b, name: c}, {registry_id: a, namespace: b, name: c}]", "accounts[0].images[1]: the image a/b/c stands twice"),
+        ("waf_custom_rules: [{id: 1}, {id: 1}]", "accounts[0].waf_custom_rules[1].id: duplicate '1', first in waf_custom_rules[0]"),
+        ("images: [{registry_id: a, namespace: b, name: c}, {registry_id: a, namespace: b, name: c}]", "accounts[0].images[1]: duplicate 'a/b/c', first in images[0]"),
         ("images: [{registry_id: a, namespace: b}]", "accounts[0].images[0].name: missing; expected the image's name"),
         ("searches: ['']", "accounts[0].searches[0]: is empty; expected text"),
-        ('searches: ["a\\nb"]', "accounts[0].searches[0]: holds a line break or another control character; expected text of one line"),
+        ('searches: ["a\\nb"]', "accounts[0].searches[0]: contains a line break or another control character; expected text of one line"),
         ("searches: [{a: b}]", "accounts[0].searches[0]: found a mapping, expected text"),
         ("proxy: socks5://proxy:1080", "accounts[0].proxy: found the scheme 'socks5', expected one of http, https"),
-        ("proxy: http://proxy/path", "accounts[0].proxy: holds more than a host and a port; expected a URL such as http://proxy.example.net:3128"),
+        ("proxy: http://proxy/path", "accounts[0].proxy: contains more than a host and a port; expected a URL such as http://proxy.example.net:3128"),
         ("ca_file: ''", "accounts[0].ca_file: found '', expected a file's name"),
     ],
 )  # fmt: skip
@@ -114,18 +114,18 @@ def test_a_wrong_section_is_refused_by_line_and_path(tmp_path: Path, text: str, 
         ("queries: [{name: n, sql: ' '}]", "databases[0].queries[0].sql: is empty; expected an SQL statement"),
         ("queries: [{name: 1n, sql: x}]", "databases[0].queries[0].name: found '1n', expected a name of letters, digits and '_' that starts with no digit, best in lower case"),
         ("queries: [{name: query_rows, sql: x}]", "databases[0].queries[0].name: 'query_rows' is taken: the exporter has a metric edge_database_query_rows of its own"),
-        ("queries: [{name: n, sql: x}, {name: n, sql: x}]", "databases[0].queries[1].name: 'n' stands twice, first in databases[0].queries[0]"),
+        ("queries: [{name: n, sql: x}, {name: n, sql: x}]", "databases[0].queries[1].name: duplicate 'n', first in databases[0].queries[0]"),
         ("queries: [{name: n, sql: x, labels: [a-b]}]", "databases[0].queries[0].labels[0]: found 'a-b', expected a label name of letters, digits and '_' that starts with no digit"),
         ("queries: [{name: n, sql: x, labels: [database]}]", "databases[0].queries[0].labels[0]: 'database' is taken: every query's metric has that label already"),
-        ("queries: [{name: n, sql: x, labels: [__a]}]", "databases[0].queries[0].labels[0]: '__a' starts with '__', which Prometheus keeps for itself"),
-        ("queries: [{name: n, sql: x, labels: [a, a]}]", "databases[0].queries[0].labels[1]: 'a' stands twice"),
+        ("queries: [{name: n, sql: x, labels: [__a]}]", "databases[0].queries[0].labels[0]: '__a' starts with '__', which Prometheus reserves"),
+        ("queries: [{name: n, sql: x, labels: [a, a]}]", "databases[0].queries[0].labels[1]: duplicate 'a', first in labels[0]"),
         ("queries: [{name: n, sql: x, labels: [value]}]", "databases[0].queries[0].labels[0]: 'value' is the value's column, which cannot be a label too"),
         ("queries: [{name: n, sql: x, value: v, labels: [v]}]", "databases[0].queries[0].labels[0]: 'v' is the value's column, which cannot be a label too"),
         ("queries: [{name: n, sql: x, interval: 500ms}]", "databases[0].queries[0].interval: found '500ms', expected at least 1s"),
         ("queries: [{name: n, sql: x, max_rows: 0}]", "databases[0].queries[0].max_rows: found '0', expected at least 1"),
-        ("url: 'libsql://x?authToken=hunter2'", "databases[0].url: holds an authToken beside auth_token or auth_token_file; expected one"),
-        ("url: 'libsql://x?tls=0'", "databases[0].url: holds a query other than authToken, or a fragment; expected a URL such as libsql://abc.lite.example.net"),
-        ("url: 'libsql://me:hunter2@x'", "databases[0].url: holds a user name or a password; expected a URL without, and the token in auth_token"),
+        ("url: 'libsql://x?authToken=hunter2'", "databases[0].url: contains an authToken beside auth_token or auth_token_file; expected one"),
+        ("url: 'libsql://x?tls=0'", "databases[0].url: contains a query other than authToken, or a fragment; expected a URL such as libsql://abc.lite.example.net"),
+        ("url: 'libsql://me:hunter2@x'", "databases[0].url: contains a user name or a password; expected a URL without, and the token in auth_token"),
         ("url: 'sqlite:x.db'", "databases[0].url: expected a URL such as libsql://abc.lite.example.net"),
         ("url: 'wss://x'", "databases[0].url: found the scheme 'wss', expected one of libsql, https, http"),
     ],
@@ -144,18 +144,18 @@ def test_a_wrong_database_is_refused_by_line_and_path(tmp_path: Path, text: str,
         ("~\n", ["config.yml: is empty; expected keys such as 'accounts:'"]),
         ("- a\n", ["config.yml:1: found a list, expected keys such as 'accounts:'"]),
         ("\nhunter2\n", ["config.yml:2: found text, expected keys such as 'accounts:'"]),
-        ("web:\n\tlisten: ':1'\n", ["config.yml:2: a tab stands where only spaces may; indent with spaces"]),
+        ("web:\n\tlisten: ':1'\n", ["config.yml:2: a tab in the indentation; use spaces"]),
         ("web: {listen: ':1'\n", ["config.yml:1: a mapping that starts with '{' does not end; expected ',' or '}'"]),
         ("a: [1, 2\nb: 3\n", ["config.yml:1: a list that starts with '[' does not end; expected ',' or ']'"]),
         ("log:\n  level: info\n format: json\n", ["config.yml:3: the indentation does not fit the lines above"]),
         ("log: level: info\n", ["config.yml:1: a ':' is not allowed here; quote the value, or look at the indentation"]),
         ("log:\n  level: 'info\n", ["config.yml:2: a quoted text that starts here never ends"]),
-        ("log: *other\n", ["config.yml:1: a value starts with '*' (a YAML alias) and nothing is anchored by that name; quote it"]),
+        ("log: *other\n", ["config.yml:1: a value starts with '*' (a YAML alias) and no anchor has that name; quote it"]),
         ("log: @auto\n", ["config.yml:1: found character '@' that cannot start any token; quote the value"]),
         ("log: a\n---\nlog: b\n", ["config.yml:2: a second YAML document starts here; expected one"]),
         ("log\nweb: x\n", ["config.yml:2: a ':' is not allowed here; quote the value, or look at the indentation"]),
         ("web:\n  listen ':1'\n  a: b\n", ["config.yml:3: a ':' is not allowed here; quote the value, or look at the indentation"]),
-        ("a: \x01\n", ["config.yml:1: holds a control character, which YAML does not allow"]),
+        ("a: \x01\n", ["config.yml:1: contains a control character, which YAML does not allow"]),
         ("[" * 5000, ["config.yml: is nested too deeply"]),
     ],
 )  # fmt: skip
@@ -166,8 +166,8 @@ def test_a_file_that_is_no_yaml_mapping_says_so_in_our_words(tmp_path: Path, tex
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("log: {level: info}\nlog: {level: debug}\n", "config.yml:6: log: the key stands twice, first on line 5"),
-        ("log:\n  level: info\n  level: debug\n", "config.yml:7: log.level: the key stands twice, first on line 6"),
+        ("log: {level: info}\nlog: {level: debug}\n", "config.yml:6: log: duplicate key, first on line 5"),
+        ("log:\n  level: info\n  level: debug\n", "config.yml:7: log.level: duplicate key, first on line 6"),
         ("log: !secret {}\n", "config.yml:5: log: starts with '!' (a YAML tag), which means nothing here; quote it"),
         ("? [a]\n: b\n", "config.yml:5: a key is a list or a mapping; expected text"),
         ("log: &a {level: info, more: *a}\n", "config.yml:5: log.more: contains itself through a YAML alias"),
@@ -242,12 +242,12 @@ def test_every_fault_of_a_file_is_told_at_once(tmp_path: Path) -> None:
         "config.yml:4: accounts[0].base_url: found 'api.example.net', expected a URL such as https://api.example.net",
         "config.yml:8: accounts[0].dns_zones.ids[1]: found 'x', expected a whole number",
         "config.yml:9: accounts[0].dns_zones.include[0]: found '(', expected a regular expression (missing ): ()",
-        "config.yml:10: accounts[1].name: 'main' stands twice, first in accounts[0]",
+        "config.yml:10: accounts[1].name: duplicate 'main', first in accounts[0]",
         "config.yml:13: accounts[1].api_key_file: b does not exist",
         "config.yml:15: web.listen: found '9877', expected host:port, [::1]:9877 or :9877",
         "config.yml:16: shard.index: found 3, expected less than the total (2)",
         "config.yml:18: databases[0].queries[0].max_row: unknown key; did you mean 'max_rows'?",
-        "config.yml:19: databases[1].queries[0].name: 'n' stands twice, first in databases[0].queries[0]",
+        "config.yml:19: databases[1].queries[0].name: duplicate 'n', first in databases[0].queries[0]",
         "--log.level: log.level: found 'loud', expected one of debug, info, warning, error",
         "EDGE_EXPORTER_LOG_FORMAT: unknown variable; did you mean 'EDGE_EXPORTER_LOG__FORMAT'?",
     ]

@@ -1,4 +1,4 @@
-"""The configuration file: what a whole one gives, and what an empty one means."""
+"""The configuration file: complete, and with empty values."""
 
 from pathlib import Path
 

@@ -31,7 +31,7 @@ def test_every_bad_line_is_told_up_to_a_number_that_can_be_read(tmp_path: Path) 
     write(tmp_path, "bad\n" * 100, "ids.txt")
     faults = refusal(tmp_path, WITH_IDS)
     place = "accounts[0].dns_zones.ids_file"
-    assert faults[0] == f"config.yml:5: {place}: ids.txt holds 80 more lines that are no ids"
+    assert faults[0] == f"config.yml:5: {place}: ids.txt holds 80 more lines that are not ids"
     assert faults[1:] == [
         f"ids.txt:{line}: {place}: found 'bad', expected a whole number from 1" for line in range(1, 21)
     ]

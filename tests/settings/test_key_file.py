@@ -1,6 +1,5 @@
-"""A key's file: followed when it changes, and never waited for longer than a moment."""
+"""The file of a key: a change is found, and no call waits long for it."""
 
-import asyncio
 import os
 import threading
 from pathlib import Path
@@ -12,6 +11,7 @@ from exporter.platform.errors import CredentialError
 from exporter.settings import key_file
 from exporter.settings.key_file import CHECK_SECONDS, PATIENCE, KeyFile
 from tests.exporter_parts import TurnedClock
+from tests.waiting import until
 
 
 async def test_a_key_is_read_and_a_new_one_is_found(tmp_path: Path) -> None:
@@ -71,7 +71,4 @@ async def test_a_file_system_that_does_not_answer_costs_one_moment_and_the_last_
     await key.refresh()
     assert (key(), looks) == ("old", 1), "no second thread hangs"
     answers.set()
-    async with asyncio.timeout(30):
-        while key() == "old":  # noqa: ASYNC110 - the file is read on a thread
-            await asyncio.sleep(0)
-    assert key() == "renewed"
+    await until(lambda: key() == "renewed", "the key that a thread reads")

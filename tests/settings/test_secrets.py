@@ -61,9 +61,9 @@ def test_a_key_file_that_goes_is_named_by_the_error(tmp_path: Path) -> None:
     [
         (b"", "is empty"),
         (b" \n\t\n", "is empty"),
-        (b"two\nlines", "holds a line break or another character that an HTTP header cannot carry"),
-        (b"caf\xc3\xa9", "holds a line break or another character that an HTTP header cannot carry"),
-        (b'"hunter2"\n', "holds quotes around the secret, which would be sent with it"),
+        (b"two\nlines", "contains a line break or another character that an HTTP header cannot carry"),
+        (b"caf\xc3\xa9", "contains a line break or another character that an HTTP header cannot carry"),
+        (b'"hunter2"\n', "has quotes around the secret, which would be sent with it"),
         (b"\xff\xfe", "is not UTF-8 text"),
         (b"x" * 70_000, "is too large to be a secret"),
     ],
@@ -93,22 +93,22 @@ def test_a_directory_is_no_secret(tmp_path: Path) -> None:
         ("api_key: ''", "config.yml:4: accounts[0].api_key: is empty"),
         (
             f'api_key: "{SECRET}\\u00e9"',
-            "config.yml:4: accounts[0].api_key: holds a line break or another character that an HTTP header cannot carry",
+            "config.yml:4: accounts[0].api_key: contains a line break or another character that an HTTP header cannot carry",
         ),
         (
             f"""api_key: "'{SECRET}'\"""",
-            "config.yml:4: accounts[0].api_key: holds quotes around the secret, which would be sent with it",
+            "config.yml:4: accounts[0].api_key: has quotes around the secret, which would be sent with it",
         ),
         (f"api_key: [{SECRET}]", "config.yml:4: accounts[0].api_key: expected text"),
         (f"apikey: {SECRET}", "config.yml:4: accounts[0].apikey: unknown key; did you mean 'api_key'?"),
         (
             f"api_key_file: {SECRET}-and-some-more",
-            "config.yml:4: accounts[0].api_key_file: names no file, and may be the secret itself, so it is not shown",
+            "config.yml:4: accounts[0].api_key_file: is not the name of a file, and may be the secret itself, so it is not shown",
         ),
-        (f"api_key:{SECRET}", "config.yml:4: this line is no 'key: value'"),
+        (f"api_key:{SECRET}", "config.yml:4: this line is not 'key: value'"),
         (
             f"api_key: *{SECRET}",
-            "config.yml:4: a value starts with '*' (a YAML alias) and nothing is anchored by that name; quote it",
+            "config.yml:4: a value starts with '*' (a YAML alias) and no anchor has that name; quote it",
         ),
         (
             f"api_key: !{SECRET} x",
@@ -145,5 +145,5 @@ def test_a_refusal_of_the_whole_shows_no_secret_even_in_its_traceback(tmp_path: 
 def test_a_pair_of_key_and_file_is_one_too_many(tmp_path: Path) -> None:
     write(tmp_path, "hunter2", "key")
     assert refusal(tmp_path, f"{ACCOUNT}    api_key_file: key\n") == [
-        "config.yml:5: accounts[0].api_key_file: stands beside api_key; expected one of the two"
+        "config.yml:5: accounts[0].api_key_file: set beside api_key; expected one of the two"
     ]

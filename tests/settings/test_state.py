@@ -1,4 +1,4 @@
-"""Where the counters' state is kept: a file, or a database whose address is a secret."""
+"""The state section: a file, or a database whose address is a secret."""
 
 from pathlib import Path
 
@@ -15,12 +15,12 @@ URL = f"postgresql://edge:{PASSWORD}@db.example.net/edge"
 
 
 def state(folder: Path, written: str) -> service.StateSettings:
-    """The state section of a file."""
+    """Load the state section of a file."""
     return load_text(folder, f"{ACCOUNT}state: {written}\n").state
 
 
 def fault(folder: Path, written: str) -> str:
-    """Why a state section is refused."""
+    """Return why a state section is refused."""
     with pytest.raises(ConfigurationError) as caught:
         state(folder, written)
     return str(caught.value)
@@ -57,12 +57,12 @@ def test_no_text_of_the_settings_holds_the_password(tmp_path: Path) -> None:
     [
         (
             f"{{url: 'mysql://edge:{PASSWORD}@db/edge'}}",
-            "state.url: is no address of a PostgreSQL; expected one such as",
+            "state.url: is not the address of a PostgreSQL; expected one such as",
         ),
-        (f"{{url: '{PASSWORD}'}}", "state.url: is no address of a PostgreSQL"),
-        (f"{{url: 'postgresql://edge:{PASSWORD}@db /edge'}}", "state.url: is no address of a PostgreSQL"),
-        (f"{{url: '{URL}', url_file: url}}", "state.url_file: stands beside url; expected one of the two"),
-        ("{url_file: other}", "state.url_file: {folder}/other holds no address of a PostgreSQL"),
+        (f"{{url: '{PASSWORD}'}}", "state.url: is not the address of a PostgreSQL"),
+        (f"{{url: 'postgresql://edge:{PASSWORD}@db /edge'}}", "state.url: is not the address of a PostgreSQL"),
+        (f"{{url: '{URL}', url_file: url}}", "state.url_file: set beside url; expected one of the two"),
+        ("{url_file: other}", "state.url_file: {folder}/other does not contain the address of a PostgreSQL"),
         ("{url_file: absent}", "state.url_file: {folder}/absent does not exist"),
         (f"{{url: '{URL}', lease: 1s}}", "state.lease: found '1s'"),
     ],

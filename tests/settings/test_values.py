@@ -124,12 +124,12 @@ def test_a_base_url_ends_without_a_slash(text: str, url: str) -> None:
         ("https://", "names no host; expected a URL such as https://api.example.net"),
         (
             "https://user:hunter2@api.example.net",
-            "holds a user name or a password; expected a URL without, and the key in api_key or api_key_file",
+            "contains a user name or a password; expected a URL without, and the key in api_key or api_key_file",
         ),
-        ("https://api.example.net?key=hunter2", "holds a query or a fragment; expected a URL without"),
-        ("https://api.example.net:port", "is no URL; expected one such as https://api.example.net"),
-        ("user:hunter2@api.example.net", "is no URL; expected one such as https://api.example.net"),
-        ("https://[::1", "is no URL; expected one such as https://api.example.net"),
+        ("https://api.example.net?key=hunter2", "contains a query or a fragment; expected a URL without"),
+        ("https://api.example.net:port", "is not a URL; expected one such as https://api.example.net"),
+        ("user:hunter2@api.example.net", "is not a URL; expected one such as https://api.example.net"),
+        ("https://[::1", "is not a URL; expected one such as https://api.example.net"),
     ],
 )  # fmt: skip
 def test_a_wrong_base_url_is_refused_without_what_may_be_secret_in_it(text: str, message: str) -> None:

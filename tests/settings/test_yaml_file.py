@@ -25,7 +25,7 @@ accounts:
 
 
 def parse(text: str) -> MarkedFile:
-    """The text as a file called config.yml."""
+    """Parse a text as a file called config.yml."""
     return parse_marked(text, "config.yml", example="accounts:")
 
 
@@ -129,7 +129,7 @@ def test_why_a_file_cannot_be_read_is_said_in_our_words(number: int, words: str)
 
 
 def bomb(inner: str, width: int = 9, depth: int = 30) -> str:
-    """A file whose aliases make about width**depth values of it."""
+    """Return a file whose aliases expand to about width**depth values."""
     lines = ["l0: &l0 " + inner.replace("X", "lol")]
     lines += [
         f"l{depth}: &l{depth} " + inner.replace("X", ", ".join([f"*l{depth - 1}"] * width))
@@ -143,9 +143,9 @@ def test_a_file_whose_aliases_explode_is_refused_where_they_begin_to(text: str) 
     marked = parse(text)
     assert marked.data is None
     (fault,) = marked.faults
-    # 9 ** 5 values are more than a small file may make of itself; 9 ** 4 are not.
+    # 9 ** 5 values are more than the aliases of a small file may make; 9 ** 4 are not.
     assert fault.line in {5, 6}
-    assert "YAML aliases make more than 50000 values" in fault.message
+    assert "YAML aliases expand this to more than 50000 values" in fault.message
 
 
 def test_what_is_written_once_and_used_often_is_read() -> None:
@@ -162,7 +162,7 @@ def test_what_is_written_once_and_used_often_is_read() -> None:
 def test_half_a_character_is_refused_by_its_line(text: str) -> None:
     marked = parse(text)
     (fault,) = marked.faults
-    assert (marked.data, fault.line, "half a character" in fault.message) == (None, 2, True)
+    assert (marked.data, fault.line, "lone surrogate" in fault.message) == (None, 2, True)
     fault.message.encode()
 
 

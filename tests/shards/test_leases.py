@@ -2,47 +2,46 @@
 
 import asyncio
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from tests.counters.process import Exporter
-from tests.counters.sandboxed_daemons import SandboxedDaemons
-from tests.counters.test_daemon_database import QUERIES, ZONES, SharingProcesses
+from tests.counters.sharing_processes import (
+    QUERIES,
+    SharingProcesses,
+    sharing_processes,
+    until,
+    until_all,
+    until_none,
+    until_total,
+)
 from tests.postgres import Postgres
-from tests.waiting import PATIENCE
 
 TOTAL = 6
 HELD = "edge_exporter_shard_held"
+EPOCHS = "SELECT shard, holder, epoch FROM edge_exporter_lease ORDER BY shard"
 
 
 @pytest.fixture
 async def sharing(tmp_path: Path, postgres: Postgres) -> AsyncIterator[SharingProcesses]:
-    sandboxed = SandboxedDaemons(tmp_path)
-    await sandboxed.sandbox.start()
-    yield SharingProcesses(sandboxed, tmp_path, postgres.new_database())
-    await sandboxed.sandbox.stop()
+    async with sharing_processes(tmp_path, postgres) as shared:
+        yield shared
 
 
 @asynccontextmanager
-async def replicas(sharing: SharingProcesses, *names: str) -> AsyncIterator[list[Exporter]]:
+async def replicas(sharing: SharingProcesses, *names: str, lease: str = "5s") -> AsyncIterator[list[Exporter]]:
     """Replicas that share six shards, each with its share."""
     async with AsyncExitStack() as stack:
         started = [
-            await stack.enter_async_context(sharing.exporter(name, index="lease", total=TOTAL)) for name in names
+            await stack.enter_async_context(sharing.exporter(name, lease=lease, index="lease", total=TOTAL))
+            for name in names
         ]
         await shared(started)
         yield started
-
-
-async def until(is_true: Callable[[], Awaitable[bool]]) -> None:
-    """Wait until scrapes show something."""
-    async with asyncio.timeout(PATIENCE):
-        # Only a scrape shows it.
-        while not await is_true():  # noqa: ASYNC110
-            await asyncio.sleep(0.05)
 
 
 async def held_by(exporter: Exporter) -> set[str]:
@@ -57,22 +56,10 @@ async def shared(exporters: Sequence[Exporter]) -> None:
 
     async def are_even() -> bool:
         held = [await held_by(exporter) for exporter in exporters]
-        zones = [await asyncio.to_thread(exporter.samples, QUERIES, "zone_id") for exporter in exporters]
-        is_fair = {len(own) for own in held} == {TOTAL // len(exporters)} and len(set().union(*held)) == TOTAL
-        return is_fair and sorted(zone for own in zones for zone in own) == sorted(map(str, ZONES))
+        return {len(own) for own in held} == {TOTAL // len(exporters)} and len(set().union(*held)) == TOTAL
 
     await until(are_even)
-
-
-async def serve(expected: float, exporters: Sequence[Exporter]) -> None:
-    """Wait until exporters serve so many queries of all zones together."""
-
-    async def is_served() -> bool:
-        served = [await asyncio.to_thread(exporter.samples, QUERIES, "zone_id") for exporter in exporters]
-        zones = [zone for own in served for zone in own]
-        return len(zones) == len(ZONES) == len(set(zones)) and sum(sum(own.values()) for own in served) == expected
-
-    await until(is_served)
+    await until_all(*exporters)
 
 
 async def test_a_replica_takes_over_the_shards_of_one_that_was_killed_and_goes_on_counting(
@@ -80,10 +67,10 @@ async def test_a_replica_takes_over_the_shards_of_one_that_was_killed_and_goes_o
 ) -> None:
     async with replicas(sharing, "one", "two") as (one, two):
         sharing.serve(10)
-        await serve(30, [one, two])
+        await until_total(30, one, two)
         await asyncio.to_thread(one.end, signal.SIGKILL)
         sharing.serve(4)
-        await serve(42, [two])
+        await until_total(42, two)
         assert await held_by(two) == {str(shard) for shard in range(TOTAL)}
         takeovers = await asyncio.to_thread(two.samples, "edge_exporter_shard_takeovers_total", "shard")
         assert sum(takeovers.values()) == TOTAL
@@ -94,14 +81,14 @@ async def test_surplus_shards_are_handed_over_to_a_replica_that_comes_and_back_w
 ) -> None:
     async with replicas(sharing, "one") as (one,):
         sharing.serve(10)
-        await serve(30, [one])
+        await until_total(30, one)
         async with sharing.exporter("two", index="lease", total=TOTAL) as two:
             await shared([one, two])
             sharing.serve(1)
-            await serve(33, [one, two])
+            await until_total(33, one, two)
             assert await asyncio.to_thread(two.end) == 0
             sharing.serve(1)
-            await serve(36, [one])
+            await until_total(36, one)
         losses = await asyncio.to_thread(one.samples, "edge_exporter_shard_losses_total", "shard")
         assert set(losses.values()) == {0}
 
@@ -111,51 +98,64 @@ async def test_a_suspended_replica_drops_the_shards_that_another_has_taken_and_t
 ) -> None:
     async with replicas(sharing, "one", "two") as (one, two):
         sharing.serve(10)
-        await serve(30, [one, two])
+        await until_total(30, one, two)
         one.send(signal.SIGSTOP)
         sharing.serve(4)
-        await serve(42, [two])
+        await until_total(42, two)
         # It waits in the socket until the process goes on, and finds that the leases may have ended.
         asked = asyncio.create_task(asyncio.to_thread(one.samples, QUERIES, "zone_id"))
         await asyncio.sleep(0)
         one.send(signal.SIGCONT)
         assert await asked == {}
         await shared([one, two])
-        await serve(42, [one, two])
+        await until_total(42, one, two)
         assert "lease lost to another exporter" in one.events
         sharing.serve(1)
-        await serve(45, [one, two])
+        await until_total(45, one, two)
 
 
 async def test_counters_catch_up_after_a_restart_of_the_database(sharing: SharingProcesses, postgres: Postgres) -> None:
     async with replicas(sharing, "one", "two") as both:
         sharing.serve(10)
-        await serve(30, both)
+        await until_total(30, *both)
         await asyncio.to_thread(postgres.stop)
         try:
             sharing.serve(5)
-
-            async def is_gap() -> bool:
-                return not [own for own in both if await asyncio.to_thread(own.samples, QUERIES, "zone_id")]
-
-            await until(is_gap)
+            await until_none(*both)
         finally:
             await asyncio.to_thread(postgres.start)
-        await serve(45, both)
+        await until_total(45, *both)
+
+
+async def test_after_a_restart_of_the_database_each_replica_keeps_its_shards(
+    sharing: SharingProcesses, postgres: Postgres
+) -> None:
+    """All leases have ended meanwhile; the first replica that is back leaves the others' to them."""
+    leases = "UPDATE edge_exporter_lease SET expires = now()", "UPDATE edge_exporter_member SET expires = now()"
+    async with replicas(sharing, "one", "two", lease="60s") as both:
+        sharing.serve(10)
+        await until_total(30, *both)
+        with psycopg.connect(sharing.url) as connection:
+            for statement in leases:
+                connection.execute(statement)
+            epochs = connection.execute(EPOCHS).fetchall()
+        await asyncio.to_thread(postgres.stop)
+        try:
+            for one in both:
+                await asyncio.to_thread(one.waits_for, "leases not renewed")
+        finally:
+            await asyncio.to_thread(postgres.start)
+        sharing.serve(5)
+        await until_total(45, *both)
+        with psycopg.connect(sharing.url) as connection:
+            assert connection.execute(EPOCHS).fetchall() == epochs
 
 
 async def test_a_spare_is_ready_though_it_holds_nothing_and_polls_nothing(sharing: SharingProcesses) -> None:
-    async with (
-        sharing.exporter("one", index="lease", total=1) as one,
-    ):
-        await until(lambda: asyncio.to_thread(lambda: len(one.samples(QUERIES, "zone_id")) == len(ZONES)))
+    async with sharing.exporter("one", index="lease", total=1) as one:
+        await until_all(one)
         async with sharing.exporter("two", index="lease", total=1) as two:
-            await until(lambda: asyncio.to_thread(is_ready, two))
+            await until(lambda: asyncio.to_thread(two.answers, "/-/ready"))
             assert await asyncio.to_thread(two.samples, "edge_api_requests_total", "operation") == {}
             await asyncio.to_thread(one.end, signal.SIGKILL)
-            await serve(0, [two])
-
-
-def is_ready(exporter: Exporter) -> bool:
-    """Whether it answers that it is ready."""
-    return exporter.answers("/-/ready")
+            await until_total(0, two)

@@ -1,4 +1,4 @@
-"""Which targets there are."""
+"""The registry of targets."""
 
 from exporter.cooperative import at_once
 from exporter.patterns import Pattern
@@ -8,20 +8,20 @@ from exporter.targets.target import Inventory, Resource, ResourceList, Target, T
 
 
 def zones(*names: str, complete: bool = True) -> Inventory:
-    """A listing of zones 101, 102, ... under these names."""
+    """Return a listing of zones 101, 102, ... with these names."""
     resources = tuple(Resource(str(number), name) for number, name in enumerate(names, start=101))
     return Inventory({"dns_zone": ResourceList(resources, complete)})
 
 
 def registry(selection: Selection, shard: Shard | None = None) -> Registry:
-    """A registry of one selection."""
+    """Return a registry with one selection."""
     made = Registry(shard or Shard())
     made.configure([selection])
     return made
 
 
 def ids(made: Registry) -> list[str]:
-    """The ids of the zones that are polled."""
+    """Return the ids of the polled zones."""
     return [target.id for target in made.targets("dns_zone")]
 
 
@@ -163,7 +163,7 @@ def test_targets_are_found_by_their_key_in_any_account() -> None:
 
 
 def test_targets_come_and_go_with_the_shards_that_are_held() -> None:
-    """What was listed while another exporter held its shard is polled without another listing."""
+    """A target that was listed while another exporter held its shard is polled without a new listing."""
     made = Registry(Share(frozenset(), 4, may_change=True))
     made.configure([Selection("main", "dns_zone", discover=True), ACCOUNT_SELECTION])
     assert list(made.targets("account")) == []
@@ -188,5 +188,5 @@ ACCOUNT_SELECTION = Selection("main", "account", (Target("main", "account", "mai
 
 
 def zone_key(zone_id: str) -> TargetKey:
-    """The key of a zone."""
+    """Return the key of a zone."""
     return TargetKey.of("main", "dns_zone", zone_id)

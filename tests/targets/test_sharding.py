@@ -1,4 +1,4 @@
-"""Which shard a target belongs to."""
+"""The shard that a target belongs to."""
 
 import pytest
 

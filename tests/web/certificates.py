@@ -1,4 +1,4 @@
-"""Certificates for tests, made by an authority of their own."""
+"""Certificates for tests, from an authority that a test makes."""
 
 import ssl
 from pathlib import Path
@@ -16,7 +16,7 @@ class Authority:
         self._authority.cert_pem.write_to_path(self.file)
 
     def issue(self, identity: str = "localhost", name: str = "server") -> tuple[Path, Path]:
-        """A certificate and its key, for a host or for a client."""
+        """Make a certificate and its key, for a host or for a client."""
         issued = self._authority.issue_cert(identity)
         certificate, key = self._directory / f"{name}.crt", self._directory / f"{name}.key"
         certificate.write_bytes(b"".join(pem.bytes() for pem in issued.cert_chain_pems))
@@ -24,7 +24,7 @@ class Authority:
         return certificate, key
 
     def client(self, own: tuple[Path, Path] | None = None) -> ssl.SSLContext:
-        """A client that trusts this authority, and shows a certificate of its own where one is given."""
+        """Make a client's context that trusts this authority, with a client certificate if one is given."""
         context = ssl.create_default_context(cafile=self.file)
         if own is not None:
             context.load_cert_chain(*own)

@@ -1,8 +1,9 @@
-"""The status page of a view, taken apart as a browser does it; and names that nobody should have chosen."""
+"""Parses the status page of a view as a browser does; and dangerous names of resources."""
 
 import re
 from html.parser import HTMLParser
 
+from exporter.web.page.assets import load_assets
 from exporter.web.page.links import asking
 from exporter.web.page.page import Pages
 from tests.web.view_setup import ViewSetup
@@ -22,7 +23,7 @@ VOID = frozenset({"meta", "link", "img", "input", "path", "circle", "rect"})
 
 
 class Page(HTMLParser):
-    """A page as a browser takes it apart: every tag with its attributes, and the text."""
+    """A parsed page: every tag with its attributes, and the text."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -35,42 +36,42 @@ class Page(HTMLParser):
         assert self._open == []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note a tag."""
+        """Record a tag."""
         assert len({name for name, _ in attrs}) == len(attrs)
         self.tags.append((tag, {name: value or "" for name, value in attrs}))
         if tag not in VOID:
             self._open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
-        """Note the end of a tag."""
+        """Record the end of a tag."""
         if tag not in VOID:
             assert self._open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        """Note text."""
+        """Record text."""
         self.texts.append(data)
 
     def having(self, tag: str, **attributes: str) -> list[dict[str, str]]:
-        """The attributes of every such tag that has these among them."""
+        """Return the attributes of every tag of this name that has these attributes."""
         wanted = {name.replace("_", "-"): value for name, value in attributes.items()}
         return [own for name, own in self.tags if name == tag and wanted.items() <= own.items()]
 
     @property
     def text(self) -> str:
-        """All text."""
+        """Return all text."""
         return "".join(self.texts)
 
     @property
     def rows(self) -> list[str]:
-        """The text of each row of the last table's body."""
+        """Return the text of each row of the last table's body."""
         body = self.html.rpartition("<tbody>")[2].partition("</tbody>")[0]
         return [re.sub(r"<title>.*?</title>|<[^>]+>", " ", row) for row in body.split("</tr>")[:-1]]
 
 
-async def rendered(setup: ViewSetup, **asked: object) -> Page:
-    """The page with the answer to a query."""
+async def rendered(setup: ViewSetup, **wanted: object) -> Page:
+    """Render and parse the status page for a query."""
     view = setup.view()
-    query = asking(**asked)
+    query = asking(**wanted)
     status, found, counts = await view.both(query)
-    pieces = Pages(setup.clock).status(status, found, counts, query, view.known())
+    pieces = Pages(setup.clock, load_assets()).status(status, found, counts, query, view.known())
     return Page("".join([piece async for piece in pieces]).encode("utf-8", "replace").decode())

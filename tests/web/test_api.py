@@ -1,11 +1,10 @@
 from exporter.web.status_models import LedgerView
 from tests.exporter_parts import START
-from tests.web.asked import asking
-from tests.web.view_setup import SCANS, STATISTICS, view_setup, zone
+from tests.web.view_setup import SCANS, STATISTICS, endpoints_client, view_setup, zone
 
 
 async def test_the_targets_come_as_json() -> None:
-    async with view_setup() as setup, asking(setup) as client:
+    async with view_setup() as setup, endpoints_client(setup) as client:
         setup.succeed(zone(101, "shop.example"), chart=[1, 2.5], took=0.25)
         setup.fail(zone(102), SCANS, reason="timeout", message="no answer")
         setup.turn(5)
@@ -50,15 +49,15 @@ async def test_the_targets_come_as_json() -> None:
 
 
 async def test_targets_are_filtered_sorted_and_paged_by_the_url() -> None:
-    async with view_setup() as setup, asking(setup) as client:
+    async with view_setup() as setup, endpoints_client(setup) as client:
         for number in range(5):
             setup.succeed(zone(number, f"zone-{number}.example"))
             setup.succeed(zone(number, f"zone-{number}.example"), SCANS)
         setup.fail(zone(3, "zone-3.example"))
 
-        async def found(**asked: str | list[str]) -> list[str]:
-            told = (await client.get("/api/v1/targets", params=asked)).json()
-            return [target["target"] for target in told["targets"]]
+        async def found(**params: str | list[str]) -> list[str]:
+            answer = (await client.get("/api/v1/targets", params=params)).json()
+            return [target["target"] for target in answer["targets"]]
 
         assert await found(state=["failing", "stale"]) == ["dns_zone/3"]
         assert await found(collector=SCANS, order="desc", limit="2") == ["dns_zone/4", "dns_zone/3"]
@@ -69,7 +68,7 @@ async def test_targets_are_filtered_sorted_and_paged_by_the_url() -> None:
 
 async def test_no_name_makes_the_json_unreadable() -> None:
     names = ["\ud800", "\0", '"\\', "\u2028", "x" * 10_240, "</script>"]
-    async with view_setup() as setup, asking(setup) as client:
+    async with view_setup() as setup, endpoints_client(setup) as client:
         for number, name in enumerate(names):
             setup.succeed(zone(number, name), note=name)
         response = await client.get("/api/v1/targets")
@@ -85,11 +84,11 @@ async def test_no_name_makes_the_json_unreadable() -> None:
 
 
 async def test_the_status_comes_as_json() -> None:
-    async with view_setup() as setup, asking(setup) as client:
+    async with view_setup() as setup, endpoints_client(setup) as client:
         setup.ledger = LedgerView(durable=True, saves=True, set_aside=None)
         setup.fail(zone(1))
-        told = (await client.get("/api/v1/status")).json()
-    assert list(told) == [
+        status = (await client.get("/api/v1/status")).json()
+    assert list(status) == [
         "version",
         "started",
         "now",
@@ -111,9 +110,9 @@ async def test_the_status_comes_as_json() -> None:
         "collectors",
         "failures",
     ]
-    assert told["targets"] == {"ok": 0, "failing": 1, "stale": 0, "pending": 0}
-    assert told["ledger"] == {"durable": True, "saves": True, "set_aside": None}
-    assert told["accounts"] == [
+    assert status["targets"] == {"ok": 0, "failing": 1, "stale": 0, "pending": 0}
+    assert status["ledger"] == {"durable": True, "saves": True, "set_aside": None}
+    assert status["accounts"] == [
         {
             "account": "main",
             "up": True,
@@ -127,7 +126,7 @@ async def test_the_status_comes_as_json() -> None:
             "failing": 1,
         }
     ]
-    assert told["collectors"][0] == {
+    assert status["collectors"][0] == {
         "collector": "dns_statistics",
         "interval": 300.0,
         "effective_interval": 300.0,
@@ -136,14 +135,14 @@ async def test_the_status_comes_as_json() -> None:
         "next_run": 0.0,
         "last_duration": None,
     }
-    assert told["failures"][0]["message"] == "it broke"
+    assert status["failures"][0]["message"] == "it broke"
 
 
 async def test_the_api_describes_itself_and_what_it_describes_is_there() -> None:
-    async with view_setup() as setup, asking(setup) as client:
+    async with view_setup() as setup, endpoints_client(setup) as client:
         endpoints = (await client.get("/api/v1/")).json()["endpoints"]
         for endpoint in endpoints:
             values = {"limit": "1", "offset": "0", "sort": "name", "order": "asc"}
-            asked = {name: values.get(name, "") for name in endpoint["parameters"]}
-            assert (await client.get(f"/api/v1/{endpoint['path']}", params=asked)).status_code == 200
+            params = {name: values.get(name, "") for name in endpoint["parameters"]}
+            assert (await client.get(f"/api/v1/{endpoint['path']}", params=params)).status_code == 200
     assert [endpoint["path"] for endpoint in endpoints] == ["status", "targets", "explain"]

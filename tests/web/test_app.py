@@ -10,8 +10,7 @@ from exporter.exposition.status_board import Status, StatusBoard
 from exporter.targets.target import PollKey
 from exporter.web.app import create_app
 from exporter.web.page.assets import load_assets
-from tests.web.asked import asking
-from tests.web.view_setup import view_setup, zone
+from tests.web.view_setup import endpoints_client, view_setup, zone
 
 READING = [
     "/",
@@ -27,7 +26,7 @@ READING = [
 
 @pytest.mark.parametrize("path", READING)
 async def test_what_can_be_read_answers_get_and_head_and_nothing_else(path: str) -> None:
-    async with view_setup() as setup, asking(setup) as client:
+    async with view_setup() as setup, endpoints_client(setup) as client:
         assert (await client.get(path)).status_code == 200
         assert (await client.head(path)).status_code == 200
         for method in ("POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "BREW"):
@@ -62,7 +61,7 @@ async def test_what_can_be_read_answers_get_and_head_and_nothing_else(path: str)
     ],
 )
 async def test_an_unknown_path_is_not_found_and_nothing_is_told(path: str) -> None:
-    async with view_setup() as setup, asking(setup) as client:
+    async with view_setup() as setup, endpoints_client(setup) as client:
         response = await client.get(f"http://exporter:9877{path}", headers={"Host": "evil.example"})
     assert (response.status_code, response.text) == (404, "Not Found\n")
     assert "evil" not in str(response.headers)
@@ -70,7 +69,7 @@ async def test_an_unknown_path_is_not_found_and_nothing_is_told(path: str) -> No
 
 @pytest.mark.parametrize("path", ["/", "/metrics", "/-/healthy", "/api/v1/status", "/nowhere", "/static/page.css"])
 async def test_every_answer_keeps_browsers_from_doing_more_than_showing_it(path: str) -> None:
-    async with view_setup() as setup, asking(setup) as client:
+    async with view_setup() as setup, endpoints_client(setup) as client:
         headers = (await client.get(path)).headers
     assert headers["content-security-policy"].startswith("default-src 'none'; ")
     assert "unsafe" not in headers["content-security-policy"]
@@ -82,7 +81,7 @@ async def test_every_answer_keeps_browsers_from_doing_more_than_showing_it(path:
 
 
 async def test_the_page_may_load_its_own_files_and_nothing_else() -> None:
-    async with view_setup() as setup, asking(setup) as client:
+    async with view_setup() as setup, endpoints_client(setup) as client:
         policy = (await client.get("/")).headers["content-security-policy"]
     assert policy == (
         "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -92,7 +91,7 @@ async def test_the_page_may_load_its_own_files_and_nothing_else() -> None:
 
 
 async def test_health_says_what_has_stalled() -> None:
-    async with view_setup() as setup, asking(setup) as client:
+    async with view_setup() as setup, endpoints_client(setup) as client:
         well = await client.get("/-/healthy")
         setup.turn(31)
         ill = await client.get("/-/healthy")
@@ -101,7 +100,7 @@ async def test_health_says_what_has_stalled() -> None:
 
 
 async def test_readiness_waits_says_for_what_and_stays() -> None:
-    async with view_setup() as setup, asking(setup) as client:
+    async with view_setup() as setup, endpoints_client(setup) as client:
         setup.schedule.is_discovered = setup.is_authenticated = False
         first = await client.get("/-/ready")
         setup.schedule.is_discovered = True
@@ -116,13 +115,13 @@ async def test_readiness_waits_says_for_what_and_stays() -> None:
 
 
 async def test_a_reload_that_goes_well_says_so() -> None:
-    async with view_setup() as setup, asking(setup) as client:
+    async with view_setup() as setup, endpoints_client(setup) as client:
         response = await client.post("/-/reload", content=b"ignored" * 1000)
     assert (response.status_code, response.text, setup.reloads) == (200, "reloaded\n", 1)
 
 
 async def test_a_refused_reload_answers_with_every_fault() -> None:
-    async with view_setup() as setup, asking(setup) as client:
+    async with view_setup() as setup, endpoints_client(setup) as client:
         setup.faults = ("config.yml:3: wrong", "config.yml:9: <b>worse</b>")
         response = await client.post("/-/reload")
     assert (response.status_code, response.text) == (400, "config.yml:3: wrong\nconfig.yml:9: <b>worse</b>\n")
@@ -130,7 +129,7 @@ async def test_a_refused_reload_answers_with_every_fault() -> None:
 
 
 async def test_reload_is_for_post_alone() -> None:
-    async with view_setup() as setup, asking(setup) as client:
+    async with view_setup() as setup, endpoints_client(setup) as client:
         for method in ("GET", "HEAD", "PUT", "OPTIONS"):
             refused = await client.request(method, "/-/reload")
             assert (refused.status_code, refused.headers["allow"]) == (405, "POST")
@@ -153,14 +152,14 @@ async def test_a_fault_of_ours_tells_nothing_of_itself() -> None:
 
 @pytest.mark.parametrize("path", ["/", "/api/v1/targets"])
 async def test_what_cannot_be_understood_is_refused_in_words(path: str) -> None:
-    async with view_setup() as setup, asking(setup) as client:
+    async with view_setup() as setup, endpoints_client(setup) as client:
         response = await client.get(path, params={"state": "<script>"})
     assert (response.status_code, response.headers["content-type"]) == (400, "text/plain; charset=utf-8")
     assert response.text == "state cannot be '<script>'; there are: failing, stale, pending, ok\n"
 
 
 async def test_pages_and_json_are_compressed_for_who_takes_it() -> None:
-    async with view_setup() as setup, asking(setup) as client:
+    async with view_setup() as setup, endpoints_client(setup) as client:
         for path in ("/", "/api/v1/status", "/static/page.css"):
             async with client.stream("GET", path, headers={"Accept-Encoding": "gzip"}) as response:
                 raw = b"".join([part async for part in response.aiter_raw()])
@@ -171,7 +170,7 @@ async def test_pages_and_json_are_compressed_for_who_takes_it() -> None:
 
 
 async def test_own_files_are_kept_by_browsers_until_they_change() -> None:
-    async with view_setup() as setup, asking(setup) as client:
+    async with view_setup() as setup, endpoints_client(setup) as client:
         page = (await client.get("/")).text
         for asset in load_assets().values():
             assert asset.link in page
@@ -189,7 +188,7 @@ async def test_own_files_are_kept_by_browsers_until_they_change() -> None:
 
 @pytest.mark.parametrize("prefix", ["/edge", "/edge/", "/tools/edge"])
 async def test_everything_stands_below_the_prefix(prefix: str) -> None:
-    async with view_setup() as setup, asking(setup, prefix) as client:
+    async with view_setup() as setup, endpoints_client(setup, prefix) as client:
         bare = prefix.rstrip("/")
         for path in READING:
             assert (await client.get(bare + path)).status_code == 200

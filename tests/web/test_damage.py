@@ -1,4 +1,4 @@
-"""Whatever is asked of our own server, it is answered or refused, and never by a fault of its own."""
+"""Any request to our own server is answered or refused, and never ends in an internal error."""
 
 import asyncio
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ _STATES = (500, 503)
 
 
 async def ask(app: ASGIApp, method: str, path: str, query: bytes, headers: list[tuple[bytes, bytes]]) -> list[Message]:
-    """Send a request as it came, to the byte, and return what is answered."""
+    """Send these bytes as a request, and return the answer."""
     scope: dict[str, Any] = {
         "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method, "scheme": "http",
         "path": path, "raw_path": path.encode("utf-8", "surrogatepass"), "root_path": "", "query_string": query,
@@ -61,7 +61,7 @@ async def ask(app: ASGIApp, method: str, path: str, query: bytes, headers: list[
 
 @pytest.fixture
 def served() -> Iterator[tuple[asyncio.Runner, ASGIApp]]:
-    """The application with some targets, and the loop that it runs on."""
+    """The application with some targets, and its event loop."""
 
     async def set_up() -> ASGIApp:
         setup = await opened.__aenter__()

@@ -1,4 +1,4 @@
-"""A process with few file descriptors, under clients that open many connections."""
+"""A process with few file descriptors, whose clients open many connections."""
 
 import asyncio
 import resource
@@ -28,7 +28,7 @@ LIMIT = "1024:1024"
 
 @pytest.fixture(autouse=True)
 def enough_files() -> Iterator[None]:
-    """Let this process open as many connections as the tests need."""
+    """Raise the test process's own limit of open files."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = SILENT + 500
     if hard != resource.RLIM_INFINITY and hard < needed:
@@ -52,7 +52,7 @@ def authority(tmp_path: Path) -> Authority:
 
 
 def settings(platform: str, folder: Path, authority: Authority | None) -> dict[str, Any]:
-    """One account that is polled every second, over TLS where there is an authority."""
+    """Settings with one account that is polled every second, over TLS if there is an authority."""
     web: dict[str, Any] = {"listen": "127.0.0.1:0"}
     if authority is not None:
         certificate, key = authority.issue()
@@ -72,7 +72,7 @@ def settings(platform: str, folder: Path, authority: Authority | None) -> dict[s
 async def running(
     platform: str, folder: Path, authority: Authority | None, limit: str
 ) -> AsyncIterator[tuple[Exporter, int]]:
-    """An exporter under a limit of open files, soft and hard; and its port."""
+    """Run an exporter under a limit of open files (soft and hard), and yield its port."""
     prefix = ("prlimit", f"--nofile={limit}")
     exporter = await asyncio.to_thread(Exporter, settings(platform, folder, authority), folder, prefix)
     try:
@@ -82,14 +82,14 @@ async def running(
 
 
 class Crowd:
-    """Connections to a port that say nothing, or only what they are told to."""
+    """Open connections to a port, which send nothing or a given text."""
 
     def __init__(self, port: int) -> None:
         self._port = port
         self._open: list[socket.socket] = []
 
     async def grow(self, size: int, saying: bytes = b"") -> None:
-        """Open some more; whatever the server does with them, ours stay open."""
+        """Open more; our ends stay open also if the server closes its ends."""
         loop = asyncio.get_running_loop()
         for _ in range(size):
             opened = socket.socket()
@@ -101,14 +101,14 @@ class Crowd:
                 await loop.sock_sendall(opened, saying)
 
     def leave(self) -> None:
-        """Close all."""
+        """Close all connections."""
         for opened in self._open:
             opened.close()
 
 
 @asynccontextmanager
 async def crowd(port: int) -> AsyncIterator[Crowd]:
-    """A crowd that leaves at the end."""
+    """Yield a group of connections, and close them at the end."""
     made = Crowd(port)
     try:
         yield made
@@ -117,7 +117,7 @@ async def crowd(port: int) -> AsyncIterator[Crowd]:
 
 
 async def scraped(exporter: Exporter, tls: ssl.SSLContext | None = None) -> dict[str, float]:
-    """A scrape over a connection of its own: the sums of all families."""
+    """Scrape over a new connection, and return the sum of each family."""
     async with httpx.AsyncClient(verify=tls or True, trust_env=False, timeout=PATIENCE) as client:
         answer = await client.get(exporter.url.replace("127.0.0.1", "localhost") + "/metrics")
     found: dict[str, float] = {}
@@ -128,7 +128,7 @@ async def scraped(exporter: Exporter, tls: ssl.SSLContext | None = None) -> dict
 
 
 async def polled_on(scrape: Callable[[], Awaitable[dict[str, float]]]) -> dict[str, float]:
-    """A scrape that shows calls to the platform which were answered after the first scrape."""
+    """Wait for a scrape with more answered calls to the platform than the first one, and return it."""
     before = (await scrape())["edge_api_request_duration_seconds_count"]
     async with asyncio.timeout(PATIENCE):
         while (after := await scrape())["edge_api_request_duration_seconds_count"] <= before:  # noqa: ASYNC110

@@ -1,12 +1,11 @@
 from exporter.causes import Cause
-from tests.web.asked import asking
-from tests.web.view_setup import SCANS, STATISTICS, view_setup, zone
+from tests.web.view_setup import SCANS, STATISTICS, endpoints_client, view_setup, zone
 
 UNPOLLED = ("dns_zone/101", "dns_zone/102")
 
 
 async def test_an_absence_comes_as_json_with_its_cause_in_words() -> None:
-    async with view_setup() as setup, asking(setup) as client:
+    async with view_setup() as setup, endpoints_client(setup) as client:
         setup.fail(zone(101, "shop.example"), reason="timeout", message="no answer")
         response = await client.get("/api/v1/explain?target=dns_zone/101&family=edge_dns_queries_total")
     assert response.headers["content-type"] == "application/json"
@@ -44,7 +43,7 @@ async def test_an_absence_comes_as_json_with_its_cause_in_words() -> None:
 
 
 async def test_absences_are_filtered_by_collector_and_cause() -> None:
-    async with view_setup() as setup, asking(setup) as client:
+    async with view_setup() as setup, endpoints_client(setup) as client:
         setup.fail(zone(101), SCANS)
         found = (await client.get(f"/api/v1/explain?collector={SCANS}&cause=first_poll")).json()
         nothing = (await client.get(f"/api/v1/explain?collector={STATISTICS}&cause=failing")).json()
@@ -53,7 +52,7 @@ async def test_absences_are_filtered_by_collector_and_cause() -> None:
 
 
 async def test_absences_come_a_page_at_a_time_and_all_are_counted() -> None:
-    async with view_setup() as setup, asking(setup) as client:
+    async with view_setup() as setup, endpoints_client(setup) as client:
         pages = [
             (await client.get(f"/api/v1/explain?collector={SCANS}&limit=1&offset={offset}")).json()
             for offset in (0, 1, 2)
@@ -66,7 +65,7 @@ async def test_absences_come_a_page_at_a_time_and_all_are_counted() -> None:
     assert [(page["matched"], page["absent_families"]) for page in pages] == [(2, 14)] * 3
 
 
-async def test_what_cannot_be_asked_is_refused_in_a_line() -> None:
+async def test_a_wrong_question_is_refused_in_a_line() -> None:
     refused = {
         "family=edge_dns_queris_total": "no family is named 'edge_dns_queris_total'; did you mean edge_dns_queries_",
         "collector=none": "collector cannot be 'none'; there are: dns_statistics",
@@ -74,14 +73,14 @@ async def test_what_cannot_be_asked_is_refused_in_a_line() -> None:
         "limit=-1": "limit must be a whole number from 0 to 10000",
         "search=x": "there is no parameter 'search'",
     }
-    async with view_setup() as setup, asking(setup) as client:
+    async with view_setup() as setup, endpoints_client(setup) as client:
         for query, words in refused.items():
             response = await client.get(f"/api/v1/explain?{query}")
             assert (response.status_code, response.text.startswith(words)) == (400, True), response.text
 
 
 async def test_a_target_of_which_nothing_is_known_is_named() -> None:
-    async with view_setup() as setup, asking(setup) as client:
+    async with view_setup() as setup, endpoints_client(setup) as client:
         setup.succeed(zone(101, "shop.example"))
         known = (await client.get("/api/v1/explain?target=shop.example&family=edge_dns_record_scan_found")).json()
         unknown = (await client.get("/api/v1/explain?target=shop.exmaple")).json()
@@ -90,7 +89,7 @@ async def test_a_target_of_which_nothing_is_known_is_named() -> None:
 
 
 async def test_the_page_behind_a_target_says_why_its_families_are_absent() -> None:
-    async with view_setup() as setup, asking(setup) as client:
+    async with view_setup() as setup, endpoints_client(setup) as client:
         setup.fail(zone(101, "<b>"), reason="timeout", message="<script>")
         listed = (await client.get("/")).text
         page = await client.get("/explain?target=dns_zone%2F101&account=main")
@@ -103,7 +102,7 @@ async def test_the_page_behind_a_target_says_why_its_families_are_absent() -> No
 
 
 async def test_the_page_of_everything_lists_the_causes() -> None:
-    async with view_setup() as setup, asking(setup) as client:
+    async with view_setup() as setup, endpoints_client(setup) as client:
         page = (await client.get("/explain")).text
     assert "<caption>Causes</caption>" in page
     assert "The target has not been polled yet." in page

@@ -1,4 +1,4 @@
-"""The endpoints on a real server, over real sockets: what odd and hostile clients get."""
+"""The endpoints on a real server: the answers to malformed and hostile requests."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -19,7 +19,7 @@ INVALID = b"HTTP/1.1 400 "
 
 @asynccontextmanager
 async def serving(setup: ViewSetup, prefix: str = "/") -> AsyncIterator[WebServer]:
-    """A server of the endpoints, without access control."""
+    """Run a server of the endpoints, without access control."""
     server = WebServer("127.0.0.1", 0, None)
     server.bind()
     await server.start(create_app(setup.view(), setup.renderer, setup.reload, route_prefix=prefix), prefix)
@@ -29,8 +29,8 @@ async def serving(setup: ViewSetup, prefix: str = "/") -> AsyncIterator[WebServe
         await server.stop()
 
 
-async def said(server: WebServer, sent: bytes, *, until_closed: bool = False) -> bytes:
-    """What a server answers to these bytes: to the end of its headers, or until it closes the connection."""
+async def exchange(server: WebServer, sent: bytes, *, until_closed: bool = False) -> bytes:
+    """Send these bytes, and return the answer: to the end of its headers, or until the connection is closed."""
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
     try:
         async with asyncio.timeout(PATIENCE):
@@ -77,7 +77,7 @@ async def said(server: WebServer, sent: bytes, *, until_closed: bool = False) ->
 )
 async def test_what_is_no_request_is_refused_and_the_connection_closed(sent: bytes) -> None:
     async with view_setup() as setup, serving(setup) as server:
-        answer = await said(server, sent, until_closed=True)
+        answer = await exchange(server, sent, until_closed=True)
     assert answer.startswith(INVALID)
     assert b"connection: close" in answer.lower()
     assert b"uvicorn" not in answer.lower()
@@ -109,7 +109,7 @@ async def test_what_is_no_request_is_refused_and_the_connection_closed(sent: byt
 )
 async def test_odd_requests_get_an_answer_that_tells_nothing(line: bytes, status: int) -> None:
     async with view_setup() as setup, serving(setup) as server:
-        answer = await said(server, line + b" HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        answer = await exchange(server, line + b" HTTP/1.1\r\nHost: localhost\r\n\r\n")
     assert answer.startswith(b"HTTP/1.1 %d " % status)
     assert b"evil.example" not in answer
     assert b"\r\nserver:" not in answer.lower()
@@ -118,7 +118,7 @@ async def test_odd_requests_get_an_answer_that_tells_nothing(line: bytes, status
 @pytest.mark.parametrize("host", [b"", b"a" * 5000, b"[::1", b"evil.example:99999", b"a b", b"\xc3\xa9"])
 async def test_no_host_matters(host: bytes) -> None:
     async with view_setup() as setup, serving(setup, "/edge") as server:
-        answer = await said(server, b"GET /edge HTTP/1.1\r\nHost: " + host + b"\r\n\r\n")
+        answer = await exchange(server, b"GET /edge HTTP/1.1\r\nHost: " + host + b"\r\n\r\n")
     assert answer.startswith((b"HTTP/1.1 307 ", INVALID))
     assert b"location: edge/\r\n" in answer or answer.startswith(INVALID)
 
@@ -134,7 +134,7 @@ async def test_no_host_matters(host: bytes) -> None:
 )
 async def test_a_reload_does_not_wait_for_a_body(body: bytes) -> None:
     async with view_setup() as setup, serving(setup) as server:
-        answer = await said(server, b"POST /-/reload HTTP/1.1\r\n" + HOST + body)
+        answer = await exchange(server, b"POST /-/reload HTTP/1.1\r\n" + HOST + body)
     assert answer.startswith(b"HTTP/1.1 200 OK\r\n")
     assert b"connection: close\r\n" in answer.lower()
     assert answer.count(b"HTTP/1.1") == setup.reloads == 1
@@ -154,39 +154,41 @@ async def test_a_reload_from_another_site_s_page_is_refused() -> None:
 async def test_a_connection_serves_one_request_after_another() -> None:
     async with view_setup() as setup, serving(setup) as server:
         request = b"GET /-/healthy HTTP/1.1\r\n" + HOST
-        answer = await said(server, (request + b"\r\n") * 2 + request + b"Connection: close\r\n\r\n", until_closed=True)
+        answer = await exchange(
+            server, (request + b"\r\n") * 2 + request + b"Connection: close\r\n\r\n", until_closed=True
+        )
     assert answer.count(b"HTTP/1.1 200 OK") == answer.count(b"healthy\n") == 3
 
 
 @pytest.mark.parametrize("path", [b"/metrics", b"/-/healthy"])
 async def test_a_head_request_is_answered_over_a_socket(path: bytes) -> None:
     async with view_setup() as setup, serving(setup) as server:
-        answer = await said(server, b"HEAD " + path + b" HTTP/1.1\r\n" + HOST + b"\r\n")
+        answer = await exchange(server, b"HEAD " + path + b" HTTP/1.1\r\n" + HOST + b"\r\n")
     assert answer.startswith(b"HTTP/1.1 200 OK\r\n")
 
 
 async def test_requests_without_end_are_not_kept_until_they_are_answered() -> None:
     async with view_setup() as setup, serving(setup) as server:
-        answer = await said(server, (b"GET /-/healthy HTTP/1.1\r\n" + HOST + b"\r\n") * 1000, until_closed=True)
+        answer = await exchange(server, (b"GET /-/healthy HTTP/1.1\r\n" + HOST + b"\r\n") * 1000, until_closed=True)
     assert answer.count(b"HTTP/1.1") == 1
 
 
 async def test_a_chunk_whose_head_does_not_end_closes_the_connection() -> None:
     chunked = HOST + b"Transfer-Encoding: chunked\r\n\r\n1;" + b"a" * 70_000
     async with view_setup() as setup, serving(setup) as server:
-        answer = await said(server, b"GET /-/healthy HTTP/1.1\r\n" + chunked, until_closed=True)
+        answer = await exchange(server, b"GET /-/healthy HTTP/1.1\r\n" + chunked, until_closed=True)
     assert answer.count(b"HTTP/1.1") == 1
 
 
 async def test_an_upgrade_is_answered_as_if_it_had_not_been_asked_for() -> None:
     wanted = HOST + b"Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n"
     async with view_setup() as setup, serving(setup) as server:
-        answer = await said(server, b"GET /-/healthy HTTP/1.1\r\n" + wanted, until_closed=True)
+        answer = await exchange(server, b"GET /-/healthy HTTP/1.1\r\n" + wanted, until_closed=True)
     assert answer.startswith(b"HTTP/1.1 200 OK\r\n")
 
 
 async def test_nothing_waits_for_ten_thousand_rows() -> None:
-    """While a page of 10,000 of 20,000 rows is made, other requests are answered again and again."""
+    """While a page of 10,000 of 20,000 rows is made, other requests are answered."""
     async with view_setup() as setup:
         for number in range(10_000):
             setup.succeed(zone(number, f"zone-{number:05}.example"), chart=range(31))

@@ -1,4 +1,4 @@
-"""`/metrics` as clients see it."""
+"""`/metrics`, through a client."""
 
 import asyncio
 import gzip
@@ -39,47 +39,46 @@ LARGE = 30_000
 
 @dataclass(frozen=True)
 class Site:
-    """An endpoint with what is behind it."""
+    """The endpoint, and the parts that it reads."""
 
     renderer: Renderer
     app: Starlette
 
     def text(self, form: Format = Format.TEXT) -> bytes:
-        """The current generation's plain bytes."""
+        """Return the current generation, uncompressed."""
         return b"".join(self.renderer.current.bodies[form].pieces)
 
     def client(self) -> httpx.AsyncClient:
-        """A client that needs no socket."""
+        """Return a client that needs no socket."""
         transport = httpx.ASGITransport(self.app)
         return httpx.AsyncClient(transport=transport, base_url="http://exporter", headers={"Accept-Encoding": ""})
 
 
 @dataclass
 class Gate:
-    """A fence of a test's own: the zones whose counters may be served, and whether what is rendered holds others."""
+    """A fence that the test controls: the zones whose counters may be served, and whether others are rendered."""
 
     zones: frozenset[str] = frozenset({"1", "2", "3"})
     is_rendered: bool = True
-    asked: Callable[[], None] = lambda: None
+    on_check: Callable[[], None] = lambda: None
 
     def holds(self) -> bool:
         """See `Fence.holds`."""
         return self.is_rendered
 
-    def counts(self, key: PollKey) -> bool:
-        """See `Fence.counts`."""
-        zones = self.zones
-        self.asked()
-        return key.target.id in zones
+    def counted(self) -> dict[int, int]:
+        """See `Fence.counted`: each zone is a shard of its own."""
+        return dict.fromkeys(map(int, self.zones), 1)
 
-    def counted(self) -> object:
-        """See `Fence.counted`."""
-        return self.zones
+    def shard_of(self, key: PollKey) -> int:
+        """See `Fence.shard_of`."""
+        self.on_check()
+        return int(key.target.id)
 
 
 @asynccontextmanager
 async def site(zones: int = 3, parts: int = 2, fence: Gate | None = None) -> AsyncIterator[Site]:
-    """An endpoint with some zones."""
+    """The endpoint with some zones."""
     telemetry = Telemetry(CollectorRegistry(), "test")
     store = Store(StatusBoard(lambda: 1_770_000_000.0), lambda: 1000.0)
     exposition = Exposition(telemetry.exposed(), created=True)
@@ -113,7 +112,7 @@ async def site(zones: int = 3, parts: int = 2, fence: Gate | None = None) -> Asy
 
 @asynccontextmanager
 async def served(large: Site) -> AsyncIterator[str]:
-    """The site on a port of the loopback interface."""
+    """Serve the endpoint on a port of the loopback interface."""
     server = WebServer("127.0.0.1", 0, None)
     server.bind()
     await server.start(large.app)
@@ -124,7 +123,7 @@ async def served(large: Site) -> AsyncIterator[str]:
 
 
 @pytest.mark.parametrize("form", list(Format))
-async def test_a_scrape_gives_the_current_generation_in_the_format_that_was_asked_for(form: Format) -> None:
+async def test_a_scrape_gives_the_current_generation_in_the_requested_format(form: Format) -> None:
     async with site() as small, small.client() as client:
         answer = await client.get("/metrics", headers={"Accept": form.value})
     assert (answer.status_code, answer.content) == (200, small.text(form))
@@ -133,7 +132,7 @@ async def test_a_scrape_gives_the_current_generation_in_the_format_that_was_aske
     assert (answer.headers["vary"], answer.headers["cache-control"]) == ("Accept, Accept-Encoding", "no-store")
 
 
-async def test_creations_are_told_in_openmetrics_alone() -> None:
+async def test_creation_times_are_in_openmetrics_only() -> None:
     async with site() as small:
         assert [b"edge_dns_queries_created" in small.text(form) for form in (Format.TEXT, Format.OPENMETRICS)] == [
             False,
@@ -165,7 +164,7 @@ async def test_counters_are_left_out_where_the_shard_is_lost_while_a_part_is_ren
     def lose() -> None:
         fence.zones = frozenset()
 
-    fence.asked = lose
+    fence.on_check = lose
     async with site(fence=fence) as small, small.client() as client:
         text = (await client.get("/metrics?target=dns_zone/1")).text
     assert "edge_dns_queries_total{" not in text
@@ -182,7 +181,7 @@ async def test_the_counters_of_a_shard_that_has_gone_are_left_out_and_the_others
 
 
 async def test_what_is_served_after_a_part_was_left_out_is_not_older() -> None:
-    """A part shows what is newer than the current generation; a counter would fall with the next scrape."""
+    """A filtered scrape shows newer values than the current generation; the next scrape must not show lower ones."""
     fence = Gate(frozenset({"2"}), is_rendered=False)
     async with site(fence=fence) as small, small.client() as client:
         target = Target("main", "dns_zone", "2")
@@ -214,7 +213,7 @@ async def test_accept_headers_on_several_lines_count_together() -> None:
     assert (answer.headers["content-type"], answer.headers["content-encoding"]) == (Format.OPENMETRICS.value, "gzip")
 
 
-async def test_a_head_request_is_told_the_size_and_sent_nothing() -> None:
+async def test_a_head_request_has_the_size_and_no_body() -> None:
     async with site() as small, small.client() as client:
         answer = await client.head("/metrics")
     assert (answer.status_code, answer.headers["content-length"], answer.content) == (200, str(len(small.text())), b"")
@@ -265,7 +264,7 @@ async def test_other_parameters_are_nobody_s_business() -> None:
         ("&".join(["a=1"] * (MOST_VALUES + 1)), 400, "there are more than 1000 parameters\n"),
     ],
 )
-async def test_what_cannot_be_asked_for_is_said(query: str, status: int, words: str) -> None:
+async def test_a_wrong_filter_is_refused_with_its_reason(query: str, status: int, words: str) -> None:
     async with site() as small, small.client() as client:
         answer = await client.get(f"/metrics?{query}")
     assert (answer.status_code, words in answer.text, len(answer.text) < 200) == (status, True, True)
@@ -303,7 +302,7 @@ async def test_the_loop_turns_while_a_large_body_is_sent() -> None:
                 await asyncio.sleep(0)
 
         async def send(message: Message) -> None:
-            """Take everything at once, as a socket with room does."""
+            """Accept everything at once, as a socket with room does."""
 
         scope = {"type": "http", "method": "GET", "path": "/metrics", "headers": [], "query_string": b""}
         endpoint = next(route for route in large.app.routes if isinstance(route, Route)).endpoint

@@ -1,4 +1,4 @@
-"""What clients say that they accept, and what they get."""
+"""The accepted formats and encodings of clients, and what is served to them."""
 
 import pytest
 

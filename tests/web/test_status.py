@@ -75,7 +75,7 @@ async def test_what_a_database_tells_stands_under_the_database() -> None:
 
 
 async def _three(setup: ViewSetup) -> None:
-    """Three zones, two of them with a scan."""
+    """Set up three zones, two of them with a scan."""
     setup.succeed(zone(9, "prod-shop.example"), chart=[10, 10], took=0.3)
     setup.turn(5)
     setup.succeed(zone(10, "Dev-Shop.example"), chart=[90, 10], took=0.1)
@@ -85,7 +85,7 @@ async def _three(setup: ViewSetup) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "found"),
+    ("wanted", "found"),
     [
         ({}, ["9s", "10r", "10s", "200s"]),
         ({"search": "SHOP"}, ["9s", "10r", "10s"]),
@@ -113,10 +113,10 @@ async def _three(setup: ViewSetup) -> None:
         ({"offset": 99}, []),
     ],
 )
-async def test_targets_are_found_ordered_and_paged(asked: dict[str, object], found: list[str]) -> None:
+async def test_targets_are_found_ordered_and_paged(wanted: dict[str, object], found: list[str]) -> None:
     async with view_setup("main", "other") as setup:
         await _three(setup)
-        rows = await setup.rows(**asked)
+        rows = await setup.rows(**wanted)
     letters = {STATISTICS: "s", SCANS: "r"}
     assert [row.target.removeprefix("dns_zone/") + letters[row.collector] for row in rows] == found
 
@@ -130,7 +130,7 @@ async def test_a_page_says_how_many_there_are_and_how_many_were_found() -> None:
     assert status.targets == TargetCounts(ok=3, failing=1, stale=0, pending=0)
 
 
-async def test_failures_are_told_once_for_all_that_fail_alike_the_newest_first() -> None:
+async def test_equal_failures_are_grouped_the_newest_first() -> None:
     async with view_setup() as setup:
         setup.fail(zone(1, "one"), message="first")
         setup.turn(1)
@@ -145,7 +145,7 @@ async def test_failures_are_told_once_for_all_that_fail_alike_the_newest_first()
     assert [failure.reason for failure in (await setup.view().status()).failures] == ["forbidden", "server_error"]
 
 
-async def test_no_more_than_fifty_failures_are_told() -> None:
+async def test_no_more_than_fifty_failures_are_shown() -> None:
     async with view_setup() as setup:
         for number in range(60):
             setup.fail(zone(number), reason=f"reason_{number}")

@@ -7,7 +7,7 @@ KNOWN = Known(("dns_statistics", "scripts"), ("main", "database:orders"))
 
 
 def parsed(*fields: tuple[str, str]) -> Query:
-    """A query from a URL's fields."""
+    """Parse a query from a URL's fields."""
     return parse_query(fields, KNOWN, default_limit=100)
 
 

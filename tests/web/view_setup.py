@@ -1,9 +1,10 @@
-"""What the pages look at, set up by hand: a store, a schedule that says what it is told, clocks in the test's hand."""
+"""The parts that the pages read, set up by tests: a store, a schedule with fixed values, and clocks."""
 
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
+import httpx
 from prometheus_client import CollectorRegistry
 
 from exporter.clients import account_client, account_entry
@@ -23,6 +24,7 @@ from exporter.targets.registry import Registry, Selection
 from exporter.targets.sharding import Shard, Share
 from exporter.targets.target import PollKey, Target
 from exporter.telemetry import AccountObserver, Telemetry
+from exporter.web.app import create_app
 from exporter.web.status import View
 from exporter.web.status_models import LedgerView, TargetView
 from exporter.web.target_query import Query
@@ -35,13 +37,13 @@ BUDGET = {"requests_per_second": 10, "max_in_flight": 4}
 
 
 def zone(number: int, name: str = "", account: str = "main") -> Target:
-    """A DNS zone."""
+    """Make a DNS zone."""
     return Target(account, "dns_zone", str(number), name)
 
 
 @dataclass
 class FixedSchedule:
-    """A schedule that says what it is told."""
+    """A schedule with fixed values."""
 
     plans: Mapping[str, Plan]
     accounts: Mapping[str, Account]
@@ -72,7 +74,7 @@ class FixedSchedule:
 
     @property
     def intervals(self) -> "FixedSchedule":
-        """It says these, too."""
+        """The schedule itself has the intervals."""
         return self
 
     def demand(self, account: str) -> float:
@@ -86,7 +88,7 @@ class FixedSchedule:
 
 @dataclass
 class ViewSetup:
-    """The view, and all that it looks at."""
+    """The view, and all parts that it reads."""
 
     clock: TurnedClock
     wall: TurnedClock
@@ -105,7 +107,7 @@ class ViewSetup:
     reloads: int = 0
 
     def view(self) -> View:
-        """The view of it."""
+        """Return the view of these parts."""
         return View(
             board=self.store.board,
             registry=self.registry,
@@ -126,7 +128,7 @@ class ViewSetup:
         )
 
     def explainer(self) -> Explainer:
-        """Explains what the store has no families of."""
+        """Return an explainer of the store's absent families."""
         scope = Scope(CATALOGUE, frozenset(), lambda _family: None)
         return Explainer(
             Sources(
@@ -155,34 +157,34 @@ class ViewSetup:
         note: str = "",
         took: float = 0.1,
     ) -> None:
-        """Let a poll go well."""
+        """Record a successful poll."""
         outcome = Outcome(target)
         succeed(self.store, collector, outcome, (), lifetime=60.0, duration=took, chart=chart, note=note)
 
     def fail(
         self, target: Target, collector: str = STATISTICS, *, reason: str = "server_error", message: str = "it broke"
     ) -> None:
-        """Let a poll go wrong."""
+        """Record a failed poll."""
         fail(self.store, collector, Outcome(target), reason, message, lifetime=60.0, duration=0.2)
 
-    async def rows(self, **asked: object) -> list[TargetView]:
-        """The targets that a query finds."""
-        return list((await self.view().targets(Query().but(**asked))).targets)
+    async def rows(self, **wanted: object) -> list[TargetView]:
+        """Return the targets that a query finds."""
+        return list((await self.view().targets(Query().but(**wanted))).targets)
 
     def turn(self, seconds: float) -> None:
-        """Let time pass."""
+        """Advance the clocks."""
         self.clock.now += seconds
         self.wall.now += seconds
 
 
 @asynccontextmanager
 async def view_setup(*accounts: str) -> AsyncIterator[ViewSetup]:
-    """A view of these accounts (one named main, if none are given) and the whole catalogue of collectors."""
+    """Set up a view of these accounts (by default one named main) and all collectors of the catalogue."""
     clock, wall = TurnedClock(), TurnedClock(START)
     telemetry = Telemetry(CollectorRegistry(), "1.2.3")
     clocks = Clocks(wall, clock, at_once)
-    told = {"name": "any", "base_url": "http://127.0.0.1:9", "api_key": "k", "budget": BUDGET}
-    settings = Settings.model_validate({"accounts": [told]}).accounts[0]
+    account = {"name": "any", "base_url": "http://127.0.0.1:9", "api_key": "k", "budget": BUDGET}
+    settings = Settings.model_validate({"accounts": [account]}).accounts[0]
     entries = {
         name: account_entry(account_client(settings, AccountObserver(telemetry, name, clock), 1, clocks))
         for name in accounts or ("main",)
@@ -201,3 +203,11 @@ async def view_setup(*accounts: str) -> AsyncIterator[ViewSetup]:
         renderer.close()
         for entry in entries.values():
             await entry.client.aclose()
+
+
+@asynccontextmanager
+async def endpoints_client(setup: ViewSetup, prefix: str = "/") -> AsyncIterator[httpx.AsyncClient]:
+    """Yield a client of the endpoints, without a server between them."""
+    transport = httpx.ASGITransport(create_app(setup.view(), setup.renderer, setup.reload, route_prefix=prefix))
+    async with httpx.AsyncClient(transport=transport, base_url="http://exporter:9877") as client:
+        yield client

@@ -8,36 +8,32 @@ from dashboards.generator.page import (
     Colour,
     Column,
     Lines,
-    Numbers,
     Page,
     Panel,
     Row,
-    Table,
     Timeline,
     Word,
     red_from,
+    table,
     warn_then_red,
 )
 from dashboards.generator.queries import database as queries
-from dashboards.generator.tables import honest
+from dashboards.generator.tables import figure
 
 _PRESENT = (Word("1", "present", Colour.GOOD), Word("0", "MISSING", Colour.BAD))
 
 _DATABASES = Row(
     "Databases",
     (
-        honest(
-            Panel(
-                title="Databases down",
-                shows="Databases that did not answer their last poll.",
-                act="Regenerating tokens ends all old ones at once: first see whether the token was replaced; then"
-                " whether the database still exists.",
-                queries=(queries.DATABASES_DOWN,),
-                view=Numbers(),
-                steps=red_from(1),
-                none="No databases",
-            ),
-            "database",
+        figure(
+            "Databases down",
+            "Databases that did not answer their last poll.",
+            "Regenerating tokens invalidates all old ones: first check whether the token was replaced, then"
+            " whether the database still exists.",
+            queries.DATABASES_DOWN,
+            of=("database",),
+            steps=red_from(1),
+            none="No databases",
         ),
         Panel(
             title="Databases answering",
@@ -57,18 +53,16 @@ _DATABASES = Row(
             steps=PLAIN,
             none="No query is configured.",
         ),
-        honest(
-            Panel(
-                title="Slowest query",
-                shows="The duration of the slowest query of the configuration.",
-                act="Past a second it loads the database at every poll: add an index, or lengthen its interval.",
-                queries=(queries.SLOWEST,),
-                view=Numbers(trend=True),
-                unit="s",
-                steps=warn_then_red(1, 5),
-                none="No queries",
-            ),
-            "database",
+        figure(
+            "Slowest query",
+            "The duration of the slowest query of the configuration.",
+            "Past a second it loads the database at every poll: add an index, or lengthen its interval.",
+            queries.SLOWEST,
+            of=("database",),
+            trend=True,
+            unit="s",
+            steps=warn_then_red(1, 5),
+            none="No queries",
         ),
         Panel(
             title="Query duration",
@@ -83,14 +77,12 @@ _DATABASES = Row(
             shows="Queries of the configuration, the slowest first; at most 200.",
             act="A query that returns no row gives no series: see whether its SQL should count instead.",
             queries=(queries.QUERY_DURATION, queries.QUERY_ROWS, queries.QUERY_INTERVAL),
-            view=Table(
-                columns=(
-                    Column("Database", label="database"),
-                    Column("Query", label="query"),
-                    Column("Took", unit="s", steps=warn_then_red(1, 5)),
-                    Column("Rows"),
-                    Column("Runs every", unit="s"),
-                ),
+            view=table(
+                Column("Database", label="database"),
+                Column("Query", label="query"),
+                Column("Took", unit="s", steps=warn_then_red(1, 5)),
+                Column("Rows"),
+                Column("Runs every", unit="s"),
                 sort="Took",
             ),
             width=12,
@@ -99,7 +91,7 @@ _DATABASES = Row(
         Panel(
             title="Your own measures",
             shows="What the configuration's queries measure, the largest; each is the gauge edge_database_NAME.",
-            act="What it means is yours to say: write alerts on the gauge itself.",
+            act="Only you know what the values mean: write alerts on the gauge itself.",
             queries=(queries.OWN,),
             view=Lines(least=None),
             width=12,
@@ -110,7 +102,9 @@ _DATABASES = Row(
             shows="What the configuration's queries measure, with all labels; at most 200.",
             act="A row that is missing was not returned by its query.",
             queries=(queries.OWN_NOW,),
-            view=Table(columns=(), sort="Value"),
+            view=table(
+                sort="Value",
+            ),
             width=12,
             none="No query has returned a row.",
         ),
@@ -120,33 +114,28 @@ _DATABASES = Row(
 _CONTAINERS = Row(
     "Containers, searches and resources",
     (
-        honest(
-            Panel(
-                title="Watched tags missing",
-                shows="Tags of watch_tags that their image does not have.",
-                act="The table beside names them: deployments that pull the tag fail. Push it again, or watch another.",
-                queries=(queries.TAGS_MISSING,),
-                view=Numbers(),
-                height=8,
-                steps=red_from(1),
-                none="No watched tags",
-            ),
-            "container_tags",
+        figure(
+            "Watched tags missing",
+            "Tags of watch_tags that their image does not have.",
+            "The table beside names them: deployments that pull the tag fail. Push it again, or watch another.",
+            queries.TAGS_MISSING,
+            of=("container_tags",),
+            height=8,
+            steps=red_from(1),
+            none="No watched tags",
         ),
         Panel(
             title="Watched tags",
             shows="Tags of watch_tags and whether their image has them, missing ones first; at most 200.",
             act="A missing tag was deleted or renamed where the image is pushed.",
             queries=(queries.TAG_PRESENT,),
-            view=Table(
-                columns=(
-                    columns.ACCOUNT,
-                    Column("Registry", label="registry_id", width=100),
-                    Column("Namespace", label="image_namespace"),
-                    Column("Image", label="image"),
-                    Column("Tag", label="tag"),
-                    Column("State", words=_PRESENT, width=90),
-                ),
+            view=table(
+                columns.ACCOUNT,
+                Column("Registry", label="registry_id", width=100),
+                Column("Namespace", label="image_namespace"),
+                Column("Image", label="image"),
+                Column("Tag", label="tag"),
+                Column("State", words=_PRESENT, width=90),
                 sort="State",
                 ascending=True,
             ),
@@ -156,14 +145,14 @@ _CONTAINERS = Row(
         Panel(
             title="Tags by image",
             shows="How many tags each image of the configuration has.",
-            act="A step down is a clean-up: see that no deployment pulls what went.",
+            act="A step down is a clean-up: check that no deployment pulls a removed tag.",
             queries=(queries.TAGS,),
             none="No image is configured.",
         ),
         Panel(
             title="Search results",
             shows="How many results each search of the configuration has.",
-            act="A step is resources that came or went under that name.",
+            act="A step means that resources with that name were added or removed.",
             queries=(queries.SEARCH_RESULTS,),
             width=12,
             none="No search is configured.",
@@ -174,12 +163,11 @@ _CONTAINERS = Row(
             act="A step down without a change of yours: something was deleted.",
             queries=(queries.RESOURCES,),
         ),
-        Panel(
-            title="Databases polled",
-            shows="Databases of the configuration that were polled.",
-            act="Fewer than the configuration names: the exporter runs with an older configuration; reload it.",
-            queries=(queries.DATABASES_POLLED,),
-            view=Numbers(),
+        figure(
+            "Databases polled",
+            "Databases of the configuration that were polled.",
+            "Fewer than the configuration names: the exporter runs with an older configuration; reload it.",
+            queries.DATABASES_POLLED,
             height=8,
             none="None",
         ),

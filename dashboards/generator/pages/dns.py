@@ -7,17 +7,16 @@ from dashboards.generator.page import (
     Colour,
     Column,
     Lines,
-    Numbers,
     Page,
     Panel,
     Row,
     Steps,
-    Table,
     red_from,
+    table,
 )
 from dashboards.generator.pages import dns_scans
 from dashboards.generator.queries import dns as queries
-from dashboards.generator.tables import honest
+from dashboards.generator.tables import figure
 
 # A day is out of line when it runs at less than half or more than double of the usual.
 OUT_OF_LINE = Steps(Colour.BAD, ((0.5, Colour.WARN), (0.7, Colour.GOOD), (1.5, Colour.WARN), (2.0, Colour.BAD)))
@@ -25,69 +24,60 @@ OUT_OF_LINE = Steps(Colour.BAD, ((0.5, Colour.WARN), (0.7, Colour.GOOD), (1.5, C
 _NOW = Row(
     "Now",
     (
-        Panel(
-            title="Queries a second",
-            shows="DNS queries a second of the zones chosen, over the last four polls.",
-            act="Compare with the same time a day and a week before, below.",
-            queries=(queries.RATE,),
-            view=Numbers(trend=True),
+        figure(
+            "Queries a second",
+            "DNS queries a second of the zones chosen, over the last four polls.",
+            "Compare with the same time a day and a week before, below.",
+            queries.RATE,
+            trend=True,
             unit="reqps",
         ),
-        Panel(
-            title="Today so far",
-            shows="Queries of the UTC day that has begun.",
-            act="Compare with the band of the last 30 days, below.",
-            queries=(queries.TODAY,),
-            view=Numbers(),
+        figure(
+            "Today so far",
+            "Queries of the UTC day that has begun.",
+            "Compare with the band of the last 30 days, below.",
+            queries.TODAY,
         ),
-        Panel(
-            title="Last 30 days",
-            shows="TotalQueriesServed of the platform's sliding window: it falls as old days leave.",
-            act="It moves slowly; a step is a zone that was added or removed.",
-            queries=(queries.WINDOW,),
-            view=Numbers(),
+        figure(
+            "Last 30 days",
+            "TotalQueriesServed of the platform's sliding window: it falls as old days leave.",
+            "It changes slowly; a step is a zone that was added or removed.",
+            queries.WINDOW,
         ),
-        Panel(
-            title="Zones polled",
-            shows="Zones whose statistics are at hand.",
-            act="Fewer than there are: look for failing targets of dns_statistics on the Overview page.",
-            queries=(queries.ZONES,),
-            view=Numbers(),
+        figure(
+            "Zones polled",
+            "Zones with polled statistics.",
+            "Fewer than there are: look for failing targets of dns_statistics on the Overview page.",
+            queries.ZONES,
             width=3,
         ),
-        Panel(
-            title="Silent today",
-            shows="Zones with no query since the UTC day began. Parked domains are silent by nature.",
-            act="Worth a look where a zone used to be busy: the table of unusual zones ranks those first.",
-            queries=(queries.SILENT_ZONES,),
-            view=Numbers(trend=True),
+        figure(
+            "Silent today",
+            "Zones with no query since the UTC day began. Parked domains have no queries.",
+            "Worth a look where a zone used to be busy: the table of unusual zones ranks those first.",
+            queries.SILENT_ZONES,
+            trend=True,
             width=3,
             steps=PLAIN,
         ),
-        honest(
-            Panel(
-                title="Charts behind",
-                shows="Zones whose newest day in the platform's chart is older than yesterday.",
-                act="The platform's statistics have stopped for these zones; their counters stand until it resumes."
-                " Report it to the platform if it lasts past a day.",
-                queries=(queries.OLD_CHARTS,),
-                view=Numbers(),
-                width=3,
-                steps=red_from(1),
-            ),
-            "dns_statistics",
+        figure(
+            "Charts behind",
+            "Zones whose newest day in the platform's chart is older than yesterday.",
+            "The platform no longer updates the statistics of these zones, and their counters do not change."
+            " Report it to the platform if it lasts for more than a day.",
+            queries.OLD_CHARTS,
+            of=("dns_statistics",),
+            width=3,
+            steps=red_from(1),
         ),
-        honest(
-            Panel(
-                title="Scans failed",
-                shows="Zones whose latest scan of records ended as Failed.",
-                act="The table of scans that need a look names them; start the scan again at the platform.",
-                queries=(queries.SCANS_FAILED,),
-                view=Numbers(),
-                width=3,
-                steps=red_from(1),
-            ),
-            "dns_record_scans",
+        figure(
+            "Scans failed",
+            "Zones whose latest scan of records ended as Failed.",
+            "The table of scans that need a look names them; start the scan again at the platform.",
+            queries.SCANS_FAILED,
+            of=("dns_record_scans",),
+            width=3,
+            steps=red_from(1),
         ),
     ),
 )
@@ -101,7 +91,7 @@ _QUERIES = Row(
             " comparisons need that much of history in Prometheus; `edge-exporter backfill` brings it from the"
             " platform's charts, where every hour is its day's mean.",
             act="A drop of all zones at once is most often upstream: a registrar, an expired delegation, a resolver."
-            " A rise of one record type is most often a client gone wrong.",
+            " A rise of one record type is most often a faulty client.",
             queries=(queries.RATE, queries.RATE_YESTERDAY, queries.RATE_LAST_WEEK),
             view=Lines(dashed=("a day before", "a week before")),
             unit="reqps",
@@ -150,8 +140,11 @@ _QUERIES = Row(
             shows="Queries of the UTC day so far, and of the platform's window of 30 days, by routing.",
             act="Smart routing is charged for: compare its share of today with that of the 30 days.",
             queries=(queries.ROUTING_TODAY, queries.ROUTING_WINDOW),
-            view=Table(
-                columns=(Column("Routing", label="routing"), Column("Today"), Column("30 days")), sort="30 days"
+            view=table(
+                Column("Routing", label="routing"),
+                Column("Today"),
+                Column("30 days"),
+                sort="30 days",
             ),
             width=6,
         ),
@@ -169,7 +162,8 @@ _QUERIES = Row(
         Panel(
             title="Record types, 30 days",
             shows="Queries of the platform's window by record type, the 15 most asked for.",
-            act="Much ANY, TXT or unassigned types (TYPE and a number) is most often a scan or an amplification try.",
+            act="Much ANY, TXT or unassigned types (TYPE and a number) is most often a scan or an amplification"
+            " attempt.",
             queries=(queries.RECORD_TYPES,),
             view=Bars(),
             width=6,
@@ -182,13 +176,11 @@ _QUERIES = Row(
             act="Below half: check the zone's delegation and its name servers at the registrar. Above double: look at"
             " its record types, and who asks.",
             queries=(queries.UNUSUAL_ZONES,),
-            view=Table(
-                columns=(
-                    columns.DOMAIN,
-                    Column("Account", label="account", width=80),
-                    Column("Zone", label="zone_id", hidden=True),
-                    Column("Pace", unit="percentunit", decimals=0, steps=OUT_OF_LINE, width=75),
-                ),
+            view=table(
+                columns.DOMAIN,
+                Column("Account", label="account", width=80),
+                Column("Zone", label="zone_id", hidden=True),
+                Column("Pace", unit="percentunit", decimals=0, steps=OUT_OF_LINE, width=75),
                 sort="Pace",
                 ascending=True,
             ),
@@ -207,17 +199,15 @@ _QUERIES = Row(
                 queries.ZONE_WINDOW,
                 queries.ZONE_RATE,
             ),
-            view=Table(
-                columns=(
-                    columns.ACCOUNT,
-                    columns.ZONE_ID,
-                    columns.DOMAIN,
-                    Column("Today"),
-                    Column("Usual day"),
-                    Column("Pace", unit="percentunit", decimals=0, steps=OUT_OF_LINE),
-                    Column("30 days"),
-                    Column("Now", unit="reqps"),
-                ),
+            view=table(
+                columns.ACCOUNT,
+                columns.ZONE_ID,
+                columns.DOMAIN,
+                Column("Today"),
+                Column("Usual day"),
+                Column("Pace", unit="percentunit", decimals=0, steps=OUT_OF_LINE),
+                Column("30 days"),
+                Column("Now", unit="reqps"),
                 sort="Today",
             ),
             width=24,

@@ -6,20 +6,19 @@ from dashboards.generator.page import (
     Column,
     Lines,
     Marks,
-    Numbers,
     Page,
     Panel,
     Row,
-    Table,
     Word,
     red_below,
     red_from,
+    table,
     warn_from,
     warn_then_red,
 )
 from dashboards.generator.pages import exporter_absences, exporter_api
 from dashboards.generator.queries import exporter as queries
-from dashboards.generator.tables import honest
+from dashboards.generator.tables import figure
 
 _RELOAD_WORDS = (Word("1", "in force", Colour.GOOD), Word("0", "REFUSED", Colour.BAD))
 _LEDGER_WORDS = (Word("1", "up", Colour.GOOD), Word("0", "DOWN", Colour.BAD))
@@ -27,63 +26,56 @@ _LEDGER_WORDS = (Word("1", "up", Colour.GOOD), Word("0", "DOWN", Colour.BAD))
 _NOW = Row(
     "Now",
     (
-        honest(
-            Panel(
-                title="Instances down",
-                shows="Exporters that Prometheus scraped within the day and cannot scrape now.",
-                act="Read the process's last log lines: a wrong configuration is named by its path and line; an exit"
-                " without a word is most often the memory limit.",
-                queries=(queries.INSTANCES_DOWN,),
-                view=Numbers(),
-                steps=red_from(1),
-            ),
+        figure(
+            "Instances down",
+            "Exporters that Prometheus scraped within the day and cannot scrape now.",
+            "Read the process's last log lines: a wrong configuration is named by its path and line; an exit"
+            " without a message is most often the memory limit.",
+            queries.INSTANCES_DOWN,
+            of=(),
+            steps=red_from(1),
         ),
-        Panel(
-            title="Instances",
-            shows="Exporters that answer.",
-            act="Fewer than you run: see instances down. More: two versions run side by side, or a roll-out is on.",
-            queries=(queries.INSTANCES,),
-            view=Numbers(),
+        figure(
+            "Instances",
+            "Exporters that answer.",
+            "Fewer than you run: see instances down. More: two versions run at the same time, for example in a"
+            " roll-out.",
+            queries.INSTANCES,
         ),
-        honest(
-            Panel(
-                title="Configuration",
-                shows="Whether the last reload of every instance was taken; a refused one leaves the old in force.",
-                act="`edge-exporter check --config FILE` names each fault by its path and line.",
-                queries=(queries.RELOAD_OK,),
-                view=Numbers(),
-                steps=red_below(1),
-                words=_RELOAD_WORDS,
-            ),
+        figure(
+            "Configuration",
+            "Whether the last reload of every instance succeeded; after a refused one the former configuration"
+            " stays in force.",
+            "`edge-exporter check --config FILE` names each fault by its path and line.",
+            queries.RELOAD_OK,
+            of=(),
+            steps=red_below(1),
+            words=_RELOAD_WORDS,
         ),
-        honest(
-            Panel(
-                title="Ledger",
-                shows="Whether counters are written durably on every instance.",
-                act="A full or read-only disk under state.path is the usual cause. The exporter serves on, and the days"
-                " still in the platform's window are counted once it is mended.",
-                queries=(queries.LEDGER_UP,),
-                view=Numbers(),
-                steps=red_below(1),
-                words=_LEDGER_WORDS,
-            ),
+        figure(
+            "Ledger",
+            "Whether counters are written durably on every instance.",
+            "A full or read-only disk under state.path is the usual cause. The exporter still serves metrics, and"
+            " days in the platform's window are counted when the disk works again.",
+            queries.LEDGER_UP,
+            of=(),
+            steps=red_below(1),
+            words=_LEDGER_WORDS,
         ),
-        Panel(
-            title="Series",
-            shows="Series that are served, over all instances.",
-            act="A step up is new targets, or a query of your own with a label of many values.",
-            queries=(queries.SERIES_TOTAL,),
-            view=Numbers(trend=True),
+        figure(
+            "Series",
+            "Series that are served, over all instances.",
+            "A step up is new targets, or a query of your own with a label of many values.",
+            queries.SERIES_TOTAL,
+            trend=True,
         ),
-        honest(
-            Panel(
-                title="Series dropped",
-                shows="Series that are kept back: by series.deny, or beyond series.max_per_family.",
-                act="If you did not deny them, a family exceeded its cap: the table of scrape cost names it.",
-                queries=(queries.SERIES_DROPPED,),
-                view=Numbers(),
-                steps=warn_from(1),
-            ),
+        figure(
+            "Series dropped",
+            "Series that are not served, because of series.deny or series.max_per_family.",
+            "If you did not deny them, a family exceeded its cap: the table of scrape cost names it.",
+            queries.SERIES_DROPPED,
+            of=(),
+            steps=warn_from(1),
         ),
     ),
 )
@@ -94,7 +86,7 @@ _SCHEDULE = Row(
         Panel(
             title="Staleness by collector",
             shows="The time since the last success of each collector's oldest target, in intervals of the collector.",
-            act="At 3 the target's series are gone. One collector: a failing target, named on the Overview page. All:"
+            act="At 3 the target's series end. One collector: a failing target, named on the Overview page. All:"
             " the budget is too small, or the account does not answer.",
             queries=(queries.STALENESS,),
             unit="none",
@@ -104,14 +96,14 @@ _SCHEDULE = Row(
         Panel(
             title="Poll duration by collector",
             shows="How long a poll of each collector took last, waiting for the budget included.",
-            act="Near the collector's interval its runs will be missed: lengthen the interval, or raise the budget.",
+            act="Near the collector's interval runs will be missed: lengthen the interval, or raise the budget.",
             queries=(queries.DURATIONS,),
             unit="s",
         ),
         Panel(
             title="Missed runs",
             shows="Runs a second that were skipped because the one before had not ended, by collector.",
-            act="A few after a start are normal. Lasting: the interval is shorter than the work; lengthen it.",
+            act="A few after a start are normal. If they continue, polls take longer than the interval: lengthen it.",
             queries=(queries.MISSED_RUNS,),
             view=Lines(stack=True),
             unit="ops",
@@ -120,33 +112,33 @@ _SCHEDULE = Row(
         Panel(
             title="Intervals in force",
             shows="How often each collector polls a target.",
-            act="Longer than configured: the exporter stretches what its budget cannot carry.",
+            act="Longer than configured: the budget does not suffice, so the exporter makes intervals longer.",
             queries=(queries.INTERVALS,),
-            view=Table(
-                columns=(Column("Collector", label="collector"), Column("Interval", unit="s")),
+            view=table(
+                Column("Collector", label="collector"),
+                Column("Interval", unit="s"),
                 sort="Collector",
                 ascending=True,
             ),
         ),
         Panel(
             title="Ledger corrections",
-            shows="Days whose count the platform took back, by family; the counters stand.",
-            act="A few are revisions. Many at once: the platform recounted, and the counters are above its charts.",
+            shows="Days whose count the platform lowered, by family; the counters do not fall.",
+            act="A few are normal. Many at once: the platform has lowered its counts, and the counters are above"
+            " its charts.",
             queries=(queries.CORRECTIONS,),
             view=Lines(stack=True),
             unit="ops",
-            none="Nothing was taken back.",
+            none="No count was lowered.",
         ),
         Panel(
             title="Ledger put aside",
-            shows="When an instance last found its ledger corrupt and put it aside.",
-            act="Counters began anew then. The file beside state.path is kept: copy it away, and look at the disk.",
+            shows="When an instance last found its ledger corrupt and renamed it.",
+            act="Counters started at 0 then. The renamed file is beside state.path: copy it, and check the disk.",
             queries=(queries.SET_ASIDE,),
-            view=Table(
-                columns=(
-                    Column("Instance", label="instance"),
-                    Column("Put aside", unit="dateTimeAsIso", steps=red_from(1)),
-                ),
+            view=table(
+                Column("Instance", label="instance"),
+                Column("Put aside", unit="dateTimeAsIso", steps=red_from(1)),
                 sort="Put aside",
             ),
             none="No ledger was corrupt.",
@@ -160,40 +152,42 @@ _COST = Row(
         Panel(
             title="Scrape duration",
             shows="How long Prometheus took to scrape each instance.",
-            act="The exporter answers from ready bytes: if this is long, look at the network or the CPU limit.",
+            act="The exporter sends prepared bytes: if this is long, check the network and the CPU limit.",
             queries=(queries.SCRAPE_DURATION,),
             unit="s",
             steps=warn_then_red(2, 8),
         ),
         Panel(
             title="Rendering",
-            shows="How long the last generation of the exposition took to build, off the scrape's path.",
-            act="It grows with the series that change at once; near a second, shard the exporter.",
+            shows="How long the last build of the exposition took; scrapes do not wait for it.",
+            act="It grows with the number of changed series; near a second, use shards.",
             queries=(queries.RENDER_DURATION,),
             unit="s",
         ),
         Panel(
             title="Dropped by family",
-            shows="Series kept back, by family; the 20 most.",
-            act="Raise series.max_per_family if Prometheus bears it, or narrow what makes the family large.",
+            shows="Dropped series, by family; the 20 largest.",
+            act="Raise series.max_per_family if Prometheus has the memory, or poll fewer targets of this family.",
             queries=(queries.DROPPED_BY_FAMILY,),
-            view=Table(columns=(Column("Family", label="family"), Column("Series", width=90)), sort="Series"),
-            none="Nothing is kept back.",
+            view=table(
+                Column("Family", label="family"),
+                Column("Series", width=90),
+                sort="Series",
+            ),
+            none="No series is dropped.",
         ),
         Panel(
             title="Shards",
             shows="Every instance: its shard of how many, its version, and when it started and took its configuration.",
-            act="Two totals at once are a change of the number of shards under way; it should end within a roll-out.",
+            act="Two totals at once: the number of shards is being changed; this should end with the roll-out.",
             queries=(queries.STARTED, queries.RELOADED, queries.SHARDS, queries.SHARD_VERSION),
-            view=Table(
-                columns=(
-                    Column("Instance", label="instance"),
-                    Column("Shard", label="shard", width=70),
-                    Column("Of", label="shards", width=70),
-                    Column("Version", label="version", width=90),
-                    Column("Started", unit="dateTimeFromNow"),
-                    Column("Configured", unit="dateTimeFromNow"),
-                ),
+            view=table(
+                Column("Instance", label="instance"),
+                Column("Shard", label="shard", width=70),
+                Column("Of", label="shards", width=70),
+                Column("Version", label="version", width=90),
+                Column("Started", unit="dateTimeFromNow"),
+                Column("Configured", unit="dateTimeFromNow"),
                 sort="Shard",
                 ascending=True,
             ),
@@ -202,46 +196,43 @@ _COST = Row(
         Panel(
             title="State database",
             shows="How long the PostgreSQL that holds the state took for an operation, on average.",
-            act="Lasting above a tenth of a second: counters are served late, and leases may be lost. Look at the"
-            " database's load, and at the way to it.",
+            act="If it stays above 0.1 s, counters are served late and leases may be lost. Check the database's load"
+            " and the network.",
             queries=(queries.STATE_DATABASE,),
             unit="s",
             steps=warn_then_red(0.1, 1),
             none="The state is in a file.",
         ),
-        Panel(
-            title="Shards present",
-            shows="How many different shards answer, by the number that there should be, and how many are surely held.",
-            act="Fewer than its name says: the targets of the missing shard are not polled. Start that pod again.",
-            queries=(queries.SHARDS_PRESENT, queries.SHARDS_HELD),
-            view=Numbers(),
+        figure(
+            "Shards present",
+            "How many different shards answer, by the number that there should be, and how many are surely held.",
+            "Fewer than its name says: the targets of the missing shard are not polled. Start that pod again.",
+            queries.SHARDS_PRESENT,
+            queries.SHARDS_HELD,
             height=8,
         ),
         Panel(
             title="Leases",
             shows="Each shard that is shared by leases: how often it was claimed so far, and how often exporters took"
             " it and lost it in the last hour.",
-            act="A roll-out moves each shard two or three times. More than that: the database is slow, or exporters"
-            " stand still; see the loop lag below.",
+            act="A roll-out moves each shard two or three times. More often: the database is slow, or exporters are"
+            " blocked; see the loop lag below.",
             queries=(queries.SHARD_CLAIMS, queries.SHARD_TAKEOVERS, queries.SHARD_LOSSES),
-            view=Table(
-                columns=(
-                    Column("Shard", label="shard", width=80),
-                    Column("Claims"),
-                    Column("Taken", decimals=0),
-                    Column("Lost", decimals=0),
-                ),
+            view=table(
+                Column("Shard", label="shard", width=80),
+                Column("Claims"),
+                Column("Taken", decimals=0),
+                Column("Lost", decimals=0),
                 sort="Claims",
             ),
             width=20,
             none="No shard is shared by leases.",
         ),
-        Panel(
-            title="Rows refused",
-            shows="Rows of the ledger that the database refused in the last hour, because the shard had changed hands.",
-            act="Rows of an exporter that has lost its lease are refused rightly; nothing is counted twice.",
-            queries=(queries.REFUSED_ROWS,),
-            view=Numbers(),
+        figure(
+            "Rows refused",
+            "Rows of the ledger that the database refused in the last hour, because the shard had changed hands.",
+            "Rows of an exporter that has lost its lease are refused, so that nothing is counted twice.",
+            queries.REFUSED_ROWS,
             decimals=0,
             height=8,
             none="None",
@@ -256,7 +247,7 @@ _PROCESS = Row(
         Panel(
             title="Memory",
             shows="Resident memory of each instance.",
-            act="It follows the series. A climb without new series is a leak: report it with the version.",
+            act="It depends on the number of series. Growth without new series is a leak: report it with the version.",
             queries=(queries.MEMORY,),
             unit="bytes",
             width=6,
@@ -281,8 +272,8 @@ _PROCESS = Row(
         ),
         Panel(
             title="Loop lag",
-            shows="How late the event loop of each instance comes to what is due, on average.",
-            act="Lasting above a tenth of a second: answers and polls wait. Shard the exporter, or give it more CPU.",
+            shows="The delay of the event loop of each instance, on average.",
+            act="If it stays above 0.1 s, answers and polls wait. Use shards, or give the exporter more CPU.",
             queries=(queries.LOOP_LAG,),
             unit="s",
             width=6,

@@ -1,6 +1,6 @@
 """The Exporter page's row of what is missing, and why."""
 
-from dashboards.generator.page import Column, Lines, Panel, Row, Table
+from dashboards.generator.page import Column, Lines, Panel, Row, table
 from dashboards.generator.queries import absences as queries
 
 ABSENCES = Row(
@@ -23,12 +23,10 @@ ABSENCES = Row(
             " are not among them.",
             act="A panel is empty? `edge-exporter explain FAMILY` says why, for each target.",
             queries=(queries.TABLE,),
-            view=Table(
-                columns=(
-                    Column("Collector", label="collector"),
-                    Column("Cause", label="cause"),
-                    Column("Families", width=110),
-                ),
+            view=table(
+                Column("Collector", label="collector"),
+                Column("Cause", label="cause"),
+                Column("Families", width=110),
                 sort="Families",
             ),
             width=12,

@@ -1,6 +1,6 @@
 """The Exporter page's row of calls to the platform."""
 
-from dashboards.generator.page import Column, Heatmap, Lines, Panel, Row, Table, red_from, warn_from
+from dashboards.generator.page import Column, Heatmap, Lines, Panel, Row, red_from, table, warn_from
 from dashboards.generator.queries import exporter as queries
 
 BUDGET = Row(
@@ -30,7 +30,7 @@ BUDGET = Row(
         Panel(
             title="Retries",
             shows="Calls a second that were repeats of failed ones, by operation.",
-            act="Retries without failures are hiccups that were healed; with failures, see the reasons below.",
+            act="Retries without failures were successful; with failures, see the reasons below.",
             queries=(queries.RETRIES,),
             view=Lines(stack=True),
             unit="reqps",
@@ -39,7 +39,7 @@ BUDGET = Row(
         ),
         Panel(
             title="Failures by reason",
-            shows="Failed calls a second, by reason. A scan's 404 of a zone that was never scanned is none.",
+            shows="Failed calls a second, by reason. The 404 of a zone that was never scanned is not a failure.",
             act="The reason is the cause: `unauthorized`, `forbidden` and `credential` are the key, `rate_limited` the"
             " budget, `timeout`, `refused` and `name` the network, `not_json` and `wrong_shape` an answer that could"
             " not be read.",
@@ -53,13 +53,11 @@ BUDGET = Row(
             shows="Failed calls a second by account, operation and reason; at most 100.",
             act="One operation with 403 is a permission that the key lacks; all operations of an account are its key.",
             queries=(queries.FAILURES_BY_ENDPOINT,),
-            view=Table(
-                columns=(
-                    Column("Account", label="account", width=90),
-                    Column("Operation", label="operation"),
-                    Column("Reason", label="reason", width=120),
-                    Column("Failures", unit="reqps", steps=red_from(0.001), width=110),
-                ),
+            view=table(
+                Column("Account", label="account", width=90),
+                Column("Operation", label="operation"),
+                Column("Reason", label="reason", width=120),
+                Column("Failures", unit="reqps", steps=red_from(0.001), width=110),
                 sort="Failures",
             ),
             width=10,
@@ -77,7 +75,7 @@ BUDGET = Row(
         Panel(
             title="Latency",
             shows="Calls a second by how long they took: each column is a moment, each cell a bucket.",
-            act="A band that moves up for all is the platform or the network; a second band is one slow operation.",
+            act="If the whole band moves up, the platform or the network is slow; a second band is one slow operation.",
             queries=(queries.LATENCY_BUCKETS,),
             view=Heatmap(),
             unit="s",
@@ -110,12 +108,10 @@ BUDGET = Row(
             shows="Values within the time range that the exporter does not know, by operation and field; the 50 most.",
             act="They are served as unknown. Update the exporter; if it is the newest, report the field.",
             queries=(queries.UNEXPECTED,),
-            view=Table(
-                columns=(
-                    Column("Operation", label="operation"),
-                    Column("Field", label="field"),
-                    Column("Values", decimals=0, steps=warn_from(1), width=110),
-                ),
+            view=table(
+                Column("Operation", label="operation"),
+                Column("Field", label="field"),
+                Column("Values", decimals=0, steps=warn_from(1), width=110),
                 sort="Values",
             ),
             width=12,

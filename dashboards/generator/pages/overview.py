@@ -11,10 +11,10 @@ from dashboards.generator.page import (
     Page,
     Panel,
     Row,
-    Table,
     Timeline,
     Word,
     red_from,
+    table,
     warn_from,
     warn_then_red,
 )
@@ -28,7 +28,7 @@ _NOW = Row(
         tile(
             "Exporters down",
             "Exporters that Prometheus scraped within the day and cannot scrape now.",
-            "Read the process's last log lines; until it is back, all else on this page is of the others or unknown.",
+            "Read the process's last log lines; until it is back, this page shows other exporters only, or nothing.",
             queries.EXPORTERS_DOWN,
             width=4,
         ),
@@ -42,7 +42,7 @@ _NOW = Row(
         ),
         tile(
             "Targets failing",
-            "Targets whose last poll failed. Each keeps its last values for three intervals; then they go.",
+            "Targets whose last poll failed. Each keeps its last values for three intervals; then its series end.",
             "Read the table of failing targets below: many of one account or collector have one cause, a single one"
             " is most often deleted or forbidden to the key.",
             queries.TARGETS_FAILING,
@@ -59,7 +59,8 @@ _NOW = Row(
         tile(
             "Oldest values",
             "The time since the last success of the target that has waited longest, in intervals of its collector.",
-            "Past three intervals a target's series are gone, so graphs and alerts on it are blind. Find it in the"
+            "After three intervals a target's series end, so its graphs are empty and its alerts cannot fire. Find"
+            " it in the"
             " table of failing targets.",
             queries.OLDEST,
             width=4,
@@ -153,19 +154,17 @@ _FAILING = Row(
             act="Follow the account to its failures by reason. A target that was never polled with success is most"
             " often a wrong id or one that the key may not read: `edge-exporter check` tries it at once.",
             queries=(queries.FAILING,),
-            view=Table(
-                columns=(
-                    columns.ACCOUNT,
-                    Column("Collector", label="collector", width=170),
-                    Column("Target", label="target"),
-                    Column("Name", label="name"),
-                    Column(
-                        "Without success",
-                        width=140,
-                        unit="s",
-                        steps=warn_then_red(0, 2700),
-                        words=(Word("-1", "never succeeded", Colour.BAD),),
-                    ),
+            view=table(
+                columns.ACCOUNT,
+                Column("Collector", label="collector", width=170),
+                Column("Target", label="target"),
+                Column("Name", label="name"),
+                Column(
+                    "Without success",
+                    width=140,
+                    unit="s",
+                    steps=warn_then_red(0, 2700),
+                    words=(Word("-1", "never succeeded", Colour.BAD),),
                 ),
                 sort="Without success",
             ),
@@ -175,7 +174,7 @@ _FAILING = Row(
         Panel(
             title="Duration of a call",
             shows="The mean duration of a platform call, by account; the ten slowest.",
-            act="A rise on all accounts is the platform or the network. Near the timeout, polls fail.",
+            act="If it rises on all accounts, the platform or the network is slow. Near the timeout, polls fail.",
             queries=(queries.CALL_DURATION,),
             unit="s",
             width=12,
@@ -202,7 +201,7 @@ _FAILING = Row(
         Panel(
             title="Alerts firing by severity",
             shows="How many alerts of the shipped rules fired, by severity.",
-            act="A rise that lasts deserves the table above; a saw-tooth is an alert near its threshold.",
+            act="If it stays high, read the table above; a saw-tooth is an alert near its threshold.",
             queries=(alerts.BY_SEVERITY,),
             view=Lines(stack=True, bars=True, painted=SEVERITY_PAINT),
             none="No alert has fired, or the rules are not loaded.",
@@ -226,17 +225,15 @@ _ACCOUNTS = Row(
                 queries.ACCOUNT_BUDGET,
                 queries.ACCOUNT_RESOURCES,
             ),
-            view=Table(
-                columns=(
-                    columns.ACCOUNT,
-                    Column("State", words=UP_OR_DOWN, width=80),
-                    Column("Targets"),
-                    Column("Failing", steps=red_from(1)),
-                    Column("Calls", unit="reqps"),
-                    Column("Failed calls", unit="reqps", width=115, steps=red_from(0.001)),
-                    Column("Of budget", unit="percentunit", decimals=0, steps=warn_then_red(0.8, 1)),
-                    Column("Resources"),
-                ),
+            view=table(
+                columns.ACCOUNT,
+                Column("State", words=UP_OR_DOWN, width=80),
+                Column("Targets"),
+                Column("Failing", steps=red_from(1)),
+                Column("Calls", unit="reqps"),
+                Column("Failed calls", unit="reqps", width=115, steps=red_from(0.001)),
+                Column("Of budget", unit="percentunit", decimals=0, steps=warn_then_red(0.8, 1)),
+                Column("Resources"),
                 sort="Failing",
             ),
             width=14,

@@ -10,86 +10,76 @@ from dashboards.generator.page import (
     Column,
     Lines,
     Marks,
-    Numbers,
     Page,
     Panel,
     Row,
-    Table,
     red_from,
+    table,
     warn_then_red,
 )
 from dashboards.generator.queries import scripts as queries
-from dashboards.generator.tables import honest
+from dashboards.generator.tables import figure
 
 _MONTH = Row(
     "This month",
     (
-        Panel(
-            title="Cost, month to date",
-            shows="What the scripts chosen have cost since the UTC month began.",
-            act="Read the projection beside it: the sum by itself says little before the month is over.",
-            queries=(queries.COST,),
-            view=Numbers(),
+        figure(
+            "Cost, month to date",
+            "What the scripts chosen have cost since the UTC month began.",
+            "Read the projection beside it: the sum by itself says little before the month is over.",
+            queries.COST,
             unit="currencyUSD",
         ),
-        Panel(
-            title="Projected month end",
-            shows="The month's cost so far, extrapolated linearly to the end of the UTC month. In a month's first hour"
+        figure(
+            "Projected month end",
+            "The month's cost so far, extrapolated linearly to the end of the UTC month. In a month's first hour"
             " nothing is extrapolated.",
-            act="In the first days a single busy hour counts for much: look again a day later before acting.",
-            queries=(queries.PROJECTED,),
-            view=Numbers(),
+            "In the first days a single busy hour counts for much: look again a day later before acting.",
+            queries.PROJECTED,
             unit="currencyUSD",
         ),
-        honest(
-            Panel(
-                title="Projected over budget",
-                shows="Scripts whose projected cost exceeds their monthly_budget_dollars of the configuration.",
-                act="The bars below name them. Find what changed in requests, CPU a request or the release; then raise"
-                " the budget or mend the script.",
-                queries=(queries.OVER_BUDGET,),
-                view=Numbers(),
-                steps=red_from(1),
-                none="No budgets",
-            ),
-            "scripts",
+        figure(
+            "Projected over budget",
+            "Scripts whose projected cost exceeds their monthly_budget_dollars of the configuration.",
+            "The bars below name them. Find what changed in requests, CPU a request or the release; then raise"
+            " the budget or correct the script.",
+            queries.OVER_BUDGET,
+            of=("scripts",),
+            steps=red_from(1),
+            none="No budgets",
         ),
-        honest(
-            Panel(
-                title="Budgets unmatched",
-                shows="Budgets of the configuration whose name or id belongs to no script.",
-                act="Correct the name under monthly_budget_dollars: a budget without a script alerts of nothing.",
-                queries=(queries.UNMATCHED_BUDGETS,),
-                view=Numbers(),
-                steps=red_from(1),
-                none="No budgets",
-            ),
-            "scripts",
+        figure(
+            "Budgets unmatched",
+            "Budgets of the configuration whose name or id belongs to no script.",
+            "Correct the name under monthly_budget_dollars: a budget without a script has no effect.",
+            queries.UNMATCHED_BUDGETS,
+            of=("scripts",),
+            steps=red_from(1),
+            none="No budgets",
         ),
-        Panel(
-            title="Spending an hour",
-            shows="Dollars an hour, over the last four polls.",
-            act="A step up at a release mark is that release.",
-            queries=(queries.SPEND_RATE,),
-            view=Numbers(trend=True),
+        figure(
+            "Spending an hour",
+            "Dollars an hour, over the last four polls.",
+            "A step up at a release mark is that release.",
+            queries.SPEND_RATE,
+            trend=True,
             unit="currencyUSD",
             width=3,
         ),
-        Panel(
-            title="Cost a million",
-            shows="The month's cost of a million requests, over all scripts chosen.",
-            act="It rises with the CPU time of a request: look for the script whose CPU a request grew.",
-            queries=(queries.COST_A_MILLION,),
-            view=Numbers(trend=True),
+        figure(
+            "Cost a million",
+            "The month's cost of a million requests, over all scripts chosen.",
+            "It rises with the CPU time of a request: look for the script whose CPU a request grew.",
+            queries.COST_A_MILLION,
+            trend=True,
             unit="currencyUSD",
             width=3,
         ),
-        Panel(
-            title="Polled",
-            shows="Scripts whose figures are at hand.",
-            act="Fewer than there are: look for failing targets of scripts on the Overview page.",
-            queries=(queries.SCRIPTS_POLLED,),
-            view=Numbers(),
+        figure(
+            "Polled",
+            "Scripts with polled figures.",
+            "Fewer than there are: look for failing targets of scripts on the Overview page.",
+            queries.SCRIPTS_POLLED,
             width=2,
         ),
     ),
@@ -101,8 +91,8 @@ _COST = Row(
         Panel(
             title="Month to date and projection",
             shows="The cost so far, its linear projection, and the sum of all budgets, where there are any.",
-            act="The projection should flatten as the month goes on. One that climbs all month is growth; a step is a"
-            " release or a surge.",
+            act="The projection should become flat during the month. A steady rise is growth; a step is a release or a"
+            " surge.",
             queries=(queries.COST, queries.PROJECTED, queries.BUDGETS),
             view=Lines(dashed=("projected", "all budgets")),
             unit="currencyUSD",
@@ -111,7 +101,7 @@ _COST = Row(
         Panel(
             title="Projected share of the budget",
             shows="Each script's projected cost as a share of its budget; the 20 nearest or over.",
-            act="Above 100 % the budget will not last: mend the script, or raise its monthly_budget_dollars.",
+            act="Above 100 % the budget will not last: correct the script, or raise its monthly_budget_dollars.",
             queries=(queries.BUDGET_PROJECTED,),
             view=Bars(),
             unit="percentunit",
@@ -122,14 +112,14 @@ _COST = Row(
         ),
         Panel(
             title="Cost by script, month to date",
-            shows="The dearest scripts' cost since the UTC month began.",
+            shows="The cost of the most expensive scripts since the UTC month began.",
             act="Lines fall to zero when a month begins; one that falls at another time was reset by the platform.",
             queries=(queries.COST_OF_TOP,),
             unit="currencyUSD",
         ),
         Panel(
             title="Spending by script",
-            shows="Dollars an hour of the scripts that are dearest this month.",
+            shows="Dollars an hour of the most expensive scripts of this month.",
             act="Compare with requests and CPU below: cost without requests is CPU.",
             queries=(queries.SPEND_OF_TOP,),
             view=Lines(stack=True),
@@ -137,8 +127,8 @@ _COST = Row(
         ),
         Panel(
             title="Cost of a million requests by script",
-            shows="What a million requests cost at the present rate, for the scripts that are dearest this month.",
-            act="A step at a release mark means that the release made each request dearer.",
+            shows="What a million requests cost at the present rate, for the most expensive scripts of this month.",
+            act="A step at a release mark: the release made each request more expensive.",
             queries=(queries.COST_A_MILLION_OF_TOP,),
             unit="currencyUSD",
         ),
@@ -172,21 +162,21 @@ _WORK = Row(
             queries=(queries.CPU_A_REQUEST_OF_TOP,),
             unit="s",
         ),
-        Panel(
-            title="Requests a second",
-            shows="Requests a second of all scripts chosen, over the last four polls.",
-            act="Zero with scripts that should be busy: see whether the pull zones are still linked.",
-            queries=(queries.REQUESTS,),
-            view=Numbers(trend=True),
+        figure(
+            "Requests a second",
+            "Requests a second of all scripts chosen, over the last four polls.",
+            "Zero with scripts that should be busy: see whether the pull zones are still linked.",
+            queries.REQUESTS,
+            trend=True,
             unit="reqps",
             width=6,
         ),
-        Panel(
-            title="CPU time a second",
-            shows="CPU of all scripts chosen, over the last four polls.",
-            act="Compare with requests: their quotient is above.",
-            queries=(queries.CPU,),
-            view=Numbers(trend=True),
+        figure(
+            "CPU time a second",
+            "CPU of all scripts chosen, over the last four polls.",
+            "Compare with requests; CPU of a request is above.",
+            queries.CPU,
+            trend=True,
             unit="s",
             width=6,
         ),
@@ -202,7 +192,7 @@ _WORK = Row(
         ),
         Panel(
             title="Scripts",
-            shows="The dearest scripts of the month; at most 100.",
+            shows="The most expensive scripts of the month; at most 100.",
             act="Click a script to see it alone.",
             queries=(
                 queries.ROW_COST,
@@ -214,20 +204,18 @@ _WORK = Row(
                 queries.ROW_COST_A_MILLION,
                 queries.ROW_PULL_ZONES,
             ),
-            view=Table(
-                columns=(
-                    columns.ACCOUNT,
-                    columns.SCRIPT_ID,
-                    columns.SCRIPT,
-                    Column("Cost", unit="currencyUSD"),
-                    Column("Projected", unit="currencyUSD"),
-                    Column("Budget", unit="currencyUSD"),
-                    Column("Of budget", unit="percentunit", decimals=0, steps=warn_then_red(0.8, 1)),
-                    Column("Requests"),
-                    Column("CPU", unit="s"),
-                    Column("A million", unit="currencyUSD"),
-                    Column("Pull zones"),
-                ),
+            view=table(
+                columns.ACCOUNT,
+                columns.SCRIPT_ID,
+                columns.SCRIPT,
+                Column("Cost", unit="currencyUSD"),
+                Column("Projected", unit="currencyUSD"),
+                Column("Budget", unit="currencyUSD"),
+                Column("Of budget", unit="percentunit", decimals=0, steps=warn_then_red(0.8, 1)),
+                Column("Requests"),
+                Column("CPU", unit="s"),
+                Column("A million", unit="currencyUSD"),
+                Column("Pull zones"),
                 sort="Cost",
             ),
             width=24,
@@ -242,7 +230,7 @@ _RELEASES = Row(
         Panel(
             title="Releases",
             shows="Scripts by when they were last modified, with the release that runs; at most 100.",
-            act="Ask about a release that none of you made. A script marked deleted that is still listed here goes"
+            act="Ask about a release that no one of you made. A script that is marked deleted disappears from this list"
             " with the next complete discovery.",
             queries=(
                 queries.RELEASE_MODIFIED,
@@ -251,22 +239,20 @@ _RELEASES = Row(
                 queries.RELEASE_REQUIRED,
                 queries.RELEASE_INFO,
             ),
-            view=Table(
-                columns=(
-                    replace(columns.ACCOUNT, width=80),
-                    columns.SCRIPT_ID,
-                    replace(columns.SCRIPT, width=130),
-                    Column("Modified", unit="dateTimeFromNow", width=120),
-                    Column("Type", label="script_type", width=60),
-                    Column("Release", label="release_id", width=75),
-                    Column("Repository", label="repository"),
-                    Column("Branch", label="branch", width=70),
-                    Column("Host", label="default_hostname"),
-                    Column("System host", label="system_hostname"),
-                    Column("Deleted", words=YES_OR_NO, width=80),
-                    Column("Variables", width=90),
-                    Column("Required", width=80),
-                ),
+            view=table(
+                replace(columns.ACCOUNT, width=80),
+                columns.SCRIPT_ID,
+                replace(columns.SCRIPT, width=130),
+                Column("Modified", unit="dateTimeFromNow", width=120),
+                Column("Type", label="script_type", width=60),
+                Column("Release", label="release_id", width=75),
+                Column("Repository", label="repository"),
+                Column("Branch", label="branch", width=70),
+                Column("Host", label="default_hostname"),
+                Column("System host", label="system_hostname"),
+                Column("Deleted", words=YES_OR_NO, width=80),
+                Column("Variables", width=90),
+                Column("Required", width=80),
                 sort="Modified",
             ),
             width=24,

@@ -10,55 +10,50 @@ from dashboards.generator.page import (
     Column,
     Lines,
     Marks,
-    Numbers,
     Page,
     Panel,
     Row,
-    Table,
     Word,
     red_from,
     red_then_warn,
+    table,
     warn_from,
     warn_then_red,
 )
 from dashboards.generator.pages import shield_rules
 from dashboards.generator.queries import shield as queries
-from dashboards.generator.tables import honest, tile
+from dashboards.generator.tables import figure, tile
 
 _LEARNING_WORDS = (Word("1", "learning", Colour.WARN), Word("0", "no", Colour.QUIET))
 _NOW = Row(
     "Now",
     (
-        Panel(
-            title="Breaches a minute",
-            shows="Breaches of rate limits a minute, over the last four polls.",
-            act="The graph beside shows what was done about them, the one below it which limits they are of.",
-            queries=(queries.BREACHES,),
-            view=Numbers(trend=True),
+        figure(
+            "Breaches a minute",
+            "Breaches of rate limits a minute, over the last four polls.",
+            "The graph beside shows what was done about them, the one below it which limits they are of.",
+            queries.BREACHES,
+            trend=True,
             unit="suffix: per min",
             height=3,
         ),
-        Panel(
-            title="Blocked today",
-            shows="Requests that rate limits blocked since the UTC day began; and breaches of which the platform does"
+        figure(
+            "Blocked today",
+            "Requests that rate limits blocked since the UTC day began; and breaches of which the platform does"
             " not say what was done, where there are any.",
-            act="Read it against the usual day in the table of rate limits.",
-            queries=(queries.BLOCKED_TODAY,),
-            view=Numbers(),
+            "Read it against the usual day in the table of rate limits.",
+            queries.BLOCKED_TODAY,
             height=3,
         ),
-        honest(
-            Panel(
-                title="Over their usual day",
-                shows="Rate limits with more breaches today than on the mean day of the last 28.",
-                act="The table of rate limits names them: decide between an attack (leave it blocked) and a limit that"
-                " is too low for its traffic (raise it).",
-                queries=(queries.LIMITS_OVER,),
-                view=Numbers(),
-                height=3,
-                steps=red_from(1),
-            ),
-            "shield_rate_limits",
+        figure(
+            "Over their usual day",
+            "Rate limits with more breaches today than on the mean day of the last 28.",
+            "The table of rate limits names them: decide between an attack (leave it blocked) and a limit that"
+            " is too low for its traffic (raise it).",
+            queries.LIMITS_OVER,
+            of=("shield_rate_limits",),
+            height=3,
+            steps=red_from(1),
         ),
         tile(
             "WAF switched off",
@@ -68,40 +63,33 @@ _NOW = Row(
             width=3,
             trend=False,
         ),
-        honest(
-            Panel(
-                title="In learning mode",
-                shows="Shield zones that learn: they log what they would block.",
-                act="Fine for the days of a roll-out; the table of learning zones shows when each ends.",
-                queries=(queries.LEARNING,),
-                view=Numbers(),
-                width=3,
-                height=3,
-                steps=warn_from(1),
-            ),
-            "shield_zones",
+        figure(
+            "In learning mode",
+            "Shield zones in learning mode: they log what they would block.",
+            "Fine for the days of a roll-out; the table of learning zones shows when each ends.",
+            queries.LEARNING,
+            of=("shield_zones",),
+            width=3,
+            height=3,
+            steps=warn_from(1),
         ),
-        honest(
-            Panel(
-                title="Fullest guardian",
-                shows="Endpoints of the fullest guardian as a share of what its plan allows.",
-                act="At 100 % new endpoints go unguarded: remove old ones, or take a larger plan.",
-                queries=(queries.GUARDIAN_FULLEST,),
-                view=Numbers(),
-                unit="percentunit",
-                decimals=0,
-                width=3,
-                height=3,
-                steps=warn_then_red(0.8, 1),
-            ),
-            "shield_api_guardian",
+        figure(
+            "Fullest guardian",
+            "Endpoints of the fullest guardian as a share of what its plan allows.",
+            "At 100 % new endpoints are not protected: remove old ones, or take a larger plan.",
+            queries.GUARDIAN_FULLEST,
+            of=("shield_api_guardian",),
+            unit="percentunit",
+            decimals=0,
+            width=3,
+            height=3,
+            steps=warn_then_red(0.8, 1),
         ),
-        Panel(
-            title="Shield zones",
-            shows="Shield zones that the accounts hold, by the platform's own count.",
-            act="More than the table of zones shows: the others are not read, or filtered by the configuration.",
-            queries=(queries.ZONES,),
-            view=Numbers(),
+        figure(
+            "Shield zones",
+            "Shield zones that the accounts hold, by the platform's own count.",
+            "More than the table of zones shows: the others are not read, or filtered by the configuration.",
+            queries.ZONES,
             width=3,
             height=3,
         ),
@@ -114,8 +102,9 @@ _BREACHES = Row(
         Panel(
             title="Breaches by action",
             shows="Breaches a minute by what was done: logged, challenged or blocked.",
-            act="Blocked and short is an attack held off. Logged and long is a limit that only watches: consider"
-            " challenging.",
+            act="A short peak of blocked requests is an attack that was stopped. If breaches are logged for a long"
+            " time,"
+            " the limit only logs: consider challenging.",
             queries=(queries.BREACHES_BY_ACTION,),
             view=Lines(stack=True, painted=ACTION_PAINT),
             unit="suffix: per min",
@@ -124,7 +113,7 @@ _BREACHES = Row(
         Panel(
             title="Breaches by rate limit",
             shows="Breaches a minute of the rate limits with the most in 28 days.",
-            act="One limit alone: its path is under pressure. All at once: the whole zone is.",
+            act="One limit: many requests to its path. All limits: many requests to the whole zone.",
             queries=(queries.BREACHES_OF_TOP_LIMITS,),
             unit="suffix: per min",
             width=12,
@@ -142,19 +131,17 @@ _BREACHES = Row(
                 queries.LIMIT_LAST_HOUR,
                 queries.LIMIT_BLOCKED,
             ),
-            view=Table(
-                columns=(
-                    columns.ACCOUNT,
-                    columns.SHIELD_ZONE,
-                    columns.PULL_ZONE,
-                    Column("Rate limit", label="rate_limit"),
-                    Column("Id", label="rate_limit_id", width=80),
-                    Column("Of usual", unit="percentunit", decimals=0, steps=warn_then_red(0.8, 1)),
-                    Column("Today"),
-                    Column("Usual day", decimals=0),
-                    Column("Last hour", decimals=0),
-                    Column("Blocked", width=90),
-                ),
+            view=table(
+                columns.ACCOUNT,
+                columns.SHIELD_ZONE,
+                columns.PULL_ZONE,
+                Column("Rate limit", label="rate_limit"),
+                Column("Id", label="rate_limit_id", width=80),
+                Column("Of usual", unit="percentunit", decimals=0, steps=warn_then_red(0.8, 1)),
+                Column("Today"),
+                Column("Usual day", decimals=0),
+                Column("Last hour", decimals=0),
+                Column("Blocked", width=90),
                 sort="Of usual",
             ),
             width=18,
@@ -166,12 +153,10 @@ _BREACHES = Row(
             act="Compare the shares of the actions: more blocked today than usual is an attack held off. Unclassified"
             " is what the platform counts without saying what was done.",
             queries=(queries.BREACHES_TODAY, queries.BREACHES_OF_WINDOW),
-            view=Table(
-                columns=(
-                    Column("Action", label="action", words=ACTION_WORDS),
-                    Column("Today", decimals=0),
-                    Column("28 days", decimals=0),
-                ),
+            view=table(
+                Column("Action", label="action", words=ACTION_WORDS),
+                Column("Today", decimals=0),
+                Column("28 days", decimals=0),
                 sort="28 days",
             ),
             width=6,
@@ -186,15 +171,13 @@ _ZONES = Row(
             title="Settings of zones",
             shows="How many shield zones have each setting: the modes of their engines, the sensitivity of the DDoS"
             " engine, and features that are on.",
-            act="A zone in log mode is watched, not protected; one whose DDoS sensitivity is off is open to floods."
+            act="A zone in log mode is not protected; without DDoS sensitivity it is open to floods."
             " Body logging may hold personal data.",
             queries=(queries.SETTINGS,),
-            view=Table(
-                columns=(
-                    Column("Setting", label="setting"),
-                    Column("Value", label="value", words=MODE_WORDS),
-                    Column("Zones", width=80),
-                ),
+            view=table(
+                Column("Setting", label="setting"),
+                Column("Value", label="value", words=MODE_WORDS),
+                Column("Zones", width=80),
                 sort="Setting",
                 ascending=True,
             ),
@@ -206,13 +189,11 @@ _ZONES = Row(
             act="Before it ends, read what the zone logged and make exceptions for what is yours: from then on it"
             " blocks. Below zero, learning was left on: end it at the platform.",
             queries=(queries.LEARNING_LEFT, queries.LEARNING_NAMES),
-            view=Table(
-                columns=(
-                    columns.ACCOUNT,
-                    columns.SHIELD_ZONE,
-                    columns.PULL_ZONE,
-                    Column("Left", unit="s", steps=red_then_warn(0, 2 * 86400)),
-                ),
+            view=table(
+                columns.ACCOUNT,
+                columns.SHIELD_ZONE,
+                columns.PULL_ZONE,
+                Column("Left", unit="s", steps=red_then_warn(0, 2 * 86400)),
                 sort="Left",
                 ascending=True,
             ),
@@ -222,8 +203,8 @@ _ZONES = Row(
         Panel(
             title="Zones",
             shows="Shield zones and how they are protected; at most 100.",
-            act="Off and not learning: nothing protects the pull zone. Many disabled or log-only rules hollow the WAF"
-            " out: look whether each is still needed.",
+            act="Off and not learning: nothing protects the pull zone. Many disabled or log-only rules weaken the WAF:"
+            " check whether each is still needed.",
             queries=(
                 queries.ZONE_WAF,
                 queries.ZONE_LEARNING,
@@ -236,22 +217,20 @@ _ZONES = Row(
                 queries.ZONE_WAF_MODE,
                 queries.ZONE_DDOS_MODE,
             ),
-            view=Table(
-                columns=(
-                    columns.ACCOUNT,
-                    columns.SHIELD_ZONE,
-                    columns.PULL_ZONE,
-                    Column("Plan", label="plan"),
-                    Column("WAF", words=ON_OR_OFF, width=70),
-                    Column("WAF mode", label="waf_mode", width=95, words=MODE_WORDS),
-                    Column("DDoS", label="ddos_mode", width=70, words=MODE_WORDS),
-                    Column("Learning", words=_LEARNING_WORDS),
-                    Column("Rules off"),
-                    Column("Log only"),
-                    Column("Custom"),
-                    Column("Rules used", unit="percentunit", decimals=0, steps=warn_then_red(0.8, 1)),
-                    Column("Limits used", unit="percentunit", decimals=0, steps=warn_then_red(0.8, 1)),
-                ),
+            view=table(
+                columns.ACCOUNT,
+                columns.SHIELD_ZONE,
+                columns.PULL_ZONE,
+                Column("Plan", label="plan"),
+                Column("WAF", words=ON_OR_OFF, width=70),
+                Column("WAF mode", label="waf_mode", width=95, words=MODE_WORDS),
+                Column("DDoS", label="ddos_mode", width=70, words=MODE_WORDS),
+                Column("Learning", words=_LEARNING_WORDS),
+                Column("Rules off"),
+                Column("Log only"),
+                Column("Custom"),
+                Column("Rules used", unit="percentunit", decimals=0, steps=warn_then_red(0.8, 1)),
+                Column("Limits used", unit="percentunit", decimals=0, steps=warn_then_red(0.8, 1)),
                 sort="Zone",
                 ascending=True,
             ),

@@ -8,28 +8,27 @@ from dashboards.generator.page import (
     UP_OR_DOWN,
     Column,
     Lines,
-    Numbers,
     Page,
     Panel,
     Row,
-    Table,
     Timeline,
+    table,
 )
 from dashboards.generator.pages import dns as dns_page
 from dashboards.generator.pages.dns import OUT_OF_LINE
 from dashboards.generator.pages.dns_scans import SCAN_STATES
 from dashboards.generator.queries import dns, truth, zone
-from dashboards.generator.tables import tile
+from dashboards.generator.tables import figure, tile
 
 _NOW = Row(
     "Now",
     (
-        Panel(
-            title="Queries a second",
-            shows="DNS queries a second of the zone, over the last four polls.",
-            act="Compare with the same time a day and a week before, below.",
-            queries=(dns.RATE,),
-            view=Numbers(trend=True),
+        figure(
+            "Queries a second",
+            "DNS queries a second of the zone, over the last four polls.",
+            "Compare with the same time a day and a week before, below.",
+            dns.RATE,
+            trend=True,
             unit="reqps",
             height=3,
         ),
@@ -46,12 +45,12 @@ _NOW = Row(
             steps=OUT_OF_LINE,
             none="no past yet",
         ),
-        Panel(
-            title="Today so far",
-            shows="Queries of the UTC day that has begun, and what was there by this time on the days before.",
-            act="Compare with the band of the last 30 days, below.",
-            queries=(dns.TODAY, dns.USUAL_BY_NOW),
-            view=Numbers(),
+        figure(
+            "Today so far",
+            "Queries of the UTC day that has begun, and what was there by this time on the days before.",
+            "Compare with the band of the last 30 days, below.",
+            dns.TODAY,
+            dns.USUAL_BY_NOW,
             width=6,
             height=3,
         ),
@@ -72,7 +71,7 @@ _NOW = Row(
         tile(
             "Oldest values",
             "The time since the last success for this zone, in intervals of its collector.",
-            "Past three intervals the zone's series are gone.",
+            "After three intervals the zone's series end.",
             zone.OLDEST,
             width=4,
             unit="suffix: intervals",
@@ -98,14 +97,13 @@ _QUERIES = Row(
         Panel(
             title="Record types, 30 days",
             shows="Queries of the platform's window by record type, the 15 most asked for.",
-            act="Much ANY, TXT or unassigned types (TYPE and a number) is most often a scan or an amplification try.",
+            act="Much ANY, TXT or unassigned types (TYPE and a number) is most often a scan or an amplification"
+            " attempt.",
             queries=(dns.RECORD_TYPES, zone.RECORD_TYPE_SHARES),
-            view=Table(
-                columns=(
-                    Column("Type", label="record_type", width=90),
-                    Column("Queries"),
-                    Column("Share", unit="percentunit", decimals=1),
-                ),
+            view=table(
+                Column("Type", label="record_type", width=90),
+                Column("Queries"),
+                Column("Share", unit="percentunit", decimals=1),
                 sort="Queries",
             ),
             width=7,
@@ -122,16 +120,14 @@ _RECORDS = Row(
             shows="The zone's latest scan of records: its state, when it began, how long it took, what it found.",
             act="A failed scan is started again at the platform; one that is open for an hour is stuck.",
             queries=(dns.SCAN_CREATED, dns.SCAN_DURATION, dns.SCAN_RECORDS, dns.SCAN_PROXIED, dns.SCAN_STATE),
-            view=Table(
-                columns=(
-                    replace(columns.ACCOUNT, width=80),
-                    Column("Domain", label="domain"),
-                    Column("State", label="status", words=SCAN_STATES, width=95),
-                    Column("Created", unit="dateTimeFromNow", width=120),
-                    Column("Took", unit="s", width=90),
-                    Column("Records", width=80),
-                    Column("Proxied", width=80),
-                ),
+            view=table(
+                replace(columns.ACCOUNT, width=80),
+                Column("Domain", label="domain"),
+                Column("State", label="status", words=SCAN_STATES, width=95),
+                Column("Created", unit="dateTimeFromNow", width=120),
+                Column("Took", unit="s", width=90),
+                Column("Records", width=80),
+                Column("Proxied", width=80),
                 sort="Created",
             ),
             width=12,
@@ -152,7 +148,7 @@ _RECORDS = Row(
         Panel(
             title="Scan state",
             shows="The state of the latest scan over time.",
-            act="A scan that goes from pending to failed each time is refused by the zone's present name servers.",
+            act="If every scan goes from pending to failed, the zone's current name servers refuse it.",
             queries=(dns.SCANS_BY_STATE,),
             view=Lines(stack=True, painted=STATUS_PAINT),
             width=12,
@@ -160,7 +156,7 @@ _RECORDS = Row(
         Panel(
             title="Records by type",
             shows="Records that the latest scan found, by type.",
-            act="A step that was not meant: compare the zone with its source.",
+            act="After an unexpected step, compare the zone with its source.",
             queries=(dns.RECORDS_OVER_TIME,),
             width=12,
         ),

@@ -1,1 +1,1 @@
-"""The queries of the dashboards by page, apart from the panels that draw them."""
+"""Defines the queries of the dashboards, one module for each page."""

@@ -1,12 +1,11 @@
-"""Alerts of the shipped rules: all of them, and those that Alertmanager sends.
+"""Defines queries for alerts of the shipped rules: all of them, and those that Alertmanager sends.
 
-Alertmanager holds back what follows from an alert that says more: a refused key is one message, not one for each of
-its targets. The same rules are applied here, so that the table's first rows are the messages.
+Alertmanager inhibits alerts that follow from another one: a refused key is one message, not one for each of its
+targets. The same rules are applied here, so that the first rows of the table are the messages.
 """
 
 from dataclasses import dataclass
 
-from dashboards.generator.intervals import TELEMETRY
 from dashboards.generator.page import Colour, Query, Word
 from dashboards.generator.queries.subject import about
 from dashboards.generator.queries.truth import NO_RULES, RULES, SILENT, known
@@ -17,13 +16,13 @@ _AN_ALERT = "an alert of the shipped rules is pending or fires"
 
 @dataclass(frozen=True, slots=True)
 class Inhibition:
-    """Alerts that follow from another one, as deploy/alertmanager/alertmanager.yml has it.
+    """A rule by which alerts inhibit others, as in deploy/alertmanager/alertmanager.yml.
 
     Attributes:
-        cause: an expression of the names of the alerts that say more.
-        follows: an expression of the names of those that follow from them.
-        equal: the labels that both have in common.
-        unless: an expression of names that never follow.
+        cause: a regular expression for the names of the alerts that inhibit others.
+        follows: a regular expression for the names of the inhibited alerts.
+        equal: the labels that must be equal in both.
+        unless: a regular expression for names that are never inhibited.
     """
 
     cause: str
@@ -62,7 +61,7 @@ def _following(rule: Inhibition) -> str:
 
 _FOLLOWING = " or ".join(_following(rule) for rule in INHIBITIONS)
 _FIRING = 'alertstate="firing"'
-# Severities have the names of an organisation: one that is not known stands above the warnings.
+# An organisation may rename severities: an unknown one ranks above the warnings.
 _RANKED = " or ".join(
     (
         f"5 * ({_FOLLOWING})",
@@ -94,14 +93,9 @@ SEEN = Query(
         NO_RULES,
         SILENT,
     ),
-    TELEMETRY,
     "alerts",
 )
-ALERTS = Query(about(_RANKED), TELEMETRY, quiet=_AN_ALERT)
-SINCE = Query(about(f"time() - {_alerts(of='ALERTS_FOR_STATE')}"), TELEMETRY, quiet=_AN_ALERT)
-CRITICAL = Query(
-    "max by (alertname) (" + _alerts(_FIRING, 'severity="critical"') + ")",
-    TELEMETRY,
-    quiet=_AN_ALERT,
-)
-BY_SEVERITY = Query(f"count by (severity) ({_alerts(_FIRING)})", TELEMETRY, "{{severity}}", quiet=_AN_ALERT)
+ALERTS = Query(about(_RANKED), quiet=_AN_ALERT)
+SINCE = Query(about(f"time() - {_alerts(of='ALERTS_FOR_STATE')}"), quiet=_AN_ALERT)
+CRITICAL = Query("max by (alertname) (" + _alerts(_FIRING, 'severity="critical"') + ")", quiet=_AN_ALERT)
+BY_SEVERITY = Query(f"count by (severity) ({_alerts(_FIRING)})", "{{severity}}", quiet=_AN_ALERT)

@@ -1,6 +1,6 @@
-"""DNS: queries by zone, record type and routing, and the scans of records."""
+"""Defines queries for DNS traffic by zone, record type and routing, and for scans of records."""
 
-from dashboards.generator.intervals import DAY, DNS_RECORD_SCANS, DNS_STATISTICS, HISTORY
+from dashboards.generator.intervals import DAY, HISTORY
 from dashboards.generator.page import Query
 from dashboards.generator.promql import (
     ACCOUNT,
@@ -26,25 +26,25 @@ TABLE_ROWS = 100
 
 _DAY = gauge("edge_dns_day_queries", *SCOPE)
 _WINDOW = gauge("edge_dns_window_queries", *SCOPE)
-# The window is of 31 or 32 buckets, today's included: what is not today's is of about 30 closed days.
+# The window has 31 or 32 buckets including today; without today it has about 30 closed days.
 _USUAL = f"({_WINDOW} - {_DAY}) / 30"
 _USUAL_OF_ALL = f"(sum({_WINDOW}) - sum({_DAY})) / 30"
-# Days are UTC's. In a day's first hour its fraction says little, and dividing by it would say nonsense.
+# Days are in UTC. In the first hour of a day its fraction is too small to divide by.
 _DAY_FRACTION = "scalar(clamp_min(vector((time() % 86400) / 86400), 1 / 24))"
 
 
 def _closed_days(increase_over: str) -> str:
-    """The total of each closed day: the day's gauge at its newest or, before there was one, the backfilled counter."""
+    """Return the total of each closed day: the last value of the day's gauge, or else the backfilled counter."""
     counted = total(increase("edge_dns_queries_total", *SCOPE, over=increase_over))
     return f"(max_over_time(sum({_DAY})[1d:1h]) or {counted})"
 
 
-# A band is read from a sample an hour: 30 days of all samples would be slow.
+# The band reads one sample an hour, because all samples of 30 days would be slow.
 _DAYS_OF_BAND = _closed_days("1d:1h")
-# Rates are noise where there is hardly any traffic.
+# Ratios of very little traffic say nothing.
 _BUSY = f"({_USUAL} > 100)"
-# Traffic has its hours: what a day has by now is held against the same time of yesterday and of a week ago. Where
-# Prometheus holds neither, against the share of the day that is over.
+# Traffic depends on the hour, so the day so far is compared with the same time yesterday and a week ago. If Prometheus
+# has neither, it is compared with the usual day in proportion to the elapsed time.
 _YESTERDAY = gauge("edge_dns_day_queries", *SCOPE, at=" offset 1d")
 _LAST_WEEK = gauge("edge_dns_day_queries", *SCOPE, at=" offset 1w")
 _BY_NOW = f"(({_YESTERDAY} + {_LAST_WEEK}) / 2 or {_LAST_WEEK} or {_YESTERDAY} or {_USUAL} * {_DAY_FRACTION})"
@@ -57,58 +57,49 @@ _AGAINST_USUAL = f"({_DAY} / ({_BY_NOW} > 0) and {_BUSY})"
 _BUSIEST = top(gauge("edge_dns_day_queries", *SCOPE, at=AT_END))
 _SHOWN = top(_DAY, TABLE_ROWS)
 
-RATE = Query(total(rate("edge_dns_queries_total", *SCOPE)), DNS_STATISTICS, "queries")
+RATE = Query(total(rate("edge_dns_queries_total", *SCOPE)), "queries")
 RATE_YESTERDAY = Query(
     total(rate("edge_dns_queries_total", *SCOPE, at=" offset 1d")),
-    HISTORY,
     "a day before",
+    step=HISTORY,
     quiet="Prometheus has held the counters for a day",
 )
 RATE_LAST_WEEK = Query(
     total(rate("edge_dns_queries_total", *SCOPE, at=" offset 1w")),
-    HISTORY,
     "a week before",
+    step=HISTORY,
     quiet="Prometheus has held the counters for a week",
 )
-RATE_BY_ACCOUNT = Query(
-    top(total(rate("edge_dns_queries_total", ACCOUNT), "account"), 20), DNS_STATISTICS, "{{account}}"
-)
+RATE_BY_ACCOUNT = Query(top(total(rate("edge_dns_queries_total", ACCOUNT), "account"), 20), "{{account}}")
 RATE_OF_TOP_ZONES = Query(
-    among(total(rate("edge_dns_queries_total", *SCOPE), *NAMED_ZONE), _BUSIEST, *ONE_ZONE),
-    DNS_STATISTICS,
-    "{{domain}} ({{zone_id}})",
+    among(total(rate("edge_dns_queries_total", *SCOPE), *NAMED_ZONE), _BUSIEST, *ONE_ZONE), "{{domain}} ({{zone_id}})"
 )
-RATE_BY_ROUTING = Query(total(rate("edge_dns_routed_queries_total", *SCOPE), "routing"), DNS_STATISTICS, "{{routing}}")
+RATE_BY_ROUTING = Query(total(rate("edge_dns_routed_queries_total", *SCOPE), "routing"), "{{routing}}")
 
-ZONES = Query(count(_WINDOW), DNS_STATISTICS, "zones")
-SILENT_ZONES = Query(total(f"{_DAY} == bool 0"), DNS_STATISTICS, "zones")
-OLD_CHARTS = Query(
-    total(f"{age('edge_dns_day_start_timestamp_seconds', *SCOPE)} > bool 2 * 86400"), DNS_STATISTICS, "zones"
-)
-TODAY = Query(total(_DAY), DNS_STATISTICS, "today so far")
-WINDOW = Query(total(_WINDOW), DNS_STATISTICS, "30 days")
-USUAL_BY_NOW = Query(_BY_NOW_OF_ALL, DNS_STATISTICS, "usual by this time")
-# Where Prometheus has held no closed day yet, the band is the mean that the platform's own window gives.
-LOWEST_DAY = Query(f"min_over_time({_DAYS_OF_BAND}[30d:1d]) or {_USUAL_OF_ALL}", DNS_STATISTICS, "lowest of 30 days")
-HIGHEST_DAY = Query(f"max_over_time({_DAYS_OF_BAND}[30d:1d]) or {_USUAL_OF_ALL}", DNS_STATISTICS, "highest of 30 days")
-MEAN_DAY = Query(_USUAL_OF_ALL, DNS_STATISTICS, "mean of 30 days")
-CLOSED_DAYS = Query(_closed_days("1d"), DAY, "queries")
+ZONES = Query(count(_WINDOW), "zones")
+SILENT_ZONES = Query(total(f"{_DAY} == bool 0"), "zones")
+OLD_CHARTS = Query(total(f"{age('edge_dns_day_start_timestamp_seconds', *SCOPE)} > bool 2 * 86400"), "zones")
+TODAY = Query(total(_DAY), "today so far")
+WINDOW = Query(total(_WINDOW), "30 days")
+USUAL_BY_NOW = Query(_BY_NOW_OF_ALL, "usual by this time")
+# If Prometheus has no closed day yet, the band is the mean of the platform's window.
+LOWEST_DAY = Query(f"min_over_time({_DAYS_OF_BAND}[30d:1d]) or {_USUAL_OF_ALL}", "lowest of 30 days")
+HIGHEST_DAY = Query(f"max_over_time({_DAYS_OF_BAND}[30d:1d]) or {_USUAL_OF_ALL}", "highest of 30 days")
+MEAN_DAY = Query(_USUAL_OF_ALL, "mean of 30 days")
+CLOSED_DAYS = Query(_closed_days("1d"), "queries", step=DAY)
 
-RECORD_TYPES = Query(
-    top(total(gauge("edge_dns_window_record_queries", *SCOPE), "record_type"), 15), DNS_STATISTICS, "{{record_type}}"
-)
-ROUTING_TODAY = Query(total(gauge("edge_dns_day_routed_queries", *SCOPE), "routing"), DNS_STATISTICS, "{{routing}}")
-ROUTING_WINDOW = Query(total(gauge("edge_dns_window_routed_queries", *SCOPE), "routing"), DNS_STATISTICS, "{{routing}}")
+RECORD_TYPES = Query(top(total(gauge("edge_dns_window_record_queries", *SCOPE), "record_type"), 15), "{{record_type}}")
+ROUTING_TODAY = Query(total(gauge("edge_dns_day_routed_queries", *SCOPE), "routing"), "{{routing}}")
+ROUTING_WINDOW = Query(total(gauge("edge_dns_window_routed_queries", *SCOPE), "routing"), "{{routing}}")
 
-ZONE_TODAY = Query(highest(_SHOWN, *NAMED_ZONE), DNS_STATISTICS)
-ZONE_USUAL = Query(highest(among(_USUAL, _SHOWN, *ONE_ZONE), *NAMED_ZONE), DNS_STATISTICS)
-ZONE_AGAINST_USUAL = Query(highest(among(_AGAINST_USUAL, _SHOWN, *ONE_ZONE), *NAMED_ZONE), DNS_STATISTICS)
-ZONE_WINDOW = Query(highest(among(_WINDOW, _SHOWN, *ONE_ZONE), *NAMED_ZONE), DNS_STATISTICS)
-ZONE_RATE = Query(among(total(rate("edge_dns_queries_total", *SCOPE), *NAMED_ZONE), _SHOWN, *ONE_ZONE), DNS_STATISTICS)
-# A zone that fell silent is infinitely far: the logarithm of 0.
+ZONE_TODAY = Query(highest(_SHOWN, *NAMED_ZONE))
+ZONE_USUAL = Query(highest(among(_USUAL, _SHOWN, *ONE_ZONE), *NAMED_ZONE))
+ZONE_AGAINST_USUAL = Query(highest(among(_AGAINST_USUAL, _SHOWN, *ONE_ZONE), *NAMED_ZONE))
+ZONE_WINDOW = Query(highest(among(_WINDOW, _SHOWN, *ONE_ZONE), *NAMED_ZONE))
+ZONE_RATE = Query(among(total(rate("edge_dns_queries_total", *SCOPE), *NAMED_ZONE), _SHOWN, *ONE_ZONE))
+# A silent zone ranks first: the logarithm of 0 is infinite.
 UNUSUAL_ZONES = Query(
     highest(among(_AGAINST_USUAL, top(f"abs(ln({_AGAINST_USUAL}))"), *ONE_ZONE), *NAMED_ZONE),
-    DNS_STATISTICS,
     "{{domain}} ({{zone_id}})",
 )
 
@@ -129,50 +120,29 @@ _LONGEST = top(
 )
 _NEWEST = top(_CREATED, TABLE_ROWS)
 
-SCANS_BY_STATE = Query(total(_STATUS, "status"), DNS_RECORD_SCANS, "{{status}}")
-SCANS_FAILED = Query(total(_FAILED), DNS_RECORD_SCANS, "failed")
-SCANS_OPEN = Query(total(_OPEN), DNS_RECORD_SCANS, "open")
-NEVER_SCANNED = Query(total(f"{_FOUND} == bool 0"), DNS_RECORD_SCANS, "zones")
-LONGEST_OPEN_SCAN = Query(or_zero(highest(_OPEN_FOR), _FOUND), DNS_RECORD_SCANS, "longest")
-SCAN_DURATIONS = Query(
-    among(highest(_DURATION, *NAMED_ZONE), _LONGEST, *ONE_ZONE),
-    DNS_RECORD_SCANS,
-    "{{domain}} ({{zone_id}})",
-)
-RECORDS_BY_TYPE = Query(
-    top(total(gauge("edge_dns_record_scan_records", *SCOPE), "record_type"), 17), DNS_RECORD_SCANS, "{{record_type}}"
-)
-RECORDS_OVER_TIME = Query(
-    total(gauge("edge_dns_record_scan_records", *SCOPE), "record_type"), DNS_RECORD_SCANS, "{{record_type}}"
-)
-PROXIED_RECORDS = Query(total(gauge("edge_dns_record_scan_proxied_records", *SCOPE)), DNS_RECORD_SCANS, "proxied")
+SCANS_BY_STATE = Query(total(_STATUS, "status"), "{{status}}")
+SCANS_FAILED = Query(total(_FAILED), "failed")
+SCANS_OPEN = Query(total(_OPEN), "open")
+NEVER_SCANNED = Query(total(f"{_FOUND} == bool 0"), "zones")
+LONGEST_OPEN_SCAN = Query(or_zero(highest(_OPEN_FOR), _FOUND), "longest")
+SCAN_DURATIONS = Query(among(highest(_DURATION, *NAMED_ZONE), _LONGEST, *ONE_ZONE), "{{domain}} ({{zone_id}})")
+RECORDS_BY_TYPE = Query(top(total(gauge("edge_dns_record_scan_records", *SCOPE), "record_type"), 17), "{{record_type}}")
+RECORDS_OVER_TIME = Query(total(gauge("edge_dns_record_scan_records", *SCOPE), "record_type"), "{{record_type}}")
+PROXIED_RECORDS = Query(total(gauge("edge_dns_record_scan_proxied_records", *SCOPE)), "proxied")
 
 TROUBLED_SCANS = Query(
     highest(among(f"{_STATUS} == 1", _TROUBLED_FOR, *ONE_ZONE), *NAMED_ZONE, "status"),
-    DNS_RECORD_SCANS,
     quiet="a scan ends as Failed, or stays open for an hour",
 )
-TROUBLED_SINCE = Query(
-    highest(_TROUBLED_FOR, *NAMED_ZONE),
-    DNS_RECORD_SCANS,
-    quiet="a scan ends as Failed, or stays open for an hour",
-)
+TROUBLED_SINCE = Query(highest(_TROUBLED_FOR, *NAMED_ZONE), quiet="a scan ends as Failed, or stays open for an hour")
 UNSCANNED_ZONES = Query(
-    highest(top(f"({_FOUND} == 0)", TABLE_ROWS), *NAMED_ZONE),
-    DNS_RECORD_SCANS,
-    quiet="a zone is listed that was never scanned",
+    highest(top(f"({_FOUND} == 0)", TABLE_ROWS), *NAMED_ZONE), quiet="a zone is listed that was never scanned"
 )
-SCAN_STATE = Query(highest(among(f"{_STATUS} == 1", _NEWEST, *ONE_ZONE), *NAMED_ZONE, "status"), DNS_RECORD_SCANS)
-SCAN_CREATED = Query(milliseconds(highest(_NEWEST, *NAMED_ZONE)), DNS_RECORD_SCANS)
-SCAN_DURATION = Query(highest(among(_DURATION, _NEWEST, *ONE_ZONE), *NAMED_ZONE), DNS_RECORD_SCANS)
-SCAN_RECORDS = Query(
-    among(total(gauge("edge_dns_record_scan_records", *SCOPE), *NAMED_ZONE), _NEWEST, *ONE_ZONE), DNS_RECORD_SCANS
-)
+SCAN_STATE = Query(highest(among(f"{_STATUS} == 1", _NEWEST, *ONE_ZONE), *NAMED_ZONE, "status"))
+SCAN_CREATED = Query(milliseconds(highest(_NEWEST, *NAMED_ZONE)))
+SCAN_DURATION = Query(highest(among(_DURATION, _NEWEST, *ONE_ZONE), *NAMED_ZONE))
+SCAN_RECORDS = Query(among(total(gauge("edge_dns_record_scan_records", *SCOPE), *NAMED_ZONE), _NEWEST, *ONE_ZONE))
 SCAN_PROXIED = Query(
-    highest(among(gauge("edge_dns_record_scan_proxied_records", *SCOPE), _NEWEST, *ONE_ZONE), *NAMED_ZONE),
-    DNS_RECORD_SCANS,
+    highest(among(gauge("edge_dns_record_scan_proxied_records", *SCOPE), _NEWEST, *ONE_ZONE), *NAMED_ZONE)
 )
-SCAN_JOB = Query(
-    highest(among(gauge("edge_dns_record_scan_info", *SCOPE), _NEWEST, *ONE_ZONE), *NAMED_ZONE, "job_id"),
-    DNS_RECORD_SCANS,
-)
+SCAN_JOB = Query(highest(among(gauge("edge_dns_record_scan_info", *SCOPE), _NEWEST, *ONE_ZONE), *NAMED_ZONE, "job_id"))

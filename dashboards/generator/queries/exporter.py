@@ -1,9 +1,8 @@
-"""The exporter itself: its budget, its failures, its latency, its staleness, what it costs, and its shards.
+"""Defines queries for the exporter itself: budget, failures, latency, staleness, cost and shards.
 
-What a process counts of its own work adds up over processes, so these are not reduced to one of them.
+Each process counts its own work, so these counters are summed over processes.
 """
 
-from dashboards.generator.intervals import TELEMETRY
 from dashboards.generator.page import Query
 from dashboards.generator.promql import (
     ACCOUNT,
@@ -25,7 +24,7 @@ from dashboards.generator.promql import (
 API = (ACCOUNT, INSTANCE)
 TABLE_ROWS = 100
 
-# These counters begin at 0 with the process: what never happened is left out.
+# These counters begin at 0 with the process; series of events that never happened are left out.
 _HAPPENED = " > 0"
 _A_FAILURE = "a platform call fails"
 _FAILURES = total(own_rate("edge_api_request_failures_total", *API), "account", "operation", "reason")
@@ -37,22 +36,20 @@ _INTERVAL = highest(series("edge_exporter_collector_interval_seconds", INSTANCE)
 
 
 def _of_exporters(expr: str) -> str:
-    # A job may scrape other programs too, and All stands for every job: an exporter is what says so of itself.
+    # A job may scrape other programs too, and All selects every job: only exporters have build information.
     return among(expr, _BUILD, "job", "instance")
 
 
-# One that is down says nothing of itself now, but it did within the day.
-INSTANCES_DOWN = Query(
-    total(f"({among(series('up', INSTANCE), _LATELY, 'job', 'instance')}) == bool 0"), TELEMETRY, "instances"
-)
-INSTANCES = Query(count(_BUILD), TELEMETRY, "instances")
-RELOAD_OK = Query(lowest(series("edge_exporter_config_last_reload_successful", INSTANCE)), TELEMETRY, "reload")
-LEDGER_UP = Query(lowest(series("edge_exporter_ledger_up", INSTANCE)), TELEMETRY, "ledger")
-SERIES_TOTAL = Query(total(series("edge_exporter_series", INSTANCE)), TELEMETRY, "series")
-SERIES_DROPPED = Query(or_zero(total(series("edge_exporter_series_dropped", INSTANCE)), _BUILD), TELEMETRY, "series")
+# An exporter that is down has no build information now, but it had within the day.
+INSTANCES_DOWN = Query(total(f"({among(series('up', INSTANCE), _LATELY, 'job', 'instance')}) == bool 0"), "instances")
+INSTANCES = Query(count(_BUILD), "instances")
+RELOAD_OK = Query(lowest(series("edge_exporter_config_last_reload_successful", INSTANCE)), "reload")
+LEDGER_UP = Query(lowest(series("edge_exporter_ledger_up", INSTANCE)), "ledger")
+SERIES_TOTAL = Query(total(series("edge_exporter_series", INSTANCE)), "series")
+SERIES_DROPPED = Query(or_zero(total(series("edge_exporter_series_dropped", INSTANCE)), _BUILD), "series")
 
 _CAPACITY_AT_END = series("edge_api_capacity_requests_per_second", *API, at=AT_END)
-# With many accounts, those that ask for most of their budget.
+# Of many accounts, those that need the largest share of their budget.
 _TIGHTEST = top(
     f"({total(series('edge_api_demand_requests_per_second', *API, at=AT_END), 'account')}"
     f" / {total(f'min without (limit) ({_CAPACITY_AT_END})', 'account')})"
@@ -61,87 +58,61 @@ _IN_FLIGHT = total(series("edge_api_capacity_requests_per_second", *API, 'limit=
 _BUDGET = total(series("edge_api_budget_requests_per_second", *API), "account")
 _LIMITS = f'({_IN_FLIGHT} or label_replace({_BUDGET}, "limit", "requests_per_second", "", ""))'
 ALLOWED = Query(
-    among(f"bottomk by (account) (1, {_LIMITS})", _TIGHTEST, "account"),
-    TELEMETRY,
-    "{{account}}: allowed by {{limit}}",
+    among(f"bottomk by (account) (1, {_LIMITS})", _TIGHTEST, "account"), "{{account}}: allowed by {{limit}}"
 )
 DEMAND = Query(
     among(total(series("edge_api_demand_requests_per_second", *API), "account"), _TIGHTEST, "account"),
-    TELEMETRY,
     "{{account}}: asked for",
 )
 REQUESTS = Query(
-    among(total(own_rate("edge_api_requests_total", *API), "account"), _TIGHTEST, "account"),
-    TELEMETRY,
-    "{{account}}: made",
+    among(total(own_rate("edge_api_requests_total", *API), "account"), _TIGHTEST, "account"), "{{account}}: made"
 )
 THROTTLED = Query(
-    among(total(own_rate("edge_api_throttled_seconds_total", *API), "account"), _TIGHTEST, "account"),
-    TELEMETRY,
-    "{{account}}",
+    among(total(own_rate("edge_api_throttled_seconds_total", *API), "account"), _TIGHTEST, "account"), "{{account}}"
 )
-REQUESTS_BY_CODE = Query(total(own_rate("edge_api_requests_total", *API), "code"), TELEMETRY, "{{code}}")
-REQUESTS_BY_ENDPOINT = Query(
-    top(total(own_rate("edge_api_requests_total", *API), "operation"), 20), TELEMETRY, "{{operation}}"
-)
+REQUESTS_BY_CODE = Query(total(own_rate("edge_api_requests_total", *API), "code"), "{{code}}")
+REQUESTS_BY_ENDPOINT = Query(top(total(own_rate("edge_api_requests_total", *API), "operation"), 20), "{{operation}}")
 FAILURES_BY_REASON = Query(
-    total(own_rate("edge_api_request_failures_total", *API), "reason") + _HAPPENED,
-    TELEMETRY,
-    "{{reason}}",
-    quiet=_A_FAILURE,
+    total(own_rate("edge_api_request_failures_total", *API), "reason") + _HAPPENED, "{{reason}}", quiet=_A_FAILURE
 )
-FAILURES_BY_ENDPOINT = Query(
-    top(f"({_FAILURES}{_HAPPENED})", TABLE_ROWS),
-    TELEMETRY,
-    quiet=_A_FAILURE,
-)
+FAILURES_BY_ENDPOINT = Query(top(f"({_FAILURES}{_HAPPENED})", TABLE_ROWS), quiet=_A_FAILURE)
 RETRIES = Query(
-    total(own_rate("edge_api_retries_total", *API), "operation") + _HAPPENED,
-    TELEMETRY,
-    "{{operation}}",
-    quiet="a call is retried",
+    total(own_rate("edge_api_retries_total", *API), "operation") + _HAPPENED, "{{operation}}", quiet="a call is retried"
 )
 UNEXPECTED = Query(
     top(total(f"increase({series('edge_api_unexpected_values_total', *API)}[$__range])", "operation", "field"), 50),
-    TELEMETRY,
     quiet="the platform sends a value that the interface document does not list",
 )
 
-LATENCY_BUCKETS = Query(_LATENCY, TELEMETRY, "{{le}}")
-LATENCY_HALF = Query(f"histogram_quantile(0.5, {_LATENCY})", TELEMETRY, "half of the calls")
-LATENCY_NINE_TENTHS = Query(f"histogram_quantile(0.9, {_LATENCY})", TELEMETRY, "90 %")
-LATENCY_MOST = Query(f"histogram_quantile(0.99, {_LATENCY})", TELEMETRY, "99 %")
+LATENCY_BUCKETS = Query(_LATENCY, "{{le}}")
+LATENCY_HALF = Query(f"histogram_quantile(0.5, {_LATENCY})", "half of the calls")
+LATENCY_NINE_TENTHS = Query(f"histogram_quantile(0.9, {_LATENCY})", "90 %")
+LATENCY_MOST = Query(f"histogram_quantile(0.99, {_LATENCY})", "99 %")
 LATENCY_BY_ENDPOINT = Query(
     top(
         f"{total(own_rate('edge_api_request_duration_seconds_sum', *API), 'operation')}"
         f" / {total(own_rate('edge_api_request_duration_seconds_count', *API), 'operation')}",
         20,
     ),
-    TELEMETRY,
     "{{operation}}",
 )
 
 STALENESS = Query(
     f"{highest(age('edge_target_last_success_timestamp_seconds', ACCOUNT), 'collector')} / on (collector) {_INTERVAL}",
-    TELEMETRY,
     "{{collector}}",
 )
-INTERVALS = Query(_INTERVAL, TELEMETRY)
-DURATIONS = Query(
-    highest(series("edge_exporter_collector_duration_seconds", INSTANCE), "collector"), TELEMETRY, "{{collector}}"
-)
+INTERVALS = Query(_INTERVAL)
+DURATIONS = Query(highest(series("edge_exporter_collector_duration_seconds", INSTANCE), "collector"), "{{collector}}")
 MISSED_RUNS = Query(
     total(own_rate("edge_exporter_collector_missed_runs_total", INSTANCE), "collector") + _HAPPENED,
-    TELEMETRY,
     "{{collector}}",
     quiet="a collector's run is skipped because the last one has not ended",
 )
 
-SCRAPE_DURATION = Query(_of_exporters(series("scrape_duration_seconds", INSTANCE)), TELEMETRY, "{{instance}}")
-RENDER_DURATION = Query(series("edge_exporter_render_duration_seconds", INSTANCE), TELEMETRY, "{{instance}}")
+SCRAPE_DURATION = Query(_of_exporters(series("scrape_duration_seconds", INSTANCE)), "{{instance}}")
+RENDER_DURATION = Query(series("edge_exporter_render_duration_seconds", INSTANCE), "{{instance}}")
 DROPPED_BY_FAMILY = Query(
     top(total(f"{series('edge_exporter_series_dropped', INSTANCE)} > 0", "family"), 20),
-    TELEMETRY,
     "{{family}}",
     quiet="a family exceeds series.max_per_family, or is denied",
 )
@@ -150,60 +121,47 @@ _OF_STATE = "edge_exporter_state_database_seconds"
 STATE_DATABASE = Query(
     f"{total(own_rate(f'{_OF_STATE}_sum', INSTANCE), 'operation')}"
     f" / {total(own_rate(f'{_OF_STATE}_count', INSTANCE), 'operation')}",
-    TELEMETRY,
     "{{operation}}",
 )
 
 
 def _of_hour(name: str, *labels: str) -> Query:
-    return Query(total(f"increase({series(name, INSTANCE)}[1h])", *labels), TELEMETRY, "rows refused")
+    return Query(total(f"increase({series(name, INSTANCE)}[1h])", *labels), "rows refused")
 
 
-SHARD_CLAIMS = Query(highest(series("edge_exporter_shard_epoch", INSTANCE), "shard"), TELEMETRY)
+SHARD_CLAIMS = Query(highest(series("edge_exporter_shard_epoch", INSTANCE), "shard"))
 SHARD_TAKEOVERS = _of_hour("edge_exporter_shard_takeovers_total", "shard")
 SHARD_LOSSES = _of_hour("edge_exporter_shard_losses_total", "shard")
 REFUSED_ROWS = _of_hour("edge_exporter_ledger_refused_rows_total")
-SHARDS = Query(highest(series("edge_exporter_shard_info", INSTANCE), "instance", "shard", "shards"), TELEMETRY)
-# Where the state is in a file this process holds its shard for as long as it runs.
-SHARDS_HELD = Query(count(f"{series('edge_exporter_shard_held')} == 1"), TELEMETRY, "held")
-SHARDS_PRESENT = Query(
-    count(count(series("edge_exporter_shard_info"), "shards", "shard"), "shards"), TELEMETRY, "of {{shards}}"
-)
-SHARD_VERSION = Query(highest(_BUILD, "instance", "version"), TELEMETRY)
+SHARDS = Query(highest(series("edge_exporter_shard_info", INSTANCE), "instance", "shard", "shards"))
+# With the state in a file, a process holds its shard as long as it runs.
+SHARDS_HELD = Query(count(f"{series('edge_exporter_shard_held')} == 1"), "held")
+SHARDS_PRESENT = Query(count(count(series("edge_exporter_shard_info"), "shards", "shard"), "shards"), "of {{shards}}")
+SHARD_VERSION = Query(highest(_BUILD, "instance", "version"))
 RELOADED = Query(
-    milliseconds(highest(series("edge_exporter_config_last_reload_success_timestamp_seconds", INSTANCE), "instance")),
-    TELEMETRY,
+    milliseconds(highest(series("edge_exporter_config_last_reload_success_timestamp_seconds", INSTANCE), "instance"))
 )
-STARTED = Query(
-    milliseconds(highest(_of_exporters(series("process_start_time_seconds", INSTANCE)), "instance")), TELEMETRY
-)
+STARTED = Query(milliseconds(highest(_of_exporters(series("process_start_time_seconds", INSTANCE)), "instance")))
 SET_ASIDE = Query(
     milliseconds(highest(f"{series('edge_exporter_ledger_set_aside_timestamp_seconds', INSTANCE)} > 0", "instance")),
-    TELEMETRY,
     quiet="the ledger's file was corrupt and was put aside",
 )
 CORRECTIONS = Query(
     total(own_rate("edge_exporter_ledger_corrections_total", INSTANCE), "family") + _HAPPENED,
-    TELEMETRY,
     "{{family}}",
     quiet="the platform takes back what it had counted",
 )
 
-MEMORY = Query(_of_exporters(series("process_resident_memory_bytes", INSTANCE)), TELEMETRY, "{{instance}}")
-CPU = Query(_of_exporters(own_rate("process_cpu_seconds_total", INSTANCE)), TELEMETRY, "{{instance}}")
+MEMORY = Query(_of_exporters(series("process_resident_memory_bytes", INSTANCE)), "{{instance}}")
+CPU = Query(_of_exporters(own_rate("process_cpu_seconds_total", INSTANCE)), "{{instance}}")
 FILES = Query(
-    _of_exporters(f"{series('process_open_fds', INSTANCE)} / {series('process_max_fds', INSTANCE)}"),
-    TELEMETRY,
-    "{{instance}}",
+    _of_exporters(f"{series('process_open_fds', INSTANCE)} / {series('process_max_fds', INSTANCE)}"), "{{instance}}"
 )
 LOOP_LAG = Query(
     f"{own_rate('edge_exporter_loop_lag_seconds_sum', INSTANCE)}"
     f" / {own_rate('edge_exporter_loop_lag_seconds_count', INSTANCE)}",
-    TELEMETRY,
     "{{instance}}",
 )
 RESTARTS = Query(
-    _of_exporters(f"(time() - {series('process_start_time_seconds', INSTANCE)}) < 60"),
-    TELEMETRY,
-    quiet="the exporter is started",
+    _of_exporters(f"(time() - {series('process_start_time_seconds', INSTANCE)}) < 60"), quiet="the exporter is started"
 )

@@ -1,12 +1,12 @@
-"""What stands out right now, read from the metrics themselves: it needs no rules and waits for nothing.
+"""Defines the query for what is wrong now, from the metrics themselves, without rules and without delay.
 
-Each finding is a query of what is wrong, with a word for it and its figure as a label, so that findings of every
-kind stand in one table.
+Each finding is a query for one kind of problem. Its name and its figure are labels, so that all kinds of findings fit
+into one table.
 """
 
 from dataclasses import dataclass
 
-from dashboards.generator.intervals import TELEMETRY
+from dashboards.generator.intervals import OWN_METRICS
 from dashboards.generator.page import Colour, Query, Word
 from dashboards.generator.promql import (
     ACCOUNT,
@@ -24,16 +24,16 @@ from dashboards.generator.promql import (
 from dashboards.generator.queries.subject import about
 from dashboards.generator.queries.truth import SILENT
 
-# Rows of one kind: more of them are one trouble.
+# The most rows of one kind: more of them have one cause.
 ROWS = 20
 
-# How far from its own past a zone's traffic is worth a look.
+# Factors of a zone's usual traffic below and above which it is reported.
 _FALLEN, _SURGED = 0.6, 3
-# Breaches of 15 minutes against the mean of as long a time over 28 days.
+# Breaches of 15 minutes: the factor of the mean over 28 days, and the least number.
 _BURST, _BREACHES = 5, 10
-# Time-outs of 15 minutes: a single one is a hiccup.
+# Time-outs in 15 minutes from which they are reported: a single one is harmless.
 _TIME_OUTS_FROM = 3
-# Seconds of a platform call.
+# Seconds of a platform call: always slow, the factor of the hour before, and from when the factor applies.
 _SLOW_ALWAYS, _SLOW_FACTOR, _SLOW_FROM = 2, 3, 0.5
 
 _ACT, _LOOK = 2, 1
@@ -47,11 +47,11 @@ _IMAGE = ("account", "registry_id", "image_namespace", "image", "tag")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that may be wrong.
+    """A kind of problem.
 
     Attributes:
-        what: a word for it.
-        area: the area of the platform, as the alerts have it.
+        what: its name.
+        area: the area of the platform, as in the alerts.
         urgency: whether to act or to look.
         expr: a query that finds it; its values are the figures.
         labels: the labels that name the subject.
@@ -68,7 +68,7 @@ class Finding:
     scale: int = 1
 
     def query(self) -> str:
-        """Answer with the urgency, and with the labels of the subject, `what`, `area` and `figure`."""
+        """Return a query for the urgency, with the labels of the subject, `what`, `area` and `figure`."""
         shown = top(f"({self.expr})", ROWS)
         if self.figure:
             by = ", ".join(self.labels)
@@ -86,7 +86,7 @@ def _calls(name: str, *matchers: str, over: str = "15m") -> str:
 
 
 def _steady(collector: str, target: str, label: str, ago: str) -> str:
-    """Targets that are polled with success now and were then: what a poll brings after an outage is no surge."""
+    """Select targets whose polls succeed now and did before: the first poll after an outage is no surge."""
     of = f'collector="{collector}"'
     now, then = (gauge("edge_target_up", ACCOUNT, of, at=at) for at in ("", f" offset {ago}"))
     return highest(
@@ -124,9 +124,9 @@ def _over(length: str, *matchers: str, at: str = "") -> str:
 
 
 def against_past(*matchers: str) -> str:
-    """Compare a zone's last 20 minutes with the same time of yesterday, which takes the hour of the day out.
+    """Compare a zone's last 20 minutes with the same time yesterday, because traffic depends on the hour.
 
-    Where Prometheus holds no yesterday, with the hour before.
+    If Prometheus has no data of yesterday, compare with the hour before.
     """
     usual = f"({_over('1h', *matchers, at=' offset 1d')} or {_over('1h', *matchers, at=' offset 20m')}) / 3"
     return f"({_over('20m', *matchers)} / ({usual} > {_ENOUGH}))"
@@ -147,7 +147,7 @@ BURSTS = (
     f" and on (account, rate_limit_id) {_steady('shield_rate_limits', 'rate_limit', 'rate_limit_id', '15m')}"
 )
 
-# Off now and on within the week, as the alert has it: a zone that never had one is a choice.
+# Off now and on within the week, as in the alert: a zone that never had a WAF is no problem.
 _ONE_SHIELD = ("job", "account", "shield_zone_id")
 
 
@@ -242,8 +242,4 @@ FINDINGS = (
     Finding("Database query fails", "database", _LOOK, _QUERY_FAILING, ("database", "query")),
 )
 
-FOUND = Query(
-    about(" or ".join(finding.query() for finding in FINDINGS)),
-    TELEMETRY,
-    quiet="something is wrong",
-)
+FOUND = Query(about(" or ".join(finding.query() for finding in FINDINGS)), step=OWN_METRICS, quiet="something is wrong")

@@ -1,6 +1,6 @@
-"""Overview: which accounts answer, what is failing now, and which alerts fire."""
+"""Defines queries for the Overview: which accounts answer, what fails now, and which alerts fire."""
 
-from dashboards.generator.intervals import DISCOVERY, TELEMETRY
+from dashboards.generator.intervals import OWN_METRICS
 from dashboards.generator.page import Query
 from dashboards.generator.promql import ACCOUNT, age, count, gauge, highest, lowest, own_rate, series, top, total
 from dashboards.generator.queries import findings
@@ -10,21 +10,21 @@ TABLE_ROWS = 100
 ACCOUNT_ROWS = 50
 TARGET = ("account", "collector", "target", "name")
 
-# One shard that is refused is trouble enough for an account.
+# An account is down if one shard is refused.
 _UP = lowest(series("edge_up", ACCOUNT), "account")
 _TARGET_UP = gauge("edge_target_up", ACCOUNT)
-# Databases are of no account.
+# Databases belong to no account.
 _OF_ACCOUNTS = gauge("edge_target_up", ACCOUNT, 'account!=""')
 _SINCE_SUCCESS = age("edge_target_last_success_timestamp_seconds", ACCOUNT)
 _FAILING = f"({_TARGET_UP} == 0)"
-# Every shard has its share of an account's budget, and asks for its share of the work.
-# Of its limits the lower one binds: calls a second, or calls at once while the platform is slow.
+# Each shard has a share of the account's budget and of its demand, so both are summed. The capacity is the lower of two
+# limits: calls a second, or calls at once while the platform is slow.
 _CAPACITY = total(f"min without (limit) ({series('edge_api_capacity_requests_per_second', ACCOUNT)})", "account")
 _DEMAND = total(series("edge_api_demand_requests_per_second", ACCOUNT), "account")
 _WAF = gauge("edge_shield_zone_waf_enabled", ACCOUNT)
 _LIMITS = gauge("edge_shield_rate_limit_window_breaches_overall", ACCOUNT)
 _ZONES = gauge("edge_dns_window_queries", ACCOUNT)
-# Without a budget nothing can be over it.
+# Only scripts with a budget can exceed it.
 _SCRIPTS = gauge("edge_script_monthly_budget_dollars", ACCOUNT)
 _DATABASES = gauge("edge_target_up", ACCOUNT, 'collector=~"database|database_queries"')
 
@@ -34,24 +34,22 @@ _BUILD = series("edge_exporter_build_info")
 _LATELY = f"last_over_time({_BUILD}[1d])"
 _DOWN = f"sum({series('up')} == bool 0 and on (job, instance) {_LATELY})"
 
-EXPORTERS_DOWN = Query(known(_DOWN, SILENT), TELEMETRY, "exporters")
-ACCOUNTS_DOWN = Query(known(total(f"{_UP} == bool 0"), SILENT), TELEMETRY, "accounts")
-TARGETS = Query(count(_TARGET_UP), TELEMETRY, "targets")
-TARGETS_FAILING = Query(known(total(f"{_TARGET_UP} == bool 0"), SILENT), TELEMETRY, "targets")
-OLDEST = Query(known(highest(staleness()), SILENT), TELEMETRY, "oldest")
-BUDGET_ASKED = Query(known(highest(f"{_DEMAND} / {_CAPACITY}"), SILENT), TELEMETRY, "of the budget")
+EXPORTERS_DOWN = Query(known(_DOWN, SILENT), "exporters")
+ACCOUNTS_DOWN = Query(known(total(f"{_UP} == bool 0"), SILENT), "accounts")
+TARGETS = Query(count(_TARGET_UP), "targets")
+TARGETS_FAILING = Query(known(total(f"{_TARGET_UP} == bool 0"), SILENT), "targets")
+OLDEST = Query(known(highest(staleness()), SILENT), "oldest")
+BUDGET_ASKED = Query(known(highest(f"{_DEMAND} / {_CAPACITY}"), SILENT), "of the budget")
 
-ACCOUNT_UP = Query(top(_UP, ACCOUNT_ROWS), TELEMETRY, "{{account}}")
-ACCOUNT_TARGETS = Query(top(count(_OF_ACCOUNTS, "account"), ACCOUNT_ROWS), TELEMETRY)
-ACCOUNT_FAILING = Query(top(total(f"{_OF_ACCOUNTS} == bool 0", "account"), ACCOUNT_ROWS), TELEMETRY)
-ACCOUNT_BUDGET = Query(top(f"{_DEMAND} / {_CAPACITY}", ACCOUNT_ROWS), TELEMETRY)
-ACCOUNT_REQUESTS = Query(top(total(own_rate("edge_api_requests_total", ACCOUNT), "account"), ACCOUNT_ROWS), TELEMETRY)
-ACCOUNT_FAILURES = Query(
-    top(total(own_rate("edge_api_request_failures_total", ACCOUNT), "account"), ACCOUNT_ROWS), TELEMETRY
-)
-ACCOUNT_RESOURCES = Query(top(total(gauge("edge_resources", ACCOUNT), "account"), ACCOUNT_ROWS), DISCOVERY)
+ACCOUNT_UP = Query(top(_UP, ACCOUNT_ROWS), "{{account}}")
+ACCOUNT_TARGETS = Query(top(count(_OF_ACCOUNTS, "account"), ACCOUNT_ROWS))
+ACCOUNT_FAILING = Query(top(total(f"{_OF_ACCOUNTS} == bool 0", "account"), ACCOUNT_ROWS))
+ACCOUNT_BUDGET = Query(top(f"{_DEMAND} / {_CAPACITY}", ACCOUNT_ROWS))
+ACCOUNT_REQUESTS = Query(top(total(own_rate("edge_api_requests_total", ACCOUNT), "account"), ACCOUNT_ROWS))
+ACCOUNT_FAILURES = Query(top(total(own_rate("edge_api_request_failures_total", ACCOUNT), "account"), ACCOUNT_ROWS))
+ACCOUNT_RESOURCES = Query(top(total(gauge("edge_resources", ACCOUNT), "account"), ACCOUNT_ROWS))
 
-# A target that never succeeded has no age; it gets -1.
+# A target without a successful poll has no age; its value is -1.
 FAILING = Query(
     highest(
         top(
@@ -61,41 +59,39 @@ FAILING = Query(
         ),
         *TARGET,
     ),
-    TELEMETRY,
     quiet=_A_FAILURE,
 )
-FAILING_BY_COLLECTOR = Query(total(f"{_TARGET_UP} == bool 0", "collector"), TELEMETRY, "{{collector}}")
+FAILING_BY_COLLECTOR = Query(total(f"{_TARGET_UP} == bool 0", "collector"), "{{collector}}")
 FAILURES_BY_REASON = Query(
-    # These counters begin at 0 with the process: what never happened is left out.
+    # These counters begin at 0 with the process; series of events that never happened are left out.
     f"{total(own_rate('edge_api_request_failures_total', ACCOUNT), 'reason')} > 0",
-    TELEMETRY,
     "{{reason}}",
     quiet="a platform call fails",
 )
-# What other pages show of a choice of zones or databases, this one shows of whole accounts.
+# Other pages show these for selected zones or databases, this page for whole accounts.
 SCANS_FAILED = Query(
     known(total(gauge("edge_dns_record_scan_status", ACCOUNT, 'status="failed"')), SILENT, old("dns_record_scans")),
-    TELEMETRY,
     "failed",
+    step=OWN_METRICS,
 )
 WAF_OFF = Query(
-    known(f"count({findings.waf_off()}) or 0 * count({_WAF})", SILENT, old("shield_zones")), TELEMETRY, "zones"
+    known(f"count({findings.waf_off()}) or 0 * count({_WAF})", SILENT, old("shield_zones")), "zones", step=OWN_METRICS
 )
 LIMITS_IN_BURST = Query(
-    known(f"count({findings.BURSTS}) or 0 * count({_LIMITS})", SILENT, old("shield_rate_limits")),
-    TELEMETRY,
-    "rate limits",
+    known(f"count({findings.BURSTS}) or 0 * count({_LIMITS})", SILENT, old("shield_rate_limits")), "rate limits"
 )
 ZONES_FALLEN = Query(
-    known(f"count({findings.FALLEN}) or 0 * count({_ZONES})", SILENT, old("dns_statistics")), TELEMETRY, "zones"
+    known(f"count({findings.FALLEN}) or 0 * count({_ZONES})", SILENT, old("dns_statistics")), "zones", step=OWN_METRICS
 )
 SCRIPTS_OVER = Query(
-    known(f"count({findings.OVER_BUDGET}) or 0 * count({_SCRIPTS})", SILENT, old("scripts")), TELEMETRY, "scripts"
+    known(f"count({findings.OVER_BUDGET}) or 0 * count({_SCRIPTS})", SILENT, old("scripts")),
+    "scripts",
+    step=OWN_METRICS,
 )
 TAGS_MISSING = Query(
     known(total(f"{gauge('edge_container_image_tag_present', ACCOUNT)} == bool 0"), SILENT, old("container_tags")),
-    TELEMETRY,
     "tags",
+    step=OWN_METRICS,
 )
 DATABASES_FAILING = Query(
     known(
@@ -103,13 +99,11 @@ DATABASES_FAILING = Query(
         SILENT,
         old("database"),
     ),
-    TELEMETRY,
     "databases and queries",
 )
-# A platform that is slow is slow on some account first.
+# By account, because a slow platform may affect only some accounts.
 CALL_DURATION = Query(
     f"topk(10, {total(own_rate('edge_api_request_duration_seconds_sum', ACCOUNT), 'account')}"
     f" / {total(own_rate('edge_api_request_duration_seconds_count', ACCOUNT), 'account')})",
-    TELEMETRY,
     "{{account}}",
 )

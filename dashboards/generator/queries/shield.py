@@ -1,6 +1,6 @@
-"""Shield: breaches of rate limits, the modes of zones, and how near rules are to their limits."""
+"""Defines queries for shield: breaches of rate limits, modes of zones, and numbers of rules against their limits."""
 
-from dashboards.generator.intervals import RATE_LIMITS, SHIELD_DETAILS, SHIELD_PLANS, SHIELD_ZONES
+from dashboards.generator.intervals import step_of
 from dashboards.generator.page import Query
 from dashboards.generator.promql import (
     ACCOUNT,
@@ -46,43 +46,42 @@ _MOST_AGAINST_USUAL = top(_AGAINST_USUAL, 50)
 _MOST_BREACHED = top(highest(gauge("edge_shield_rate_limit_window_breaches_overall", *SCOPE, at=AT_END), *ONE_LIMIT))
 _LAST_HOUR = increase("edge_shield_rate_limit_breaches_total", *SCOPE, over="1h")
 
-# Breaches are rare enough to be read by the minute.
-BREACHES = Query(f"60 * {total(_BREACH_RATE)}", RATE_LIMITS, "breaches a minute")
-BREACHES_BY_ACTION = Query(f"60 * {total(_BREACH_RATE, 'action')}", RATE_LIMITS, "{{action}}")
+# Breaches change more often than the name of a pull zone.
+_STEP = step_of(_BREACH_RATE)
+
+# Breaches are rare, so rates are for a minute.
+BREACHES = Query(f"60 * {total(_BREACH_RATE)}", "breaches a minute")
+BREACHES_BY_ACTION = Query(f"60 * {total(_BREACH_RATE, 'action')}", "{{action}}")
 BREACHES_OF_ALL_ZONES = Query(
-    f"60 * {total(rate('edge_shield_rate_limit_breaches_total', ACCOUNT), 'action')}", RATE_LIMITS, "{{action}}"
+    f"60 * {total(rate('edge_shield_rate_limit_breaches_total', ACCOUNT), 'action')}", "{{action}}"
 )
 BREACHES_OF_TOP_LIMITS = Query(
     _with_pull_zone(among(f"60 * {total(_BREACH_RATE, *NAMED_LIMIT)}", _MOST_BREACHED, *ONE_LIMIT)),
-    RATE_LIMITS,
     "{{rate_limit}} ({{pull_zone}} {{shield_zone_id}})",
+    step=_STEP,
 )
-# Where the platform's days are plain numbers, it does not say what was done: part of it may have been blocked.
+# If the platform's days are plain numbers, the action is unknown: some of these breaches may have been blocked.
 _MAY_BE_BLOCKED = 'action=~"blocked|unclassified"'
 BLOCKED_TODAY = Query(
     total(gauge("edge_shield_rate_limit_day_breaches", *SCOPE, 'action="blocked"'), "action")
     + " or "
     + total(gauge("edge_shield_rate_limit_day_breaches", *SCOPE, 'action="unclassified"'), "action")
     + " > 0",
-    RATE_LIMITS,
     "{{action}}",
 )
-BREACHES_TODAY = Query(total(_TODAY, "action"), RATE_LIMITS, "{{action}}")
-BREACHES_OF_WINDOW = Query(
-    total(gauge("edge_shield_rate_limit_window_breaches", *SCOPE), "action"), RATE_LIMITS, "{{action}}"
-)
-LIMITS_OVER = Query(or_zero(total(f"{_AGAINST_USUAL} > bool 1"), _OVERALL), RATE_LIMITS, "rate limits")
-LIMIT_AGAINST_USUAL = Query(_with_pull_zone(_MOST_AGAINST_USUAL), RATE_LIMITS)
-LIMIT_TODAY = Query(among(_LIMIT_TODAY, _MOST_AGAINST_USUAL, *ONE_LIMIT), RATE_LIMITS)
-LIMIT_USUAL_DAY = Query(among(f"{highest(_OVERALL, *NAMED_LIMIT)} / 28", _MOST_AGAINST_USUAL, *ONE_LIMIT), RATE_LIMITS)
-LIMIT_LAST_HOUR = Query(among(total(_LAST_HOUR, *NAMED_LIMIT), _MOST_AGAINST_USUAL, *ONE_LIMIT), RATE_LIMITS)
+BREACHES_TODAY = Query(total(_TODAY, "action"), "{{action}}")
+BREACHES_OF_WINDOW = Query(total(gauge("edge_shield_rate_limit_window_breaches", *SCOPE), "action"), "{{action}}")
+LIMITS_OVER = Query(or_zero(total(f"{_AGAINST_USUAL} > bool 1"), _OVERALL), "rate limits")
+LIMIT_AGAINST_USUAL = Query(_with_pull_zone(_MOST_AGAINST_USUAL), step=_STEP)
+LIMIT_TODAY = Query(among(_LIMIT_TODAY, _MOST_AGAINST_USUAL, *ONE_LIMIT))
+LIMIT_USUAL_DAY = Query(among(f"{highest(_OVERALL, *NAMED_LIMIT)} / 28", _MOST_AGAINST_USUAL, *ONE_LIMIT))
+LIMIT_LAST_HOUR = Query(among(total(_LAST_HOUR, *NAMED_LIMIT), _MOST_AGAINST_USUAL, *ONE_LIMIT))
 LIMIT_BLOCKED = Query(
     among(
         total(gauge("edge_shield_rate_limit_day_breaches", *SCOPE, _MAY_BE_BLOCKED), *NAMED_LIMIT),
         _MOST_AGAINST_USUAL,
         *ONE_LIMIT,
-    ),
-    RATE_LIMITS,
+    )
 )
 
 _WAF = gauge("edge_shield_zone_waf_enabled", *SCOPE)
@@ -102,13 +101,11 @@ def _rules(state: str) -> str:
     return gauge("edge_shield_zone_waf_rules", *SCOPE, f'state="{state}"')
 
 
-ZONES = Query(total(highest(gauge("edge_shield_zones", ACCOUNT), "account")), SHIELD_ZONES, "zones")
+ZONES = Query(total(highest(gauge("edge_shield_zones", ACCOUNT), "account")), "zones")
 WAF_OFF = Query(
-    known(f"count({findings.waf_off(SHIELD_ZONE)}) or 0 * count({_WAF})", SILENT, old("shield_zones")),
-    SHIELD_ZONES,
-    "zones",
+    known(f"count({findings.waf_off(SHIELD_ZONE)}) or 0 * count({_WAF})", SILENT, old("shield_zones")), "zones"
 )
-LEARNING = Query(total(_LEARNING), SHIELD_ZONES, "zones")
+LEARNING = Query(total(_LEARNING), "zones")
 
 
 def _setting(expr: str, setting: str, label: str, value: str) -> str:
@@ -124,22 +121,18 @@ SETTINGS = Query(
             _setting(gauge("edge_shield_zone_ddos_sensitivity", *SCOPE), "ddos sensitivity", "level", "level"),
             _setting(_FEATURES, "$1", "feature", "on"),
         )
-    ),
-    SHIELD_ZONES,
+    )
 )
-LEARNING_LEFT = Query(highest(bottom(_LEARNING_LEFT, 50), *ONE_ZONE), SHIELD_ZONES)
-LEARNING_NAMES = Query(
-    highest(among(_INFO, bottom(_LEARNING_LEFT, 50), *ONE_ZONE), *ONE_ZONE, "pull_zone"),
-    SHIELD_ZONES,
-)
-ZONE_INFO = Query(highest(_ZONE_SHOWN, *ONE_ZONE, "pull_zone_id", "pull_zone", "plan"), SHIELD_ZONES)
-ZONE_WAF = Query(highest(among(_WAF, _ZONE_SHOWN, *ONE_ZONE), *ONE_ZONE), SHIELD_ZONES)
-ZONE_WAF_MODE = Query(_mode("waf", "waf_mode"), SHIELD_ZONES)
-ZONE_DDOS_MODE = Query(_mode("ddos", "ddos_mode"), SHIELD_ZONES)
-ZONE_LEARNING = Query(highest(among(_LEARNING, _ZONE_SHOWN, *ONE_ZONE), *ONE_ZONE), SHIELD_ZONES)
-ZONE_DISABLED_RULES = Query(highest(among(_rules("disabled"), _ZONE_SHOWN, *ONE_ZONE), *ONE_ZONE), SHIELD_ZONES)
-ZONE_LOG_ONLY_RULES = Query(highest(among(_rules("log_only"), _ZONE_SHOWN, *ONE_ZONE), *ONE_ZONE), SHIELD_ZONES)
-ZONE_CUSTOM_RULES = Query(highest(among(_rules("custom"), _ZONE_SHOWN, *ONE_ZONE), *ONE_ZONE), SHIELD_ZONES)
+LEARNING_LEFT = Query(highest(bottom(_LEARNING_LEFT, 50), *ONE_ZONE))
+LEARNING_NAMES = Query(highest(among(_INFO, bottom(_LEARNING_LEFT, 50), *ONE_ZONE), *ONE_ZONE, "pull_zone"))
+ZONE_INFO = Query(highest(_ZONE_SHOWN, *ONE_ZONE, "pull_zone_id", "pull_zone", "plan"))
+ZONE_WAF = Query(highest(among(_WAF, _ZONE_SHOWN, *ONE_ZONE), *ONE_ZONE))
+ZONE_WAF_MODE = Query(_mode("waf", "waf_mode"))
+ZONE_DDOS_MODE = Query(_mode("ddos", "ddos_mode"))
+ZONE_LEARNING = Query(highest(among(_LEARNING, _ZONE_SHOWN, *ONE_ZONE), *ONE_ZONE))
+ZONE_DISABLED_RULES = Query(highest(among(_rules("disabled"), _ZONE_SHOWN, *ONE_ZONE), *ONE_ZONE))
+ZONE_LOG_ONLY_RULES = Query(highest(among(_rules("log_only"), _ZONE_SHOWN, *ONE_ZONE), *ONE_ZONE))
+ZONE_CUSTOM_RULES = Query(highest(among(_rules("custom"), _ZONE_SHOWN, *ONE_ZONE), *ONE_ZONE))
 
 ZONE_CUSTOM_USED = Query(
     among(
@@ -150,8 +143,7 @@ ZONE_CUSTOM_USED = Query(
         ),
         _ZONE_SHOWN,
         *ONE_ZONE,
-    ),
-    SHIELD_ZONES,
+    )
 )
 ZONE_LIMITS_USED = Query(
     among(
@@ -162,10 +154,9 @@ ZONE_LIMITS_USED = Query(
         ),
         _ZONE_SHOWN,
         *ONE_ZONE,
-    ),
-    SHIELD_ZONES,
+    )
 )
-WAF_RULES = Query(total(gauge("edge_shield_zone_waf_rules", *SCOPE), "state"), SHIELD_ZONES, "{{state}}")
+WAF_RULES = Query(total(gauge("edge_shield_zone_waf_rules", *SCOPE), "state"), "{{state}}")
 
 _GUARDIAN_SHOWN = top(gauge("edge_shield_api_guardian_info", *SCOPE), TABLE_ROWS)
 _ENDPOINTS = total(gauge("edge_shield_api_guardian_endpoints", *SCOPE), *ONE_ZONE)
@@ -178,60 +169,54 @@ def _guardian_limit(limit: str) -> str:
 
 _GUARDIAN_USED = ratio(_ENDPOINTS, _guardian_limit("endpoints"), *ONE_ZONE)
 
-GUARDIAN_FULLEST = Query(or_zero(highest(_GUARDIAN_USED), _INFO), SHIELD_DETAILS, "fullest")
-GUARDIAN_USED = Query(among(_GUARDIAN_USED, _GUARDIAN_SHOWN, *ONE_ZONE), SHIELD_DETAILS)
+GUARDIAN_FULLEST = Query(or_zero(highest(_GUARDIAN_USED), _INFO), "fullest")
+GUARDIAN_USED = Query(among(_GUARDIAN_USED, _GUARDIAN_SHOWN, *ONE_ZONE))
 GUARDIAN_CHECKS = Query(
     f"{total(gauge('edge_shield_api_guardian_endpoint_checks', *SCOPE), 'check')}"
     f" / on () group_left () (sum({_ENDPOINTS_ON}) > 0)",
-    SHIELD_DETAILS,
     "{{check}}",
 )
-GUARDIANS_OFF = Query(total(f"{gauge('edge_shield_api_guardian_enabled', *SCOPE)} == bool 0"), SHIELD_DETAILS, "zones")
-GUARDIAN_INFO = Query(_with_pull_zone(highest(_GUARDIAN_SHOWN, *ONE_ZONE, "title", "version")), SHIELD_DETAILS)
+GUARDIANS_OFF = Query(total(f"{gauge('edge_shield_api_guardian_enabled', *SCOPE)} == bool 0"), "zones")
+GUARDIAN_INFO = Query(_with_pull_zone(highest(_GUARDIAN_SHOWN, *ONE_ZONE, "title", "version")))
 GUARDIAN_ENABLED = Query(
-    highest(among(gauge("edge_shield_api_guardian_enabled", *SCOPE), _GUARDIAN_SHOWN, *ONE_ZONE), *ONE_ZONE),
-    SHIELD_DETAILS,
+    highest(among(gauge("edge_shield_api_guardian_enabled", *SCOPE), _GUARDIAN_SHOWN, *ONE_ZONE), *ONE_ZONE)
 )
-GUARDIAN_ENDPOINTS = Query(among(_ENDPOINTS, _GUARDIAN_SHOWN, *ONE_ZONE), SHIELD_DETAILS)
-GUARDIAN_ENDPOINTS_ON = Query(among(total(_ENDPOINTS_ON, *ONE_ZONE), _GUARDIAN_SHOWN, *ONE_ZONE), SHIELD_DETAILS)
-GUARDIAN_LIMIT_ENDPOINTS = Query(among(_guardian_limit("endpoints"), _GUARDIAN_SHOWN, *ONE_ZONE), SHIELD_DETAILS)
-GUARDIAN_LIMIT_FIELDS = Query(among(_guardian_limit("fields_per_type"), _GUARDIAN_SHOWN, *ONE_ZONE), SHIELD_DETAILS)
-GUARDIAN_LIMIT_DEPTH = Query(among(_guardian_limit("nesting_depth"), _GUARDIAN_SHOWN, *ONE_ZONE), SHIELD_DETAILS)
-GUARDIAN_LIMIT_NODES = Query(among(_guardian_limit("schema_nodes"), _GUARDIAN_SHOWN, *ONE_ZONE), SHIELD_DETAILS)
-GUARDIAN_LIMIT_REGEX = Query(among(_guardian_limit("regex_length"), _GUARDIAN_SHOWN, *ONE_ZONE), SHIELD_DETAILS)
+GUARDIAN_ENDPOINTS = Query(among(_ENDPOINTS, _GUARDIAN_SHOWN, *ONE_ZONE))
+GUARDIAN_ENDPOINTS_ON = Query(among(total(_ENDPOINTS_ON, *ONE_ZONE), _GUARDIAN_SHOWN, *ONE_ZONE))
+GUARDIAN_LIMIT_ENDPOINTS = Query(among(_guardian_limit("endpoints"), _GUARDIAN_SHOWN, *ONE_ZONE))
+GUARDIAN_LIMIT_FIELDS = Query(among(_guardian_limit("fields_per_type"), _GUARDIAN_SHOWN, *ONE_ZONE))
+GUARDIAN_LIMIT_DEPTH = Query(among(_guardian_limit("nesting_depth"), _GUARDIAN_SHOWN, *ONE_ZONE))
+GUARDIAN_LIMIT_NODES = Query(among(_guardian_limit("schema_nodes"), _GUARDIAN_SHOWN, *ONE_ZONE))
+GUARDIAN_LIMIT_REGEX = Query(among(_guardian_limit("regex_length"), _GUARDIAN_SHOWN, *ONE_ZONE))
 GUARDIAN_UPDATED = Query(
     milliseconds(
         highest(
             among(gauge("edge_shield_api_guardian_updated_timestamp_seconds", *SCOPE), _GUARDIAN_SHOWN, *ONE_ZONE),
             *ONE_ZONE,
         )
-    ),
-    SHIELD_DETAILS,
+    )
 )
 
 _THOROUGH = total(gauge("edge_shield_bot_detection_complex_fingerprint_enabled", *SCOPE))
 BOT_SENSITIVITIES = Query(
     f"{total(gauge('edge_shield_bot_detection_sensitivity', *SCOPE), 'signal', 'level')} > 0"
-    f' or label_replace(label_replace({_THOROUGH}, "signal", "thorough fingerprints", "", ""), "level", "on", "", "")',
-    SHIELD_DETAILS,
+    f' or label_replace(label_replace({_THOROUGH}, "signal", "thorough fingerprints", "", ""), "level", "on", "", "")'
 )
 
 _LIST = ("account", "shield_zone_id", "access_list_id", "access_list")
 _ONE_LIST = ("account", "shield_zone_id", "access_list_id")
 _LISTS_SHOWN = top(gauge("edge_shield_access_list_entries", *SCOPE), TABLE_ROWS)
-LIST_ENTRIES = Query(_with_pull_zone(highest(_LISTS_SHOWN, *_LIST)), SHIELD_DETAILS)
+LIST_ENTRIES = Query(_with_pull_zone(highest(_LISTS_SHOWN, *_LIST)))
 LIST_MODIFIED = Query(
     milliseconds(
         highest(
             among(gauge("edge_shield_access_list_last_modified_timestamp_seconds", *SCOPE), _LISTS_SHOWN, *_ONE_LIST),
             *_LIST,
         )
-    ),
-    SHIELD_DETAILS,
+    )
 )
 LIST_CHECKSUM = Query(
-    highest(among(gauge("edge_shield_access_list_info", *SCOPE), _LISTS_SHOWN, *_ONE_LIST), *_LIST, "checksum"),
-    SHIELD_DETAILS,
+    highest(among(gauge("edge_shield_access_list_info", *SCOPE), _LISTS_SHOWN, *_ONE_LIST), *_LIST, "checksum")
 )
 LIST_CHANGES = Query(
     f"{highest(gauge('edge_shield_access_list_info', *SCOPE), *_LIST, 'checksum')}"
@@ -239,20 +224,15 @@ LIST_CHANGES = Query(
     f" {gauge('edge_shield_access_list_info', *SCOPE, at=' offset 15m')}"
     f" and on (account, shield_zone_id, access_list_id)"
     f" {gauge('edge_shield_access_list_info', *SCOPE, at=' offset 15m')}",
-    SHIELD_DETAILS,
     quiet="an access list's content changes",
 )
 RULE_CONDITIONS = Query(
     _with_pull_zone(
         highest(top(gauge("edge_shield_waf_custom_rule_conditions", *SCOPE), TABLE_ROWS), *ONE_ZONE, "rule_id", "rule")
-    ),
-    SHIELD_DETAILS,
+    )
 )
-RULES_WATCHED = Query(
-    or_zero(count(gauge("edge_shield_waf_custom_rule_info", *SCOPE)), _INFO), SHIELD_DETAILS, "custom rules"
-)
+RULES_WATCHED = Query(or_zero(count(gauge("edge_shield_waf_custom_rule_info", *SCOPE)), _INFO), "custom rules")
 PLAN_RULES = Query(
     total(highest(gauge("edge_shield_waf_plan_rules", ACCOUNT), "plan", "ruleset"), "plan", "ruleset"),
-    SHIELD_PLANS,
     "{{plan}}: {{ruleset}}",
 )

@@ -1,7 +1,7 @@
-"""What a row is about, in words, from all of its labels; and the page that shows it.
+"""Names the subject of a table row from its labels, and the page that shows it.
 
-Alerts and findings are of zones, scripts, rate limits, images and more, each with labels of its own. One column names
-the subject from whichever labels are there, so that two rows of different subjects never look the same.
+Alerts and findings are about zones, scripts, rate limits, images and more, each with its own labels. One column names
+the subject from all labels that a row has, so that two rows of different subjects never look the same.
 """
 
 from dataclasses import dataclass
@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from dashboards.generator import links
 from dashboards.generator.page import Column
 
-# In an address, Grafana's word for all values of a choice.
+# Grafana's value for All in an address.
 _ALL = "All"
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of the subject: a word, and the labels that may say it, the best one last."""
+    """A part of the subject: a word, and the labels that name it, the best one last."""
 
     word: str
     labels: tuple[str, ...]
@@ -53,7 +53,7 @@ AREAS = (
     ("database|containers", links.DATABASE),
     ("exporter", links.EXPORTER),
 )
-# The choices of the pages, and the labels that make them.
+# The choices of the pages, and the labels that set them.
 _CHOICES = (
     ("of_account", "account"),
     ("of_zone", "zone_id"),
@@ -62,7 +62,7 @@ _CHOICES = (
     ("of_database", "database"),
 )
 
-# Read by links alone: the page of a row's subject, and the choices for it.
+# Columns that only links use: the page of a row's subject, and its choices.
 HIDDEN = tuple(Column(name, label=name, hidden=True) for name in ("page", *(name for name, _ in _CHOICES)))
 LINK = "/d/${__data.fields.page}?${datasource:queryparam}&${__url_time_range}" + "".join(
     f"&var-{name.removeprefix('of_')}=${{__data.fields.{name}}}" for name, _ in _CHOICES
@@ -71,10 +71,10 @@ ABOUT = Column("About", label="about", link=LINK)
 
 
 def about(expr: str) -> str:
-    """Add the label `about`, and those of the subject's page, to a query's answers.
+    """Add the label `about`, and labels for the link to the subject's page, to the results of a query.
 
     Args:
-        expr: a query whose answers have a label `area`, and labels of `PARTS`.
+        expr: a query whose results have a label `area`, and labels of `PARTS`.
     """
     for number, part in enumerate(PARTS):
         for label in part.labels:

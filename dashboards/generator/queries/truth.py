@@ -1,6 +1,6 @@
-"""What a tile shows where it cannot know its figure: no green 0 while nothing is measured.
+"""Makes a tile show why its figure is unknown, in place of a green 0 without data.
 
-A tile counts what is wrong, so its figures are 0 or more. Below 0 stand the reasons for which a 0 would be a lie.
+A tile counts what is wrong, so its figures are 0 or more. Values below 0 are reasons why the figure is unknown.
 """
 
 from dataclasses import dataclass
@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from dashboards.generator.page import Colour, Word, warn_then_red
 from dashboards.generator.promql import ACCOUNT, age, gauge, highest, series
 
-# A collector's values are old when an account has had no good poll of it for this many of its intervals.
+# The values of a collector are old if an account had no successful poll for this many of its intervals.
 OLD_AFTER = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Blind:
-    """A reason why a figure is not known.
+    """A reason why a figure is unknown.
 
     Attributes:
-        value: what the tile's query answers then, below 0.
-        word: what the tile shows then.
-        expr: a query that finds something while the reason holds.
+        value: the result of the tile's query in this case, below 0.
+        word: what the tile shows in this case.
+        expr: a query that has a result while the reason applies.
     """
 
     value: int
@@ -29,11 +29,10 @@ class Blind:
 
 _SHARD = series("edge_exporter_shard_info")
 _SHARD_LATELY = f"last_over_time({_SHARD}[1h])"
-# What is there wherever the rules are evaluated: the watchdog or, where an organisation has put it away, a recording.
-# There wherever the rules are evaluated: an alert (the watchdog always fires) or, where it was put away, a recording.
+# Present if the rules are evaluated: an alert (the watchdog always fires) or, if it was disabled, a recorded series.
 RULES = f'(ALERTS{{alertname=~"Edge.+"}} or {series("account:edge_up:answering")})'
 
-# No exporter answers at all, those of one job are gone, or a shard of several is.
+# No exporter answers, none of one job does, or one of several shards does not.
 SILENT = Blind(
     -1,
     Word("-1", "SILENT", Colour.BAD),
@@ -44,14 +43,14 @@ NO_RULES = Blind(-3, Word("-3", "NO RULES", Colour.HINT), f"absent({RULES})")
 
 _OLD_WORD = Word("-2", "OLD DATA", Colour.INFO)
 
-# In intervals of a target's collector: at three of them its series go.
+# In intervals of a target's collector: after three its series end.
 STALE = warn_then_red(OLD_AFTER, 3)
 
 WORDS = (SILENT.word, _OLD_WORD, NO_RULES.word)
 
 
 def old(*collectors: str) -> Blind:
-    """Nothing new came from these collectors for an account, or never anything."""
+    """Return the reason that an account has no recent or no successful poll of these collectors."""
     of = f'collector=~"{"|".join(collectors)}"'
     one = ("job", "account", "collector")
     since = f"time() - {highest(gauge('edge_target_last_success_timestamp_seconds', ACCOUNT, of), *one)}"
@@ -66,26 +65,26 @@ def old(*collectors: str) -> Blind:
 
 
 def known(expr: str, *blind: Blind) -> str:
-    """Count what is wrong; where that is 0, or not known, answer with the first reason why it cannot be known.
+    """Return a query for a count of what is wrong; if it is 0 or unknown, for the first reason that applies.
 
     Args:
-        expr: a query of one figure without labels.
-        blind: the reasons to look for, the most important first.
+        expr: a query for one figure without labels.
+        blind: the reasons why it may be unknown, the most important first.
     """
     return f"({expr}) > 0 or {measured(expr, *blind)}"
 
 
 def measured(expr: str, *blind: Blind) -> str:
-    """Answer with a figure that is no count of what is wrong; with the first reason where it cannot be known."""
+    """Return a query for any other figure; if it is unknown, for the first reason that applies."""
     found = " or ".join(f"({reason.expr})" for reason in blind)
     said = " or ".join(f"{reason.value} * ({reason.expr})" for reason in blind)
     return f"({expr}) unless on () ({found}) or {said}"
 
 
 def staleness(*matchers: str) -> str:
-    """Say how old each target's values are, in intervals of its collector.
+    """Return a query for the age of each target's values, in intervals of its collector.
 
-    A query of the configuration may have an interval of its own, other than the collector's.
+    Queries of the configuration are left out, because each may have its own interval.
     """
     others = 'collector!="database_queries"'
     interval = highest(series("edge_exporter_collector_interval_seconds", others), "job", "collector")

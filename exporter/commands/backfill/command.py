@@ -30,13 +30,13 @@ def _day(_context: click.Context, parameter: click.Parameter, value: str | None)
 
 
 @click.command("backfill", cls=SettingsCommand)
-@click.option("--from", "first", metavar="DAY", callback=_day, help="First UTC day (YYYY-MM-DD); 30 days in all.")
-@click.option("--to", "last", metavar="DAY", callback=_day, help="Last UTC day, itself included; today.")
+@click.option("--from", "first", metavar="DAY", callback=_day, help="First UTC day (YYYY-MM-DD); 30 days by default.")
+@click.option("--to", "last", metavar="DAY", callback=_day, help="Last UTC day, included; today by default.")
 @click.option(
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
     required=True,
-    help="The file to make; what is unfinished waits beside it in FILE.part.",
+    help="The file to write; until it is complete, its name ends in .part.",
 )
 @click.option(
     "--label",
@@ -50,7 +50,7 @@ def _day(_context: click.Context, parameter: click.Parameter, value: str | None)
     type=click.Choice(_STEPS),
     default="15m",
     show_default=True,
-    help="How far samples stand apart: 1h makes a quarter of the file, 3h a twelfth.",
+    help="Time between samples: 1h makes a quarter of the file, 3h a twelfth.",
 )
 @click.option(
     "--account",
@@ -58,9 +58,9 @@ def _day(_context: click.Context, parameter: click.Parameter, value: str | None)
     metavar="NAME",
     multiple=True,
     shell_complete=complete_account,
-    help="This account alone. Repeatable.",
+    help="Only this account. Repeatable.",
 )
-@click.option("--zone", "zones", metavar="ID|DOMAIN", multiple=True, help="This DNS zone alone. Repeatable.")
+@click.option("--zone", "zones", metavar="ID|DOMAIN", multiple=True, help="Only this DNS zone. Repeatable.")
 @config_option
 def command(
     config: Path | None,

@@ -29,8 +29,7 @@ from exporter.collectors.endpoints.listing import EndpointListCollector
 from exporter.commands.configuration import read_configuration
 from exporter.commands.options import flag_values
 from exporter.commands.output import interruptible
-from exporter.commands.output.complaint import FAULT, MISUSE, complain
-from exporter.commands.output.printing import echo
+from exporter.commands.output.printing import FAULT, MISUSE, complain, echo
 from exporter.platform.http.observer import Deaf
 from exporter.settings.faults import ConfigurationError, suggestion
 from exporter.settings.flags import flags
@@ -108,7 +107,7 @@ def backfill(config: Path | None, job: "Job", given: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What is asked for."""
+    """The arguments of a backfill."""
 
     first: int | None
     last: int | None

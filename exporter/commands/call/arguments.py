@@ -91,7 +91,7 @@ def parse(operation: Operation[Any], words: Sequence[str], read: Source) -> Argu
 
 
 def _sorted_out(operation: Operation[Any], words: Sequence[str]) -> tuple[dict[str, str], list[str]]:
-    """What is given for each parameter, and what is wrong with the rest."""
+    """Return the given values by parameter, and the faults of the other arguments."""
     known = [parameter.name for parameter in operation.parameters]
     given: dict[str, str] = {}
     faults: list[str] = []
@@ -170,7 +170,7 @@ def _integer(text: str) -> int | None:
 
 
 def _date_time(text: str) -> str | None:
-    """The moment as it is sent: a day as it stands, a time in UTC; one without a zone is UTC."""
+    """Return a moment as it is sent: a day unchanged, a time in UTC; a time without a zone is UTC."""
     if not _DATE.fullmatch(text) and not _DATE_TIME.fullmatch(text):
         return None
     try:
@@ -192,7 +192,7 @@ _PARSERS: Mapping[str, Callable[[str], Scalar | None]] = {
 
 
 def expectation(parameter: Parameter) -> str:
-    """What a parameter takes, as people say it."""
+    """Describe the values that a parameter takes."""
     if parameter.secret:
         return "- (standard input) or @FILE"
     if parameter.allowed is not None:

@@ -1,4 +1,4 @@
-"""Which account or database a call asks, and with which credential."""
+"""Selects the account or the database of a call, and its credential."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ class Line:
         return self.settings.base_url if isinstance(self.settings, AccountSettings) else self.settings.url
 
     def credential(self) -> str:
-        """The key or token, to keep it out of what is printed.
+        """Return the key or token, which the output must not contain.
 
         Raises:
             CredentialError: its file cannot be used.

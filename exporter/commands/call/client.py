@@ -1,4 +1,4 @@
-"""Carries out one operation for a person or a script, and says how it ended in an exit code."""
+"""Sends the request of a call, and translates its errors into messages and exit codes."""
 
 import time
 from dataclasses import replace
@@ -33,7 +33,7 @@ _MOST_ATTEMPTS = 3
 
 
 def exit_code(error: PlatformError) -> int:
-    """The exit code that stands for an error."""
+    """Return the exit code of an error."""
     match error:
         case TransportError():
             return UNREACHABLE
@@ -47,7 +47,7 @@ def exit_code(error: PlatformError) -> int:
 
 
 def description(error: PlatformError) -> str:
-    """An error as people read it: the platform's own message, its key, and the fields that it complains of."""
+    """Return the text of an error: the platform's message, its error key and the wrong fields."""
     message = str(error)
     lines = [message]
     if error.error_key and error.error_key not in message:
@@ -57,7 +57,7 @@ def description(error: PlatformError) -> str:
 
 
 class Direct:
-    """Calls for real, and never twice where a second time might change something again."""
+    """Sends requests; one that may change something is never retried."""
 
     def __init__(self, client: Client, timeout: float, *, writes: bool) -> None:
         self._caller = client.until(time.monotonic() + _MOST_ATTEMPTS * timeout)

@@ -8,9 +8,8 @@ from click.shell_completion import CompletionItem
 
 from exporter.commands.completing import complete_account, complete_database
 from exporter.commands.loading import loading
-from exporter.commands.options import AccountCommand, config_option
-from exporter.commands.output.complaint import MISUSE, complain
-from exporter.commands.output.form import form_option
+from exporter.commands.options import AccountCommand, config_option, form_option
+from exporter.commands.output.printing import MISUSE, complain
 from exporter.commands.output.table import terminal_width
 
 
@@ -32,25 +31,25 @@ def _complete_argument(context: click.Context, _parameter: click.Parameter, inco
 @click.command("call", cls=AccountCommand, add_help_option=False)
 @click.argument("operation", required=False, shell_complete=_complete_operation)
 @click.argument("arguments", nargs=-1, metavar="[NAME=VALUE]...", shell_complete=_complete_argument)
-@click.option("--list", "lists", is_flag=True, help="List the operations, and end.")
+@click.option("--list", "lists", is_flag=True, help="List the operations and exit.")
 @click.option(
     "--account",
     metavar="NAME",
     shell_complete=complete_account,
-    help="The account that is asked; needed where there are several.",
+    help="The account to call; needed if there are several.",
 )
 @click.option(
     "--database",
     metavar="NAME",
     shell_complete=complete_database,
-    help="The database that sql and database_pipeline ask.",
+    help="The database for sql and database_pipeline.",
 )
-@click.option("-y", "--yes", is_flag=True, help="Send what changes something without asking.")
-@click.option("--dry-run", is_flag=True, help="Print the request, its secrets masked, and send nothing.")
-@form_option
-@click.option("--compact", is_flag=True, help="Print JSON on one line on a terminal, too.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask before sending what changes something.")
+@click.option("--dry-run", is_flag=True, help="Print the request with its secrets masked, and send nothing.")
+@form_option("text", "json")
+@click.option("--compact", is_flag=True, help="Print JSON on one line, also on a terminal.")
 @config_option
-@click.option("-h", "--help", "helps", is_flag=True, help="Show this, or, beside an OPERATION, what it takes.")
+@click.option("-h", "--help", "helps", is_flag=True, help="Show this message, or what an OPERATION takes, and exit.")
 @click.pass_context
 def command(
     context: click.Context,

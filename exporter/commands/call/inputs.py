@@ -1,4 +1,4 @@
-"""Reads what `-` and `@FILE` stand for on the command line."""
+"""Reads the values of `-` (standard input) and `@FILE` on the command line."""
 
 import sys
 from pathlib import Path
@@ -18,11 +18,11 @@ class Sources:
         self._is_spent = False
 
     def __call__(self, text: str, *, secret: bool) -> str:
-        """The text, without the line break at its end.
+        """Return the text, without the line break at its end.
 
         Args:
             text: `-` or `@FILE`.
-            secret: whether a person who types it should not see it.
+            secret: whether typed text is hidden.
 
         Raises:
             SourceError: it cannot be read.
@@ -36,7 +36,7 @@ class Sources:
 
     def _standard_input(self, *, secret: bool) -> str:
         if self._is_spent:
-            raise SourceError("standard input is taken by another argument already")
+            raise SourceError("another argument already takes standard input")
         self._is_spent = True
         if secret and sys.stdin.isatty():
             typed: str = click.prompt("Secret", hide_input=True, err=True, default="", show_default=False)

@@ -1,4 +1,4 @@
-"""Keeps secrets out of what a command prints."""
+"""Masks secrets in the output of a command."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -12,7 +12,7 @@ _SECRET_FIELDS = frozenset({"DeploymentKey", "DefaultValue", "Secret"})
 
 
 def masked(value: Any, secrets: Iterable[str] = ()) -> Any:  # noqa: ANN401 - any JSON
-    """JSON in which no field that holds a secret shows it, and none of the given secrets stands anywhere."""
+    """Return JSON with the fields of secrets masked, and each of the given secrets wherever it occurs."""
     known = tuple(secret for secret in secrets if secret)
     match value:
         case Mapping():
@@ -31,6 +31,6 @@ def masked(value: Any, secrets: Iterable[str] = ()) -> Any:  # noqa: ANN401 - an
 
 
 def as_text(value: Any, *, compact: bool) -> str:  # noqa: ANN401
-    """JSON for people or for programs; no character of it steers a terminal."""
+    """Return JSON as text, in which no character controls a terminal."""
     layout: dict[str, Any] = {"separators": (",", ":")} if compact else {"indent": 2}
     return escape(json.dumps(value, ensure_ascii=False, **layout), keep="\n")

@@ -52,7 +52,7 @@ def find(name: str) -> Operation[Any]:
 
 
 def help_of(name: str) -> str:
-    """What an operation does, in a sentence."""
+    """Return what an operation does, in a sentence."""
     return SQL_HELP if name == SQL else _CALLABLE[name].help
 
 
@@ -153,7 +153,7 @@ def _usage(parameter: Parameter) -> str:
 
 
 def completions(name: str, words: Sequence[str], incomplete: str) -> Iterator[tuple[str, str]]:
-    """How an operation's next argument may go on: a text, and what it means.
+    """Return the completions of an operation's next argument, each with its meaning.
 
     Args:
         name: the operation's.

@@ -1,4 +1,4 @@
-"""Makes the request of a call, and sends nothing."""
+"""Builds the request of a call without sending it."""
 
 from collections.abc import Mapping
 from typing import Any, NoReturn, TypeVar
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class RehearsedError(Exception):
-    """The request that would have been sent, at the place where it would have been."""
+    """Raised in place of sending a request; holds the request."""
 
     def __init__(self, message: Message, body: Mapping[str, Any] | None) -> None:
         super().__init__()
@@ -19,7 +19,7 @@ class RehearsedError(Exception):
 
 
 class Rehearsal:
-    """Contacts nothing: the first call ends with the request that it would have sent.
+    """A caller that sends nothing: its first call raises the request as `RehearsedError`.
 
     Args:
         base_url: the address that calls go to.

@@ -1,4 +1,4 @@
-"""What a call is about to do: checked, and not sent yet."""
+"""Checks a call before it is sent."""
 
 import json
 from collections.abc import Awaitable, Callable, Sequence
@@ -20,7 +20,7 @@ _ABSENT = {
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came of a call.
+    """The result of a call.
 
     Attributes:
         value: what goes to standard output, as JSON.
@@ -53,7 +53,7 @@ class Task:
 
 
 def prepare(name: str, words: Sequence[str], read: Source) -> Task:
-    """Check what is asked for.
+    """Check the operation and its arguments.
 
     Raises:
         UnknownOperationError: there is no such operation.

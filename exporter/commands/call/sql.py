@@ -1,4 +1,4 @@
-"""SQL for the database endpoint, given by hand: what of it only reads, and what came of it as JSON."""
+"""SQL statements of a call: whether they only read, and their results as JSON."""
 
 import base64
 from collections.abc import Mapping, Sequence
@@ -13,12 +13,12 @@ _HARMLESS = frozenset({"close", "describe", "close_sql", "get_autocommit"})
 
 
 def reads(sql: str) -> bool:
-    """Whether a statement surely changes nothing."""
+    """Return whether a statement is known to change nothing."""
     return is_single(sql) and leads_with_reading(sql)
 
 
 def pipeline_reads(requests: Sequence[Any]) -> bool:
-    """Whether none of a pipeline's requests can change anything; an unknown request may."""
+    """Return whether no request of a pipeline can change anything; an unknown one may."""
     return all(isinstance(request, Mapping) and _request_reads(request) for request in requests)
 
 
@@ -31,7 +31,7 @@ def _request_reads(request: Mapping[str, Any]) -> bool:
 
 
 def as_json(outcome: Rows | StatementError) -> dict[str, Any]:
-    """What a statement gave."""
+    """Return the result of a statement as JSON."""
     if isinstance(outcome, StatementError):
         return {"error": {"message": str(outcome), "code": outcome.error_key}}
     return {"columns": list(outcome.columns), "rows": [[_plain(cell) for cell in row] for row in outcome.rows]}

@@ -17,8 +17,7 @@ from exporter.commands.call.rehearsal import Rehearsal, RehearsedError
 from exporter.commands.call.request import Task, prepare
 from exporter.commands.loading import loading
 from exporter.commands.options import flag_values
-from exporter.commands.output.complaint import FAULT, MISUSE, complain
-from exporter.commands.output.printing import echo
+from exporter.commands.output.printing import FAULT, MISUSE, complain, echo
 from exporter.cooperative import at_once
 from exporter.platform.errors import PlatformError
 from exporter.settings.flag import ACCOUNT_FLAGS
@@ -83,7 +82,7 @@ def _carry_out(task: Task, line: Line, *, compact: bool) -> None:
 
 
 def _rehearse(task: Task, line: Line) -> Mapping[str, Any]:
-    """The request as it would be sent, without its secrets."""
+    """Return the request that would be sent, with its secrets masked."""
     try:
         # A rehearsal waits for nothing, and needs no event loop.
         at_once(task.carry_out(Rehearsal(line.base_url)).__await__())
@@ -94,7 +93,7 @@ def _rehearse(task: Task, line: Line) -> Mapping[str, Any]:
 
 
 def _ask(task: Task, line: Line) -> None:
-    """Say what would be changed, and go on only if a person wants it."""
+    """Print what would change, and continue only after a confirmation."""
     request = _rehearse(task, line)
     place = f"{request['method']} {request['url']}"
     what = f"{task.name} on {line.name} changes something on the platform: {task.does}\n  {place}"

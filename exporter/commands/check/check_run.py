@@ -1,4 +1,4 @@
-"""Polls every target of a configuration once, as the daemon would, and keeps what came of it."""
+"""Polls every target of a configuration once, as the daemon would, and collects the results."""
 
 import asyncio
 from dataclasses import dataclass

@@ -6,13 +6,12 @@ from typing import Any
 import click
 
 from exporter.commands.loading import loading
-from exporter.commands.options import SettingsCommand, config_option
-from exporter.commands.output.form import form_option
+from exporter.commands.options import SettingsCommand, config_option, form_option
 
 
 @click.command("check", cls=SettingsCommand)
-@click.option("--offline", is_flag=True, help="Validate the configuration alone: nothing is contacted.")
-@form_option
+@click.option("--offline", is_flag=True, help="Only validate the configuration; contact nothing.")
+@form_option("text", "json")
 @config_option
 def command(config: Path | None, *, offline: bool, form: str, **given: Any) -> None:  # noqa: ANN401 - the flags' texts
     """Validate the configuration, then try every credential and every target once.

@@ -1,4 +1,4 @@
-"""What a trial found, in words: a row for what a person should look at, a summary of what is well."""
+"""Describes the results of a check: a row for each fault, and one row for many good targets of a collector."""
 
 import math
 from collections import Counter
@@ -58,7 +58,7 @@ COLUMNS = ("ACCOUNT", "COLLECTOR", "TARGET", "NAME", "RESULT", "DETAIL")
 
 
 def rows(verdicts: Iterable[AccountResult]) -> list[Row]:
-    """The table: account by account, collector by collector, what is well before what is not."""
+    """Return the table, by account and collector, with good results before faults."""
     return [row for verdict in verdicts for row in _of_account(verdict)]
 
 

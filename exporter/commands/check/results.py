@@ -17,7 +17,7 @@ Poll = tuple[Plan, Target]
 
 @dataclass(frozen=True, slots=True)
 class TargetResult:
-    """What came of one target of one collector.
+    """The result of one target of one collector.
 
     Attributes:
         error: why nothing did.
@@ -44,7 +44,7 @@ def pairs(plans: Iterable[Plan], registry: Registry, name: str) -> Iterator[Poll
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What an account's targets ask for, against what they are given.
+    """The demand of an account's targets, and its budget.
 
     Attributes:
         demand: requests a second that the targets and their intervals ask for.
@@ -63,7 +63,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class AccountResult:
-    """What came of an account, or of a database.
+    """The results of an account or a database.
 
     Attributes:
         barrier: what keeps all of its targets from being polled.

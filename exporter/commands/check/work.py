@@ -17,7 +17,7 @@ from exporter.commands.check.unmatched import idle
 from exporter.commands.configuration import read_with_lines
 from exporter.commands.loading import loading
 from exporter.commands.options import flag_values
-from exporter.commands.output.complaint import FAULT, complain
+from exporter.commands.output.printing import FAULT, complain
 from exporter.commands.output.table import lay_out, natural_width, terminal_width
 from exporter.platform.errors import one_line
 from exporter.settings import exposure
@@ -78,7 +78,7 @@ def _tried(settings: Settings, progressed: Callable[[str, int, int], None]) -> l
 
 
 def _warnings(settings: Settings, verdicts: Sequence[AccountResult], file: MarkedFile) -> list[str]:
-    """What exposes a credential, what is named oddly, and what selects nothing, a line each."""
+    """Return the warnings, a line each: exposed credentials, odd names, and settings that select nothing."""
     endpoints = with_endpoint_files(file, file.data or {})
     shown = [
         Fault(*(endpoints.locate(path) or (file.source, file.line(path))), written(path), message)
@@ -143,7 +143,7 @@ def render(rows: Sequence[Row], width: int | None) -> str:
 
 @contextmanager
 def _progress() -> Iterator[Callable[[str, int, int], None]]:
-    """A bar an account on a terminal; nothing elsewhere."""
+    """Show a progress bar for each account on a terminal, and nothing elsewhere."""
     if not sys.stderr.isatty():
         yield lambda _name, _done, _all: None
         return

@@ -6,8 +6,7 @@ from typing import Any
 import click
 
 from exporter.commands.loading import loading
-from exporter.commands.options import AccountCommand, SettingsCommand, config_option
-from exporter.commands.output.form import form_option
+from exporter.commands.options import AccountCommand, SettingsCommand, config_option, form_option
 from exporter.commands.output.help import Group
 
 
@@ -42,8 +41,8 @@ def init(config: Path | None, output: Path | None, **given: Any) -> None:  # noq
     write(config, output, given)
 
 
-@command.command("show", cls=SettingsCommand)
-@form_option
+@command.command("show", cls=SettingsCommand, short_help="Show the merged settings and what set each of them.")
+@form_option("text", "json")
 @config_option
 def show(config: Path | None, *, form: str, **given: Any) -> None:  # noqa: ANN401 - the flags' texts
     """Show the merged settings, each with what set it: a flag, a variable, a line of the file, or the default.

@@ -1,4 +1,4 @@
-"""A configuration file as text: what was found, one line each, and every other setting in comments."""
+"""Writes the text of a configuration file: one line for each resource found, and the other settings in comments."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -8,20 +8,19 @@ from exporter.settings.flags import flags
 from exporter.targets.target import Resource, ResourceList
 from exporter.terminal import escape
 
-# More lines than these help no one: discovery finds them.
+# With more resources than these, the file asks for discovery.
 MOST_LINES = 1000
 
 
 def document(found: Iterable[tuple[AccountSettings, Mapping[str, ResourceList]]]) -> str:
-    """The file's text.
+    """Return the text of the file.
 
     Args:
-        found: each account with what was listed of it, by kind; a kind that is missing could not be listed.
+        found: each account with its resources by kind; a kind is missing if it could not be listed.
     """
     lines = [
         "# Written by edge-exporter config init: what the key can see.",
-        "# Delete a line, or put a '#' before it, and it is not polled. 'discover: true' polls all that there is, also",
-        "# what is added later.",
+        "# To stop polling something, delete its line. 'discover: true' polls everything, also what is added later.",
         "accounts:",
     ]
     for account, lists in found:
@@ -52,11 +51,13 @@ def _account(account: AccountSettings, lists: Mapping[str, ResourceList]) -> Ite
 def _resources(listed: ResourceList | None) -> Iterator[str]:
     if listed is None:
         yield "      discover: true  # could not be listed"
-    elif not listed.complete or len(listed.resources) > MOST_LINES:
-        yield f"      discover: true  # {len(listed.resources)} were listed, too many to name, or not all there are"
+    elif not listed.complete:
+        yield f"      discover: true  # the list was incomplete; {len(listed.resources)} were found"
+    elif len(listed.resources) > MOST_LINES:
+        yield f"      discover: true  # {len(listed.resources)} were found, too many to list here"
     else:
         yield "      discover: false"
-        yield "      ids:" if listed.resources else "      ids: []  # there are none"
+        yield "      ids:" if listed.resources else "      ids: []  # none were found"
         for resource in listed.resources:
             name = f"  # {escape(resource.name)}" if resource.name else ""
             yield f"        - {resource.id}{name}"
@@ -72,14 +73,14 @@ def _limit(limit: Resource) -> str:
 
 
 def _defaults() -> Iterator[str]:
-    above: list[str] = []
+    written: set[tuple[str, ...]] = set()
     for flag in flags():
         if flag.is_of_account:
             continue
-        *steps, key = map(str, flag.path)
-        shared = 0
-        while shared < min(len(steps), len(above)) and steps[shared] == above[shared]:
-            shared += 1
-        yield from (f"# {'  ' * depth}{steps[depth]}:" for depth in range(shared, len(steps)))
-        yield f"# {'  ' * len(steps)}{key}: {flag.default}  # {flag.help}"
-        above = steps
+        *sections, key = map(str, flag.path)
+        for depth, section in enumerate(sections):
+            path = tuple(sections[: depth + 1])
+            if path not in written:
+                written.add(path)
+                yield f"# {'  ' * depth}{section}:"
+        yield f"# {'  ' * len(sections)}{key}: {flag.default}  # {flag.help}"

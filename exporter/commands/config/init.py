@@ -16,7 +16,7 @@ from exporter.collectors.discovery import COLLECTOR
 from exporter.commands.config.document import document
 from exporter.commands.options import flag_values
 from exporter.commands.output import interruptible
-from exporter.commands.output.complaint import FAULT, MISUSE, complain
+from exporter.commands.output.printing import FAULT, MISUSE, complain
 from exporter.platform.errors import PlatformError
 from exporter.platform.http.observer import Deaf
 from exporter.settings.account import AccountSettings

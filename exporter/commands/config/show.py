@@ -13,7 +13,7 @@ from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
 from exporter.commands.options import flag_values
-from exporter.commands.output.complaint import complain
+from exporter.commands.output.printing import complain
 from exporter.patterns import Pattern
 from exporter.settings.account import IdsFile
 from exporter.settings.faults import ConfigurationError, KeyPath, written
@@ -72,7 +72,7 @@ def _values(section: Section, path: KeyPath, origin: Callable[[KeyPath], str]) -
 
 
 def _plain(value: object, field: FieldInfo) -> object:
-    """A value as it is written in a file, without secrets."""
+    """Return a value as text of the file, with secrets masked."""
     shown: object
     match value:
         case SecretStr():

@@ -6,7 +6,7 @@ import click
 
 from exporter.collectors.catalogue import CATALOGUE
 from exporter.commands import prometheus
-from exporter.commands.output.complaint import complain
+from exporter.commands.output.printing import complain
 from exporter.commands.output.serving import ListenError, serve
 from exporter.commands.sandbox.work import FAST
 from exporter.daemon import Daemon

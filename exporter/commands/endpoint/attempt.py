@@ -202,5 +202,5 @@ def _exposition(collector: Collector, outcome: Outcome | None) -> Iterator[str]:
 
 
 def _at_first_sight(count: Count) -> Family:
-    """A counter as it is served after the first poll."""
+    """Return a counter as `/metrics` shows it after the first poll."""
     return Family(count.info, tuple(Sample(count.labels + values, 0.0) for values, _ in count.sources))

@@ -19,7 +19,7 @@ def command() -> None:
     """Try endpoints of your own; docs/endpoints.md shows how they are declared."""
 
 
-@command.command("try", cls=AccountCommand)
+@command.command("try", cls=AccountCommand, short_help="Call each endpoint of a file once, and print its metrics.")
 @click.argument("file", required=False, type=click.Path(path_type=Path, readable=False))
 @click.option(
     "--target", metavar="ID", default="", help="The target that is polled; the first one of a list or of ids."

@@ -1,4 +1,4 @@
-"""Tries a file of endpoints, or proposes one for an answer, and prints what came of it."""
+"""Tries a file of endpoints, or proposes an endpoint for an answer, and prints the result."""
 
 import json
 import os
@@ -15,8 +15,7 @@ from exporter.commands.endpoint.attempt import Attempt, shortened
 from exporter.commands.endpoint.proposal import propose
 from exporter.commands.options import flag_values
 from exporter.commands.output import interruptible
-from exporter.commands.output.complaint import FAULT, MISUSE, complain
-from exporter.commands.output.printing import echo
+from exporter.commands.output.printing import FAULT, MISUSE, complain, echo
 from exporter.platform.api.document import mask_secrets
 from exporter.settings.account import AccountSettings
 from exporter.settings.endpoint_files import read_endpoint_file

@@ -7,26 +7,28 @@ import click
 
 from exporter.causes import Cause
 from exporter.commands.loading import loading
-from exporter.commands.output.form import form_option
+from exporter.commands.options import form_option
 from exporter.commands.output.help import Command
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
+# The values: click would take the names of an enumeration's members.
+_CAUSES = [cause.value for cause in Cause]
 
 
 @click.command("explain", cls=Command)
 @click.argument("things", nargs=-1, metavar="[FAMILY|TARGET]...")
 @click.option("--collector", multiple=True, help="Only families of this collector.")
 @click.option("--account", multiple=True, help="Only targets of this account.")
-@click.option("--cause", multiple=True, type=click.Choice(list(Cause)), metavar="CAUSE", help="Only this cause.")
-@click.option("--limit", type=click.IntRange(1, 10_000), default=1000, show_default=True, help="Most absences listed.")
-@click.option("--config", type=_FILE, help="The exporter's configuration file, whose web.listen is asked.")
-@click.option("--url", help="Where the exporter serves, such as http://127.0.0.1:9877; in place of --config.")
+@click.option("--cause", multiple=True, type=click.Choice(_CAUSES), metavar="CAUSE", help="Only this cause.")
+@click.option("--limit", type=click.IntRange(1, 10_000), default=1000, show_default=True, help="Most absences to list.")
+@click.option("--config", type=_FILE, help="The exporter's configuration file; its web.listen is the address.")
+@click.option("--url", help="The exporter's address, such as http://127.0.0.1:9877; in place of --config.")
 @click.option("--username", default="", help="The user of the web configuration's basic authentication.")
 @click.option("--password-file", type=click.File(encoding="utf-8"), help="The file of the password; - for stdin.")
 @click.option("--ca-file", type=_FILE, help="Authorities that are trusted for https, PEM.")
 @click.option("--cert-file", type=_FILE, help="The client's certificate, PEM.")
 @click.option("--key-file", type=_FILE, help="The key of the client's certificate, PEM.")
-@form_option
+@form_option("text", "json")
 def command(
     things: tuple[str, ...],
     *,
@@ -45,8 +47,8 @@ def command(
 ) -> None:
     """Ask a running exporter why families have no series: one cause each, its evidence, and what to do.
 
-    FAMILY is the name of a family, as edge_dns_queries_total; TARGET is a target as dns_zone/102, or its name, as
-    shop.example. Without either, a summary by cause is printed.
+    FAMILY is the name of a family, such as edge_dns_queries_total. TARGET is a target, such as dns_zone/102, or its
+    name, such as shop.example. Without either, a summary by cause is printed.
     """
     with loading():
         from exporter.commands.explain.client import Access  # noqa: PLC0415 - asks over HTTP; not for the help

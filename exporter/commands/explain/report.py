@@ -1,4 +1,4 @@
-"""The answer of `/api/v1/explain` as text: a summary by cause, or the absences with what to do about each."""
+"""Formats the answer of `/api/v1/explain`: a summary by cause, or each absence with its evidence and advice."""
 
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ Answer = Mapping[str, Any]
 
 
 def summary(answer: Answer, width: int | None) -> str:
-    """How many families are absent, by collector and cause."""
+    """Return how many families are absent, by collector and cause."""
     rows = [
         (str(row["families"]), str(row["targets"]), row["collector"], row["cause"], row["text"])
         for row in answer["summary"]
@@ -24,12 +24,12 @@ def summary(answer: Answer, width: int | None) -> str:
     if not rows:
         return f"{series} Every family that could be there has series."
     number = answer["absent_families"]
-    head = f"{series} {number:,} {'family has' if number == 1 else 'families have'} no series:"
+    head = f"{series} {number:,} {'family has' if number == 1 else 'families have'} no series, counted for each target:"
     return f"{head}\n\n{lay_out(_COLUMNS, rows, width, folded=('MEANING', 'COLLECTOR', 'CAUSE'))}"
 
 
 def details(answer: Answer, width: int | None) -> str:
-    """Every absence of the answer; those of one collector, cause and set of families stand together."""
+    """Return the absences; those of one collector, cause and set of families are grouped."""
     groups: dict[tuple[str, str, tuple[str, ...]], list[Answer]] = {}
     for absence in answer["absences"]:
         key = (absence["cause"], absence["collector"], tuple(absence["families"]))

@@ -8,8 +8,7 @@ from urllib.parse import urlsplit
 
 from exporter.commands.explain.client import Access, NoAnswerError, ask
 from exporter.commands.explain.report import details, summary
-from exporter.commands.output.complaint import MISUSE, complain
-from exporter.commands.output.printing import echo
+from exporter.commands.output.printing import MISUSE, complain, echo
 from exporter.commands.output.table import terminal_width
 
 _FAMILY = "edge_"
@@ -18,12 +17,12 @@ _FAMILY = "edge_"
 def explain(
     access: Access, things: Sequence[str], filters: Mapping[str, Sequence[str]], *, limit: int, is_json: bool
 ) -> None:
-    """Ask, and print a summary, or, where anything is asked for, each absence with its cause.
+    """Print a summary of the absences, or each absence of the wanted families, targets and filters.
 
     Args:
         access: how the exporter is reached.
-        things: names of families and targets that are asked for.
-        filters: a field of an absence (collector, account, cause) → the values that are asked for.
+        things: names of the wanted families and targets.
+        filters: a field of an absence (collector, account, cause) → the wanted values.
         limit: most absences that are listed.
         is_json: print the answer as JSON for a program.
     """
@@ -54,7 +53,7 @@ def explain(
 
 
 def address(url: str | None, config: Path | None) -> str:
-    """The address of the exporter: `--url`, or where a configuration file says that it listens."""
+    """Return the address of the exporter: `--url`, or the one that a configuration file listens on."""
     if url is None:
         # Only what reads settings has to load them.
         from exporter.commands.explain.address import AddressError, exporter_url  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""Runs what Ctrl-C may end at any time."""
+"""Runs a coroutine that Ctrl-C may end at any time."""
 
 import asyncio
 import signal
@@ -11,11 +11,11 @@ T = TypeVar("T")
 def run(coroutine: Coroutine[Any, Any, T]) -> T:
     """Run to the end.
 
-    `asyncio.run` cancels from within the signal's handler, between any two instructions, and asyncio's own callbacks
-    then complain of futures that are cancelled under their hands. Here the loop cancels, when it comes to it.
+    `asyncio.run` cancels in the signal's handler, between any two instructions, and asyncio's own callbacks then report
+    futures that were cancelled while they used them. Here, the event loop cancels.
 
     Raises:
-        KeyboardInterrupt: it was interrupted.
+        KeyboardInterrupt: Ctrl-C ended it.
     """
 
     async def interruptible() -> T:

@@ -1,8 +1,14 @@
-"""Prints for people: lines in which foreign text cannot steer the terminal."""
+"""Prints messages, in which foreign text cannot control the terminal, and ends commands that cannot go on."""
+
+import sys
+from typing import NoReturn
 
 import click
 
 from exporter.terminal import escape
+
+FAULT = 1
+MISUSE = 2
 
 
 def echo(message: str, *, err: bool = False) -> None:
@@ -13,3 +19,9 @@ def echo(message: str, *, err: bool = False) -> None:
         err: print on standard error instead of standard output.
     """
     click.echo(escape(message, keep="\n"), err=err)
+
+
+def complain(message: str, code: int = FAULT) -> NoReturn:
+    """Print a message on standard error, and end the command with an exit code."""
+    echo(message, err=True)
+    sys.exit(code)

@@ -5,15 +5,15 @@ from collections.abc import Coroutine
 from typing import Any
 
 from exporter import runtime
-from exporter.commands.output.complaint import complain
 from exporter.commands.output.deadline import ends_in_time
+from exporter.commands.output.printing import complain
 from exporter.counters.storage import LeaseLostError, StateLockedError
 from exporter.platform.errors import PlatformError
 from exporter.settings.faults import ConfigurationError
 
 
 class ListenError(Exception):
-    """An address to listen on cannot be had; the message names it, and the flag that chooses another."""
+    """An address cannot be used to listen on; the message names it, and the flag that changes it."""
 
     def __init__(self, address: str, error: OSError, flag: str) -> None:
         reason = error.strerror or str(error)
@@ -21,7 +21,7 @@ class ListenError(Exception):
 
 
 def serve(coroutine: Coroutine[Any, Any, None]) -> None:
-    """Run to the end, which comes in time after a signal; what cannot start ends the command."""
+    """Run until the end, which a signal brings in time; a start that fails ends the command with a message."""
     runtime.raise_file_limit()
     try:
         with ends_in_time():

@@ -1,4 +1,4 @@
-"""Tables for people: as wide as they need to be where a program reads them, as wide as the terminal otherwise."""
+"""Formats tables: as wide as the terminal, or as wide as needed where a program reads them."""
 
 import os
 import shutil
@@ -18,7 +18,7 @@ Cells = Sequence[Sequence[str]]
 
 
 def terminal_width() -> int | None:
-    """The width of the terminal that standard output is; None where it is none."""
+    """Return the width of the terminal; None if standard output is not one."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
@@ -30,7 +30,7 @@ def lay_out(
     folded: Sequence[str] = (),
     colours: Mapping[str, str] | None = None,
 ) -> str:
-    """A table as text, without trailing blanks; control characters in its cells are escaped, line breaks aside.
+    """Return a table as text, without trailing blanks; control characters other than line breaks are escaped.
 
     Args:
         columns: the headings.
@@ -62,7 +62,7 @@ def lay_out(
 
 
 def natural_width(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> int:
-    """How wide a table is that breaks nothing."""
+    """Return the width of a table in which no cell is broken."""
     return _total(_widths([columns, *_escaped(rows)]))
 
 
@@ -81,7 +81,7 @@ def _total(widths: Sequence[int]) -> int:
 
 
 def _fits(widths: Sequence[int], can_fold: Sequence[bool], width: int) -> bool:
-    """Whether each column that may be broken keeps a width that can be read."""
+    """Return whether each column that may be broken stays wide enough to read."""
     least = [min(size, _LEAST_FOLDED) if folds else size for size, folds in zip(widths, can_fold, strict=True)]
     return _total(least) <= width
 
@@ -121,7 +121,7 @@ def _fold(text: str, width: int) -> Iterator[str]:
 
 
 def _cell_width(text: str) -> int:
-    """How many columns of a terminal a text takes; some characters take two."""
+    """Return how many columns of a terminal a text takes; some characters take two."""
     if text.isascii():
         return len(text)
     from rich.cells import cell_len  # noqa: PLC0415 - for names beyond ASCII alone

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from exporter.commands.loading import loading
-from exporter.commands.options import SettingsCommand, config_option, section_of, write_section
+from exporter.commands.options import SettingsCommand, config_option, help_records, section_of, write_section
 
 _COLLECTORS = "--collectors."
 
@@ -16,8 +16,8 @@ class RunCommand(SettingsCommand):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options."""
-        sections: dict[str, list[tuple[str, str]]] = {"Options": _records(ctx, self.own_params(ctx))}
-        sections["Account"] = _records(ctx, self.account_params())
+        sections: dict[str, list[tuple[str, str]]] = {"Options": help_records(ctx, self.own_params(ctx))}
+        sections["Account"] = help_records(ctx, self.account_params())
         names: dict[str, None] = {}
         for parameter in self.other_params():
             title = section_of(parameter)
@@ -40,10 +40,6 @@ class RunCommand(SettingsCommand):
                 formatter.indent()
                 formatter.write_text(f"NAME is one of {', '.join(names)}.")
                 formatter.dedent()
-
-
-def _records(ctx: click.Context, parameters: list[click.Parameter]) -> list[tuple[str, str]]:
-    return [record for parameter in parameters if (record := parameter.get_help_record(ctx)) is not None]
 
 
 @click.command("run", cls=RunCommand)

@@ -8,7 +8,7 @@ from typing import Any
 from exporter import __version__
 from exporter.commands.configuration import read_configuration
 from exporter.commands.options import flag_values
-from exporter.commands.output.complaint import complain
+from exporter.commands.output.printing import complain
 from exporter.commands.output.serving import ListenError, serve
 from exporter.daemon import Daemon
 from exporter.log import configure, logger

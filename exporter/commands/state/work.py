@@ -7,8 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from pydantic import ValidationError
 
-from exporter.commands.output.complaint import MISUSE, complain
-from exporter.commands.output.printing import echo
+from exporter.commands.output.printing import MISUSE, complain, echo
 from exporter.counters.copying import CopyError, WholeFile, copy_state
 from exporter.counters.storage import Storage
 from exporter.settings.service import StateSettings

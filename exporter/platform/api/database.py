@@ -3,12 +3,12 @@
 import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any
 
 from pydantic import Field, TypeAdapter, ValidationError
 
 from exporter.cooperative import unhurried
-from exporter.platform.errors import StatementError, WrongShape, one_line, without
+from exporter.platform.errors import StatementError, WrongShape
 from exporter.platform.long_json import Items
 from exporter.platform.operation import Answer, Caller, Operation, Parameter, Request
 from exporter.platform.wire import Integer, Number, Wire
@@ -86,11 +86,6 @@ class StreamError(Wire):
     message: str | None = None
     code: str | None = None
 
-    def without(self, secret: str) -> Self:
-        """Remove a secret that the platform echoed in the error's message."""
-        said = {"message": self.message, "code": self.code}
-        return self.model_copy(update={name: text and without(one_line(text), secret) for name, text in said.items()})
-
 
 class StreamResult(Wire):
     """The outcome of one request of a pipeline."""
@@ -106,16 +101,6 @@ class PipelineResponse(Wire):
     baton: str | None = None
     base_url: str | None = None
     results: list[StreamResult]
-
-    def without(self, secret: str) -> Self:
-        """Remove a secret that the platform echoed in the errors of statements."""
-        if all(result.error is None for result in self.results):
-            return self
-        clean = [
-            result.model_copy(update={"error": result.error and result.error.without(secret)})
-            for result in self.results
-        ]
-        return self.model_copy(update={"results": clean})
 
 
 PIPELINE = Operation(

@@ -1,8 +1,7 @@
 """A JSON answer of unknown shape: finds its failures and masks its secrets."""
 
 import re
-from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any
 
 from pydantic import ValidationError, model_validator
 
@@ -47,14 +46,6 @@ class Document(Wire):
             return EnvelopeFault(message="the answer reports a failure in an undocumented shape")
         return read if read is not None and read.is_failure() else None
 
-    def without(self, secret: str) -> Self:
-        """Remove a secret that the platform echoed into the document."""
-        if secret:
-            for holder, place, text in _texts(self.value):
-                if secret in text:
-                    holder[place] = text.replace(secret, MASK)
-        return self
-
 
 def mask_secrets(data: object) -> object:
     """Replace, in place, every text below a field that is named like a secret; numbers are not secrets."""
@@ -69,17 +60,6 @@ def mask_secrets(data: object) -> object:
             elif isinstance(item, dict | list):
                 pending.append((item, hidden))
     return data
-
-
-def _texts(data: object) -> Iterator[tuple[Any, Any, str]]:
-    pending = [data]
-    while pending:
-        holder = pending.pop()
-        for place, item in _entries(holder):
-            if isinstance(item, str):
-                yield holder, place, item
-            elif isinstance(item, dict | list):
-                pending.append(item)
 
 
 def _entries(holder: object) -> list[tuple[Any, Any]]:

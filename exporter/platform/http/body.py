@@ -1,4 +1,4 @@
-"""Reads an answer's body: decodes it up to a limit, and masks the key that the call was made with."""
+"""Reads an answer's body: decodes it up to a limit, and masks the secrets that the call was made with."""
 
 import codecs
 import zlib
@@ -8,6 +8,7 @@ from typing import Any
 
 from exporter.event_loop import Turns
 from exporter.platform.errors import BodyTooLarge, NotJson, WrongShape
+from exporter.platform.http.mask import Mask
 from exporter.platform.http.transport import Reply
 from exporter.platform.long_json import Items, LongJson, NotWholeJsonError, Step, TooManyValuesError
 
@@ -16,9 +17,6 @@ ERROR_BODY_LIMIT = 64 * 1024
 # A body beyond this is parsed step by step while it arrives; a shorter one at once, which takes a millisecond.
 LONG_BODY = 64 * 1024
 _PIECE = 64 * 1024
-# A shorter key may be a word of the answer itself.
-SHORTEST_MASKED = 12
-MASK = "***"
 _GZIP = zlib.MAX_WBITS + 16
 _GZIP_MAGIC = b"\x1f\x8b"
 
@@ -30,17 +28,21 @@ class Body:
         encoding: the `Content-Encoding` header; nothing but gzip was asked for.
         limit: the most bytes that are of use.
         status: the answer's HTTP status.
+        mask: masks the secrets of the call.
 
     Raises:
         NotJson: the body comes in an encoding that was not asked for.
     """
 
-    def __init__(self, encoding: str, limit: int, status: int) -> None:
+    def __init__(self, encoding: str, limit: int, status: int, mask: Mask) -> None:
         coding = encoding.strip().lower()
         if coding not in ("", "identity", "gzip", "x-gzip"):
             raise NotJson("the body is encoded in a way that was not asked for", status=status)
         self._limit = limit
         self._status = status
+        self._mask = mask
+        # What may be the beginning of a secret waits for the bytes after it.
+        self._held = b""
         self._inflate = zlib.decompressobj(_GZIP) if coding.endswith("gzip") else None
         self._parts: list[bytes] = []
         self._size = 0
@@ -56,7 +58,7 @@ class Body:
         return self._size
 
     def take(self, part: bytes) -> Iterator[bytes]:
-        """Add what came, and yield it decoded, in pieces of at most 64 KiB.
+        """Add what came, and yield it decoded and masked, in pieces of about 64 KiB.
 
         Raises:
             NotJson: it cannot be decoded.
@@ -77,20 +79,23 @@ class Body:
         except zlib.error:
             raise NotJson("the body cannot be decoded", status=self._status) from None
 
-    def _keep(self, piece: bytes) -> bytes:
-        self._parts.append(piece)
+    def _keep(self, piece: bytes, *, last: bool = False) -> bytes:
         self._size += len(piece)
-        return piece
+        masked = self._mask.apply(self._held + piece)
+        end = len(masked) if last else max(0, len(masked) - self._mask.longest)
+        self._held = masked[end:]
+        self._parts.append(masked[:end])
+        return masked[:end]
 
-    def whole(self) -> bytes:
-        """All that came.
+    def end(self) -> bytes:
+        """Return the last piece; nothing comes after it.
 
         Raises:
             NotJson: the encoded body is cut off.
         """
-        if self._inflate is not None and self._parts and not self._inflate.eof and not self.is_over:
+        if self._inflate is not None and self._size and not self._inflate.eof and not self.is_over:
             raise NotJson("the encoded body is cut off", status=self._status)
-        return self.so_far()
+        return self._keep(b"", last=True)
 
     def so_far(self) -> bytes:
         """What came until now."""
@@ -123,10 +128,8 @@ class Content:
 class _LongText:
     """A long body as it is parsed while it arrives."""
 
-    def __init__(self, items: Items | None, turns: Turns, status: int, secret: str) -> None:
+    def __init__(self, items: Items | None, turns: Turns, status: int) -> None:
         self.parsed = LongJson(items)
-        self._secret = secret
-        self._end = ""
         self._turns = turns
         self._status = status
         # Bytes that are not UTF-8 spoil one name and not the whole answer.
@@ -135,7 +138,7 @@ class _LongText:
 
     async def take(self, piece: bytes, *, last: bool = False) -> None:
         """Parse what came."""
-        text = self._masked(self._decoder.decode(piece, last), last=last)
+        text = self._decoder.decode(piece, last)
         self._begin = self._begin or text[:100].lstrip()
         self.parsed.feed(text)
         if last:
@@ -152,15 +155,6 @@ class _LongText:
             raise WrongShape(f"the body holds {error}", status=self._status) from None
         await self._turns.take()
 
-    def _masked(self, text: str, *, last: bool) -> str:
-        """The next text without the secret. What may be the beginning of one waits for the text after it."""
-        if not self._secret:
-            return text
-        text = (self._end + text).replace(self._secret, MASK)
-        end = len(text) if last else max(0, len(text) - len(self._secret) + 1)
-        self._end = text[end:]
-        return text[:end]
-
 
 async def _pieces(reply: Reply, body: Body) -> AsyncIterator[bytes]:
     """What arrives, decoded, until the limit is passed."""
@@ -171,15 +165,16 @@ async def _pieces(reply: Reply, body: Body) -> AsyncIterator[bytes]:
             yield piece
 
 
-async def read_body(reply: Reply, items: Items | None = None, turns: Turns | None = None, secret: str = "") -> Content:
+async def read_body(
+    reply: Reply, items: Items | None = None, turns: Turns | None = None, mask: Mask | None = None
+) -> Content:
     """Read the body of an answer, decoded; of an error's, what its limit leaves.
 
     Args:
         reply: the answer.
         items: the array of a good answer that may be long.
         turns: where a long body waits for its turn on the event loop.
-        secret: the key of the call. Where the platform echoes it in a good answer it is masked, so that no name or
-            label holds it.
+        mask: masks the secrets of the call where the platform echoes them, so that no name, label or error holds one.
 
     Raises:
         BodyTooLarge: it is a success, and over the limit.
@@ -189,28 +184,22 @@ async def read_body(reply: Reply, items: Items | None = None, turns: Turns | Non
     status = reply.status
     is_success = is_good(status)
     limit = BODY_LIMIT if is_success else ERROR_BODY_LIMIT
-    body = Body(reply.headers.get("content-encoding", ""), limit, status)
+    body = Body(reply.headers.get("content-encoding", ""), limit, status, mask or Mask())
     announced = reply.headers.get("content-length", "")
     if is_success and announced.isdecimal() and int(announced) > limit:
         raise BodyTooLarge(f"the body is over {limit} bytes", status=status)
-    secret = secret if is_success and len(secret) >= SHORTEST_MASKED else ""
     long: _LongText | None = None
     async for piece in _pieces(reply, body):
         if long is not None:
             await long.take(piece)
         elif is_success and body.size > LONG_BODY:
-            long = _LongText(items, turns or Turns(), status, secret)
+            long = _LongText(items, turns or Turns(), status)
             await long.take(body.so_far())
         if long is not None and long.parsed.is_cut:
-            return Content(_without(body.so_far(), secret), long.parsed)
+            return Content(body.so_far(), long.parsed)
     if body.is_over and is_success:
         raise BodyTooLarge(f"the body is over {limit} bytes", status=status)
-    raw = _without(body.whole(), secret)
-    if long is None:
-        return Content(raw)
-    await long.take(b"", last=True)
-    return Content(raw, long.parsed)
-
-
-def _without(raw: bytes, secret: str) -> bytes:
-    return raw.replace(secret.encode(), MASK.encode()) if secret else raw
+    last = body.end()
+    if long is not None:
+        await long.take(last, last=True)
+    return Content(body.so_far(), None if long is None else long.parsed)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -22,14 +22,15 @@ from exporter.platform.errors import (
 from exporter.platform.http import responses
 from exporter.platform.http.body import Content, is_good, read_body
 from exporter.platform.http.credential import Credential
+from exporter.platform.http.mask import Mask
 from exporter.platform.http.observer import Observer
 from exporter.platform.http.rate_limiter import Paused, RateLimiter
 from exporter.platform.http.recognition import Recognition, UnchangedError
 from exporter.platform.http.request import Message, message_of
 from exporter.platform.http.retry import Retry, http_date, retry_after_seconds
-from exporter.platform.http.transport import CAUGHT, Reply, Transport, translate
+from exporter.platform.http.transport import Reply, Transport
 from exporter.platform.operation import Answer, Operation, Request
-from exporter.platform.wire import Wire, unexpected_in
+from exporter.platform.wire import unexpected_in
 
 T = TypeVar("T")
 
@@ -95,6 +96,8 @@ class Client:
         self._clocks = clocks
         self._platform_time = platform_time
         self._turns = turns or Turns()
+        # Of the last call. To make one takes milliseconds, and the secrets of nearly all calls are the same.
+        self._mask = Mask()
         # Calls that sit out a wait before they are tried again.
         self._resting = 0
 
@@ -139,21 +142,26 @@ class Client:
         """
         until, operation = bound.until, request.operation
         message = self.message(request)
+        await self._transport.open()
         secret = await self.credential.current()
         name, value = self.credential.header(secret)
         message.headers[name] = value
+        secrets = (secret, *_secrets(request))
+        if not self._mask.is_of(secrets):
+            self._mask = Mask(secrets)
+        mask = self._mask
         attempt = 1
         while True:
             # A first attempt has its time, whenever it begins; a retry ends before the next poll is due.
             ends = until if attempt > 1 else None
             try:
-                answer = _without(await self._attempt(operation, message, bound, ends), secret)
+                answer = await self._attempt(operation, message, bound, ends, mask)
                 self.credential.accept()
                 return answer
             except PlatformError as error:
                 if isinstance(error, Unauthorized):
                     self.credential.refuse(secret)
-                for text in (secret, *_secrets(request)):
+                for text in secrets:
                     error.redact(text)
                 if not error.retryable or operation.writes or attempt >= self._retry.attempts:
                     raise
@@ -176,7 +184,7 @@ class Client:
         return wait <= SHORT_REST or self._resting < self.rate_limiter.max_in_flight // 2
 
     async def _attempt(
-        self, operation: Operation[T], message: Message, bound: "BoundClient", ends: float | None
+        self, operation: Operation[T], message: Message, bound: "BoundClient", ends: float | None, mask: Mask
     ) -> Answer[Any]:
         resource = message.url.partition("?")[0]
         try:
@@ -187,7 +195,7 @@ class Client:
         limited = answered = False
         wait: float | None = None
         try:
-            answer = await self._exchange(operation, message, bound, ends)
+            answer = await self._exchange(operation, message, bound, ends, mask)
             answered = True
             return answer
         except RateLimited as error:
@@ -202,7 +210,7 @@ class Client:
             self.rate_limiter.release(permit, limited=limited, answered=answered, wait=wait)
 
     async def _exchange(
-        self, operation: Operation[T], message: Message, bound: "BoundClient", ends: float | None
+        self, operation: Operation[T], message: Message, bound: "BoundClient", ends: float | None, mask: Mask
     ) -> Answer[Any]:
         began = self._clocks.monotonic()
         deadline = self._timeout
@@ -210,7 +218,7 @@ class Client:
             deadline = min(deadline, max(self._retry.shortest, ends - began))
         code = "none"
         try:
-            received = await self._send(operation, message, deadline)
+            received = await self._send(operation, message, deadline, mask)
             code = str(received.status)
             answer = self._understand(operation, received, self._clocks.monotonic() - began, bound)
         except PlatformError as error:
@@ -222,7 +230,7 @@ class Client:
         self._observer.attempted(operation.name, code, answer.seconds, None)
         return answer
 
-    async def _send(self, operation: Operation[T], message: Message, deadline: float) -> Received:
+    async def _send(self, operation: Operation[T], message: Message, deadline: float, mask: Mask) -> Received:
         """Send a request and read its answer, within so many seconds."""
         came: Reply | None = None
         content = Content(b"")
@@ -230,23 +238,21 @@ class Client:
             async with asyncio.timeout(deadline):
                 came = await self._transport.send(message, self._timeout * CONNECT_SHARE)
                 try:
-                    content = await read_body(came, operation.items, self._turns, self.credential.sent)
+                    content = await read_body(came, operation.items, self._turns, mask)
                 finally:
                     await came.close()
-        except (TimeoutError, NotJson, *CAUGHT) as error:
+        except (TimeoutError, NotJson, TransportError) as error:
             # A status that is no success says enough without its body.
             if came is None or is_good(came.status):
                 raise self._fault(error, came, deadline) from None
         return Received(came.status, came.headers, content)
 
     def _fault(self, error: Exception, came: Reply | None, deadline: float) -> PlatformError:
-        # Without its cause: aiohttp's errors hold the request, and with it the key.
-        # aiohttp's own time-outs are of its classes; this one is the deadline.
-        if type(error) is TimeoutError:
-            late = "no answer" if came is None else "the body did not end"
-            fault: PlatformError = Deadline(f"{late} within {deadline:.3g} s ({self._host})")
+        if isinstance(error, PlatformError):
+            fault = error
         else:
-            fault = error if isinstance(error, PlatformError) else translate(error, self._host)
+            late = "no answer" if came is None else "the body did not end"
+            fault = Deadline(f"{late} within {deadline:.3g} s ({self._host})")
         fault.status = came.status if came is not None else 0
         return fault
 
@@ -309,12 +315,6 @@ class BoundClient:
         if answer.is_recognised:
             raise UnchangedError(answer.date)
         return answer
-
-
-def _without(answer: Answer[Any], secret: str) -> Answer[Any]:
-    """A good answer without the secret in what it tells of failures, as the database's answers do."""
-    clean = answer.value.without(secret) if isinstance(answer.value, Wire) else answer.value
-    return answer if clean is answer.value else replace(answer, value=clean)
 
 
 def _secrets(request: Request[Any]) -> list[str]:

@@ -12,12 +12,9 @@ class Credential:
         scheme: `access_key` for the header `AccessKey`, `bearer` for `Authorization`.
         read: gives the key or token; called for each request, so that a rotated one is used at once.
         refresh: awaited before that, where to find out whether it was rotated may take time.
-
-    Attributes:
-        sent: the key or token that was read last; empty before the first.
     """
 
-    __slots__ = ("_read", "_refresh", "_refused", "_scheme", "sent")
+    __slots__ = ("_read", "_refresh", "_refused", "_scheme")
 
     def __init__(
         self, scheme: str, read: Callable[[], str], refresh: Callable[[], Awaitable[None]] | None = None
@@ -25,7 +22,6 @@ class Credential:
         self._scheme = scheme
         self._read = read
         self._refresh = refresh
-        self.sent = ""
         # What the platform refused last, or nothing where it could not even be read.
         self._refused: str | None = None
 
@@ -49,8 +45,7 @@ class Credential:
         """
         if self._refresh is not None:
             await self._refresh()
-        self.sent = self.read()
-        return self.sent
+        return self.read()
 
     def header(self, secret: str) -> tuple[str, str]:
         """The header that carries the secret.

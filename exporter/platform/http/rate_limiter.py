@@ -13,10 +13,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from exporter.clock import Clocks
+from exporter.platform.http.pause import Pause
 
 FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 60.0
-LONGEST_HONOURED_PAUSE = 3600.0
 BURST_SECONDS = 0.1
 LOWEST_FACTOR = 1 / 16
 RECOVERY_PER_ANSWER = 0.02
@@ -46,6 +46,7 @@ class RateLimiter:
         max_in_flight: calls at once.
         clocks: the clocks.
         throttled: called with the seconds that a call waited.
+        pause: the pause that the platform asked for; one that an earlier process left is waited for.
 
     Attributes:
         rate: requests a second that are granted where no 429 came.
@@ -60,6 +61,7 @@ class RateLimiter:
         *,
         clocks: Clocks,
         throttled: Callable[[float], None],
+        pause: Pause | None = None,
     ) -> None:
         self.rate = rate
         self.max_in_flight = max_in_flight
@@ -75,9 +77,10 @@ class RateLimiter:
         self._turn = asyncio.Lock()
         self._next_slot = clocks.monotonic()
         self._factor = 1.0
-        self._paused_until = 0.0
+        self._paused = pause or Pause(clocks)
         self._pause = 0.0
-        self._suspect_path: str | None = None
+        # After a pause the next call is a probe, of whatever path.
+        self._suspect_path: str | None = "" if self._paused.left() else None
         self._probe: Permit | None = None
         self._settled = asyncio.Event()
 
@@ -101,7 +104,7 @@ class RateLimiter:
 
     def pause_left(self) -> float:
         """Seconds until the account may be called again; 0 where it is not paused."""
-        return max(0.0, self._paused_until - self._clock())
+        return self._paused.left()
 
     async def acquire(self, path: str, until: float | None = None) -> Permit:
         """Wait for the right to one call of `path`.
@@ -145,7 +148,7 @@ class RateLimiter:
         while True:
             left = self.pause_left()
             if left > 0:
-                if until is not None and self._paused_until > until:
+                if until is not None and self._clock() + left > until:
                     raise Paused(left)
                 await self._sleep(left)
                 continue
@@ -207,8 +210,7 @@ class RateLimiter:
         self._pause = min(LONGEST_PAUSE, max(FIRST_PAUSE, self._pause * 2))
         self._factor = max(LOWEST_FACTOR, self._factor / 2)
         # A Retry-After of 0 beside one 429 after another says as little as none.
-        self._paused_until = self._clock() + min(LONGEST_HONOURED_PAUSE, wait or self._pause)
-        # After the pause the next call is a probe again, of whatever path.
+        self._paused.begin(wait or self._pause)
         self._suspect_path = ""
 
     def _give_back_probe(self, permit: Permit) -> None:

@@ -1,34 +1,50 @@
 """The operation on container registries."""
 
-from typing import Final
+from typing import Annotated, Final, TypeAlias
 
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
 from starlette.requests import Request
 from starlette.responses import Response
 
 from exporter.sandbox.answers import field_errors, payload, problem
-from exporter.sandbox.auth import Access
-from exporter.sandbox.containers import RegistryUnreachableError, is_registry_id
-from exporter.sandbox.operation import PROBLEM, Operation
-from exporter.sandbox.request_parsing import json_object
+from exporter.sandbox.containers import RegistryUnreachableError
+from exporter.sandbox.operation import PROBLEM, Access, operation
+from exporter.sandbox.request_parsing import RequestError, json_body
 from exporter.sandbox.world import World
 
-_FIELDS: Final = ("registryId", "imageName", "imageNamespace")
+_Text: TypeAlias = Annotated[str, Field(min_length=1)]
 
 
-async def _tags(world: World, request: Request) -> Response:
-    body = await json_object(request)
+class ContainerImage(BaseModel):
+    """An image of a registry: dockerhub, github, or one that the account gave a number."""
+
+    model_config = ConfigDict(alias_generator=to_camel)
+
+    registry_id: Annotated[str, Field(pattern="^(dockerhub|github|[0-9]{1,18})$")]
+    image_name: _Text
+    image_namespace: _Text
+
+
+@operation(
+    "POST",
+    "/mc/registries/tags",
+    access=Access.ACCESS_KEY,
+    errors=PROBLEM,
+    result="ContainerImageTags",
+    body=ContainerImage,
+    failures=(404, 422, 500),
+)
+async def container_image_tags(world: World, request: Request) -> Response:
+    """Return the tags of a container image."""
     path = request.url.path
-    errors = [
-        (field, f"{field} must be a string that is not empty.")
-        for field in _FIELDS
-        if not isinstance(body.get(field), str) or not body[field]
-    ]
-    if not errors and not is_registry_id(body["registryId"]):
-        errors = [("registryId", "registryId must be dockerhub, github, or a registry's number.")]
-    if errors:
-        return field_errors(422, "The request cannot be processed.", path, errors, world.next_trace())
     try:
-        tags = world.registries.tags(body["registryId"], body["imageNamespace"], body["imageName"])
+        image = await json_body(request, ContainerImage)
+        tags = world.registries.tags(image.registry_id, image.image_namespace, image.image_name)
+    except RequestError as error:
+        if not error.fields:
+            raise
+        return field_errors(422, "The request cannot be processed.", path, error.fields, world.next_trace())
     except RegistryUnreachableError:
         unreachable = [("registryId", "The registry does not answer.")]
         return field_errors(500, "The tags could not be read.", path, unreachable, world.next_trace())
@@ -37,21 +53,4 @@ async def _tags(world: World, request: Request) -> Response:
     return payload([{"name": tag} for tag in tags])
 
 
-OPERATIONS: Final = (
-    Operation(
-        name="container_image_tags",
-        method="POST",
-        path="/mc/registries/tags",
-        handler=_tags,
-        access=Access.ACCESS_KEY,
-        errors=PROBLEM,
-        result="ContainerImageTags",
-        summary="The tags of a container image",
-        body={
-            "type": "object",
-            "required": list(_FIELDS),
-            "properties": {field: {"type": "string", "minLength": 1} for field in _FIELDS},
-        },
-        failures=(404, 422, 500),
-    ),
-)
+OPERATIONS: Final = (container_image_tags,)

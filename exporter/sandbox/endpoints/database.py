@@ -12,14 +12,14 @@ from starlette.routing import Route
 
 from exporter.sandbox import hrana
 from exporter.sandbox.answers import payload
-from exporter.sandbox.database import BatonError, Database, ForbiddenError
-from exporter.sandbox.request_parsing import BodyTooLargeError, body_bytes
-from exporter.sandbox.stream import ProtocolError
-from exporter.sandbox.tokens import TokenKind
+from exporter.sandbox.database import BatonError, Database
+from exporter.sandbox.keys import TokenKind
+from exporter.sandbox.request_parsing import RequestError, body_bytes, reasons
+from exporter.sandbox.sqlite_access import ForbiddenError
 from exporter.sandbox.world import World
 
-_Asked = TypeVar("_Asked")
-_Execute: TypeAlias = Callable[[Database, _Asked, TokenKind], Awaitable[Response]]
+_Body = TypeVar("_Body")
+_Execute: TypeAlias = Callable[[Database, _Body, TokenKind], Awaitable[Response]]
 _LARGEST_PIPELINE: Final = 4 * 1024 * 1024
 _HOST: Final = re.compile(r"(?P<database>[a-z0-9-]+)\.lite\..+", re.IGNORECASE)
 
@@ -30,29 +30,26 @@ def routes(world: World) -> list[Route]:
     The interface documents version 2 of the protocol; a libSQL server also has version 3, which some clients use.
     """
 
-    async def pipeline_2(request: Request) -> Response:
-        return await _answer(world, request, hrana.PIPELINE, _version_2)
-
-    async def pipeline_3(request: Request) -> Response:
-        return await _answer(world, request, hrana.PIPELINE, _version_3)
+    async def pipeline(request: Request) -> Response:
+        return await _answer(world, request, hrana.PIPELINE, _pipeline)
 
     async def cursor(request: Request) -> Response:
         return await _answer(world, request, hrana.CURSOR, _cursor)
 
-    async def spoken(_request: Request) -> Response:
+    async def supported(_request: Request) -> Response:
         return Response(status_code=200)
 
     return [
-        Route("/v2/pipeline", pipeline_2, methods=["POST"]),
-        Route("/v3/pipeline", pipeline_3, methods=["POST"]),
+        Route("/v2/pipeline", pipeline, methods=["POST"]),
+        Route("/v3/pipeline", pipeline, methods=["POST"]),
         Route("/v3/cursor", cursor, methods=["POST"]),
-        Route("/v2", spoken),
-        Route("/v3", spoken),
-        Route("/health", spoken),
+        Route("/v2", supported),
+        Route("/v3", supported),
+        Route("/health", supported),
     ]
 
 
-async def _answer(world: World, request: Request, adapter: TypeAdapter[_Asked], execute: _Execute[_Asked]) -> Response:
+async def _answer(world: World, request: Request, adapter: TypeAdapter[_Body], execute: _Execute[_Body]) -> Response:
     kind = _token_kind(world, request)
     if kind is None:
         return payload({"error": "Unauthorized: the request carries no valid access token"}, 401)
@@ -60,13 +57,13 @@ async def _answer(world: World, request: Request, adapter: TypeAdapter[_Asked], 
     if database is None:
         return PlainTextResponse("There is no such database", 404)
     try:
-        asked = adapter.validate_json(await body_bytes(request, _LARGEST_PIPELINE))
-        answer = await execute(database, asked, kind)
-    except BodyTooLargeError:
-        answer = PlainTextResponse("The request is too large", 413)
+        body = adapter.validate_json(await body_bytes(request, _LARGEST_PIPELINE))
+        answer = await execute(database, body, kind)
+    except RequestError as error:
+        answer = PlainTextResponse(str(error), error.status)
     except ValidationError as error:
-        answer = PlainTextResponse(f"JSON parse error: {_first_fault(error)}", 400)
-    except ProtocolError as error:
+        answer = PlainTextResponse(f"JSON parse error: {reasons(error)[0]}", 400)
+    except hrana.ProtocolError as error:
         answer = PlainTextResponse(str(error), 400)
     except BatonError:
         answer = PlainTextResponse("The baton is invalid, or its stream has expired", 400)
@@ -75,19 +72,13 @@ async def _answer(world: World, request: Request, adapter: TypeAdapter[_Asked], 
     return answer
 
 
-async def _version_2(database: Database, asked: hrana.Pipeline, kind: TokenKind) -> Response:
-    if hrana.needs_version_3(asked):
-        raise ProtocolError("The request is only supported in version 3 of the protocol and higher")
-    return await _version_3(database, asked, kind)
+async def _pipeline(database: Database, body: hrana.Pipeline, kind: TokenKind) -> Response:
+    return payload(await database.answer(body, kind))
 
 
-async def _version_3(database: Database, asked: hrana.Pipeline, kind: TokenKind) -> Response:
-    return payload(await database.answer(asked, kind))
-
-
-async def _cursor(database: Database, asked: hrana.Cursor, kind: TokenKind) -> Response:
-    batch = hrana.Batch(type="batch", batch=asked.batch)
-    answer = await database.answer(hrana.Pipeline(baton=asked.baton, requests=(batch,)), kind)
+async def _cursor(database: Database, body: hrana.Cursor, kind: TokenKind) -> Response:
+    batch = hrana.Batch(type="batch", batch=body.batch)
+    answer = await database.answer(hrana.Pipeline(baton=body.baton, requests=(batch,)), kind)
     first = {"baton": answer["baton"], "base_url": answer["base_url"]}
     entries = _entries(answer["results"][0]["response"]["result"])
     return PlainTextResponse("".join(f"{json.dumps(line)}\n" for line in (first, *entries)))
@@ -116,12 +107,6 @@ def _token_kind(world: World, request: Request) -> TokenKind | None:
 
 
 def _database(world: World, request: Request) -> Database | None:
-    """Return the database that the host names; a host of another form means the first one."""
+    """Return the database that the host names; the first one if the host does not have the form of a name."""
     named = _HOST.fullmatch(request.headers.get("host", "").partition(":")[0])
     return world.database() if named is None else world.database(named["database"].lower())
-
-
-def _first_fault(error: ValidationError) -> str:
-    fault = error.errors(include_url=False, include_input=False)[0]
-    where = ".".join(str(part) for part in fault["loc"])
-    return f"{fault['msg']} at {where or 'the top'}"

@@ -1,154 +1,115 @@
 """The operations on the protection of a shield zone: bots, access lists and the API guardian."""
 
-from typing import Final
+from typing import Annotated, Final
 
+from pydantic import BaseModel, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
 from exporter.sandbox.answers import enveloped, problem, refused
 from exporter.sandbox.bots import BotAction
-from exporter.sandbox.operation import PROTECTION, Operation
-from exporter.sandbox.request_parsing import BadBodyError, int64, json_object
+from exporter.sandbox.endpoints.shield import shield_zone_id
+from exporter.sandbox.operation import PROTECTION, operation
+from exporter.sandbox.request_parsing import RequestError, json_body, path_id
 from exporter.sandbox.world import World
 
+_ZONE: Final = "/shield/shield-zone/{shieldZoneId}"
 _CATEGORIES: Final = range(8)
 _BASIC: Final = 0
 
 
-class _BadIdError(BadBodyError):
-    """An identifier in the path is not a 64-bit integer."""
+class BotCategoryAction(BaseModel):
+    """The action for a bot category: none, block or allow."""
+
+    action: Annotated[int, Field(ge=0, le=2)]
 
 
-def _number(request: Request, name: str) -> int:
-    number = int64(request.path_params[name])
-    if number is None:
-        raise _BadIdError(f"{name} is not a 64-bit integer.")
-    return number
+class AccessListSwitch(BaseModel):
+    """Whether an access list is on."""
+
+    is_enabled: Annotated[bool, Field(alias="isEnabled")]
 
 
-def _unknown_zone(*, with_status: bool = False) -> Response:
-    return refused(
-        "not_found_or_unauthorised_access.shieldzone",
-        "The shield zone was not found, or is not yours.",
-        status_code=404 if with_status else None,
-    )
-
-
-async def _set_bot_action(world: World, request: Request) -> Response:
-    body = await json_object(request)
-    zone_id, category = _number(request, "shieldZoneId"), _number(request, "category")
+@operation(
+    "PUT",
+    f"{_ZONE}/bot-categorization/categories/{{category}}",
+    errors=PROTECTION,
+    result="BotCategoryActionEnvelope",
+    path_schemas={"category": {"type": "integer", "minimum": 0, "maximum": 7}},
+    body=BotCategoryAction,
+    failures=(202,),
+)
+async def shield_set_bot_action(world: World, request: Request) -> Response:
+    """Set the action for a bot category."""
+    action = BotAction((await json_body(request, BotCategoryAction)).action)
+    category = path_id(request, "category")
     if category not in _CATEGORIES:
-        return problem(400, "The category must be 0 to 7.", request.url.path)
-    action = body.get("action")
-    if type(action) is not int or action not in tuple(BotAction):
-        return problem(400, "The action must be 0, 1 or 2.", request.url.path)
-    if zone_id not in world.shield.zones:
-        return _unknown_zone(with_status=True)
+        raise RequestError("category must be 0 to 7")
+    zone_id = shield_zone_id(world, request, status_code=404)
     if world.shield.plan(zone_id) == _BASIC:
         return refused("invalid_plan_type.bot_categorization", "The plan has no bot categorization.", status_code=403)
-    world.bots.set_action(zone_id, category, BotAction(action))
+    world.bots.set_action(zone_id, category, action)
     return enveloped({"category": category, "action": int(world.bots.action(zone_id, category))}, with_status=True)
 
 
-async def _switch_access_list(world: World, request: Request) -> Response:
-    body = await json_object(request)
-    zone_id, configuration_id = _number(request, "shieldZoneId"), _number(request, "id")
-    enabled = body.get("isEnabled")
-    if not isinstance(enabled, bool):
-        return problem(400, "isEnabled must be true or false.", request.url.path)
-    if zone_id not in world.shield.zones:
-        return _unknown_zone()
-    found = world.access_lists.find_configuration(zone_id, configuration_id)
+@operation(
+    "PATCH",
+    f"{_ZONE}/access-lists/configurations/{{id}}",
+    errors=PROTECTION,
+    result="AccessListConfigurationEnvelope",
+    body=AccessListSwitch,
+    failures=(202, 404),
+)
+async def shield_switch_access_list(world: World, request: Request) -> Response:
+    """Switch an access list on or off."""
+    switch = await json_body(request, AccessListSwitch)
+    configuration_id = path_id(request, "id")
+    found = world.access_lists.find_configuration(shield_zone_id(world, request), configuration_id)
     if found is None:
         return problem(404, "The access list configuration was not found.", request.url.path)
-    found.is_enabled = enabled
+    found.is_enabled = switch.is_enabled
     return enveloped({"isEnabled": found.is_enabled})
 
 
-async def _access_list(world: World, request: Request) -> Response:
-    zone_id, list_id = _number(request, "shieldZoneId"), _number(request, "id")
-    if zone_id not in world.shield.zones:
-        return _unknown_zone()
-    found = world.access_lists.find(zone_id, list_id)
+@operation(
+    "GET",
+    f"{_ZONE}/access-lists/{{id}}",
+    errors=PROTECTION,
+    result="CustomAccessListEnvelope",
+    failures=(202, 400, 404),
+)
+async def shield_access_list(world: World, request: Request) -> Response:
+    """Return a custom access list."""
+    list_id = path_id(request, "id")
+    found = world.access_lists.find(shield_zone_id(world, request), list_id)
     if found is None:
         return problem(404, "The access list was not found.", request.url.path)
     return enveloped(world.access_lists.answer(found), defaulted=list_id % 2 == 0)
 
 
-async def _api_guardian(world: World, request: Request) -> Response:
-    zone_id = _number(request, "shieldZoneId")
-    if zone_id not in world.shield.zones:
-        return _unknown_zone()
+@operation("GET", f"{_ZONE}/api-guardian", errors=PROTECTION, result="ApiGuardianEnvelope", failures=(202, 400))
+async def shield_api_guardian(world: World, request: Request) -> Response:
+    """Return the API guardian of a shield zone."""
+    zone_id = shield_zone_id(world, request)
     if not world.guardian.is_configured(zone_id, world.shield.plan(zone_id)):
-        return refused(
-            "api_guardian.get_api_guardian.no_configuration",
-            "The shield zone has no API guardian configuration.",
-            status=200,
-        )
+        error_key = "api_guardian.get_api_guardian.no_configuration"
+        return refused(error_key, "The shield zone has no API guardian configuration.", status=200)
     return enveloped(world.guardian.answer(zone_id), defaulted=zone_id % 2 == 1)
 
 
-async def _bot_detection(world: World, request: Request) -> Response:
-    zone_id = _number(request, "shieldZoneId")
-    if zone_id not in world.shield.zones:
-        return _unknown_zone()
+@operation("GET", f"{_ZONE}/bot-detection", errors=PROTECTION, result="BotDetectionEnvelope", failures=(202, 400))
+async def shield_bot_detection(world: World, request: Request) -> Response:
+    """Return the bot detection of a shield zone."""
+    zone_id = shield_zone_id(world, request)
     if world.shield.plan(zone_id) == _BASIC:
         return refused("invalid_plan_type.bot_detection", "The plan has no bot detection.")
     return enveloped(world.bots.detection(zone_id), defaulted=zone_id % 2 == 1)
 
 
 OPERATIONS: Final = (
-    Operation(
-        name="shield_set_bot_action",
-        method="PUT",
-        path="/shield/shield-zone/{shieldZoneId}/bot-categorization/categories/{category}",
-        handler=_set_bot_action,
-        errors=PROTECTION,
-        result="BotCategoryActionEnvelope",
-        summary="Set the action for a bot category",
-        path_schemas={"category": {"type": "integer", "minimum": 0, "maximum": 7}},
-        body={"type": "object", "required": ["action"], "properties": {"action": {"enum": [0, 1, 2]}}},
-        failures=(202,),
-    ),
-    Operation(
-        name="shield_switch_access_list",
-        method="PATCH",
-        path="/shield/shield-zone/{shieldZoneId}/access-lists/configurations/{id}",
-        handler=_switch_access_list,
-        errors=PROTECTION,
-        result="AccessListConfigurationEnvelope",
-        summary="Switch an access list on or off",
-        body={"type": "object", "required": ["isEnabled"], "properties": {"isEnabled": {"type": "boolean"}}},
-        failures=(202, 404),
-    ),
-    Operation(
-        name="shield_access_list",
-        method="GET",
-        path="/shield/shield-zone/{shieldZoneId}/access-lists/{id}",
-        handler=_access_list,
-        errors=PROTECTION,
-        result="CustomAccessListEnvelope",
-        summary="A custom access list",
-        failures=(202, 400, 404),
-    ),
-    Operation(
-        name="shield_api_guardian",
-        method="GET",
-        path="/shield/shield-zone/{shieldZoneId}/api-guardian",
-        handler=_api_guardian,
-        errors=PROTECTION,
-        result="ApiGuardianEnvelope",
-        summary="The API guardian of a shield zone",
-        failures=(202, 400),
-    ),
-    Operation(
-        name="shield_bot_detection",
-        method="GET",
-        path="/shield/shield-zone/{shieldZoneId}/bot-detection",
-        handler=_bot_detection,
-        errors=PROTECTION,
-        result="BotDetectionEnvelope",
-        summary="The bot detection of a shield zone",
-        failures=(202, 400),
-    ),
+    shield_set_bot_action,
+    shield_switch_access_list,
+    shield_access_list,
+    shield_api_guardian,
+    shield_bot_detection,
 )

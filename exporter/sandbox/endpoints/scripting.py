@@ -1,41 +1,63 @@
 """The operations on edge scripts."""
 
-from typing import Any, Final
+from functools import partial
+from http import HTTPStatus
+from typing import Annotated, Final, TypeAlias
 
+from pydantic import BaseModel, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
 from exporter.sandbox.answers import empty, payload, script_error
-from exporter.sandbox.auth import Access
-from exporter.sandbox.operation import ErrorStyle, Operation
-from exporter.sandbox.request_parsing import json_object, page_size, path_id, query_number
+from exporter.sandbox.operation import Access, ErrorStyle, Refusal, operation
+from exporter.sandbox.request_parsing import RequestError, int64, json_body, page_size, query_number
 from exporter.sandbox.world import World
 
-_LONGEST_NAME: Final = 256
-_LONGEST_SECRET: Final = 4_096
-_SCRIPT_TYPES: Final = (0, 1, 2)
 _LARGEST_PAGE: Final = 1_000
+_Name: TypeAlias = Annotated[str, Field(min_length=1, max_length=256)]
 
 
-def _failure(status: int, detail: str, _request: Request) -> Response:
-    if status == 401:  # noqa: PLR2004 - sent without a body
-        return empty(status)
-    return script_error(status, "request.invalid", None, detail)
+class ScriptSettings(BaseModel):
+    """The settings of an edge script that an update changes."""
+
+    Name: _Name | None = None
+    ScriptType: Annotated[int, Field(ge=0, le=2)] | None = None
 
 
-_ERRORS: Final = ErrorStyle("ScriptError", None, _failure)
+class NewSecret(BaseModel):
+    """A named secret of an edge script."""
+
+    Name: _Name
+    Secret: Annotated[str, Field(max_length=4_096, json_schema_extra={"writeOnly": True})]
 
 
-def _unknown() -> Response:
-    return script_error(404, "script.not_found", "Id", "There is no script with this id.")
+def _failure(error: RequestError, _request: Request) -> Response:
+    if error.status == HTTPStatus.UNAUTHORIZED:
+        return empty(error.status)
+    field = error.fields[0][0] if error.fields else None
+    return script_error(error.status, "request.invalid", field, str(error))
 
 
-def _known_script(world: World, request: Request) -> int | None:
-    script_id = path_id(request, "id")
-    return script_id if script_id is not None and script_id in world.scripts.scripts else None
+_operation: Final = partial(operation, access=Access.ACCESS_KEY, errors=ErrorStyle("ScriptError", None, _failure))
 
 
-async def _list(world: World, request: Request) -> Response:
+def _script_id(world: World, request: Request) -> int:
+    script_id = int64(request.path_params["id"])
+    if script_id is None or script_id not in world.scripts.scripts:
+        raise Refusal(script_error(404, "script.not_found", "Id", "There is no script with this id."))
+    return script_id
+
+
+@_operation(
+    "GET",
+    "/compute/script",
+    result="EdgeScriptPage",
+    documented=False,
+    query={"page": {"type": "integer", "minimum": 1}, "perPage": {"type": "integer", "maximum": _LARGEST_PAGE}},
+    failures=(500,),
+)
+async def script_list(world: World, request: Request) -> Response:
+    """Return a page of the account's edge scripts."""
     page = query_number(request, "page", 1)
     size = page_size(request, _LARGEST_PAGE)
     if page < 1:
@@ -55,106 +77,39 @@ async def _list(world: World, request: Request) -> Response:
     )
 
 
-async def _get(world: World, request: Request) -> Response:
-    script_id = _known_script(world, request)
-    return _unknown() if script_id is None else payload(world.scripts.answer(script_id))
+@_operation("GET", "/compute/script/{id}", result="EdgeScript", documented=False, failures=(404,))
+async def script_get(world: World, request: Request) -> Response:
+    """Return an edge script."""
+    return payload(world.scripts.answer(_script_id(world, request)))
 
 
-async def _update(world: World, request: Request) -> Response:
-    body = await json_object(request)
-    script_id = _known_script(world, request)
-    if script_id is None:
-        return _unknown()
-    name = body.get("Name")
-    if name is not None and not _is_text(name, _LONGEST_NAME, shortest=1):
-        return script_error(400, "script.name.invalid", "Name", "Name must be a string of 1 to 256 characters.")
-    script_type = body.get("ScriptType")
-    if script_type is not None and (isinstance(script_type, bool) or script_type not in _SCRIPT_TYPES):
-        return script_error(400, "script.type.invalid", "ScriptType", "ScriptType must be 0, 1 or 2.")
-    return payload(world.scripts.update(script_id, name, script_type))
+@_operation(
+    "POST",
+    "/compute/script/{id}",
+    result="EdgeScript",
+    body=ScriptSettings,
+    failures=(404,),
+)
+async def script_update(world: World, request: Request) -> Response:
+    """Update an edge script's settings."""
+    settings = await json_body(request, ScriptSettings)
+    return payload(world.scripts.update(_script_id(world, request), settings.Name, settings.ScriptType))
 
 
-async def _add_secret(world: World, request: Request) -> Response:
-    body = await json_object(request)
-    script_id = _known_script(world, request)
-    if script_id is None:
-        return _unknown()
-    name = body.get("Name")
-    if not _is_text(name, _LONGEST_NAME, shortest=1):
-        return script_error(400, "secret.name.invalid", "Name", "Name must be a string of 1 to 256 characters.")
-    if not _is_text(body.get("Secret"), _LONGEST_SECRET):
-        return script_error(400, "secret.value.invalid", "Secret", "Secret must be a string of up to 4096 characters.")
-    added = world.scripts.add_secret(script_id, str(name))
+@_operation(
+    "POST",
+    "/compute/script/{id}/secrets",
+    result="ScriptSecret",
+    body=NewSecret,
+    failures=(404,),
+)
+async def script_add_secret(world: World, request: Request) -> Response:
+    """Add a named secret to an edge script."""
+    secret = await json_body(request, NewSecret)
+    added = world.scripts.add_secret(_script_id(world, request), secret.Name)
     if added is None:
         return script_error(400, "secret.name.taken", "Name", "There is a secret of this name.")
     return payload(added)
 
 
-def _is_text(value: Any, longest: int, shortest: int = 0) -> bool:  # noqa: ANN401 - whatever was sent
-    return isinstance(value, str) and shortest <= len(value) <= longest
-
-
-OPERATIONS: Final = (
-    Operation(
-        name="script_list",
-        method="GET",
-        path="/compute/script",
-        handler=_list,
-        access=Access.ACCESS_KEY,
-        errors=_ERRORS,
-        result="EdgeScriptPage",
-        summary="The account's edge scripts",
-        documented=False,
-        query={"page": {"type": "integer", "minimum": 1}, "perPage": {"type": "integer", "maximum": 1_000}},
-        failures=(500,),
-    ),
-    Operation(
-        name="script_get",
-        method="GET",
-        path="/compute/script/{id}",
-        handler=_get,
-        access=Access.ACCESS_KEY,
-        errors=_ERRORS,
-        result="EdgeScript",
-        summary="An edge script",
-        documented=False,
-        failures=(404,),
-    ),
-    Operation(
-        name="script_update",
-        method="POST",
-        path="/compute/script/{id}",
-        handler=_update,
-        access=Access.ACCESS_KEY,
-        errors=_ERRORS,
-        result="EdgeScript",
-        summary="Update an edge script's settings",
-        body={
-            "type": "object",
-            "properties": {
-                "Name": {"type": ["string", "null"], "minLength": 1, "maxLength": _LONGEST_NAME},
-                "ScriptType": {"enum": [*_SCRIPT_TYPES, None]},
-            },
-        },
-        failures=(404,),
-    ),
-    Operation(
-        name="script_add_secret",
-        method="POST",
-        path="/compute/script/{id}/secrets",
-        handler=_add_secret,
-        access=Access.ACCESS_KEY,
-        errors=_ERRORS,
-        result="ScriptSecret",
-        summary="Add a named secret to an edge script",
-        body={
-            "type": "object",
-            "required": ["Name", "Secret"],
-            "properties": {
-                "Name": {"type": "string", "minLength": 1, "maxLength": _LONGEST_NAME},
-                "Secret": {"type": "string", "maxLength": _LONGEST_SECRET, "writeOnly": True},
-            },
-        },
-        failures=(404,),
-    ),
-)
+OPERATIONS: Final = (script_list, script_get, script_update, script_add_secret)

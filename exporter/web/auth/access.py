@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 import bcrypt
 from pydantic import SecretStr
+from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from exporter.web.auth.web_config import WebConfig, WebConfigError, load_web_config
@@ -276,12 +277,9 @@ def _is_local(scope: Scope) -> bool:
 
 
 def _with_headers(send: Send, headers: _Headers) -> Send:
-    names = frozenset(name for name, _ in headers)
-
     async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
-            kept = [(name, value) for name, value in message.get("headers", ()) if name.lower() not in names]
-            message = {**message, "headers": [*kept, *headers]}
+            MutableHeaders(scope=message).update({name.decode(): value.decode() for name, value in headers})
         await send(message)
 
     return send_with_headers

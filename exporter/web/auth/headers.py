@@ -1,5 +1,6 @@
 """Security headers, which restrict what browsers do with our answers."""
 
+from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 PAGE_POLICY = (
@@ -28,10 +29,9 @@ class SecurityHeaders:
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                own = list(message.get("headers", ()))
-                set_already = {name.lower() for name, _ in own}
-                added = [header for header in ALWAYS if header[0] not in set_already]
-                message = {**message, "headers": [*own, *added]}
+                headers = MutableHeaders(scope=message)
+                for name, value in ALWAYS:
+                    headers.setdefault(name.decode(), value.decode())
             await send(message)
 
         await self._app(scope, receive, send_with_headers)

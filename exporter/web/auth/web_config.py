@@ -153,7 +153,7 @@ class TlsServerConfig(Section):
 
 
 class HttpServerConfig(Section):
-    """HTTP/2 and the headers of answers."""
+    """Settings of HTTP: the headers of answers, and HTTP/2, which is accepted without effect."""
 
     http2: Annotated[bool, Field(description="Accepted for files of other exporters; HTTP/1.1 is used.")] = True
     headers: Annotated[Mapping[str, str], Field(description="Headers that every answer carries.")] = Field(

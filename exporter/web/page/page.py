@@ -1,13 +1,13 @@
 """The HTML pages, which work without their script, made from templates."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from exporter.cooperative import unhurried
 from exporter.web.explanation import Explanation, Question
 from exporter.web.page import wording
-from exporter.web.page.assets import load_assets
+from exporter.web.page.assets import Asset
 from exporter.web.page.links import PAGE_ROWS, PAGE_SORT, asking, to_explanation, to_targets
 from exporter.web.page.sparkline import sparkline
 from exporter.web.page.verdict import verdict
@@ -69,14 +69,11 @@ class Pages:
 
     Args:
         monotonic: a clock in seconds.
-
-    Attributes:
         assets: the style sheet, the script and the icon by name.
     """
 
-    def __init__(self, monotonic: Callable[[], float]) -> None:
+    def __init__(self, monotonic: Callable[[], float], assets: Mapping[str, Asset]) -> None:
         self._monotonic = monotonic
-        self.assets = load_assets()
         environment = Environment(
             loader=PackageLoader("exporter.web.page"),
             autoescape=True,
@@ -86,7 +83,7 @@ class Pages:
             auto_reload=False,
         )
         environment.filters |= {shown.__name__: shown for shown in _FILTERS}
-        environment.globals |= {**_GLOBALS, "assets": self.assets}
+        environment.globals |= {**_GLOBALS, "assets": assets}
         self._status = environment.get_template("status.html")
         self._explanation = environment.get_template("explanation.html")
 
@@ -142,7 +139,7 @@ def _alike(failures: Sequence[FailureView]) -> list[list[FailureView]]:
 
 
 def _words(found: TargetsView) -> str:
-    """Say which of the found targets the page shows."""
+    """Describe which of the found targets the page shows."""
     if not found.targets:
         return "No target matches." if found.total else "There are no targets yet."
     matched = wording.plural(found.matched, "target")

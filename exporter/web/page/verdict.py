@@ -1,4 +1,4 @@
-"""The one sentence that matters most about the exporter."""
+"""The sentence about the exporter's state at the top of the status page."""
 
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ class Verdict(NamedTuple):
 
 
 def verdict(status: StatusView) -> Verdict:
-    """Choose the sentence: the worst that is the case."""
+    """Choose the sentence about the worst part of the state."""
     counts = status.targets
     unwell = counts.failing + counts.stale
     if status.ailment:
@@ -36,7 +36,7 @@ def verdict(status: StatusView) -> Verdict:
 
 
 def _fail(unwell: int, stale: int) -> str:
-    """Say in a verb that targets fail, and how many of them are stale."""
+    """Return the end of the sentence: that targets fail, and how many of them are stale."""
     if unwell == 1:
         return "is stale" if stale else "fails"
     if not stale:

@@ -1,4 +1,4 @@
-"""Figures and foreign texts as the pages show them: times, ages, counts, names."""
+"""Formats figures and texts from the platform for the pages: times, ages, counts, names."""
 
 from datetime import UTC, datetime
 
@@ -90,11 +90,11 @@ def moment(seconds: float) -> str:
 
 
 def plain(value: str) -> str:
-    """Shorten a foreign text, and replace its characters that are not for display."""
+    """Shorten a text from the platform, and replace characters that must not be displayed."""
     shown = value if len(value) <= _LONGEST else value[: _LONGEST - 1] + "…"
     return shown.translate(_UNSEEN)
 
 
 def foreign(value: str) -> Markup:
-    """Mark a foreign text up so that its direction does not change what stands around it."""
+    """Isolate a text from the platform, so that its writing direction does not affect the text around it."""
     return _ISOLATED + plain(value) + _ISOLATED_END

@@ -336,7 +336,7 @@ def test_a_wrong_key_and_a_key_that_cannot_be_read_are_not_authorised(
         (["sql", " "], "statement 1: is empty\n"),
         (
             ["sql", "-", "-"],
-            "statement 1: is empty\nstatement 2: standard input is taken by another argument already\n",
+            "statement 1: is empty\nstatement 2: another argument already takes standard input\n",
         ),
         (["sql", "@/nowhere/q.sql"], "statement 1: /nowhere/q.sql does not exist\n"),
         (["sql", "@a\0b"], "statement 1: is no file's name\n"),

@@ -12,6 +12,7 @@ from typing import ClassVar
 
 import pytest
 
+from exporter.causes import Cause
 from exporter.sandbox import keys
 from tests.commands.conftest import Configure
 from tests.commands.platform import Platform
@@ -132,6 +133,14 @@ def test_a_password_is_read_from_a_file_or_stdin_and_asked_for_where_it_is_missi
     ended = invoke("explain", "--url", guarded, "--username", "ann", "--password-file", "-", stdin="secret\n")
     assert ended == Ended("5 series are exposed. Every family that could be there has series.\n", "", 0)
     assert Answering.paths[-1] == "/edge/api/v1/explain?limit=1000"
+
+
+@pytest.mark.parametrize("cause", Cause)
+def test_a_cause_is_asked_for_by_the_word_that_the_summary_prints(cause: Cause, guarded: str) -> None:
+    words = ("--username", "ann", "--password-file", "-", "--cause", str(cause))
+    ended = invoke("explain", "--url", guarded, *words, stdin="secret\n")
+    assert ended == Ended("Nothing is absent: every family that could be there has series.\n", "", 0)
+    assert Answering.paths[-1] == f"/edge/api/v1/explain?cause={cause}&limit=1000"
 
 
 def test_an_address_that_is_none_is_refused() -> None:

@@ -287,3 +287,12 @@ async def test_a_part_of_the_budget_is_a_part_of_its_rate_and_of_its_calls_at_on
         it.ask(*names(20, "/more/"))
         await it.at(9)
         assert len(it.permits) == 8
+
+
+async def test_after_a_pause_that_an_earlier_process_left_calls_pass_one_at_a_time_until_one_is_answered() -> None:
+    async with limited_calls(paused=30) as it:
+        it.ask("/a", "/b", "/c")
+        in_the_pause = list(await it.at(29))
+        first = list(await it.at(31))
+        it.answer(*first)
+        assert (in_the_pause, first, sorted(await it.at(32))) == ([], ["/a"], ["/a", "/b", "/c"])

@@ -27,7 +27,8 @@ from exporter.platform.errors import (
     TlsFault,
     TransportError,
 )
-from exporter.platform.http.transport import CAUGHT, build_transport, translate
+from exporter.platform.http.aiohttp_transport import CAUGHT, translate
+from exporter.platform.http.transport import build_transport
 from tests.platform.clients import KEY, client_of
 from tests.platform.raw_server import Line, json_reply, listening, raw_server, reply, saying
 

@@ -32,25 +32,25 @@ KEY = b"k" * 32
 
 
 async def answer(request: Request) -> PlainTextResponse:
-    """Says what was asked for."""
+    """Answer with the method and the path of the request."""
     return PlainTextResponse(f"{request.method} {request.url.path}", headers={"X-Frame-Options": "own", "X-Own": "1"})
 
 
 def served(prefix: str = "") -> Starlette:
-    """An application with the endpoints that matter here."""
+    """Make an application with the endpoints that access control treats in different ways."""
     methods = ["GET", "POST", "PUT", "DELETE"]
     paths = ("/", "/metrics", "/-/healthy", "/-/ready", "/-/reload")
     return Starlette(routes=[Route(prefix + path, answer, methods=methods) for path in paths])
 
 
-def asking(config: WebConfig, client: tuple[str, int] = REMOTE, prefix: str = "/") -> httpx.AsyncClient:
-    """A client of the application behind the access control."""
+def client_of(config: WebConfig, client: tuple[str, int] = REMOTE, prefix: str = "/") -> httpx.AsyncClient:
+    """Make a client of the application behind the access control."""
     app = AccessControl(served(prefix.rstrip("/")), config, route_prefix=prefix, key=KEY)
     return httpx.AsyncClient(transport=httpx.ASGITransport(app, client=client), base_url="http://localhost:9877")
 
 
 def restricted(**tls: object) -> WebConfig:
-    """A configuration with client certificates, whose files nobody reads here."""
+    """Make a configuration with client certificates; the files do not exist, because the tests do not read them."""
     config = {"cert_file": "c", "key_file": "k", "client_ca_file": "a", **tls}
     return WebConfig.model_validate({"tls_server_config": config})
 
@@ -59,7 +59,7 @@ def restricted(**tls: object) -> WebConfig:
     "path", ["/", "/metrics", "/-/reload", "/none", "/-/healthy/", "//-/healthy", "/-/healthy/../metrics"]
 )
 async def test_every_endpoint_asks_for_a_password(path: str) -> None:
-    async with asking(USERS, LOCAL) as client:
+    async with client_of(USERS, LOCAL) as client:
         response = await client.get(f"http://localhost:9877{path}")
     assert (response.status_code, response.headers["www-authenticate"]) == (
         401,
@@ -72,22 +72,22 @@ async def test_every_endpoint_asks_for_a_password(path: str) -> None:
 @pytest.mark.parametrize("path", ["/-/healthy", "/-/ready"])
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
 async def test_the_health_endpoints_ask_for_none(prefix: str, path: str, method: str) -> None:
-    async with asking(USERS, prefix=prefix) as client:
+    async with client_of(USERS, prefix=prefix) as client:
         assert (await client.request(method, prefix.rstrip("/") + path)).status_code == 200
 
 
 async def test_the_health_endpoints_are_open_for_reading_alone() -> None:
-    async with asking(USERS) as client:
+    async with client_of(USERS) as client:
         assert (await client.post("/-/healthy")).status_code == 401
 
 
-async def test_below_a_prefix_the_bare_paths_are_not_open() -> None:
-    async with asking(USERS, prefix="/edge") as client:
+async def test_below_a_prefix_the_paths_without_it_are_not_open() -> None:
+    async with client_of(USERS, prefix="/edge") as client:
         assert (await client.get("/-/healthy")).status_code == 401
 
 
-async def test_the_right_password_lets_in_whoever_asks_from_wherever() -> None:
-    async with asking(USERS) as client:
+async def test_the_right_password_is_accepted_from_any_address() -> None:
+    async with client_of(USERS) as client:
         read = await client.get("/metrics", auth=("prometheus", PASSWORD))
         changed = await client.post("/-/reload", auth=("prometheus", PASSWORD))
     assert (read.text, changed.text) == ("GET /metrics", "POST /-/reload")
@@ -97,8 +97,8 @@ async def test_the_right_password_lets_in_whoever_asks_from_wherever() -> None:
     ("user", "password"),
     [("prometheus", "hunter3"), ("Prometheus", PASSWORD), ("", PASSWORD), ("prometheus", ""), ("prometheus", "a\0b")],
 )
-async def test_a_wrong_name_or_password_does_not(user: str, password: str) -> None:
-    async with asking(USERS) as client:
+async def test_a_wrong_name_or_password_is_refused(user: str, password: str) -> None:
+    async with client_of(USERS) as client:
         assert (await client.get("/metrics", auth=(user, password))).status_code == 401
 
 
@@ -114,28 +114,28 @@ async def test_a_wrong_name_or_password_does_not(user: str, password: str) -> No
         "Basic " + base64.b64encode(b"\xff\xfe:\xff").decode(),
     ],
 )
-async def test_odd_credentials_are_none(header: str) -> None:
-    async with asking(USERS) as client:
+async def test_malformed_credentials_are_refused(header: str) -> None:
+    async with client_of(USERS) as client:
         assert (await client.get("/metrics", headers={"Authorization": header})).status_code == 401
 
 
-async def test_two_credentials_are_none() -> None:
+async def test_two_credentials_are_refused() -> None:
     right = "Basic " + base64.b64encode(f"prometheus:{PASSWORD}".encode()).decode()
-    async with asking(USERS) as client:
+    async with client_of(USERS) as client:
         headers = [("Authorization", right), ("Authorization", right)]
         assert (await client.get("/metrics", headers=headers)).status_code == 401
 
 
 async def test_the_scheme_s_case_does_not_matter() -> None:
     right = "basic " + base64.b64encode(f"prometheus:{PASSWORD}".encode()).decode()
-    async with asking(USERS) as client:
+    async with client_of(USERS) as client:
         assert (await client.get("/metrics", headers={"Authorization": right})).status_code == 200
 
 
 async def test_a_password_longer_than_bcrypt_looks_is_compared_by_what_it_sees() -> None:
     long = "x" * 100
     hashed = bcrypt.hashpw(long[:72].encode(), bcrypt.gensalt(4)).decode()
-    async with asking(WebConfig.model_validate({"basic_auth_users": {"me": hashed}})) as client:
+    async with client_of(WebConfig.model_validate({"basic_auth_users": {"me": hashed}})) as client:
         assert (await client.get("/metrics", auth=("me", long))).status_code == 200
 
 
@@ -156,9 +156,9 @@ async def test_a_password_longer_than_bcrypt_looks_is_compared_by_what_it_sees()
 async def test_without_any_access_control_changes_are_for_this_machine_alone(
     method: str, client: tuple[str, int], status: int
 ) -> None:
-    async with asking(OPEN, client) as asked:
-        assert (await asked.get("/metrics")).status_code == 200
-        assert (await asked.request(method, "/-/reload")).status_code == status
+    async with client_of(OPEN, client) as http:
+        assert (await http.get("/metrics")).status_code == 200
+        assert (await http.request(method, "/-/reload")).status_code == status
 
 
 @pytest.mark.parametrize(
@@ -178,18 +178,18 @@ async def test_without_any_access_control_changes_are_for_this_machine_alone(
         ("[", 403),
     ],
 )
-async def test_a_name_that_others_can_lead_here_changes_nothing(host: str, status: int) -> None:
-    """A page of that name sends it as its own Origin, too."""
-    async with asking(OPEN, LOCAL) as client:
+async def test_a_request_under_a_dns_name_changes_nothing(host: str, status: int) -> None:
+    """A page of that name also sends it as its Origin."""
+    async with client_of(OPEN, LOCAL) as client:
         for headers in ({"Host": host}, {"Host": host, "Origin": f"http://{host}"}):
             assert (await client.post("/-/reload", headers=headers)).status_code == status
-    async with asking(USERS, LOCAL) as client:
+    async with client_of(USERS, LOCAL) as client:
         response = await client.post("/-/reload", headers={"Host": host}, auth=("prometheus", PASSWORD))
         assert response.status_code == 200
 
 
 async def test_a_refused_change_says_what_to_do() -> None:
-    async with asking(OPEN) as client:
+    async with client_of(OPEN) as client:
         response = await client.post("/-/reload")
     assert response.text == "changes are accepted from this machine only; configure basic auth for others\n"
 
@@ -200,19 +200,19 @@ async def test_a_refused_change_says_what_to_do() -> None:
     [("http://localhost:9877", 200), ("http://elsewhere.example.org", 403), ("null", 403), ("http://[", 403)],
 )
 async def test_another_site_s_page_changes_nothing(config: WebConfig, origin: str, status: int) -> None:
-    async with asking(config, LOCAL) as client:
+    async with client_of(config, LOCAL) as client:
         headers = {"Origin": origin}
         response = await client.post("/-/reload", headers=headers, auth=("prometheus", PASSWORD))
     assert response.status_code == status
 
 
 async def test_a_required_client_certificate_is_enough_to_change_something() -> None:
-    async with asking(restricted(client_auth_type="RequireAndVerifyClientCert")) as client:
+    async with client_of(restricted(client_auth_type="RequireAndVerifyClientCert")) as client:
         assert (await client.post("/-/reload")).status_code == 200
 
 
-async def test_an_optional_client_certificate_is_not() -> None:
-    async with asking(restricted(client_auth_type="VerifyClientCertIfGiven"), LOCAL) as client:
+async def test_an_optional_client_certificate_is_not_enough() -> None:
+    async with client_of(restricted(client_auth_type="VerifyClientCertIfGiven"), LOCAL) as client:
         assert ((await client.get("/")).status_code, (await client.post("/-/reload")).status_code) == (200, 403)
 
 
@@ -221,7 +221,7 @@ async def test_the_configured_headers_are_on_every_answer() -> None:
     config = WebConfig.model_validate(
         {"http_server_config": {"headers": headers}, "basic_auth_users": {"prometheus": HASH}}
     )
-    async with asking(config) as client:
+    async with client_of(config) as client:
         refused = await client.get("/metrics")
         answered = await client.get("/metrics", auth=("prometheus", PASSWORD))
     assert [response.headers.get_list("x-frame-options") for response in (refused, answered)] == [["deny"], ["deny"]]
@@ -260,21 +260,21 @@ async def test_websockets_are_refused_and_the_lifespan_passes() -> None:
 
 
 class CountedBcrypt:
-    """Stands for the slow check: notes what it is asked, and answers at once."""
+    """Replaces the slow check: records its arguments, and returns whether the password is right (None: always)."""
 
-    def __init__(self, right: bytes) -> None:
-        self.asked: list[tuple[bytes, bytes]] = []
+    def __init__(self, right: bytes | None) -> None:
+        self.calls: list[tuple[bytes, bytes]] = []
         self._right = right
 
     def __call__(self, password: bytes, hashed: bytes) -> bool:
-        """Note what was asked, and compare."""
-        self.asked.append((password, hashed))
-        return password == self._right
+        """Record the password, and compare."""
+        self.calls.append((password, hashed))
+        return self._right in (None, password)
 
 
-def counted(monkeypatch: pytest.MonkeyPatch) -> CountedBcrypt:
-    """Puts a counting check in bcrypt's place."""
-    check = CountedBcrypt(PASSWORD.encode())
+def counted(monkeypatch: pytest.MonkeyPatch, right: bytes | None = PASSWORD.encode()) -> CountedBcrypt:
+    """Replace bcrypt's check by one that counts its calls."""
+    check = CountedBcrypt(right)
     monkeypatch.setattr(bcrypt, "checkpw", check)
     return check
 
@@ -283,31 +283,31 @@ async def test_a_right_password_is_checked_once(monkeypatch: pytest.MonkeyPatch)
     slow = counted(monkeypatch)
     check = PasswordCheck(USERS.basic_auth_users, KEY)
     assert [await check.admits(b"prometheus", PASSWORD.encode()) for _ in range(3)] == [True] * 3
-    assert slow.asked == [(PASSWORD.encode(), HASH.encode())]
+    assert slow.calls == [(PASSWORD.encode(), HASH.encode())]
 
 
 async def test_requests_that_come_together_share_one_check(monkeypatch: pytest.MonkeyPatch) -> None:
     slow = counted(monkeypatch)
     check = PasswordCheck(USERS.basic_auth_users, KEY)
     admitted = await asyncio.gather(*(check.admits(b"prometheus", PASSWORD.encode()) for _ in range(50)))
-    assert (all(admitted), len(slow.asked) <= 2) == (True, True)
+    assert (all(admitted), len(slow.calls) <= 2) == (True, True)
 
 
 async def test_a_wrong_password_is_checked_every_time(monkeypatch: pytest.MonkeyPatch) -> None:
     slow = counted(monkeypatch)
     check = PasswordCheck(USERS.basic_auth_users, KEY)
     assert [await check.admits(b"prometheus", b"wrong") for _ in range(3)] == [False] * 3
-    assert len(slow.asked) == 3
+    assert len(slow.calls) == 3
 
 
 async def test_an_unknown_name_costs_what_a_wrong_password_costs(monkeypatch: pytest.MonkeyPatch) -> None:
     slow = counted(monkeypatch)
     hashes = {"one": HASH.replace("$04$", "$05$"), "two": HASH.replace("$04$", "$07$")}
     check = PasswordCheck(WebConfig.model_validate({"basic_auth_users": hashes}).basic_auth_users, KEY)
-    names = [f"nobody{number}".encode() for number in range(40)]
+    names = [f"unknown{number}".encode() for number in range(40)]
     first = [await check.admits(name, PASSWORD.encode()) for name in names]
     second = [await check.admits(name, PASSWORD.encode()) for name in names]
-    costs = [hashed[4:6] for _, hashed in slow.asked]
+    costs = [hashed[4:6] for _, hashed in slow.calls]
     assert (first, second) == ([False] * 40, [False] * 40)
     assert (set(costs), costs[:40]) == ({b"05", b"07"}, costs[40:])
 
@@ -316,21 +316,19 @@ def test_a_decoy_is_a_hash_that_bcrypt_works_on() -> None:
     assert bcrypt.checkpw(b"", b"$2b$04$" + b"." * 53) is False
 
 
-async def test_what_is_remembered_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bcrypt, "checkpw", lambda _password, _hashed: True)
+async def test_the_newest_256_right_passwords_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = counted(monkeypatch, right=None)
     check = PasswordCheck(USERS.basic_auth_users, KEY)
-    for number in range(400):
-        await check.admits(b"prometheus", str(number).encode())
-    assert len(check._remembered) == 256
+    passwords = [str(number).encode() for number in range(257)]
+    for password in (*passwords, passwords[1], passwords[0]):
+        assert await check.admits(b"prometheus", password)
+    assert [password for password, _ in slow.calls] == [*passwords, passwords[0]]
 
 
-async def test_neither_passwords_nor_hashes_are_kept_in_what_is_remembered() -> None:
+async def test_no_password_is_kept() -> None:
     check = PasswordCheck(USERS.basic_auth_users, KEY)
-    other = PasswordCheck(USERS.basic_auth_users, b"o" * 32)
-    for each in (check, other):
-        await each.admits(b"prometheus", PASSWORD.encode())
-    assert PASSWORD.encode() not in b"".join(check._remembered)
-    assert set(check._remembered).isdisjoint(other._remembered)
+    await check.admits(b"prometheus", PASSWORD.encode())
+    assert PASSWORD not in repr(vars(check))
 
 
 async def test_the_loop_turns_while_a_password_is_checked() -> None:
@@ -346,7 +344,7 @@ async def test_the_loop_turns_while_a_password_is_checked() -> None:
 
 @asynccontextmanager
 async def running(app: AccessControl, tls: ServerTls) -> AsyncIterator[int]:
-    """The real server, over TLS; its port."""
+    """Run the real server with TLS, and yield its port."""
     config = uvicorn.Config(app, log_config=None, lifespan="off", ssl_context_factory=lambda *_: tls.context)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         server = uvicorn.Server(config)
@@ -358,7 +356,7 @@ async def running(app: AccessControl, tls: ServerTls) -> AsyncIterator[int]:
             await serving
 
 
-async def test_the_real_server_serves_by_the_file(tmp_path: Path) -> None:
+async def test_the_real_server_applies_the_file(tmp_path: Path) -> None:
     authority = Authority(tmp_path)
     authority.issue()
     path = tmp_path / "web.yml"
@@ -399,8 +397,8 @@ async def test_more_requests_than_the_limit_are_refused_until_there_is_room_agai
         assert await statuses(4) == [200, 200, 200, 429]
 
 
-async def test_strangers_with_wrong_passwords_do_not_keep_a_known_one_waiting() -> None:
-    async with asking(USERS) as client:
+async def test_clients_with_wrong_passwords_do_not_delay_a_known_one() -> None:
+    async with client_of(USERS) as client:
         assert (await client.get("/", auth=("prometheus", PASSWORD))).status_code == 200
         wrong = [asyncio.create_task(client.get("/", auth=("prometheus", f"{number}"))) for number in range(200)]
         assert (await client.get("/", auth=("prometheus", PASSWORD))).status_code == 200
@@ -408,7 +406,7 @@ async def test_strangers_with_wrong_passwords_do_not_keep_a_known_one_waiting() 
     assert statuses == {401, 503}
 
 
-def test_what_a_slow_check_takes_is_estimated() -> None:
+def test_the_time_of_a_slow_check_is_estimated() -> None:
     assert slow_check(USERS.basic_auth_users) is None
     slow = slow_check({"me": SecretStr(HASH.replace("$04$", "$16$"))})
     assert slow is not None

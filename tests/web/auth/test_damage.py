@@ -1,4 +1,4 @@
-"""Damaged web configuration files: whatever stands in one, it ends in a configuration or in faults with their lines."""
+"""Damaged web configuration files: each gives a configuration, or faults with their lines."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ DAMAGE = st.recursive(
 
 
 def outcome(path: Path) -> str:
-    """What came of it, in words."""
+    """Load a file, and return the configuration or the faults as text."""
     try:
         return repr(load_web_config(path))
     except WebConfigError as error:
@@ -41,11 +41,11 @@ def outcome(path: Path) -> str:
 def test_any_file_is_a_configuration_or_faults(tmp_path: Path, data: dict[str, object], users: object) -> None:
     path = tmp_path / "web.yml"
     path.write_text(yaml.safe_dump({**data, "basic_auth_users": users}, allow_unicode=True), encoding="utf-8")
-    told = outcome(path)
-    assert told != ""
-    assert not any(words in told for words in ("Value error", "validation error", "Traceback"))
+    printed = outcome(path)
+    assert printed != ""
+    assert not any(words in printed for words in ("Value error", "validation error", "Traceback"))
     # A name may be shown; what stands in the place of a hash may not.
-    assert users != {"admin": SECRET} or SECRET not in told
+    assert users != {"admin": SECRET} or SECRET not in printed
 
 
 @pytest.mark.parametrize("key", ["client_auth_type", "min_version", "max_version", "key_file", "curve_preferences"])

@@ -25,7 +25,7 @@ GREETING = b"hello"
 
 @asynccontextmanager
 async def serving(tls: ServerTls) -> AsyncIterator[int]:
-    """A server that greets; its port."""
+    """Run a server that sends a greeting, and yield its port."""
 
     async def greet(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(GREETING)
@@ -47,27 +47,27 @@ async def serving(tls: ServerTls) -> AsyncIterator[int]:
 
 
 async def connect(port: int, client: ssl.SSLContext) -> tuple[bytes, str, int]:
-    """What the server says, by which version of TLS, and the serial number of its certificate."""
+    """Return what the server sends, the version of TLS, and the serial number of the server's certificate."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=client, server_hostname="localhost")
     try:
-        said = await reader.read()
+        received = await reader.read()
         connection = writer.get_extra_info("ssl_object")
-        return said, connection.version(), int(connection.getpeercert()["serialNumber"], 16)
+        return received, connection.version(), int(connection.getpeercert()["serialNumber"], 16)
     finally:
         writer.close()
 
 
 async def is_let_in(port: int, client: ssl.SSLContext) -> bool:
-    """Whether the server greets this client; it hangs up on those that it does not want."""
+    """Return whether the server accepts this client; it closes the connections of the others."""
     try:
-        said, _, _ = await connect(port, client)
+        received, _, _ = await connect(port, client)
     except (ssl.SSLError, ConnectionError):
         return False
-    return said == GREETING
+    return received == GREETING
 
 
 def no_error(error: TlsFileError) -> None:
-    """Where none is expected."""
+    """Fail: no error is expected."""
     raise AssertionError(str(error))
 
 
@@ -83,8 +83,8 @@ def settings(authority: Authority) -> TlsSettings:
 
 async def test_a_connection_is_encrypted_by_the_newest_version(authority: Authority, settings: TlsSettings) -> None:
     async with serving(ServerTls(settings, on_error=no_error)) as port:
-        said, version, _ = await connect(port, authority.client())
-    assert (said, version) == (GREETING, "TLSv1.3")
+        received, version, _ = await connect(port, authority.client())
+    assert (received, version) == (GREETING, "TLSv1.3")
 
 
 async def test_the_versions_have_the_bounds_that_are_set(authority: Authority, settings: TlsSettings) -> None:
@@ -124,7 +124,7 @@ async def test_the_curve_can_be_chosen(authority: Authority, settings: TlsSettin
 def test_where_python_cannot_choose_x25519_it_is_openssl_s_own_preference(
     settings: TlsSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Debian 12's Python 3.11.2 looks for curves among those of the EC key type."""
+    """Python 3.11.2 of Debian 12 knows the curves of the EC key type only."""
 
     def unknown(_context: ssl.SSLContext, name: str) -> None:
         if name == "X25519":
@@ -196,14 +196,14 @@ async def test_an_authority_that_is_taken_away_lets_nobody_in_any_more(
         assert (before, await is_let_in(port, client)) == (True, False)
 
 
-async def test_a_broken_renewal_leaves_what_was_and_is_told_once(
+async def test_a_broken_renewal_leaves_what_was_and_is_reported_once(
     tmp_path: Path, authority: Authority, settings: TlsSettings
 ) -> None:
-    told: list[str] = []
-    async with serving(ServerTls(settings, on_error=lambda error: told.append(str(error)))) as port:
+    reported: list[str] = []
+    async with serving(ServerTls(settings, on_error=lambda error: reported.append(str(error)))) as port:
         (tmp_path / "server.crt").write_text("half a file")
         greetings = [await is_let_in(port, authority.client()) for _ in range(3)]
-    assert (greetings, told) == ([True] * 3, [f"{settings.cert_file} holds no certificate in PEM form"])
+    assert (greetings, reported) == ([True] * 3, [f"{settings.cert_file} holds no certificate in PEM form"])
 
 
 def test_refresh_says_whether_anything_is_new(authority: Authority, settings: TlsSettings) -> None:
@@ -248,12 +248,12 @@ def test_each_wrong_file_is_named_with_the_key_that_names_it(
         "encrypted": replace(settings, key_file=encrypted),
         "authority": replace(settings, verifies_clients=True, client_ca_file=broken),
     }
-    told = {}
+    reported = {}
     for name, each in wrong.items():
         with pytest.raises(TlsFileError) as refused:
             server_context(each)
-        told[name] = (refused.value.key, str(refused.value).replace(f"{tmp_path}{os.sep}", ""))
-    assert told == {
+        reported[name] = (refused.value.key, str(refused.value).replace(f"{tmp_path}{os.sep}", ""))
+    assert reported == {
         "none": ("cert_file", "none does not exist"),
         "text": ("cert_file", "text holds no certificate in PEM form"),
         "broken": ("cert_file", "broken or its key is broken"),

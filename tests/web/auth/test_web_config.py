@@ -14,14 +14,14 @@ HASH = "$2b$04$Hiarzo7jyfvqitFsNndQNeKsESuNVeg5RGtgQ2RTOh/m7H9A6VxyG"
 
 
 def write(directory: Path, text: str) -> Path:
-    """A web configuration file with this text."""
+    """Write a web configuration file with this text."""
     path = directory / "web.yml"
     path.write_text(dedent(text), encoding="utf-8")
     return path
 
 
 def refusal(directory: Path, text: str) -> list[str]:
-    """The faults of a file with this text, as they are printed, the directory aside."""
+    """Return the faults of a file with this text as they are printed, without the directory."""
     with pytest.raises(WebConfigError) as refused:
         load_web_config(write(directory, text))
     return str(refused.value).replace(f"{directory}/", "").splitlines()
@@ -29,7 +29,7 @@ def refusal(directory: Path, text: str) -> list[str]:
 
 @pytest.fixture
 def directory(tmp_path: Path) -> Path:
-    """A directory with a server's certificate and key, and the authority that they are from."""
+    """A directory with a server's certificate, its key, and the certificate's authority."""
     Authority(tmp_path).issue()
     return tmp_path
 
@@ -127,9 +127,9 @@ def test_wrong_tls_is_refused_by_line_and_path(directory: Path, line: str, messa
         ("tls_server_config: {min_version: TLS12}", ["web.yml:1: tls_server_config.cert_file: missing; expected the certificate's file, PEM, or the text itself as cert", "web.yml:1: tls_server_config.key_file: missing; expected the key's file, PEM, or the text itself as key"]),
         ("tls_server_config: {cert: nothing, key: nothing}", ["web.yml:1: tls_server_config.cert: the text holds no certificate in PEM form"]),
         ("basic_auth_user: {}", ["web.yml:1: basic_auth_user: unknown key; did you mean 'basic_auth_users'?"]),
-        ("basic_auth_users: {}\nbasic_auth_users: {}", ["web.yml:2: basic_auth_users: the key stands twice, first on line 1"]),
+        ("basic_auth_users: {}\nbasic_auth_users: {}", ["web.yml:2: basic_auth_users: duplicate key, first on line 1"]),
         ("- a", ["web.yml:1: found a list, expected keys such as 'tls_server_config:'"]),
-        ("tls_server_config:\n\tcert_file: x", ["web.yml:2: a tab stands where only spaces may; indent with spaces"]),
+        ("tls_server_config:\n\tcert_file: x", ["web.yml:2: a tab in the indentation; use spaces"]),
     ],
 )  # fmt: skip
 def test_a_wrong_file_is_refused_by_line_and_path(directory: Path, text: str, faults: list[str]) -> None:

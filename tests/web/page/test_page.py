@@ -24,7 +24,7 @@ def stale(setup: ViewSetup, number: int) -> ViewSetup:
     return setup
 
 
-async def test_it_needs_nothing_inline_and_nothing_from_elsewhere() -> None:
+async def test_the_page_has_nothing_inline_and_no_external_resources() -> None:
     async with view_setup() as setup:
         setup.succeed(zone(101, "shop.example"), chart=range(31))
         setup.fail(zone(102))
@@ -95,7 +95,7 @@ async def test_the_first_sentence_says_what_matters_most(set_up: Callable[[ViewS
         assert sentence in (await rendered(setup)).text
 
 
-async def test_a_slow_platform_is_said_to_limit_and_not_the_requests_per_second() -> None:
+async def test_the_notice_names_the_limit_that_binds() -> None:
     async with view_setup() as setup:
         setup.schedule.accounts["main"].capacity.seconds = 5.0
         setup.schedule.demands["main"] = 1.2
@@ -104,7 +104,7 @@ async def test_a_slow_platform_is_said_to_limit_and_not_the_requests_per_second(
     assert "1.2 of 0.8" in text
 
 
-async def test_what_a_person_must_know_is_said() -> None:
+async def test_notices_name_what_needs_attention() -> None:
     async with view_setup() as setup:
         setup.faults = ("config.yml:3: no such key",)
         setup.ledger = LedgerView(durable=True, saves=False, set_aside=START - 60)
@@ -119,7 +119,7 @@ async def test_what_a_person_must_know_is_said() -> None:
     assert "main asks for 20 requests/s and requests_per_second allows 10: its intervals are stretched." in text
 
 
-async def test_a_pause_after_a_429_is_said() -> None:
+async def test_a_notice_names_the_pause_after_a_429() -> None:
     async with view_setup() as setup:
         budget = setup.schedule.accounts["main"].client.rate_limiter
         for path in ("/one", "/two"):
@@ -136,7 +136,7 @@ async def test_a_pause_after_a_429_is_said() -> None:
         (LedgerView(durable=True, saves=False, set_aside=None), "the last write failed"),
     ],
 )
-async def test_the_ledger_s_state_stands_among_the_facts(ledger: LedgerView | None, words: str | None) -> None:
+async def test_the_ledger_s_state_is_shown(ledger: LedgerView | None, words: str | None) -> None:
     async with view_setup() as setup:
         setup.ledger = ledger
         page = await rendered(setup)
@@ -144,7 +144,7 @@ async def test_the_ledger_s_state_stands_among_the_facts(ledger: LedgerView | No
     assert words is None or words in page.text
 
 
-async def test_a_row_tells_all_of_a_target() -> None:
+async def test_a_row_shows_all_of_a_target() -> None:
     async with view_setup() as setup:
         setup.succeed(zone(101, "shop.example"), chart=[1000] * 30 + [500], took=0.25)
         setup.turn(12)
@@ -152,7 +152,7 @@ async def test_a_row_tells_all_of_a_target() -> None:
     assert " ".join(row.split()) == "ok shop.example dns_zone/101 dns_statistics 12 s ago 250 ms 30.5k queries"
 
 
-async def test_a_row_of_a_failing_target_tells_why() -> None:
+async def test_a_row_of_a_failing_target_shows_the_reason() -> None:
     async with view_setup("main", "other") as setup:
         setup.fail(zone(101), message="the platform answered 500")
         page = await rendered(setup)
@@ -170,7 +170,7 @@ async def test_the_account_is_shown_where_there_are_several() -> None:
         assert len((await rendered(setup)).having("a", id="sort-account")) == 1
 
 
-async def test_errors_stand_together_with_the_newest_first() -> None:
+async def test_equal_errors_are_grouped_with_the_newest_first() -> None:
     async with view_setup() as setup:
         setup.fail(zone(1, "one"))
         setup.fail(zone(2, "two"))
@@ -186,7 +186,7 @@ async def test_errors_stand_together_with_the_newest_first() -> None:
     ]
 
 
-async def test_what_fails_alike_with_several_collectors_is_told_once() -> None:
+async def test_equal_failures_of_several_collectors_are_shown_once() -> None:
     async with view_setup("main", "other") as setup:
         setup.fail(zone(1, "one"), message="the platform answered 500")
         setup.fail(zone(2, "two"), message="the platform answered 500")
@@ -211,7 +211,7 @@ async def test_what_fails_alike_with_several_collectors_is_told_once() -> None:
     )
 
 
-async def test_a_key_that_is_not_accepted_is_said_before_and_after_it_was_ready() -> None:
+async def test_a_refused_key_is_named_before_and_after_readiness() -> None:
     async with view_setup() as setup:
         setup.up["main"] = setup.is_authenticated = False
         setup.schedule.accounts["main"].client.credential.refuse("wrong")
@@ -224,7 +224,7 @@ async def test_a_key_that_is_not_accepted_is_said_before_and_after_it_was_ready(
     assert before.count("is not accepted") == after.count("is not accepted") == 1
 
 
-async def test_more_errors_than_can_be_read_are_left_to_a_link() -> None:
+async def test_at_most_twelve_errors_are_shown_beside_a_link_to_all() -> None:
     async with view_setup() as setup:
         for number in range(20):
             setup.fail(zone(number), reason=f"reason_{number}")
@@ -254,7 +254,7 @@ async def test_every_table_has_a_caption_and_its_heads_say_of_what() -> None:
     assert {frame["tabindex"] for frame in frames} == {"0"}
 
 
-async def test_the_fields_have_labels_and_ids_stand_once() -> None:
+async def test_the_fields_have_labels_and_ids_are_unique() -> None:
     async with view_setup("main", "other") as setup:
         setup.succeed(zone(1))
         page = await rendered(setup)
@@ -328,7 +328,7 @@ async def test_many_targets_come_in_pages() -> None:
     assert first.having("a", id="size-10000")[0]["href"] == "./?limit=10000#targets"
 
 
-async def test_a_long_page_looks_again_less_often() -> None:
+async def test_a_long_page_is_refreshed_less_often() -> None:
     async with view_setup() as setup:
         for number in range(1001):
             setup.succeed(zone(number))
@@ -336,7 +336,7 @@ async def test_a_long_page_looks_again_less_often() -> None:
     assert [page.having("div", id="answer")[0]["data-refresh"] for page in (short, long)] == ["5", "60"]
 
 
-async def test_nothing_found_is_said() -> None:
+async def test_an_empty_result_has_a_sentence() -> None:
     async with view_setup() as setup:
         assert "There are no targets yet." in (await rendered(setup)).text
         setup.succeed(zone(1))
@@ -364,5 +364,5 @@ async def test_no_line_is_drawn_for_less_than_two_days(chart: list[float]) -> No
         assert len((await rendered(setup)).having("svg", **{"class": "spark"})) == 1
 
 
-def test_a_sparkline_is_told_in_words() -> None:
+def test_a_sparkline_is_described_in_words() -> None:
     assert describe([1200.0, 3400.0, 900.0]) == "3 days: 1.20k to 3.40k a day, 900 so far on the newest"

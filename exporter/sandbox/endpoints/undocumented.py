@@ -1,10 +1,9 @@
-"""Undocumented endpoints that platforms are known to have: traffic, storage, billing, load balancers.
+"""Endpoints that real platforms have and the interface does not document: traffic, storage, billing, load balancers.
 
-Their shapes are those of real deployments. They are served for configured endpoints, and the OpenAPI description does
-not contain them.
+Configured endpoints can poll them. The OpenAPI description does not contain them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Any, Final
 
 from starlette.requests import Request
@@ -12,9 +11,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from exporter.sandbox.answers import empty, payload
-from exporter.sandbox.auth import Access, is_allowed
 from exporter.sandbox.noise import Noise
-from exporter.sandbox.request_parsing import path_id
+from exporter.sandbox.operation import Access, is_allowed
+from exporter.sandbox.request_parsing import RequestError, path_id
 from exporter.sandbox.timestamps import DAY, date_of, day_number, iso_naive, month_start
 from exporter.sandbox.world import World
 
@@ -27,11 +26,11 @@ _KINDS: Final = {
 _WINDOW_DAYS: Final = 30
 _BANDWIDTH, _REQUESTS, _ERRORS, _STORED, _CHARGES = range(5)
 
-Answer = Callable[[Request], "dict[str, Any] | None"]
+Answer = Callable[[Request], dict[str, Any]]
 
 
-class Beside:
-    """The endpoints of one world; all answers are functions of its seed and its clock."""
+class UndocumentedEndpoints:
+    """The undocumented endpoints of one world; all answers are functions of its seed and its clock."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -55,8 +54,10 @@ class Beside:
         async def endpoint(request: Request) -> Response:
             if not is_allowed(self._world, request, Access.ACCESS_KEY):
                 return empty(401)
-            found = answer(request)
-            return empty(404) if found is None else payload(found)
+            try:
+                return payload(answer(request))
+            except RequestError:
+                return empty(404)
 
         return endpoint
 
@@ -76,12 +77,9 @@ class Beside:
 
         return answer
 
-    def _named(self, request: Request, path: str) -> tuple[int, str] | None:
+    def _named(self, number: int, path: str) -> tuple[int, str]:
         first, names = _KINDS[path]
-        number = path_id(request, "id")
-        if number is None or not 0 <= number - first < len(names):
-            return None
-        return number, names[number - first]
+        return _known(number, range(first, first + len(names))), names[number - first]
 
     def _chart(self, what: int, number: int, most: float) -> dict[str, int]:
         """Return a chart of days, in which today's value grows."""
@@ -94,11 +92,10 @@ class Beside:
         whole[today] *= (now % DAY) / DAY
         return {f"{date_of(day).isoformat()}T00:00:00Z": int(count) for day, count in whole.items()}
 
-    def _statistics(self, request: Request) -> dict[str, Any] | None:
+    def _statistics(self, request: Request) -> dict[str, Any]:
         number = _number(request, "pullZone", 0)
-        first, names = _KINDS["/pullzone"]
-        if number and not 0 <= number - first < len(names):
-            return None
+        if number:
+            self._named(number, "/pullzone")
         bandwidth, requests = self._chart(_BANDWIDTH, number, 5e9), self._chart(_REQUESTS, number, 4e5)
         errors = {place: self._chart(_ERRORS + 10 * place, number, 400 / place) for place in (3, 4, 5)}
         return {
@@ -110,11 +107,8 @@ class Beside:
             **{f"Error{place}xxChart": chart for place, chart in errors.items()},
         }
 
-    def _pull_zone(self, request: Request) -> dict[str, Any] | None:
-        found = self._named(request, "/pullzone")
-        if found is None:
-            return None
-        number, name = found
+    def _pull_zone(self, request: Request) -> dict[str, Any]:
+        number, name = self._named(path_id(request, "id"), "/pullzone")
         return {
             "Id": number,
             "Name": name,
@@ -132,11 +126,8 @@ class Beside:
             (now - month_start(now)) / (30 * DAY) * self._noise.between(dollars / 2, dollars, _CHARGES, number), 4
         )
 
-    def _storage_zone(self, request: Request) -> dict[str, Any] | None:
-        found = self._named(request, "/storagezone")
-        if found is None:
-            return None
-        number, name = found
+    def _storage_zone(self, request: Request) -> dict[str, Any]:
+        number, name = self._named(path_id(request, "id"), "/storagezone")
         stored = sum(self._chart(_STORED, number, 1e9).values())
         return {
             "Id": number,
@@ -148,12 +139,9 @@ class Beside:
             "Password": "11111111-2222-3333-4444",
         }
 
-    def _load_balancer(self, request: Request) -> dict[str, Any] | None:
-        found = self._named(request, "/loadbalancer")
-        if found is None:
-            return None
-        number, name = found
-        origins = [{"Name": f"{name}-{place}.example.net", "Healthy": place != 3} for place in (1, 2, 3)]  # noqa: PLR2004 - one that is down
+    def _load_balancer(self, request: Request) -> dict[str, Any]:
+        number, name = self._named(path_id(request, "id"), "/loadbalancer")
+        origins = [{"Name": f"{name}-{place}.example.net", "Healthy": place != 3} for place in (1, 2, 3)]  # noqa: PLR2004 - the one that is down
         return {"Id": number, "Name": name, "Enabled": True, "Origins": origins}
 
     def _billing(self, _request: Request) -> dict[str, Any]:
@@ -166,19 +154,15 @@ class Beside:
             "MonthlyScriptingRequests": int(self._month(13, 5e6)),
         }
 
-    def _script_statistics(self, request: Request) -> dict[str, Any] | None:
-        number = path_id(request, "id")
-        if number is None or number not in self._world.scripts.scripts:
-            return None
+    def _script_statistics(self, request: Request) -> dict[str, Any]:
+        number = _known(path_id(request, "id"), self._world.scripts.scripts)
         requests, cpu = self._chart(_REQUESTS, number, 9e4), self._chart(_BANDWIDTH, number, 6e5)
         total = sum(requests.values())
         average = round(sum(cpu.values()) / total, 3) if total else None
         return {"RequestsServedChart": requests, "CpuTimeChart": cpu, "AverageCpuTimePerRequest": average}
 
-    def _dns_zone(self, request: Request) -> dict[str, Any] | None:
-        number = path_id(request, "id")
-        if number is None or number not in self._world.dns.zones:
-            return None
+    def _dns_zone(self, request: Request) -> dict[str, Any]:
+        number = _known(path_id(request, "id"), self._world.dns.zones)
         records = [{"Id": place, "Type": 0, "Name": f"host{place}"} for place in range(1, 4 + number % 5)]
         return {
             "Id": number,
@@ -190,6 +174,12 @@ class Beside:
         }
 
 
+def _known(number: int, ids: Container[int]) -> int:
+    if number not in ids:
+        raise RequestError("there is no such resource")
+    return number
+
+
 def _number(request: Request, name: str, default: int) -> int:
     text = request.query_params.get(name, "")
     return int(text) if text.isascii() and text.isdigit() and text != "0" else default
@@ -197,4 +187,4 @@ def _number(request: Request, name: str, default: int) -> int:
 
 def routes(world: World) -> list[Route]:
     """Return the routes of the undocumented endpoints."""
-    return Beside(world).routes()
+    return UndocumentedEndpoints(world).routes()

@@ -1,0 +1,75 @@
+"""Masks the secrets of a call in its answer, in whatever encoding the platform echoes them."""
+
+from base64 import b64encode
+from collections.abc import Iterable, Iterator
+from html import escape
+
+import re2
+
+MASK = "***"
+# A shorter secret may be a word of the answer itself.
+SHORTEST = 12
+# The most characters that the pattern of one character matches.
+_LONGEST_CHARACTER = 24
+_BASE64_SYMBOLS = {"+": r"(?:\+|-|%2[Bb])", "/": r"(?:\\?/|_|%2[Ff])"}
+
+
+class Mask:
+    """Replaces secrets in bytes by `***`.
+
+    It finds a secret as it is, escaped for JSON, for a URL or for HTML, and within base64 or hexadecimal digits.
+
+    Args:
+        secrets: what is masked; those that are too short are left.
+
+    Attributes:
+        longest: the most bytes that an occurrence of a secret takes; 0 where nothing is masked.
+    """
+
+    __slots__ = ("_pattern", "_secrets", "longest")
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        self._secrets = tuple(secrets)
+        long = [secret for secret in self._secrets if len(secret) >= SHORTEST]
+        self.longest = max((len(secret) for secret in long), default=0) * _LONGEST_CHARACTER
+        options = re2.Options()
+        options.log_errors = False
+        options.max_mem = 64 * 1024 * 1024
+        patterns = "|".join(pattern for secret in long for pattern in _patterns(secret))
+        self._pattern = re2.compile(patterns.encode(), options) if long else None
+
+    def is_of(self, secrets: tuple[str, ...]) -> bool:
+        """Return whether it masks these secrets."""
+        return self._secrets == secrets
+
+    def apply(self, raw: bytes) -> bytes:
+        """Return the bytes without the secrets."""
+        if self._pattern is None or self._pattern.search(raw) is None:
+            return raw
+        masked: bytes = self._pattern.sub(MASK.encode(), raw)
+        return masked
+
+
+def _patterns(secret: str) -> Iterator[str]:
+    yield "".join(map(_character, secret))
+    plain = secret.encode("utf-8", "replace")
+    yield f"(?i:{plain.hex()})"
+    # The digits of base64 depend on what stands before the secret; the first and the last may depend on what is beside.
+    for before in range(3):
+        digits = b64encode(bytes(before) + plain + bytes(2)).decode()
+        own = digits[-(-before * 8 // 6) : (before + len(plain)) * 8 // 6]
+        yield "".join(_BASE64_SYMBOLS.get(digit, digit) for digit in own)
+
+
+def _character(char: str) -> str:
+    """Return a pattern of a character as it is, or escaped for JSON, a URL or HTML."""
+    units = char.encode("utf-16-be", "replace").hex()
+    in_json = "".join(rf"\\{{0,4}}u{units[at : at + 4]}" for at in range(0, len(units), 4))
+    in_url = "".join(f"%{byte:02x}" for byte in char.encode("utf-8", "replace"))
+    in_html = f"&#0{{0,4}}{ord(char)};|&#x0{{0,4}}{ord(char):x};"
+    # The longer one first, so that no rest of it stays.
+    plain = "|".join(
+        re2.escape(it) for it in sorted({char, escape(char), "+" if char == " " else char}, key=len, reverse=True)
+    )
+    # What is escaped twice has several backslashes. All of them are taken, so that what remains is JSON as before.
+    return rf"(?:(?i:{in_json}|{in_url}|{in_html})|\\{{0,4}}(?:{plain}))"

@@ -1,0 +1,112 @@
+"""A request that a scripted fault applies to, and the means to answer it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from exporter.sandbox.timestamps import http_date
+
+Headers: TypeAlias = list[tuple[bytes, bytes]]
+
+
+class NoConnectionError(Exception):
+    """The request did not come over a connection of the sandbox's own server."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer of an operation; its headers are without the length."""
+
+    status: int
+    headers: Headers
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A request, the application that would answer it, and what a fault needs: time, sleep and random bytes."""
+
+    app: ASGIApp
+    scope: Scope
+    receive: Receive
+    send: Send
+    now: Callable[[], float]
+    sleep: Callable[[float], Awaitable[None]]
+    random_bytes: Callable[[int], bytes]
+    _received: list[Message] = field(default_factory=list)
+
+    async def pass_on(self, send: Send | None = None) -> None:
+        """Let the operation answer the request."""
+        await self.app(self.scope, self._replay, send or self.send)
+
+    async def right_answer(self) -> Answer:
+        """Return the answer of the operation without sending it."""
+        started: list[Message] = []
+        body = bytearray()
+
+        async def keep(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                started.append(message)
+            elif message["type"] == "http.response.body":
+                body.extend(message.get("body", b""))
+
+        await self.pass_on(keep)
+        headers = [(name, value) for name, value in started[0]["headers"] if name.lower() != b"content-length"]
+        return Answer(started[0]["status"], headers, bytes(body))
+
+    async def begin(self, status: int, headers: Headers, length: int | None) -> None:
+        """Send a status and headers; with None, the length of the body is not announced."""
+        announced = [] if length is None else [(b"content-length", b"%d" % length)]
+        await self.send({"type": "http.response.start", "status": status, "headers": [*headers, *announced]})
+
+    async def write(self, body: bytes, *, more: bool = False) -> None:
+        """Send a part of the body."""
+        await self.send({"type": "http.response.body", "body": body, "more_body": more})
+
+    async def answer(self, status: int, content_type: str | None, body: bytes, headers: Headers | None = None) -> None:
+        """Send a whole answer."""
+        typed = [] if content_type is None else [(b"content-type", content_type.encode())]
+        await self.begin(status, [*typed, *(headers or [])], len(body))
+        await self.write(body)
+
+    async def disconnected(self) -> None:
+        """Wait until the client has disconnected."""
+        while (message := await self.receive())["type"] != "http.disconnect":
+            self._received.append(message)
+
+    async def pause(self, seconds: float) -> bool:
+        """Wait, and return whether the client is still connected."""
+        leaving = asyncio.ensure_future(self.disconnected())
+        sleeping = asyncio.ensure_future(self.sleep(seconds))
+        try:
+            await asyncio.wait({leaving, sleeping}, return_when=asyncio.FIRST_COMPLETED)
+            return not leaving.done()
+        finally:
+            leaving.cancel()
+            sleeping.cancel()
+
+    def connection(self) -> asyncio.Transport:
+        """Return the client's connection, for bytes that are not HTTP.
+
+        Raises:
+            NoConnectionError: there is none.
+        """
+        find = getattr(self.scope["app"].state, "connection", None)
+        connection: asyncio.Transport | None = None if find is None else find(self.scope["client"])
+        if connection is None:
+            raise NoConnectionError
+        return connection
+
+    def head(self, right: Answer, length: int) -> bytes:
+        """Return the status line and headers of an answer, with this Content-Length."""
+        date = http_date(self.now()).encode()
+        headers = [*right.headers, (b"date", date), (b"content-length", b"%d" % length)]
+        lines = [f"HTTP/1.1 {right.status} Sandbox".encode(), *(name + b": " + value for name, value in headers)]
+        return b"\r\n".join(lines) + b"\r\n\r\n"
+
+    async def _replay(self) -> Message:
+        """Receive the messages that arrived during a wait, and then new ones."""
+        return self._received.pop(0) if self._received else await self.receive()

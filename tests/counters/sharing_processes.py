@@ -1,0 +1,113 @@
+"""Exporters as processes of their own that share a sandbox and a state database, and what they serve together."""
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from exporter.sandbox import keys
+from tests.counters.process import Exporter
+from tests.counters.sandboxed_daemons import SandboxedDaemons
+from tests.postgres import Postgres
+from tests.waiting import PATIENCE
+
+QUERIES = "edge_dns_queries_total"
+ZONES = (101, 102, 103)
+
+
+class SharingProcesses:
+    """Processes that share a sandbox and a state database."""
+
+    def __init__(self, sandboxed: SandboxedDaemons, folder: Path, url: str) -> None:
+        self.sandboxed = sandboxed
+        self.url = url
+        self._folder = folder
+
+    @asynccontextmanager
+    async def exporter(self, name: str, *, lease: str = "5s", **shard: int | str) -> AsyncIterator[Exporter]:
+        """A process that polls every second."""
+        folder = self._folder / name
+        folder.mkdir()
+        (folder / "url").write_text(self.url)
+        (folder / "url").chmod(0o600)
+        account = {
+            "name": "main",
+            "base_url": self.sandboxed.sandbox.url,
+            "api_key": keys.API_KEY,
+            "budget": {"requests_per_second": 500, "max_in_flight": 8},
+        }
+        settings: dict[str, Any] = {
+            "accounts": [account],
+            "web": {"listen": "127.0.0.1:0"},
+            "state": {"url_file": "url", "lease": lease},
+            "shard": shard or {"index": 0, "total": 1},
+            "collectors": {"dns_statistics": {"interval": "1s"}},
+            "log": {"format": "json"},
+        }
+        exporter = await asyncio.to_thread(Exporter, settings, folder)
+        try:
+            yield exporter
+        finally:
+            if exporter.is_running():
+                exporter.send(signal.SIGCONT)
+                await asyncio.to_thread(exporter.end, signal.SIGKILL)
+
+    def serve(self, queries: int) -> None:
+        """Let the platform count queries of every zone."""
+        for zone in ZONES:
+            self.sandboxed.world.dns.add_queries(zone, queries)
+
+
+@asynccontextmanager
+async def sharing_processes(folder: Path, postgres: Postgres) -> AsyncIterator[SharingProcesses]:
+    """A sandbox that runs, and a new database, for exporters that keep their files in a folder."""
+    sandboxed = SandboxedDaemons(folder)
+    await sandboxed.sandbox.start()
+    try:
+        yield SharingProcesses(sandboxed, folder, postgres.new_database())
+    finally:
+        await sandboxed.sandbox.stop()
+
+
+async def until(is_true: Callable[[], Awaitable[bool]]) -> None:
+    """Wait until scrapes show something."""
+    async with asyncio.timeout(PATIENCE):
+        # Only a scrape shows it.
+        while not await is_true():  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+
+
+async def served(*exporters: Exporter) -> list[tuple[str, float]]:
+    """The zones that exporters serve, with their queries."""
+    samples = [await asyncio.to_thread(exporter.samples, QUERIES, "zone_id") for exporter in exporters]
+    return sorted(sample for own in samples for sample in own.items())
+
+
+async def until_all(*exporters: Exporter) -> None:
+    """Wait until each zone is served by one of the exporters."""
+
+    async def are_all() -> bool:
+        return [int(zone) for zone, _ in await served(*exporters)] == list(ZONES)
+
+    await until(are_all)
+
+
+async def until_none(*exporters: Exporter) -> None:
+    """Wait until none of the exporters serves a zone."""
+
+    async def is_gap() -> bool:
+        return await served(*exporters) == []
+
+    await until(is_gap)
+
+
+async def until_total(expected: float, *exporters: Exporter) -> None:
+    """Wait until each zone is served by one of the exporters, and their queries have this sum."""
+
+    async def is_total() -> bool:
+        zones = await served(*exporters)
+        return [int(zone) for zone, _ in zones] == list(ZONES) and sum(count for _, count in zones) == expected
+
+    await until(is_total)
