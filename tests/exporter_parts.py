@@ -56,6 +56,14 @@ async def at_once(_seconds: float) -> None:
     await asyncio.sleep(0)
 
 
+def poll_now(schedule: Schedule, collector: str) -> None:
+    """Start the polls of every target of a collector, which were not due yet."""
+    due = schedule._due[collector]
+    for target in list(due.known):
+        due.put(target, 0.0, next(schedule._sequence))
+    schedule.tick(collector)
+
+
 async def flushed(ledger: Ledger) -> None:
     """Wait until the ledger has published everything that it was handed."""
     loop = asyncio.get_running_loop()

@@ -24,7 +24,7 @@ from exporter.sandbox.server import SandboxServer
 from exporter.sandbox.world import World
 from exporter.settings.loading import load
 from exporter.settings.model import Settings
-from tests.exporter_parts import START, flushed
+from tests.exporter_parts import START, flushed, poll_now
 from tests.waiting import until
 
 FILE = """
@@ -345,10 +345,7 @@ async def test_what_was_being_counted_when_its_collector_was_switched_off_is_not
         await scraped(daemon, client, "edge_script_monthly_requests")
         await daemon.schedule.drained()
         monkeypatch.setattr(daemon.ledger, "record", lambda _, hand_back: held.append(hand_back))
-        due = daemon.schedule._due["scripts"]
-        for target in list(due.known):
-            due.put(target, 0.0, int(target.id))
-        daemon.schedule.tick("scripts")
+        poll_now(daemon.schedule, "scripts")
         await daemon.schedule.drained()
         assert held
         configured.write(FILE + "collectors: {{scripts: {{enabled: false}}}}\n")

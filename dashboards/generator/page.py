@@ -157,11 +157,6 @@ class Timeline:
 
 
 @dataclass(frozen=True, slots=True)
-class Heatmap:
-    """A histogram's buckets over time."""
-
-
-@dataclass(frozen=True, slots=True)
 class Column:
     """A column of a table.
 
@@ -200,7 +195,7 @@ def table(*columns: Column, sort: str, ascending: bool = False) -> Table:
     return Table(columns, sort, ascending)
 
 
-View = Lines | Numbers | Bars | Timeline | Heatmap | Table
+View = Lines | Numbers | Bars | Timeline | Table
 
 
 @dataclass(frozen=True, slots=True)

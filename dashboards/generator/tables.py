@@ -104,7 +104,7 @@ ALERTS = Panel(
     queries=(alerts.ALERTS, alerts.SINCE),
     view=table(
         Column("State", words=alerts.STATES, width=85),
-        Column("Severity", label="severity", width=85, words=_SEVERITIES),
+        Column("Severity", label="severity", width=100, words=_SEVERITIES),
         Column("Alert", label="alertname", width=260, link=links.runbook("Alert")),
         subject.ABOUT,
         Column("Account", label="account", width=140, link=columns.ACCOUNT.link),

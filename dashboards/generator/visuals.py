@@ -2,12 +2,11 @@
 
 from string import ascii_uppercase
 
-from dashboards.generator.page import Bars, Colour, Column, Heatmap, Lines, Numbers, Panel, Steps, Table, Timeline, Word
+from dashboards.generator.page import Bars, Colour, Column, Lines, Numbers, Panel, Steps, Table, Timeline, Word
 from dashboards.generator.sdk import (
     bargauge,
     common,
     dashboard,
-    heatmap,
     prometheus,
     stat,
     statetimeline,
@@ -36,8 +35,6 @@ def panel(declared: Panel) -> dashboard.Panel:
             built = _bars(declared, declared.view)
         case Timeline():
             built = _timeline(declared)
-        case Heatmap():
-            built = _heatmap(declared)
         case Table():
             built = _table(declared, declared.view)
     built.title = declared.title
@@ -52,8 +49,6 @@ def _targets(declared: Panel) -> list[prometheus.Dataquery]:
     shape = prometheus.PromQueryFormat.TIME_SERIES
     if isinstance(declared.view, Table):
         shape = prometheus.PromQueryFormat.TABLE
-    elif isinstance(declared.view, Heatmap):
-        shape = prometheus.PromQueryFormat.HEATMAP
     return [
         prometheus.Dataquery(
             datasource=SOURCE,
@@ -161,23 +156,6 @@ def _timeline(declared: Panel) -> dashboard.Panel:
         field_config=_fields(
             declared, statetimeline.FieldConfig(fill_opacity=80), dashboard.FieldColorModeId.THRESHOLDS
         ),
-    )
-
-
-def _heatmap(declared: Panel) -> dashboard.Panel:
-    return dashboard.Panel(
-        type_val="heatmap",
-        options=heatmap.Options(
-            calculate=False,
-            color=heatmap.HeatmapColorOptions(
-                mode=heatmap.HeatmapColorMode.SCHEME, scheme="Oranges", fill="dark-orange", exponent=0.5, steps=64
-            ),
-            filter_values=heatmap.FilterValueRange(le=1e-9),
-            cell_values=heatmap.CellValues(unit="reqps"),
-            y_axis=heatmap.YAxisConfig(unit=declared.unit),
-            tooltip=heatmap.HeatmapTooltip(mode=common.TooltipDisplayMode.SINGLE),
-        ),
-        field_config=_fields(declared, heatmap.FieldConfig(), dashboard.FieldColorModeId.PALETTE_CLASSIC),
     )
 
 

@@ -13,8 +13,8 @@ from exporter.log import logger
 # A lease is renewed so many times in its length, and is not relied on for the last tenth of it: clocks run differently.
 _RENEWALS = 6
 _RELIABLE = 0.9
-# After the database was away all leases may have ended. For this part of their length an exporter renews its own and
-# takes no part in sharing, so that shards stay where they are.
+# Where an exporter's leases may have ended, all others' may have too, because the database was away. For this part of
+# their length it renews its own and takes no part in sharing, so that shards stay where they are.
 _RETURN = 0.5
 # How long the end of the process waits for a renewal that is under way.
 _LAST_ROUND_SECONDS = 1.0
@@ -184,7 +184,7 @@ class Leases:
     def _round(self, table: LeaseTable) -> None:
         """Renew, and claim or hand over what is missing or too much."""
         held, asked = self._held, self._clock()
-        if self._is_failing:
+        if 0 < self._until <= asked:
             self._shares_from = asked + self._seconds * _RETURN
         shares = self._only is None and asked >= self._shares_from
         renewal = table.renew(held, is_member=shares)

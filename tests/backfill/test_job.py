@@ -83,7 +83,7 @@ def day(ahead: int) -> str:
 
 
 def test_a_month_is_written_and_the_next_step_is_named(config: Path) -> None:
-    result = backfill(config, "--label", "job=edge", "--label", "instance=a:1")
+    result = backfill(config, "--step", "3h", "--label", "job=edge", "--label", "instance=a:1")
     output = config.parent / "history.om"
     assert (result.exit_code, result.stderr) == (0, "")
     first, following = result.stdout.splitlines()

@@ -248,7 +248,7 @@ async def test_without_a_script_everything_can_be_read_and_found(browser: Browse
             assert await seen.page.locator("#search").input_value() == "zone-14"
 
 
-async def test_hostile_names_are_names(browser: Browser) -> None:
+async def test_hostile_names_are_shown_as_text(browser: Browser) -> None:
     async with view_setup() as setup:
         for number, name in enumerate(HOSTILE.values()):
             setup.succeed(zone(number, name), note=name, chart=range(31))
@@ -295,7 +295,7 @@ async def test_it_can_be_paused(browser: Browser) -> None:
             await seen.page.locator(".verdict", has_text="2 of 4 targets fail, 1 of them stale.").wait_for()
 
 
-async def test_it_says_when_the_exporter_does_not_answer(browser: Browser) -> None:
+async def test_the_page_reports_that_the_exporter_does_not_answer(browser: Browser) -> None:
     async with view_setup() as setup:
         some(setup)
         async with window(browser, setup, is_clock_turned=True) as seen:

@@ -241,7 +241,8 @@ class Scenario:
             self._say(f"{number + 1}. {name}; {len(self._replicas)} replicas, {len(self._witness.falls)} falls")
             await kinds[name]()
             await asyncio.sleep(self._chance.uniform(0.1, 0.6) * LEASE)
-            if (number + 1) % max(1, self._size.events // 4) == 0:
+            # Three or four days end, and a month with the third.
+            if (number + 1) % -(-self._size.events // 4) == 0:
                 await self._day_ends()
 
     async def _day_ends(self) -> None:

@@ -17,7 +17,7 @@ from exporter.sandbox.faults import Faults
 from exporter.sandbox.server import SandboxServer
 from exporter.sandbox.world import World
 from exporter.settings.model import Settings
-from tests.exporter_parts import START, flushed
+from tests.exporter_parts import START, flushed, poll_now
 from tests.waiting import until
 
 POLLED_BY_HAND = ("dns_statistics", "scripts", "shield_rate_limits", "discovery")
@@ -32,12 +32,8 @@ class RunningDaemon:
 
     async def poll(self, *collectors: str) -> None:
         """Poll all targets of some collectors now, and print what came of it."""
-        schedule = self.daemon.schedule
         for name in collectors:
-            due = schedule._due[name]
-            for target in list(due.known):
-                due.put(target, 0.0, next(schedule._sequence))
-            schedule.tick(name)
+            poll_now(self.daemon.schedule, name)
         await self.settle()
 
     async def settle(self) -> None:

@@ -2,7 +2,6 @@
 
 import dataclasses
 import time
-from collections.abc import AsyncIterator
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
@@ -13,14 +12,6 @@ from tests.waiting import until
 
 QUERIES = "edge_dns_queries_total"
 LAST_SUCCESS = "edge_target_last_success_timestamp_seconds"
-
-
-@pytest.fixture
-async def sandboxed(tmp_path: Path) -> AsyncIterator[SandboxedDaemons]:
-    made = SandboxedDaemons(tmp_path)
-    await made.sandbox.start()
-    yield made
-    await made.sandbox.stop()
 
 
 async def test_a_day_without_a_daemon_is_counted(sandboxed: SandboxedDaemons) -> None:

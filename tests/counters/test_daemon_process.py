@@ -4,7 +4,6 @@ import asyncio
 import os
 import signal
 import subprocess
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -64,14 +63,6 @@ class HangingDisk:
 @pytest.fixture
 def hanging_disk(tmp_path: Path) -> HangingDisk:
     return HangingDisk(tmp_path)
-
-
-@pytest.fixture
-async def sandboxed(tmp_path: Path) -> AsyncIterator[SandboxedDaemons]:
-    made = SandboxedDaemons(tmp_path)
-    await made.sandbox.start()
-    yield made
-    await made.sandbox.stop()
 
 
 def settings(sandboxed: SandboxedDaemons) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 import asyncio
 import random
 import signal
-from collections.abc import AsyncIterator
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -36,14 +35,6 @@ def samples(prometheus: Prometheus, family: str, *names: str) -> dict[Labels, li
 def increase(values: list[float]) -> float:
     """The sum of the differences; where a value falls the counter began anew, as Prometheus takes it."""
     return sum(value - before if value >= before else value for before, value in pairwise(values))
-
-
-@pytest.fixture
-async def sandboxed(tmp_path: Path) -> AsyncIterator[SandboxedDaemons]:
-    made = SandboxedDaemons(tmp_path)
-    await made.sandbox.start()
-    yield made
-    await made.sandbox.stop()
 
 
 def settings(sandboxed: SandboxedDaemons, port: int) -> dict[str, Any]:

@@ -128,7 +128,7 @@ def test_answers_carry_the_labels_that_are_shown(month: Month, shown: tuple[Page
         ("edge-scripts", "Cost a million", 0, {}, 43.5 / 2),
         ("edge-scripts", "Spending an hour", 0, {}, 3600 * 2 / 60),
         ("edge-shield", "Breaches a minute", 0, {}, 6),
-        ("edge-shield", "In learning mode", 0, {}, 2),
+        ("edge-shield", "Learning mode", 0, {}, 2),
         ("edge-shield", "Settings of zones", 0, {"setting": "waf engine", "value": "block"}, 2),
         ("edge-shield", "Zones", 5, {"shield_zone_id": "3"}, 1),
         # Each process makes its own calls, so they add up: two processes, two endpoints and two codes.

@@ -61,10 +61,6 @@ EVENTS: Mapping[str, tuple[str, dict[str, object]]] = {
         {"kind": "status", "status": 401, "path_regex": "/shield/shield-zone/.*/bot-detection"},
     ),
     "a target's poll fails": ("/sandbox/faults", {"kind": "status", "status": 500, "path": "/v2/pipeline"}),
-    "a call is retried": (
-        "/sandbox/faults",
-        {"kind": "status", "status": 500, "path_regex": "/dnszone/10[4-9]/statistics"},
-    ),
     "a collector's run is skipped because the last one has not ended": (
         "/sandbox/faults",
         {"kind": "delay", "seconds": 9.0, "path_regex": "/shield/metrics/rate-limit.*"},
@@ -76,6 +72,7 @@ EVENTS: Mapping[str, tuple[str, dict[str, object]]] = {
 }
 # What is for the alerts alone.
 MORE_TROUBLE: tuple[tuple[str, dict[str, object]], ...] = (
+    ("/sandbox/faults", {"kind": "status", "status": 500, "path_regex": "/dnszone/10[4-9]/statistics"}),
     (
         "/sandbox/world",
         {
@@ -93,7 +90,6 @@ OF_TIME = {
 }
 OF_THE_EXPORTER = {
     "a family exceeds series.max_per_family, or is denied",
-    "the ledger's file was corrupt and was put aside",
 }
 AT_THE_START = "the exporter is started"
 # It does so at its start, too.

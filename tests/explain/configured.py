@@ -57,6 +57,11 @@ def endpoint(**keys: object) -> dict[str, object]:
     return {key: value for key, value in own.items() if value is not None}
 
 
+def endpoint_of(kind: str, name: str, path: str) -> dict[str, object]:
+    """An endpoint of one metric, for targets of a kind that the exporter knows."""
+    return {"name": name, "path": path, "kind": kind, "metrics": [{"name": "edge_x", "value": "X"}]}
+
+
 def with_endpoints(*endpoints: Mapping[str, object], **settings: Any) -> dict[str, Any]:
     """Settings of the parts, with these endpoints, or the one of pull zones."""
     more = {"endpoints": list(endpoints or [endpoint()]), **settings.pop("more", {})}
@@ -119,26 +124,14 @@ def _settings() -> list[Situation]:
         Situation(
             "an endpoint of a kind that the configuration names none of",
             whole(Cause.NOT_CONFIGURED, "lists", "access_list/*"),
-            with_endpoints(
-                {
-                    "name": "lists",
-                    "path": "/lists/{id}",
-                    "kind": "access_list",
-                    "metrics": [{"name": "edge_x", "value": "X"}],
-                }
-            ),
+            with_endpoints(endpoint_of("access_list", name="lists", path="/lists/{id}")),
             words=("under access_lists",),
         ),
         Situation(
             "an endpoint of zones that a pattern leaves out",
             whole(Cause.FILTERED, "zone_state", "dns_zone/103"),
             with_endpoints(
-                {
-                    "name": "zone_state",
-                    "path": "/dnszone/{id}",
-                    "kind": "dns_zone",
-                    "metrics": [{"name": "edge_x", "value": "X"}],
-                },
+                endpoint_of("dns_zone", name="zone_state", path="/dnszone/{id}"),
                 account={"dns_zones": {"exclude": ["^staging-"]}},
             ),
             words=("its name matches the exclude pattern ^staging-",),

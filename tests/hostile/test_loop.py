@@ -55,13 +55,13 @@ def test_scrapes_go_on_while_many_zones_are_taken_over(tmp_path: Path) -> None:
         assert scrapes > SCRAPES
 
 
-def test_a_pattern_and_a_name_made_for_it_hold_up_nothing(tmp_path: Path) -> None:
+def test_a_hostile_pattern_and_name_do_not_block_the_loop(tmp_path: Path) -> None:
     with hostile_run(tmp_path, ACCOUNT, zones=3, name="a" * 60 + "{}!") as run:
         until(lambda: run.sample("edge_resources") == 3)
         assert run.end() == 0
 
 
-def test_a_key_file_that_becomes_a_pipe_holds_up_nothing(tmp_path: Path) -> None:
+def test_a_key_file_that_becomes_a_pipe_does_not_block_the_loop(tmp_path: Path) -> None:
     account = ACCOUNT.replace("(a+)+$", ".").replace(
         "enabled: false}", "enabled: false}, dns_statistics: {interval: 1s}"
     )

@@ -116,7 +116,7 @@ async def connection() -> AsyncIterator[Connection]:
     await serving
 
 
-async def test_a_connection_that_says_nothing_is_closed(connection: Connection, time: LoopTime) -> None:
+async def test_a_silent_connection_is_closed(connection: Connection, time: LoopTime) -> None:
     time.advance(REQUEST_SECONDS)
     await connection.until_closed()
 

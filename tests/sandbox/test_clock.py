@@ -12,7 +12,7 @@ class Monotonic:
         return self.value
 
 
-def test_a_clock_that_stands_still_moves_by_advance_alone() -> None:
+def test_a_stopped_clock_only_moves_by_advance() -> None:
     monotonic = Monotonic()
     clock = WorldClock(1_000.0, speed=0.0, monotonic=monotonic)
     monotonic.value += 60
@@ -21,7 +21,7 @@ def test_a_clock_that_stands_still_moves_by_advance_alone() -> None:
     assert clock.now() == 1_090.0
 
 
-def test_a_speed_holds_from_when_it_is_set() -> None:
+def test_a_speed_applies_from_when_it_is_set() -> None:
     monotonic = Monotonic()
     clock = WorldClock(1_000.0, monotonic=monotonic)
     monotonic.value += 10

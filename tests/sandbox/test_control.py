@@ -105,7 +105,7 @@ async def test_a_refused_event_has_a_reason_in_plain_words(
 
 
 @pytest.mark.parametrize("path", ["/", "/sandbox", "/sandbox/"])
-async def test_every_line_of_the_index_does_what_it_says(client: httpx.AsyncClient, path: str) -> None:
+async def test_every_command_of_the_index_works(client: httpx.AsyncClient, path: str) -> None:
     await client.post("/sandbox/faults", json={"kind": "status", "status": 500})  # which the index does not meet
     index = await client.get(path)
     assert (index.status_code, index.headers["content-type"]) == (200, "text/plain; charset=utf-8")
@@ -200,7 +200,7 @@ async def test_events_change_what_the_platform_answers(client: httpx.AsyncClient
         {"event": "image_tag_added", "registry_id": "12", "namespace": "no", "name": "no", "tag": "no"},
     ],
 )
-async def test_an_event_that_makes_no_sense_is_refused_with_reasons(
+async def test_an_invalid_event_is_refused_with_reasons(
     client: httpx.AsyncClient,
     sent: dict[str, object],
 ) -> None:

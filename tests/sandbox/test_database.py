@@ -265,7 +265,7 @@ async def test_a_column_that_is_a_parameter_is_named_as_it_is_written(reader: Pi
     assert [one["name"] for one in described["response"]["result"]["cols"]] == [":a", ":a"]
 
 
-async def test_a_cursor_streams_what_became_of_each_step(client: httpx.AsyncClient) -> None:
+async def test_a_cursor_streams_the_result_of_each_step(client: httpx.AsyncClient) -> None:
     steps = [
         {"stmt": {"sql": "SELECT 1 AS a UNION SELECT 2"}},
         {"stmt": {"sql": "SELECT nope"}},
@@ -288,7 +288,7 @@ async def test_a_cursor_streams_what_became_of_each_step(client: httpx.AsyncClie
     assert (entries[3]["last_insert_rowid"], isinstance(entries[6]["last_insert_rowid"], int)) == (None, True)
 
 
-async def test_describe_tells_about_a_statement_without_executing_it(reader: Pipeline) -> None:
+async def test_describe_does_not_execute_the_statement(reader: Pipeline) -> None:
     described = await reader.results(
         {"type": "describe", "sql": "SELECT id, region, total FROM orders WHERE id > ? AND region = :region"},
         {"type": "describe", "sql": "DELETE FROM orders"},

@@ -63,7 +63,7 @@ async def test_a_window_between_two_dates_holds_both(client: httpx.AsyncClient, 
     assert content["QueriesServedChart"] == {f"{day}T00:00:00Z": world.dns.true_queries(101, day) for day in days}
 
 
-async def test_one_end_of_a_window_alone_means_the_last_thirty_days(client: httpx.AsyncClient) -> None:
+async def test_a_window_with_one_end_is_the_last_thirty_days(client: httpx.AsyncClient) -> None:
     assert await statistics(client, 101, dateFrom="2025-02-01") == await statistics(client, 101)
     assert await statistics(client, 101, dateFrom="", dateTo="2025-02-01") == await statistics(client, 101)
 
@@ -186,7 +186,7 @@ async def test_the_window_of_a_zone_can_be_a_day_longer(client: httpx.AsyncClien
     assert len((await statistics(client, 101))["QueriesServedChart"]) == 32
 
 
-async def test_statistics_open_to_the_documented_roles_alone(client: httpx.AsyncClient, world: World) -> None:
+async def test_only_the_documented_roles_may_read_statistics(client: httpx.AsyncClient, world: World) -> None:
     allowed = set()
     for key, role in world.keys.items():
         answer = await client.get("/dnszone/101/statistics", headers={"AccessKey": key})

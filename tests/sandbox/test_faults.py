@@ -124,7 +124,7 @@ async def test_no_fault_applies_to_the_control_endpoints(remote: httpx.AsyncClie
         {"kind": "envelope", "status": 500},
     ],
 )
-async def test_a_fault_that_makes_no_sense_is_refused_with_reasons(
+async def test_an_invalid_fault_is_refused_with_reasons(
     client: httpx.AsyncClient,
     spec: dict[str, object],
 ) -> None:
@@ -221,7 +221,7 @@ async def test_garbage_comes_as_a_body_or_in_the_place_of_http(remote: httpx.Asy
 
 
 @pytest.mark.parametrize("announced", [True, False])
-async def test_a_body_can_be_too_large_with_and_without_saying_so(
+async def test_a_body_can_be_too_large_with_and_without_its_length(
     remote: httpx.AsyncClient,
     announced: bool,  # noqa: FBT001 - a literal case
 ) -> None:
@@ -349,7 +349,7 @@ def test_the_seed_determines_how_often_a_probable_fault_applies() -> None:
     assert 40 < sum(uses(1)) < 80
 
 
-async def test_a_server_stops_at_once_whatever_is_stalled(world: World) -> None:
+async def test_a_server_stops_at_once_during_stalled_answers(world: World) -> None:
     server = SandboxServer(create_app(world))
     await server.start()
     async with httpx.AsyncClient(base_url=server.url, headers={"AccessKey": API_KEY}, timeout=PATIENCE) as client:

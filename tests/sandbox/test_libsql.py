@@ -95,7 +95,7 @@ async def test_it_answers_as_a_libsql_server_does(server: SandboxServer, libsql:
     assert "\n".join(differences) == ""
 
 
-async def test_the_clients_for_javascript_cannot_tell_it_from_a_libsql_server(
+async def test_the_clients_for_javascript_get_the_answers_of_a_libsql_server(
     server: SandboxServer, libsql: str
 ) -> None:
     node = find_node_packages("@libsql/client@0.18.0", "@tursodatabase/serverless@1.4.0")

@@ -11,7 +11,7 @@ ZONE = "/shield/shield-zone"
 PROBLEM = {"type", "title", "status", "detail", "instance"}
 
 
-async def test_an_access_list_is_shown_whole(client: httpx.AsyncClient) -> None:
+async def test_an_access_list_has_its_content_and_checksum(client: httpx.AsyncClient) -> None:
     answer = (await client.get(f"{ZONE}/3/access-lists/11")).json()
     data = answer["data"]
     assert answer["error"] is None
@@ -70,7 +70,7 @@ async def test_an_access_list_is_switched(client: httpx.AsyncClient, world: Worl
         ("99/access-lists/configurations/111", {"isEnabled": True}, 202),
     ],
 )
-async def test_a_switch_that_makes_no_sense_is_refused(
+async def test_an_invalid_switch_is_refused(
     client: httpx.AsyncClient,
     path: str,
     body: dict[str, object],
@@ -113,12 +113,12 @@ async def test_a_body_of_another_content_type_is_a_problem(client: httpx.AsyncCl
     assert (answer.status_code, set(answer.json())) == (415, PROBLEM)
 
 
-async def test_bot_detection_is_shown_whole(client: httpx.AsyncClient) -> None:
+async def test_bot_detection_has_an_error_of_defaults(client: httpx.AsyncClient) -> None:
     answer = (await client.get(f"{ZONE}/3/bot-detection")).json()
     assert answer["error"] == {"success": False, "message": None, "errorKey": None}
 
 
-async def test_the_api_guardian_is_shown_whole(client: httpx.AsyncClient) -> None:
+async def test_the_api_guardian_has_its_configuration_and_endpoints(client: httpx.AsyncClient) -> None:
     data = (await client.get(f"{ZONE}/3/api-guardian")).json()["data"]
     configuration, endpoints = data["configuration"], data["endpoints"]
     assert (configuration["shieldZoneId"], configuration["isEnabled"], configuration["maxEndpoints"]) == (3, True, 50)
@@ -177,6 +177,6 @@ async def test_a_configuration_can_be_given_and_taken(client: httpx.AsyncClient,
 
 
 @pytest.mark.parametrize("path", ["3/bot-detection", "3/api-guardian", "3/access-lists/11"])
-async def test_a_wrong_key_tells_its_status(client: httpx.AsyncClient, path: str) -> None:
+async def test_a_wrong_key_is_answered_with_its_status(client: httpx.AsyncClient, path: str) -> None:
     answer = await client.get(f"{ZONE}/{path}", headers={"AccessKey": "wrong"})
     assert (answer.status_code, answer.json()) == (401, {"statusCode": 401})

@@ -8,7 +8,7 @@ from exporter.sandbox.keys import DEFAULT_VALUE_PREFIX, DEPLOYMENT_KEY_PREFIX
 from exporter.sandbox.world import World
 
 
-async def test_a_script_is_shown_whole(client: httpx.AsyncClient, world: World) -> None:
+async def test_a_script_has_its_values(client: httpx.AsyncClient, world: World) -> None:
     script = (await client.get("/compute/script/7")).json()
     month = world.scripts.true_month(7)
     assert (script["Id"], script["Name"], script["Deleted"]) == (7, "router", False)
@@ -43,7 +43,7 @@ def test_a_month_grows_and_starts_anew_with_the_utc_month(world: World, clock: W
     assert reset.cost < seen[0][0]
 
 
-def test_what_a_test_sets_holds_for_the_month_and_grows_on(world: World, clock: WorldClock) -> None:
+def test_set_values_grow_on_until_the_month_ends(world: World, clock: WorldClock) -> None:
     world.scripts.set_month(7, cost=3.5, requests=900)
     month = world.scripts.true_month(7)
     assert (month.cost, month.requests) == (3.5, 900)
@@ -53,7 +53,7 @@ def test_what_a_test_sets_holds_for_the_month_and_grows_on(world: World, clock: 
     assert world.scripts.true_month(7).cost != 3.5
 
 
-def test_a_month_that_does_not_grow_holds_its_values(world: World, clock: WorldClock) -> None:
+def test_a_month_without_growth_keeps_its_values(world: World, clock: WorldClock) -> None:
     script = world.scripts.add_script("still", growth=0.0)
     assert world.scripts.true_month(script).requests == 0
     world.scripts.set_month(script, cost=1.0, requests=10, cpu_ms=20.0)
@@ -80,7 +80,7 @@ async def test_the_list_is_paged(client: httpx.AsyncClient, world: World) -> Non
     assert [page["HasMoreItems"] for page in pages] == [True, False, False]
 
 
-async def test_page_zero_is_the_platforms_own_failure(client: httpx.AsyncClient) -> None:
+async def test_page_zero_is_an_internal_error(client: httpx.AsyncClient) -> None:
     answer = await client.get("/compute/script", params={"page": 0})
     assert (answer.status_code, answer.content) == (500, b"")
 
@@ -98,7 +98,7 @@ async def test_an_update_renames_and_an_empty_one_changes_nothing(client: httpx.
 @pytest.mark.parametrize(
     "body", [{"Name": 7}, {"Name": ""}, {"Name": "x" * 257}, {"ScriptType": 3}, {"ScriptType": True}]
 )
-async def test_an_update_that_makes_no_sense_is_refused(client: httpx.AsyncClient, body: dict[str, object]) -> None:
+async def test_an_invalid_update_is_refused(client: httpx.AsyncClient, body: dict[str, object]) -> None:
     answer = await client.post("/compute/script/7", json=body)
     assert answer.status_code == 400
     assert (set(answer.json()), answer.json()["Field"]) == ({"ErrorKey", "Field", "Message"}, next(iter(body)))
@@ -115,7 +115,7 @@ async def test_an_update_that_makes_no_sense_is_refused(client: httpx.AsyncClien
         ({"Name": "ok", "Secret": "x" * 4097}, "Secret"),
     ],
 )
-async def test_a_secret_that_makes_no_sense_is_refused(
+async def test_an_invalid_secret_is_refused(
     client: httpx.AsyncClient,
     body: dict[str, object],
     field: str,

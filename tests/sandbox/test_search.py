@@ -7,7 +7,7 @@ from exporter.sandbox.keys import API_KEY
 from exporter.sandbox.world import World
 
 
-async def test_a_term_finds_names_of_every_type_whatever_the_case(client: httpx.AsyncClient) -> None:
+async def test_a_term_finds_names_of_every_type_in_any_case(client: httpx.AsyncClient) -> None:
     page = (await client.get("/search", params={"search": "PROD-shop"})).json()
     assert page == {
         "Query": "PROD-shop",
@@ -22,7 +22,7 @@ async def test_a_term_finds_names_of_every_type_whatever_the_case(client: httpx.
     }
 
 
-async def test_every_term_that_the_world_offers_finds_something(client: httpx.AsyncClient, world: World) -> None:
+async def test_every_search_term_of_the_world_has_results(client: httpx.AsyncClient, world: World) -> None:
     for term in world.search_terms():
         assert (await client.get("/search", params={"search": term})).json()["Total"] > 0
 

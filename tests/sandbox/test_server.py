@@ -21,7 +21,7 @@ async def test_a_server_answers_once_it_has_started(remote: httpx.AsyncClient) -
     assert (missing.status_code, missing.headers["date"]) == (404, "Fri, 06 Feb 2026 12:00:00 GMT")
 
 
-async def test_a_server_leaves_the_signals_alone(world: World) -> None:
+async def test_a_server_does_not_handle_signals(world: World) -> None:
     before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
     server = SandboxServer(create_app(world))
     await server.start()

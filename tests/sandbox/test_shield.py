@@ -54,7 +54,7 @@ async def test_fields_show_what_a_test_sets(client: httpx.AsyncClient, world: Wo
     assert (zone["planType"], zone["wafExecutionMode"]) == (9, None)
 
 
-async def test_a_zone_comes_and_goes_with_its_pull_zone(client: httpx.AsyncClient, world: World) -> None:
+async def test_a_zone_is_added_with_its_pull_zone_and_removed(client: httpx.AsyncClient, world: World) -> None:
     added = world.shield.add_zone("new-web")
     found = (await client.get("/search", params={"search": "new-web"})).json()["SearchResults"]
     zone = (await client.get("/shield/shield-zones")).json()["data"][-1]
@@ -171,7 +171,7 @@ async def test_a_good_answer_may_carry_a_record_of_defaults_as_its_error(client:
 
 
 @pytest.mark.parametrize("path", ["/shield/shield-zones", "/shield/metrics/rate-limit/7"])
-async def test_either_scheme_opens_the_shield_and_a_wrong_key_tells_its_status(
+async def test_the_shield_accepts_either_scheme_and_refuses_a_wrong_key(
     client: httpx.AsyncClient,
     path: str,
 ) -> None:

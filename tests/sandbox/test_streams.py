@@ -55,7 +55,9 @@ async def test_a_statement_that_never_ends_is_interrupted(database: Database, st
     assert answer["results"][0]["error"] == {"message": "SQLite error: interrupted", "code": "SQLITE_INTERRUPT"}
 
 
-async def test_a_long_statement_holds_up_nobody(database: Database, stepping_clock: SteppingClock) -> None:
+async def test_a_long_statement_does_not_delay_other_requests(
+    database: Database, stepping_clock: SteppingClock
+) -> None:
     long = asyncio.create_task(database.answer(pipeline(execute(FOR_EVER), CLOSE), TokenKind.READ_ONLY))
     quick = await database.answer(pipeline(execute("SELECT 1"), CLOSE), TokenKind.READ_ONLY)
     assert (quick["results"][0]["type"], long.done()) == ("ok", False)
@@ -111,9 +113,7 @@ async def test_the_world_knows_its_databases(world: World) -> None:
     assert world.database("nothing") is None
 
 
-async def test_orders_stand_still_while_someone_writes_and_go_on_afterwards(
-    database: Database, clock: WorldClock
-) -> None:
+async def test_orders_are_not_updated_during_a_client_s_transaction(database: Database, clock: WorldClock) -> None:
     async def newest() -> str:
         request = pipeline(execute("SELECT max(placed) FROM orders"), CLOSE)
         answer = await database.answer(request, TokenKind.READ_ONLY)
@@ -128,7 +128,7 @@ async def test_orders_stand_still_while_someone_writes_and_go_on_afterwards(
     assert await newest() == "2026-02-06T13:00:00"
 
 
-async def test_a_table_that_someone_dropped_stays_away(database: Database, clock: WorldClock) -> None:
+async def test_a_table_that_a_client_dropped_is_not_created_again(database: Database, clock: WorldClock) -> None:
     await database.answer(pipeline(execute("DROP TABLE orders"), CLOSE), TokenKind.FULL_ACCESS)
     clock.advance(3_600)
     answer = await database.answer(pipeline(execute("SELECT * FROM orders"), CLOSE), TokenKind.FULL_ACCESS)

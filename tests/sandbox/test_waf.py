@@ -6,7 +6,7 @@ import pytest
 from exporter.sandbox.world import World
 
 
-async def test_a_custom_rule_is_shown_unwrapped(client: httpx.AsyncClient, world: World) -> None:
+async def test_a_custom_rule_has_no_envelope(client: httpx.AsyncClient, world: World) -> None:
     assert 21 in world.custom_rule_ids()
     rule = (await client.get("/shield/waf/custom-rule/21")).json()
     assert (rule["id"], rule["shieldZoneId"], rule["ruleName"]) == (21, 3, "block-bad-bots")
@@ -30,7 +30,7 @@ async def test_a_custom_rule_that_is_not_there_is_an_object_of_zeros(client: htt
     assert rule["errorResponse"]["errorKey"] == "not_found_or_unauthorised_access.waf_rule"
 
 
-async def test_a_custom_rule_comes_and_goes_also_with_its_zone(client: httpx.AsyncClient, world: World) -> None:
+async def test_a_custom_rule_is_added_and_removed_also_with_its_zone(client: httpx.AsyncClient, world: World) -> None:
     added = world.waf.add_rule(1, "extra", chained=2)
     rule = (await client.get(f"/shield/waf/custom-rule/{added}")).json()
     assert (rule["ruleName"], len(rule["ruleConfiguration"]["chainedRuleConditions"])) == ("extra", 2)

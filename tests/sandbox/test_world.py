@@ -14,7 +14,7 @@ def test_the_example_ids_are_those_that_the_documentation_uses(world: World) -> 
     assert world.images()[0][:3] == ("dockerhub", "library", "nginx")
 
 
-def test_images_are_told_even_if_their_registry_is_out_of_reach(world: World) -> None:
+def test_images_are_listed_also_if_their_registry_is_unreachable(world: World) -> None:
     before = world.images()
     world.registries.set_reachable("github", reachable=False)
     assert world.images() == before
@@ -26,7 +26,7 @@ def test_the_world_can_be_as_small_as_nothing() -> None:
     assert world.shield.page(1, 10)["page"]["totalPages"] == 0
 
 
-def test_a_roster_knows_who_came_went_and_was_renamed() -> None:
+def test_ids_are_added_removed_and_renamed() -> None:
     ids = ResourceIds(10, 3, ("seeded-0", "seeded-1", "seeded-2"))
     added = ids.add("added")
     ids.rename(11, "renamed")
@@ -44,12 +44,12 @@ def test_a_roster_knows_who_came_went_and_was_renamed() -> None:
 
 
 @pytest.mark.parametrize("resource_id", [10, 0, -1, 2**63])
-def test_a_roster_takes_no_id_twice_and_none_that_is_no_id(resource_id: int) -> None:
+def test_a_known_or_invalid_id_cannot_be_added(resource_id: int) -> None:
     with pytest.raises(ValueError, match=r"already exists|is no id"):
         ResourceIds(10, 3, ("seeded-0", "seeded-1", "seeded-2")).add("x", resource_id)
 
 
-def test_a_roster_does_not_know_strangers() -> None:
+def test_an_unknown_id_is_an_error() -> None:
     ids = ResourceIds(10, 3, ("seeded-0", "seeded-1", "seeded-2"))
     for act in (ids.name, ids.remove):
         with pytest.raises(KeyError):

@@ -21,6 +21,7 @@ from pathlib import Path
 from statistics import median
 
 from tests.postgres import Postgres, postgres_running
+from tests.scale.commits import measure_commits
 from tests.scale.forecast import Forecast, forecast, line
 from tests.scale.processes import Process, Scrape, exporters, sandbox, tree_cpu_seconds, tree_memory
 
@@ -231,6 +232,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 # Each run takes minutes, and an interruption of the next one should not cost this one.
                 say(f"\n{table(rows)}")
         sandbox_memory = platform.memory()[0]
+        if postgres is not None:
+            commits = "\n  ".join(map(str, measure_commits(folder, postgres)))
+            say(f"\nA commit, the median of several:\n  {commits}")
     measured = [row for row in rows if row.state == FILES]
     told = forecast(
         calls_per_cpu_second=min(row.calls_per_cpu_second for row in measured),

@@ -18,7 +18,7 @@ from exporter.sandbox.server import SandboxServer
 from exporter.sandbox.world import World
 from exporter.settings.model import Settings
 from exporter.targets.target import PollKey
-from tests.exporter_parts import START, flushed
+from tests.exporter_parts import START, flushed, poll_now
 from tests.waiting import PATIENCE, until
 
 # Each process tells these of itself.
@@ -118,10 +118,7 @@ class Pod:
 
     async def poll_again(self, collector: str) -> None:
         """Poll every target of a collector now."""
-        due = self.daemon.schedule._due[collector]
-        for number, target in enumerate(list(due.known)):
-            due.put(target, 0.0, -1 - number)
-        self.daemon.schedule.tick(collector)
+        poll_now(self.daemon.schedule, collector)
         await self.settle()
 
     async def series(self) -> dict[str, float]:

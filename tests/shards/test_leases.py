@@ -132,7 +132,7 @@ async def test_after_a_restart_of_the_database_each_replica_keeps_its_shards(
 ) -> None:
     """All leases have ended meanwhile; the first replica that is back leaves the others' to them."""
     leases = "UPDATE edge_exporter_lease SET expires = now()", "UPDATE edge_exporter_member SET expires = now()"
-    async with replicas(sharing, "one", "two", lease="60s") as both:
+    async with replicas(sharing, "one", "two", lease="30s") as both:
         sharing.serve(10)
         await until_total(30, *both)
         with psycopg.connect(sharing.url) as connection:
@@ -141,8 +141,7 @@ async def test_after_a_restart_of_the_database_each_replica_keeps_its_shards(
             epochs = connection.execute(EPOCHS).fetchall()
         await asyncio.to_thread(postgres.stop)
         try:
-            for one in both:
-                await asyncio.to_thread(one.waits_for, "leases not renewed")
+            await until_none(*both)
         finally:
             await asyncio.to_thread(postgres.start)
         sharing.serve(5)

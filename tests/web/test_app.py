@@ -60,7 +60,7 @@ async def test_what_can_be_read_answers_get_and_head_and_nothing_else(path: str)
         "/" + "a" * 8000,
     ],
 )
-async def test_an_unknown_path_is_not_found_and_nothing_is_told(path: str) -> None:
+async def test_the_answer_for_an_unknown_path_reveals_nothing(path: str) -> None:
     async with view_setup() as setup, endpoints_client(setup) as client:
         response = await client.get(f"http://exporter:9877{path}", headers={"Host": "evil.example"})
     assert (response.status_code, response.text) == (404, "Not Found\n")
@@ -99,7 +99,7 @@ async def test_health_says_what_has_stalled() -> None:
     assert (ill.status_code, ill.text) == (503, "the scheduler has stalled\n")
 
 
-async def test_readiness_waits_says_for_what_and_stays() -> None:
+async def test_readiness_names_what_it_waits_for_and_then_remains() -> None:
     async with view_setup() as setup, endpoints_client(setup) as client:
         setup.schedule.is_discovered = setup.is_authenticated = False
         first = await client.get("/-/ready")
@@ -114,7 +114,7 @@ async def test_readiness_waits_says_for_what_and_stays() -> None:
     assert (third.status_code, third.text) == (fourth.status_code, fourth.text) == (200, "ready\n")
 
 
-async def test_a_reload_that_goes_well_says_so() -> None:
+async def test_a_successful_reload_is_confirmed() -> None:
     async with view_setup() as setup, endpoints_client(setup) as client:
         response = await client.post("/-/reload", content=b"ignored" * 1000)
     assert (response.status_code, response.text, setup.reloads) == (200, "reloaded\n", 1)
@@ -128,7 +128,7 @@ async def test_a_refused_reload_answers_with_every_fault() -> None:
     assert response.headers["content-type"] == "text/plain; charset=utf-8"
 
 
-async def test_reload_is_for_post_alone() -> None:
+async def test_reload_accepts_post_only() -> None:
     async with view_setup() as setup, endpoints_client(setup) as client:
         for method in ("GET", "HEAD", "PUT", "OPTIONS"):
             refused = await client.request(method, "/-/reload")
@@ -136,7 +136,7 @@ async def test_reload_is_for_post_alone() -> None:
     assert setup.reloads == 0
 
 
-async def test_a_fault_of_ours_tells_nothing_of_itself() -> None:
+async def test_the_answer_after_an_internal_error_reveals_nothing() -> None:
     async with view_setup() as setup:
 
         async def broken() -> tuple[str, ...]:
@@ -187,7 +187,7 @@ async def test_own_files_are_kept_by_browsers_until_they_change() -> None:
 
 
 @pytest.mark.parametrize("prefix", ["/edge", "/edge/", "/tools/edge"])
-async def test_everything_stands_below_the_prefix(prefix: str) -> None:
+async def test_all_paths_are_below_the_prefix(prefix: str) -> None:
     async with view_setup() as setup, endpoints_client(setup, prefix) as client:
         bare = prefix.rstrip("/")
         for path in READING:

@@ -165,9 +165,7 @@ async def test_the_soft_limit_is_raised_to_the_hard_one_and_shown(platform: str,
         assert (await scraped(exporter))["process_max_fds"] == 3000
 
 
-async def test_it_polls_and_serves_with_few_open_files_and_says_that_they_are_few(
-    platform: str, tmp_path: Path
-) -> None:
+async def test_few_open_files_are_enough_and_logged(platform: str, tmp_path: Path) -> None:
     async with running(platform, tmp_path, None, "128:128") as (exporter, port), crowd(port) as silent:
         await silent.grow(SILENT)
         after = await polled_on(lambda: scraped(exporter))

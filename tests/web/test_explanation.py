@@ -88,7 +88,7 @@ async def test_a_target_of_which_nothing_is_known_is_named() -> None:
     assert unknown["unknown_targets"] == ["shop.exmaple"]
 
 
-async def test_the_page_behind_a_target_says_why_its_families_are_absent() -> None:
+async def test_the_page_of_a_target_names_the_causes_of_absent_families() -> None:
     async with view_setup() as setup, endpoints_client(setup) as client:
         setup.fail(zone(101, "<b>"), reason="timeout", message="<script>")
         listed = (await client.get("/")).text

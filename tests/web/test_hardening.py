@@ -107,7 +107,7 @@ async def test_what_is_no_request_is_refused_and_the_connection_closed(sent: byt
         (b"G@T /", 400),
     ],
 )
-async def test_odd_requests_get_an_answer_that_tells_nothing(line: bytes, status: int) -> None:
+async def test_the_answers_to_malformed_requests_reveal_nothing(line: bytes, status: int) -> None:
     async with view_setup() as setup, serving(setup) as server:
         answer = await exchange(server, line + b" HTTP/1.1\r\nHost: localhost\r\n\r\n")
     assert answer.startswith(b"HTTP/1.1 %d " % status)

@@ -248,7 +248,7 @@ async def test_filters_choose_what_is_sent(query: str, lines: list[str]) -> None
     assert (packed.headers["content-encoding"], packed.content) == ("gzip", answer.content)
 
 
-async def test_other_parameters_are_nobody_s_business() -> None:
+async def test_other_parameters_are_ignored() -> None:
     async with site() as small, small.client() as client:
         assert (await client.get("/metrics?debug=1&names[]=x")).content == small.text()
 
@@ -324,7 +324,7 @@ async def test_a_large_body_comes_whole_over_a_socket() -> None:
     assert (reader.eof, reader.unused_data) == (True, b""), "more than one gzip member"
 
 
-async def test_a_client_that_reads_slowly_keeps_nobody_waiting() -> None:
+async def test_a_client_that_reads_slowly_does_not_delay_others() -> None:
     async with site(zones=LARGE // 100, parts=100) as large, served(large) as url:
         reader, writer = await asyncio.open_connection("127.0.0.1", int(url.rpartition(":")[2]), limit=1024)
         writer.write(b"GET /metrics HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n")

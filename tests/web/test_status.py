@@ -15,7 +15,7 @@ from tests.polled import succeed
 from tests.web.view_setup import SCANS, STATISTICS, ViewSetup, view_setup, zone
 
 
-async def test_a_target_that_is_well_tells_its_age_duration_and_chart() -> None:
+async def test_a_successful_target_has_age_duration_and_chart() -> None:
     async with view_setup() as setup:
         setup.succeed(zone(101, "shop.example"), chart=[1, 2, 3], took=0.25)
         setup.turn(12)
@@ -26,7 +26,7 @@ async def test_a_target_that_is_well_tells_its_age_duration_and_chart() -> None:
     assert list(row.chart) == [1, 2, 3]
 
 
-async def test_a_target_that_fails_says_why_and_keeps_the_age_of_its_last_success() -> None:
+async def test_a_failing_target_has_a_reason_and_the_age_of_its_last_success() -> None:
     async with view_setup() as setup:
         succeed(setup.store, STATISTICS, _with_series(zone(101)), (), lifetime=60.0, duration=0.1)
         setup.turn(30)
@@ -66,7 +66,7 @@ async def test_text_of_others_is_made_fit_before_anybody_sees_it() -> None:
     assert (len(row.name), row.message) == (1024, "n\N{REPLACEMENT CHARACTER}te")
 
 
-async def test_what_a_database_tells_stands_under_the_database() -> None:
+async def test_queries_are_targets_of_their_database() -> None:
     async with view_setup("database:orders") as setup:
         setup.succeed(Target("", "query", "orders/open", "open"), "database_queries")
         assert [row.account for row in await setup.rows()] == ["database:orders"]
@@ -121,7 +121,7 @@ async def test_targets_are_found_ordered_and_paged(wanted: dict[str, object], fo
     assert [row.target.removeprefix("dns_zone/") + letters[row.collector] for row in rows] == found
 
 
-async def test_a_page_says_how_many_there_are_and_how_many_were_found() -> None:
+async def test_a_page_has_the_numbers_of_all_and_of_found_targets() -> None:
     async with view_setup("main", "other") as setup:
         await _three(setup)
         status, page, counts = await setup.view().both(Query(search="shop", states=(State.OK,), limit=1, offset=1))
@@ -152,7 +152,7 @@ async def test_no_more_than_fifty_failures_are_shown() -> None:
         assert len((await setup.view().status()).failures) == 50
 
 
-async def test_an_account_tells_its_state_budget_and_pause() -> None:
+async def test_an_account_has_its_state_budget_and_pause() -> None:
     async with view_setup() as setup:
         setup.schedule.demands["main"] = 12.5
         setup.up["main"] = False
@@ -169,7 +169,7 @@ async def test_an_account_tells_its_state_budget_and_pause() -> None:
     assert account.paused == pytest.approx(20.0)
 
 
-async def test_a_database_is_up_as_long_as_something_of_it_is_well() -> None:
+async def test_a_database_is_up_while_one_of_its_targets_succeeds() -> None:
     async with view_setup("database:orders") as setup:
         del setup.up["database:orders"]
         query = Target("", "query", "orders/open", "open")
@@ -187,7 +187,7 @@ async def test_a_database_is_up_as_long_as_something_of_it_is_well() -> None:
         assert not await is_up()
 
 
-async def test_a_collector_tells_its_intervals_next_run_and_last_duration() -> None:
+async def test_a_collector_has_its_intervals_next_run_and_last_duration() -> None:
     async with view_setup() as setup:
         setup.schedule.stretch = 2.0
         setup.schedule.next_due[STATISTICS] = setup.clock() + 7
@@ -238,7 +238,7 @@ async def test_a_refused_key_beside_one_that_is_accepted_does_not_keep_it_from_b
         assert setup.view().waits_for() == ""
 
 
-async def test_readiness_tells_the_schedule_which_accounts_are_silent() -> None:
+async def test_readiness_passes_the_silent_accounts_to_the_schedule() -> None:
     async with view_setup("main", "second") as setup:
         setup.up["second"] = False
         setup.view().waits_for()
@@ -289,7 +289,7 @@ async def test_it_is_healthy_until_the_scheduler_the_ledger_or_the_press_stalls(
     assert (status.healthy, status.ailment) == (False, "the ledger has stalled")
 
 
-async def test_the_status_tells_the_rest_too() -> None:
+async def test_the_status_has_the_remaining_fields() -> None:
     async with view_setup() as setup:
         setup.faults = ("config.yml:3: wrong",)
         setup.ledger = LedgerView(durable=True, saves=False, set_aside=START - 5)

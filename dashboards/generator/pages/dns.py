@@ -178,7 +178,7 @@ _QUERIES = Row(
             queries=(queries.UNUSUAL_ZONES,),
             view=table(
                 columns.DOMAIN,
-                Column("Account", label="account", width=80),
+                Column("Account", label="account", width=90),
                 Column("Zone", label="zone_id", hidden=True),
                 Column("Pace", unit="percentunit", decimals=0, steps=OUT_OF_LINE, width=75),
                 sort="Pace",

@@ -21,6 +21,7 @@ from dashboards.generator.queries import exporter as queries
 from dashboards.generator.tables import figure
 
 _RELOAD_WORDS = (Word("1", "in force", Colour.GOOD), Word("0", "REFUSED", Colour.BAD))
+_NEVER = (Word("0", "never", Colour.GOOD),)
 _LEDGER_WORDS = (Word("1", "up", Colour.GOOD), Word("0", "DOWN", Colour.BAD))
 
 _NOW = Row(
@@ -120,6 +121,7 @@ _SCHEDULE = Row(
                 sort="Collector",
                 ascending=True,
             ),
+            width=12,
         ),
         Panel(
             title="Ledger corrections",
@@ -129,19 +131,8 @@ _SCHEDULE = Row(
             queries=(queries.CORRECTIONS,),
             view=Lines(stack=True),
             unit="ops",
+            width=12,
             none="No count was lowered.",
-        ),
-        Panel(
-            title="Ledger put aside",
-            shows="When an instance last found its ledger corrupt and renamed it.",
-            act="Counters started at 0 then. The renamed file is beside state.path: copy it, and check the disk.",
-            queries=(queries.SET_ASIDE,),
-            view=table(
-                Column("Instance", label="instance"),
-                Column("Put aside", unit="dateTimeAsIso", steps=red_from(1)),
-                sort="Put aside",
-            ),
-            none="No ledger was corrupt.",
         ),
     ),
 )
@@ -178,16 +169,19 @@ _COST = Row(
         ),
         Panel(
             title="Shards",
-            shows="Every instance: its shard of how many, its version, and when it started and took its configuration.",
-            act="Two totals at once: the number of shards is being changed; this should end with the roll-out.",
-            queries=(queries.STARTED, queries.RELOADED, queries.SHARDS, queries.SHARD_VERSION),
+            shows="Every instance: its shard of how many, its version, when it started and took its configuration, and"
+            " when it last found its ledger damaged.",
+            act="Two totals at once: the number of shards is being changed; this should end with the roll-out. After a"
+            " damage counters started at 0; the renamed file is beside state.path: copy it, and check the disk.",
+            queries=(queries.STARTED, queries.RELOADED, queries.SHARDS, queries.SHARD_VERSION, queries.SET_ASIDE),
             view=table(
                 Column("Instance", label="instance"),
-                Column("Shard", label="shard", width=70),
+                Column("Shard", label="shard", width=75),
                 Column("Of", label="shards", width=70),
                 Column("Version", label="version", width=90),
                 Column("Started", unit="dateTimeFromNow"),
                 Column("Configured", unit="dateTimeFromNow"),
+                Column("Damaged", unit="dateTimeFromNow", steps=red_from(1), words=_NEVER),
                 sort="Shard",
                 ascending=True,
             ),

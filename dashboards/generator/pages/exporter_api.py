@@ -1,6 +1,6 @@
 """The Exporter page's row of calls to the platform."""
 
-from dashboards.generator.page import Column, Heatmap, Lines, Panel, Row, red_from, table, warn_from
+from dashboards.generator.page import Column, Lines, Panel, Row, red_from, table, warn_from
 from dashboards.generator.queries import exporter as queries
 
 BUDGET = Row(
@@ -25,17 +25,7 @@ BUDGET = Row(
             act="Above 1 on average a call is always waiting: the budget is too small for what is asked.",
             queries=(queries.THROTTLED,),
             unit="s",
-            width=6,
-        ),
-        Panel(
-            title="Retries",
-            shows="Calls a second that were repeats of failed ones, by operation.",
-            act="Retries without failures were successful; with failures, see the reasons below.",
-            queries=(queries.RETRIES,),
-            view=Lines(stack=True),
-            unit="reqps",
-            width=6,
-            none="No call was retried.",
+            width=12,
         ),
         Panel(
             title="Failures by reason",
@@ -73,35 +63,28 @@ BUDGET = Row(
             width=6,
         ),
         Panel(
-            title="Latency",
-            shows="Calls a second by how long they took: each column is a moment, each cell a bucket.",
-            act="If the whole band moves up, the platform or the network is slow; a second band is one slow operation.",
-            queries=(queries.LATENCY_BUCKETS,),
-            view=Heatmap(),
-            unit="s",
-        ),
-        Panel(
             title="Latency by share",
             shows="The time within which a half, 90 % and 99 % of the calls were answered.",
             act="99 % near the timeout of the configuration: raise the timeout, or expect failures.",
             queries=(queries.LATENCY_HALF, queries.LATENCY_NINE_TENTHS, queries.LATENCY_MOST),
             unit="s",
+            width=6,
         ),
         Panel(
-            title="Latency by operation",
-            shows="The mean duration of a call, by operation; the 20 slowest.",
-            act="The slowest operation sets how many calls must be in flight: max_in_flight is rate times latency.",
-            queries=(queries.LATENCY_BY_ENDPOINT,),
-            unit="s",
-        ),
-        Panel(
-            title="Calls by operation",
-            shows="Calls a second by operation, the 20 most called.",
-            act="The operation with the most calls is the collector whose interval saves most.",
-            queries=(queries.REQUESTS_BY_ENDPOINT,),
-            view=Lines(stack=True),
-            unit="reqps",
-            width=12,
+            title="Operations",
+            shows="Calls a second, their mean duration, and how many of them repeated a failed call, by operation; the"
+            " 20 most called.",
+            act="Most calls: a longer interval of this collector saves most. Slowest: it decides how many calls must be"
+            " in flight, as max_in_flight is rate times duration. Retries without failures were successful.",
+            queries=(queries.CALLS, queries.MEAN_DURATION, queries.RETRIES),
+            view=table(
+                Column("Operation", label="operation"),
+                Column("Calls", unit="reqps", width=115),
+                Column("Duration", unit="s", width=115),
+                Column("Retries", unit="reqps", steps=warn_from(0.001), width=115),
+                sort="Calls",
+            ),
+            width=10,
         ),
         Panel(
             title="Unexpected values",
@@ -114,7 +97,7 @@ BUDGET = Row(
                 Column("Values", decimals=0, steps=warn_from(1), width=110),
                 sort="Values",
             ),
-            width=12,
+            width=8,
             none="Every value was known.",
         ),
     ),

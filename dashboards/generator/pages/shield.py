@@ -64,7 +64,7 @@ _NOW = Row(
             trend=False,
         ),
         figure(
-            "In learning mode",
+            "Learning mode",
             "Shield zones in learning mode: they log what they would block.",
             "Fine for the days of a roll-out; the table of learning zones shows when each ends.",
             queries.LEARNING,
@@ -223,7 +223,7 @@ _ZONES = Row(
                 columns.PULL_ZONE,
                 Column("Plan", label="plan"),
                 Column("WAF", words=ON_OR_OFF, width=70),
-                Column("WAF mode", label="waf_mode", width=95, words=MODE_WORDS),
+                Column("WAF mode", label="waf_mode", width=100, words=MODE_WORDS),
                 Column("DDoS", label="ddos_mode", width=70, words=MODE_WORDS),
                 Column("Learning", words=_LEARNING_WORDS),
                 Column("Rules off"),

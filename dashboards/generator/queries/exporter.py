@@ -71,30 +71,23 @@ THROTTLED = Query(
     among(total(own_rate("edge_api_throttled_seconds_total", *API), "account"), _TIGHTEST, "account"), "{{account}}"
 )
 REQUESTS_BY_CODE = Query(total(own_rate("edge_api_requests_total", *API), "code"), "{{code}}")
-REQUESTS_BY_ENDPOINT = Query(top(total(own_rate("edge_api_requests_total", *API), "operation"), 20), "{{operation}}")
+CALLS = Query(top(total(own_rate("edge_api_requests_total", *API), "operation"), 20))
 FAILURES_BY_REASON = Query(
     total(own_rate("edge_api_request_failures_total", *API), "reason") + _HAPPENED, "{{reason}}", quiet=_A_FAILURE
 )
 FAILURES_BY_ENDPOINT = Query(top(f"({_FAILURES}{_HAPPENED})", TABLE_ROWS), quiet=_A_FAILURE)
-RETRIES = Query(
-    total(own_rate("edge_api_retries_total", *API), "operation") + _HAPPENED, "{{operation}}", quiet="a call is retried"
-)
+RETRIES = Query(total(own_rate("edge_api_retries_total", *API), "operation"))
 UNEXPECTED = Query(
     top(total(f"increase({series('edge_api_unexpected_values_total', *API)}[$__range])", "operation", "field"), 50),
     quiet="the platform sends a value that the interface document does not list",
 )
 
-LATENCY_BUCKETS = Query(_LATENCY, "{{le}}")
 LATENCY_HALF = Query(f"histogram_quantile(0.5, {_LATENCY})", "half of the calls")
 LATENCY_NINE_TENTHS = Query(f"histogram_quantile(0.9, {_LATENCY})", "90 %")
 LATENCY_MOST = Query(f"histogram_quantile(0.99, {_LATENCY})", "99 %")
-LATENCY_BY_ENDPOINT = Query(
-    top(
-        f"{total(own_rate('edge_api_request_duration_seconds_sum', *API), 'operation')}"
-        f" / {total(own_rate('edge_api_request_duration_seconds_count', *API), 'operation')}",
-        20,
-    ),
-    "{{operation}}",
+MEAN_DURATION = Query(
+    f"{total(own_rate('edge_api_request_duration_seconds_sum', *API), 'operation')}"
+    f" / {total(own_rate('edge_api_request_duration_seconds_count', *API), 'operation')}"
 )
 
 STALENESS = Query(
@@ -143,8 +136,7 @@ RELOADED = Query(
 )
 STARTED = Query(milliseconds(highest(_of_exporters(series("process_start_time_seconds", INSTANCE)), "instance")))
 SET_ASIDE = Query(
-    milliseconds(highest(f"{series('edge_exporter_ledger_set_aside_timestamp_seconds', INSTANCE)} > 0", "instance")),
-    quiet="the ledger's file was corrupt and was put aside",
+    milliseconds(highest(series("edge_exporter_ledger_set_aside_timestamp_seconds", INSTANCE), "instance"))
 )
 CORRECTIONS = Query(
     total(own_rate("edge_exporter_ledger_corrections_total", INSTANCE), "family") + _HAPPENED,

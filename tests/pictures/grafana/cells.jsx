@@ -1,6 +1,5 @@
-// The two kinds of panel whose drawing Grafana does not publish as a component: states over time, and heat maps.
+// States over time: the one kind of panel whose drawing Grafana does not publish as a component.
 import React from 'react';
-import { formattedValueToString, getValueFormat } from '@grafana/data';
 
 const EDGE = { left: 8, right: 12, bottom: 24 };
 
@@ -29,43 +28,6 @@ export function StateTimeline({ frames, range, width, height, theme }) {
               <rect
                 key={index} x={place(when - step)} y={row * tall + 3} height={tall - 6} width={place(when) - place(when - step) + 0.5}
                 fill={field.display(field.values[index]).color} fillOpacity={0.8}
-              />
-            ))}
-          </g>
-        );
-      })}
-      <Times range={range} left={left} width={wide} y={height - 6} theme={theme} />
-    </svg>
-  );
-}
-
-export function Heatmap({ frames, range, width, height, theme, unit }) {
-  const bound = (frame) => Number(frame.fields[1].labels.le.replace('+Inf', 'Infinity'));
-  const rows = [...frames].sort((one, other) => bound(one) - bound(other));
-  const left = 64;
-  const wide = width - left - EDGE.right;
-  const tall = (height - EDGE.bottom) / rows.length;
-  const counted = rows.map((frame, row) => {
-    const below = row ? new Map(rows[row - 1].fields[0].values.map((when, index) => [when, rows[row - 1].fields[1].values[index]])) : new Map();
-    return frame.fields[0].values.map((when, index) => [when, Math.max(0, frame.fields[1].values[index] - (below.get(when) ?? 0))]);
-  });
-  const most = Math.max(...counted.flat().map(([, value]) => value)) || 1;
-  const format = getValueFormat(unit);
-  const place = (when) => left + (wide * (Math.max(when, range[0]) - range[0])) / (range[1] - range[0]);
-  return (
-    <svg width={width} height={height} fontSize={12}>
-      {rows.map((frame, row) => {
-        const top = (rows.length - 1 - row) * tall;
-        const step = frame.fields[0].config.interval;
-        return (
-          <g key={row}>
-            <text x={left - 8} y={top + 4 + 6} textAnchor="end" fill={theme.colors.text.primary}>
-              {Number.isFinite(bound(frame)) ? formattedValueToString(format(bound(frame))) : '+Inf'}
-            </text>
-            {counted[row].filter(([, value]) => value > 1e-9).map(([when, value]) => (
-              <rect
-                key={when} x={place(when - step)} y={top} width={Math.max(0, place(when) - place(when - step) - 0.5)} height={tall - 1}
-                fill={theme.visualization.getColorByName('dark-orange')} fillOpacity={0.15 + 0.85 * Math.sqrt(value / most)}
               />
             ))}
           </g>

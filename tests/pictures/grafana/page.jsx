@@ -8,7 +8,7 @@ import {
 import {
   BarGauge, BigValue, GlobalStyles, PanelChrome, PanelContextProvider, preparePlotFrame, Table, TimeSeries, VizRepeater,
 } from '@grafana/ui';
-import { Heatmap, StateTimeline } from './cells.jsx';
+import { StateTimeline } from './cells.jsx';
 import { framesOf } from './fields.js';
 
 const CELL = 8;
@@ -101,8 +101,6 @@ function Content({ panel, frames, range, marks, width, height }) {
       return <Table data={frames[0]} width={width} height={height} cellHeight="sm" columnMinWidth={panel.fieldConfig.defaults.custom.minWidth ?? 150} initialSortBy={panel.options.sortBy} />;
     case 'state-timeline':
       return <StateTimeline {...{ frames, range, width, height, theme }} />;
-    case 'heatmap':
-      return <Heatmap {...{ frames, range, width, height, theme }} unit={panel.options.yAxis?.unit ?? panel.fieldConfig.defaults.unit} />;
     default: {
       const [from, to] = range.map((when) => dateTime(when));
       return (

@@ -153,7 +153,7 @@ async def test_a_password_longer_than_bcrypt_looks_is_compared_by_what_it_sees()
         (("localhost.example.org", 1), 403),
     ],
 )
-async def test_without_any_access_control_changes_are_for_this_machine_alone(
+async def test_without_access_control_changes_are_accepted_from_this_machine_only(
     method: str, client: tuple[str, int], status: int
 ) -> None:
     async with client_of(OPEN, client) as http:
@@ -188,7 +188,7 @@ async def test_a_request_under_a_dns_name_changes_nothing(host: str, status: int
         assert response.status_code == 200
 
 
-async def test_a_refused_change_says_what_to_do() -> None:
+async def test_a_refused_change_names_the_remedy() -> None:
     async with client_of(OPEN) as client:
         response = await client.post("/-/reload")
     assert response.text == "changes are accepted from this machine only; configure basic auth for others\n"
@@ -228,7 +228,7 @@ async def test_the_configured_headers_are_on_every_answer() -> None:
     assert (refused.headers["content-security-policy"], answered.headers["x-own"]) == ("default-src 'self'", "1")
 
 
-async def test_another_configuration_holds_from_the_next_request() -> None:
+async def test_another_configuration_applies_from_the_next_request() -> None:
     app = AccessControl(served(), USERS, key=KEY)
     other = WebConfig.model_validate(
         {"basic_auth_users": {"prometheus": bcrypt.hashpw(b"new", bcrypt.gensalt(4)).decode()}}

@@ -183,7 +183,7 @@ async def test_a_renewed_certificate_is_served_to_the_next_connection(
     assert before[2] == same[2] != after[2]
 
 
-async def test_an_authority_that_is_taken_away_lets_nobody_in_any_more(
+async def test_clients_of_a_removed_authority_are_refused(
     tmp_path: Path, authority: Authority, settings: TlsSettings
 ) -> None:
     authorities = tmp_path / "clients.pem"
@@ -206,14 +206,14 @@ async def test_a_broken_renewal_leaves_what_was_and_is_reported_once(
     assert (greetings, reported) == ([True] * 3, [f"{settings.cert_file} holds no certificate in PEM form"])
 
 
-def test_refresh_says_whether_anything_is_new(authority: Authority, settings: TlsSettings) -> None:
+def test_refresh_returns_whether_the_context_is_new(authority: Authority, settings: TlsSettings) -> None:
     tls = ServerTls(settings, on_error=no_error)
     first = tls.refresh()
     authority.issue()
     assert (first, tls.refresh(), tls.refresh()) == (False, True, False)
 
 
-async def test_other_settings_hold_for_the_next_connection(authority: Authority, settings: TlsSettings) -> None:
+async def test_other_settings_apply_to_the_next_connection(authority: Authority, settings: TlsSettings) -> None:
     tls = ServerTls(settings, on_error=no_error)
     async with serving(tls) as port:
         before = (await connect(port, authority.client()))[1]

@@ -76,7 +76,7 @@ def test_a_whole_file_is_understood(directory: Path) -> None:
 @pytest.mark.parametrize(
     "text", ["", "# nothing\n", "tls_server_config:\nbasic_auth_users:\n", "basic_auth_users: {}\n"]
 )
-def test_a_file_that_says_nothing_asks_for_nothing(directory: Path, text: str) -> None:
+def test_an_empty_file_configures_nothing(directory: Path, text: str) -> None:
     config = load_web_config(write(directory, text))
     assert (config.tls(), dict(config.basic_auth_users), dict(config.http_server_config.headers)) == (None, {}, {})
 
@@ -136,7 +136,7 @@ def test_a_wrong_file_is_refused_by_line_and_path(directory: Path, text: str, fa
     assert refusal(directory, f"{text}\n") == faults
 
 
-def test_every_fault_is_told_at_once(directory: Path) -> None:
+def test_all_faults_are_reported_at_once(directory: Path) -> None:
     text = """\
         tls_server_config:
           cert_file: server.crt

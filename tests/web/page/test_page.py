@@ -38,7 +38,7 @@ async def test_the_page_has_nothing_inline_and_no_external_resources() -> None:
 
 
 @pytest.mark.parametrize("hostile", HOSTILE.values(), ids=HOSTILE)
-async def test_text_from_the_platform_is_text_and_nothing_more(hostile: str) -> None:
+async def test_text_from_the_platform_is_never_markup(hostile: str) -> None:
     async with view_setup(hostile) as setup:
         setup.up[hostile] = False
         setup.faults = (hostile,)
@@ -89,7 +89,9 @@ async def test_all_is_healthy_when_every_target_is() -> None:
         (lambda setup: setattr(setup, "is_ledger_alive", False), "Unhealthy: the ledger has stalled."),
     ],
 )
-async def test_the_first_sentence_says_what_matters_most(set_up: Callable[[ViewSetup], object], sentence: str) -> None:
+async def test_the_first_sentence_names_the_worst_part_of_the_state(
+    set_up: Callable[[ViewSetup], object], sentence: str
+) -> None:
     async with view_setup() as setup:
         set_up(setup)
         assert sentence in (await rendered(setup)).text
@@ -242,7 +244,7 @@ async def test_a_collector_whose_intervals_are_stretched_shows_both() -> None:
     assert f"{interval * 3 / 60:.0f} min {interval / 60:.0f} min" in page.text
 
 
-async def test_every_table_has_a_caption_and_its_heads_say_of_what() -> None:
+async def test_every_table_has_a_caption_and_scoped_heads() -> None:
     async with view_setup() as setup:
         setup.succeed(zone(1))
         page = await rendered(setup)
@@ -266,7 +268,7 @@ async def test_the_fields_have_labels_and_ids_are_unique() -> None:
     assert referred <= set(ids)
 
 
-async def test_heads_sort_and_say_how_it_is_sorted() -> None:
+async def test_heads_sort_and_show_the_order() -> None:
     async with view_setup() as setup:
         setup.succeed(zone(1))
         page = await rendered(setup, sort="age", descending=True, search="zone")
