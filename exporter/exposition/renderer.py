@@ -21,8 +21,8 @@ R = TypeVar("R")
 
 SHORTEST_PAUSE = 1.0
 # The pause before a generation is this many times as long as the last one took. With 400,000 series, some of which
-# change in every segment each second, a generation a second would take a tenth of the processor time of the polls.
-PAUSE_FACTOR = 30.0
+# change in every segment each second, a generation a second would take as much time as the polls.
+PAUSE_FACTOR = 10.0
 # The program's own metrics change all the time; they are rendered this often, even if no target changed.
 LONGEST_PAUSE = 5.0
 # For this long after the start and after a reload they are rendered with each generation, as they change much.
