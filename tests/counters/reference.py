@@ -57,12 +57,8 @@ def days_counter(polls: Sequence[Days]) -> int:
                 seen.setdefault(day, []).append(count)
     total = 0
     for day, counts in seen.items():
-        if day < first_day:
-            baseline = counts[0]
-        elif day == first_day:
-            baseline = polls[0].shown.get(day, 0)
-        else:
-            baseline = 0
+        # A chart may hold days after the believed one: at the first sight nothing of them is counted either.
+        baseline = counts[0] if day < first_day else polls[0].shown.get(day, 0)
         total += max(counts) - baseline
     return total
 
@@ -70,7 +66,8 @@ def days_counter(polls: Sequence[Days]) -> int:
 def may_be_clipped(day: int, poll: Days, first_day: int) -> bool:
     """Whether a day is the oldest of its chart, and may be cut by the window: of 28 days at least, if it is known."""
     is_oldest = day == min(poll.shown)
-    is_known_whole = day >= first_day and poll.now.toordinal() - day < 27
+    # Its newest day may be after the time that is believed.
+    is_known_whole = day >= first_day and max(poll.now.toordinal(), *poll.shown) - day < 27
     return is_oldest and not is_known_whole
 
 
