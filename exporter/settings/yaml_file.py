@@ -20,6 +20,8 @@ _MERGE_KEY = "<<"
 _ALIAS_GROWTH = 10
 _SMALL_FILE_NODES = 50_000
 _FILE_SUFFIX = "_file"
+# The parser takes some 10 s for so much.
+_MOST_MIB = 4
 _UNDERSTOOD_TAGS = frozenset(
     f"tag:yaml.org,2002:{name}"
     for name in ("str", "null", "bool", "int", "float", "timestamp", "map", "seq", "merge", "value")
@@ -87,9 +89,11 @@ def read_marked(path: Path, *, example: str, may_be_empty: bool = False) -> Mark
     """
     source = str(path)
     try:
-        raw = read_regular(path)
+        raw = read_regular(path, (_MOST_MIB << 20) + 1)
     except OSError as error:
         return _refused(source, unreadable(error))
+    if len(raw) > _MOST_MIB << 20:
+        return _refused(source, f"is larger than {_MOST_MIB} MiB; put long lists of ids into an ids_file")
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:

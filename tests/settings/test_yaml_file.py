@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from exporter.regular_file import unreadable
 from exporter.settings.faults import KeyPath
-from exporter.settings.yaml_file import MarkedFile, file_names_resolved, parse_marked
+from exporter.settings.yaml_file import MarkedFile, file_names_resolved, parse_marked, read_marked
 
 TEXT = """\
 accounts:
@@ -168,3 +168,12 @@ def test_half_a_character_is_refused_by_its_line(text: str) -> None:
 
 def test_a_character_in_two_escapes_is_whole_as_in_json() -> None:
     assert parse(json.dumps({"name": "a🚀b", "🚀": 1})).data == {"name": "a🚀b", "🚀": "1"}
+
+
+def test_a_file_that_would_take_minutes_to_parse_is_refused_at_once(tmp_path: Path) -> None:
+    large = tmp_path / "large.yml"
+    large.write_bytes(b"#" * (4 << 20))
+    assert read_marked(large, example="accounts:", may_be_empty=True).faults == ()
+    large.write_bytes(b"#" * ((4 << 20) + 1))
+    (fault,) = read_marked(large, example="accounts:").faults
+    assert str(fault) == f"{large}: is larger than 4 MiB; put long lists of ids into an ids_file"
