@@ -9,6 +9,8 @@ import re2
 MASK = "***"
 # A shorter secret may be a word of the answer itself.
 SHORTEST = 12
+# A longer secret is masked in pieces: an expression for all of it may be larger than the engine takes.
+_PIECE = 4096
 # The most characters that the pattern of one character matches.
 _LONGEST_CHARACTER = 24
 _BASE64_SYMBOLS = {"+": r"(?:\+|-|%2[Bb])", "/": r"(?:\\?/|_|%2[Ff])"}
@@ -26,17 +28,18 @@ class Mask:
         longest: the most bytes that an occurrence of a secret takes; 0 where nothing is masked.
     """
 
-    __slots__ = ("_pattern", "_secrets", "longest")
+    __slots__ = ("_compiled", "_secrets", "longest")
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._secrets = tuple(secrets)
-        long = [secret for secret in self._secrets if len(secret) >= SHORTEST]
-        self.longest = max((len(secret) for secret in long), default=0) * _LONGEST_CHARACTER
+        pieces = [piece for secret in self._secrets if len(secret) >= SHORTEST for piece in _pieces(secret)]
+        # The longest first, so that no rest of it stays where it contains a shorter one.
+        pieces.sort(key=len, reverse=True)
+        self.longest = max(map(len, pieces), default=0) * _LONGEST_CHARACTER
         options = re2.Options()
         options.log_errors = False
         options.max_mem = 64 * 1024 * 1024
-        patterns = "|".join(pattern for secret in long for pattern in _patterns(secret))
-        self._pattern = re2.compile(patterns.encode(), options) if long else None
+        self._compiled = [re2.compile("|".join(_patterns(piece)).encode(), options) for piece in pieces]
 
     def is_of(self, secrets: tuple[str, ...]) -> bool:
         """Return whether it masks these secrets."""
@@ -44,10 +47,17 @@ class Mask:
 
     def apply(self, raw: bytes) -> bytes:
         """Return the bytes without the secrets."""
-        if self._pattern is None or self._pattern.search(raw) is None:
-            return raw
-        masked: bytes = self._pattern.sub(MASK.encode(), raw)
-        return masked
+        for pattern in self._compiled:
+            if pattern.search(raw) is not None:
+                raw = pattern.sub(MASK.encode(), raw)
+        return raw
+
+
+def _pieces(secret: str) -> list[str]:
+    """Divide a secret into equal pieces, so that no piece is short."""
+    number = -(-len(secret) // _PIECE)
+    size = -(-len(secret) // number)
+    return [secret[start : start + size] for start in range(0, len(secret), size)]
 
 
 def _patterns(secret: str) -> Iterator[str]:

@@ -2,10 +2,12 @@
 
 import html
 import json
+import re
 from base64 import b64decode, b64encode, urlsafe_b64encode
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import pairwise
+from random import Random
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -115,3 +117,10 @@ def test_several_secrets_are_masked() -> None:
     mask = Mask(["a first secret", "a second secret"])
     assert mask.apply(b"a first secret, a second secret") == b"***, ***"
     assert (mask.is_of(("a first secret", "a second secret")), mask.is_of(("a first secret",))) == (True, False)
+
+
+@pytest.mark.parametrize("length", [4_096, 4_097, 60_000])
+def test_a_long_secret_is_masked_in_pieces(length: int) -> None:
+    secret = Random(length).randbytes(length).hex()[:length]  # noqa: S311 - no secret of anybody
+    masked = Mask((secret,)).apply(b"before " + secret.encode() + b" after")
+    assert re.fullmatch(rb"before (\*\*\*)+ after", masked)
