@@ -45,26 +45,26 @@ class ShardChanges:
         self._held = held
 
     def claimed(self, shard: int) -> None:
-        """See `LeaseObserver`."""
+        """Count a claim of a shard."""
         self._telemetry.shard_takeovers.labels(str(shard)).inc()
 
     def lost(self, shard: int) -> None:
-        """See `LeaseObserver`."""
+        """Count the loss of a shard, and report it."""
         self._telemetry.shard_losses.labels(str(shard)).inc()
         self._lost()
 
     def renewed(self) -> None:
-        """See `LeaseObserver`."""
+        """Report that the leases were renewed."""
         self._renewed()
 
     def held(self, epochs: Mapping[int, int], rows: Mapping[PollKey, Stored]) -> None:
-        """See `StorageObserver`."""
+        """Report the shards that are held, and their rows."""
         self._held(HeldShards(epochs, rows))
 
     def refused(self, rows: int) -> None:
-        """See `StorageObserver`."""
+        """Count rows that the database refused."""
         self._telemetry.refused_rows.inc(rows)
 
     def took(self, operation: str, seconds: float) -> None:
-        """See `StorageObserver`."""
+        """Observe how long an operation of the database took."""
         self._telemetry.state_database.labels(operation).observe(seconds)

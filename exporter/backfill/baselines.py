@@ -64,11 +64,11 @@ class NoBaselines:
     """Without a state, counters begin at 0 with each process, so no history meets them."""
 
     async def of(self, _collector: str, _target: Target, _poll: Poll) -> Beginning | None:
-        """See `Baselines.of`."""
+        """Return None: no counter continues the history."""
         return None
 
     def close(self) -> None:
-        """See `Baselines.close`."""
+        """Do nothing: there is no state."""
 
 
 class RecordedBaselines:
@@ -84,7 +84,7 @@ class RecordedBaselines:
         self._close = close
 
     async def of(self, collector: str, target: Target, _poll: Poll) -> Beginning | None:
-        """See `Baselines.of`."""
+        """Return the counters that the running daemon has stored; raises `BaselineError` where it has none yet."""
         try:
             row = self._read(target.polled_by(collector))
         except StorageError as error:
@@ -94,7 +94,7 @@ class RecordedBaselines:
         return _beginning(row)
 
     def close(self) -> None:
-        """See `Baselines.close`."""
+        """Close the connection to the state."""
         self._close()
 
 
@@ -120,7 +120,7 @@ class OwnBaselines:
             raise LeaseHeldError("another exporter holds the shard")
 
     async def of(self, collector: str, target: Target, poll: Poll) -> Beginning | None:
-        """See `Baselines.of`."""
+        """Return the stored counters of a target; count its first poll where there are none."""
         key = target.polled_by(collector)
         stored = self._ledger.remembered().get(key)
         if stored is None:
@@ -145,7 +145,7 @@ class OwnBaselines:
         return stored
 
     def close(self) -> None:
-        """See `Baselines.close`."""
+        """Close the ledger, which writes the first polls."""
         self._ledger.close()
 
 

@@ -70,7 +70,7 @@ class _Windowed:
     last: int
 
     async def call(self, request: Request[Any]) -> Answer[Any]:
-        """See `exporter.platform.operation.Caller`."""
+        """Send a request; statistics are requested for the days of the history."""
         if request.operation is dns.STATISTICS:
             # The next midnight as the end includes the whole last day, whether the platform reads a time or a date.
             query = {**(request.query or {}), "dateFrom": _wire(self.first), "dateTo": _wire(self.last + 1)}
@@ -78,7 +78,7 @@ class _Windowed:
         return await self.caller.call(request)
 
     async def find(self, request: Request[Any]) -> Answer[Any]:
-        """See `exporter.platform.operation.Caller`."""
+        """Send a request whose value may be None, as it is."""
         return await self.caller.find(request)
 
 

@@ -174,21 +174,21 @@ class Defaults:
 
     @property
     def section(self) -> str:
-        """See `Collector.section`."""
+        """The section of its settings has its own name."""
         return self.name
 
     @property
     def discovers(self) -> bool:
-        """See `Collector.discovers`."""
+        """Finds no targets."""
         return False
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """See `Collector.kinds`."""
+        """Makes series of the targets that it polls, and of no others."""
         return (self.polls,)
 
     def families_of(self, _kind: str, _target_id: str) -> tuple[FamilyInfo, ...]:
-        """See `Collector.families_of`."""
+        """Return all families, whatever the target."""
         return self.families
 
 
@@ -223,11 +223,11 @@ class TargetCollector(Defaults, Generic[P]):
         object.__setattr__(self, "families", describe(self.labels, self.metrics))
 
     def wants(self, target: Target) -> bool:
-        """See `Collector.wants`: its answers hold no other target."""
+        """Return whether the target is polled for itself, and not only to find others."""
         return not target.scouted
 
     async def poll(self, context: Context, target: Target) -> Polled:
-        """See `Collector.poll`."""
+        """Make the call, and turn its answer into the series of the target."""
         answer = await self.fetch(context, target)
         if self.tells_name is not None:
             target = context.names.learn(target, self.tells_name(answer.value) or "")
@@ -285,20 +285,20 @@ class ListCollector(Defaults, Generic[P, T]):
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """See `Collector.kinds`."""
+        """Makes series of the targets that it polls, and of the items of its list."""
         return (self.polls, self.item_kind)
 
     def families_of(self, kind: str, _target_id: str) -> tuple[FamilyInfo, ...]:
-        """See `Collector.families_of`."""
+        """Return the families of the list, or those of an item."""
         own = len(self.metrics)
         return self.families[:own] if kind == self.polls else self.families[own:]
 
     def wants(self, target: Target) -> bool:
-        """See `Collector.wants`: an account none of whose items is polled needs no list of them."""
+        """Return whether an item of the account is polled; no other needs the list."""
         return self.item_kind in target.watched
 
     async def poll(self, context: Context, target: Target) -> Polled:
-        """See `Collector.poll`; an item that is wrong fails alone."""
+        """Make the call, and turn each item into series; an item that is wrong fails alone."""
         answer = await self.fetch(context, target)
         listing = answer.value
         values = tuple(label_value(label.value(target, listing.whole)) for label in self.labels)

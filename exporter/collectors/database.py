@@ -48,11 +48,11 @@ class DatabaseCollector(Defaults):
     families: tuple[FamilyInfo, ...] = (UP,)
 
     def wants(self, _target: Target) -> bool:
-        """See `Collector.wants`."""
+        """Return True: each database is polled."""
         return True
 
     async def poll(self, context: Context, target: Target) -> Polled:
-        """See `Collector.poll`; a database that does not answer is both a failure and a 0."""
+        """Execute `SELECT 1`; a database that does not answer is both a failure and a 0."""
         try:
             answer = await database.execute(context.caller, ["SELECT 1"], 1)
             refused: PlatformError | None = next(
@@ -143,16 +143,16 @@ class QueryCollector(Defaults):
         self.families = (*_OF_EACH_QUERY, *(query.info for query in self._queries.values()))
 
     def families_of(self, _kind: str, target_id: str) -> tuple[FamilyInfo, ...]:
-        """See `Collector.families_of`."""
+        """Return the families of all queries, and the one that a query makes."""
         query = self._queries.get(target_id)
         return _OF_EACH_QUERY if query is None else (*_OF_EACH_QUERY, query.info)
 
     def wants(self, target: Target) -> bool:
-        """See `Collector.wants`."""
+        """Return whether the query is configured."""
         return target.id in self._queries
 
     async def poll(self, context: Context, target: Target) -> Polled:
-        """See `Collector.poll`."""
+        """Execute the query, and turn its rows into samples."""
         query = self._queries[target.id]
         try:
             asked = (query.database, query.sql)

@@ -67,7 +67,7 @@ class DiscoveryCollector(Defaults):
         object.__setattr__(self, "families", describe((ACCOUNT,), (RESOURCES,)))
 
     def wants(self, target: Target) -> bool:
-        """See `Collector.wants`."""
+        """Return whether a list of the account is wanted."""
         return SEARCH in target.watched or SHIELD_ZONES in target.watched
 
     async def poll(self, context: Context, target: Target) -> Polled:

@@ -31,7 +31,7 @@ class WholeFile:
         self._file: StateFile | None = None
 
     def prepare(self) -> Opened:
-        """See `Storage.prepare`."""
+        """Lock and open the file, and return its rows."""
         if not self._may_be_made and not self._path.exists():
             raise StorageError("there is no such file")
         try:
@@ -42,7 +42,7 @@ class WholeFile:
             raise StorageError(str(error)) from error
 
     def commit(self, rows: Mapping[PollKey, Stored | None]) -> Collection[PollKey]:
-        """See `Storage.commit`."""
+        """Write rows in one transaction; none is ever refused."""
         try:
             if self._file is not None:
                 self._file.commit(rows)
@@ -51,11 +51,11 @@ class WholeFile:
         return ()
 
     def holds(self) -> bool:
-        """See `Storage.holds`."""
+        """Return whether the file is locked."""
         return self._lock is not None
 
     def close(self) -> None:
-        """See `Storage.close`."""
+        """Close the file, then release its lock."""
         if self._file is not None:
             self._file.close()
         if self._lock is not None:

@@ -85,7 +85,7 @@ class DatabaseStorage:
         return self.leases.held != self._read
 
     def prepare(self) -> Opened | None:
-        """See `Storage.prepare`.
+        """Claim or renew leases, and return the rows of shards that are new to this process.
 
         Raises:
             LeaseHeldError: another exporter holds the one shard.
@@ -117,7 +117,7 @@ class DatabaseStorage:
         return {key: row for key, row in rows.items() if self.shard_of(key) in wanted or _is_shared(key)}
 
     def commit(self, rows: Mapping[PollKey, Stored | None]) -> Collection[PollKey]:
-        """See `Storage.commit`."""
+        """Write rows under the leases of their shards; return those whose lease another exporter has."""
         if not self._read:
             return self._refuse(rows)
         # Which shard's lease protects a deletion, or a row that all shards share, does not matter.
@@ -141,7 +141,7 @@ class DatabaseStorage:
         return refused
 
     def holds(self) -> bool:
-        """See `Storage.holds`."""
+        """Return whether the leases of all rendered shards are certain at this moment."""
         return len(self.counted()) == len(self._rendered) > 0
 
     def counted(self) -> Mapping[int, int]:
@@ -156,7 +156,7 @@ class DatabaseStorage:
         self._rendered = epochs
 
     def close(self) -> None:
-        """See `Storage.close`."""
+        """Release the leases, then close the connection."""
         self.leases.release(self._database)
         self._database.close()
 

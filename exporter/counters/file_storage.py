@@ -43,7 +43,7 @@ class FileStorage:
         self._file: StateFile | None = None
 
     def prepare(self) -> Opened | None:
-        """See `Storage.prepare`."""
+        """Lock and open the file, and return the rows that this process has not seen; None where there are none."""
         try:
             is_taken = self._hold_lock()
             if self._file is not None and (is_taken or self._file.is_lost()):
@@ -58,7 +58,7 @@ class FileStorage:
             raise StorageError(str(error)) from error
 
     def commit(self, rows: Mapping[PollKey, Stored | None]) -> Collection[PollKey]:
-        """See `Storage.commit`."""
+        """Write rows in one transaction; none is ever refused."""
         if self._file is None or self._lock is None:
             raise StorageError("the state file is not open")
         try:
@@ -72,11 +72,11 @@ class FileStorage:
         return ()
 
     def holds(self) -> bool:
-        """See `Storage.holds`; the lock keeps others out for as long as the process lives."""
+        """Return True: the lock keeps others out for as long as the process lives."""
         return True
 
     def close(self) -> None:
-        """See `Storage.close`."""
+        """Close the file, note that its journal is gone, and release the lock."""
         if self._file is not None and self._file.close() and self._lock is not None:
             self._lock.note_journal(has_journal=False)
         if self._lock is not None:

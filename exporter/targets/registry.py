@@ -249,12 +249,12 @@ class Registry:
             yield replace(found, name=self.name_of(found.key))
 
     def name_of(self, key: TargetKey) -> str:
-        """See `exporter.targets.target.Names`."""
+        """Return the name that is shown, or else the one that is known; empty if there is none."""
         shown = self._shown.get(key)
         return self._known.get(key, "") if shown is None else shown
 
     def learn(self, target: Target, name: str) -> Target:
-        """See `exporter.targets.target.Names`."""
+        """Record a name from the target's own answer, and return the target with the name that is shown."""
         self._rename(target.key, name)
         current = self.name_of(target.key)
         return target if target.name == current else replace(target, name=current)

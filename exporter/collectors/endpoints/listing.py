@@ -50,7 +50,7 @@ class EndpointListCollector(Defaults):
 
     @property
     def section(self) -> str:
-        """See `Collector.section`."""
+        """The section of the endpoint, whose targets it lists."""
         return self.endpoint
 
     @property

@@ -64,11 +64,11 @@ class Direct:
         self._writes = writes
 
     async def call(self, request: Request[T]) -> Answer[T]:
-        """See `exporter.platform.operation.Caller`."""
+        """Send a request, marked as a write where it may be one, so that it is not repeated."""
         return await self._caller.call(self._marked(request))
 
     async def find(self, request: Request[T]) -> Answer[T | None]:
-        """See `exporter.platform.operation.Caller`."""
+        """Send a request whose value may be None, marked like that of `call`."""
         return await self._caller.find(self._marked(request))
 
     def _marked(self, request: Request[T]) -> Request[T]:

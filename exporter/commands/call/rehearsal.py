@@ -29,9 +29,9 @@ class Rehearsal:
         self._base_url = base_url
 
     async def call(self, request: Request[T]) -> NoReturn:
-        """See `exporter.platform.operation.Caller`."""
+        """Raise `RehearsedError` with the request in place of sending it."""
         raise RehearsedError(message_of(self._base_url, request), request.body)
 
     async def find(self, request: Request[T]) -> NoReturn:
-        """See `exporter.platform.operation.Caller`."""
+        """Raise `RehearsedError` as `call` does."""
         await self.call(request)

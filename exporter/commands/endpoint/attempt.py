@@ -47,14 +47,14 @@ class _Listening:
     asked: str = ""
 
     async def call(self, request: Request[T]) -> Answer[T]:
-        """See `exporter.platform.operation.Caller`."""
+        """Send a request, and keep its address and its answer."""
         self.asked = self.client.message(request).url
         answer = await self.caller.call(request)
         self.answer = answer
         return answer
 
     async def find(self, request: Request[T]) -> Answer[T | None]:
-        """See `exporter.platform.operation.Caller`."""
+        """Send a request as `call` does."""
         answer: Answer[Any] = await self.call(request)
         return answer
 

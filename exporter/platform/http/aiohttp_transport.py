@@ -20,7 +20,7 @@ KEEPALIVE_SECONDS = 75.0
 
 @dataclass(frozen=True, slots=True)
 class _AiohttpReply:
-    """See `exporter.platform.http.transport.Reply`."""
+    """An answer of aiohttp, whose errors become ours while its body is read."""
 
     _response: aiohttp.ClientResponse
     _host: str
@@ -65,7 +65,7 @@ class AiohttpTransport:
         """Do nothing: the first request needs no preparation."""
 
     async def send(self, message: Message, connect_seconds: float) -> Reply:
-        """See `Transport.send`."""
+        """Send a request without redirects and without aiohttp's own retries."""
         if self._session is None:
             self._session = self._open_session()
         # What is quoted once is not quoted again; a base address may need it.
@@ -84,7 +84,7 @@ class AiohttpTransport:
         return _AiohttpReply(response, self._host)
 
     async def close(self) -> None:
-        """See `Transport.close`."""
+        """Close all connections."""
         if self._session is not None:
             await self._session.close()
 

@@ -115,11 +115,11 @@ class Client:
         return BoundClient(self, moment, recognition)
 
     async def call(self, request: Request[T]) -> Answer[T]:
-        """See `exporter.platform.operation.Caller`."""
+        """Send a request that has no deadline; raises `PlatformError` without a usable answer."""
         return await BoundClient(self, None).call(request)
 
     async def find(self, request: Request[T]) -> Answer[T | None]:
-        """See `exporter.platform.operation.Caller`."""
+        """Send a request that has no deadline; the value is None where the status means that there is none."""
         return await BoundClient(self, None).find(request)
 
     def message(self, request: Request[Any]) -> Message:
@@ -301,7 +301,7 @@ class BoundClient:
         self.unexpected: frozenset[str] = frozenset()
 
     async def call(self, request: Request[T]) -> Answer[T]:
-        """See `exporter.platform.operation.Caller`."""
+        """Send a request; raises `UnchangedError` where the answer is the last one again."""
         self.calls += 1
         answer = await self._client.carry_out(request, self)
         if answer.is_recognised:
@@ -309,7 +309,7 @@ class BoundClient:
         return answer
 
     async def find(self, request: Request[T]) -> Answer[T | None]:
-        """See `exporter.platform.operation.Caller`."""
+        """Send a request whose value may be None; raises `UnchangedError` where the answer is the last one again."""
         self.calls += 1
         answer = await self._client.carry_out(request, self)
         if answer.is_recognised:

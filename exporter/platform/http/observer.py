@@ -30,13 +30,13 @@ class Deaf:
     """For commands, which tell people what came of a call and count nothing."""
 
     def attempted(self, operation: str, code: str, seconds: float, reason: str | None) -> None:
-        """See `Observer.attempted`."""
+        """Ignore an attempt."""
 
     def retried(self, operation: str) -> None:
-        """See `Observer.retried`."""
+        """Ignore a retry."""
 
     def unexpected(self, operation: str, field: str) -> None:
-        """See `Observer.unexpected`."""
+        """Ignore an unknown value."""
 
     def throttled(self, seconds: float) -> None:
-        """See `Observer.throttled`."""
+        """Ignore a wait."""

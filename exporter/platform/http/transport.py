@@ -89,15 +89,15 @@ class DeferredTransport:
         self._transport: Transport | None = None
 
     async def open(self) -> None:
-        """See `Transport.open`."""
+        """Build the transport now, so that no request waits for it."""
         await self._opened()
 
     async def send(self, message: Message, connect_seconds: float) -> Reply:
-        """See `Transport.send`."""
+        """Send a request, with the transport that the first one builds."""
         return await (await self._opened()).send(message, connect_seconds)
 
     async def close(self) -> None:
-        """See `Transport.close`."""
+        """Close the transport, if it was ever built."""
         if self._transport is not None:
             await self._transport.close()
 
