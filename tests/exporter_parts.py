@@ -160,7 +160,7 @@ def configuration(
     url: str, collectors: Mapping[str, object], more: Mapping[str, object] | None = None, /, **account: object
 ) -> Settings:
     """Settings for one account on the sandbox."""
-    told = {
+    reported = {
         "name": "main",
         "base_url": url,
         "api_key": keys.API_KEY,
@@ -169,7 +169,7 @@ def configuration(
         **account,
     }
     state = {"path": None}
-    return Settings.model_validate({"accounts": [told], "state": state, "collectors": collectors, **(more or {})})
+    return Settings.model_validate({"accounts": [reported], "state": state, "collectors": collectors, **(more or {})})
 
 
 @asynccontextmanager

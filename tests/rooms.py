@@ -64,7 +64,7 @@ class Module:
 
 def unit_of(name: str) -> str:
     parts = name.split(".")
-    # What the package's root itself holds, such as its version, is nobody's layer.
+    # What the package's root itself holds, such as its version, belongs to no layer.
     return parts[1] if len(parts) > 1 and is_part(parts[1]) else ""
 
 

@@ -147,14 +147,14 @@ async def test_a_refused_reload_leaves_the_web_configuration_as_it_was(
     web, authorities = tmp_path / "web.yml", tmp_path / "ca.pem"
     web.write_text("{}")
     authorities.write_text("no certificate")
-    told = FILE.replace('"127.0.0.1:0"', f'"127.0.0.1:0", config_file: "{web}"')
-    configured.write(told)
+    written = FILE.replace('"127.0.0.1:0"', f'"127.0.0.1:0", config_file: "{web}"')
+    configured.write(written)
     async with configured.daemon() as (daemon, client):
         web.write_text("http_server_config: {headers: {X-Frame-Options: sameorigin}}\n")
-        configured.write(told.replace("budget:", f"ca_file: {authorities}\n    budget:"))
+        configured.write(written.replace("budget:", f"ca_file: {authorities}\n    budget:"))
         assert len(await daemon.reload()) == 1
         assert (await client.get("/metrics")).headers["x-frame-options"] == "DENY"
-        configured.write(told)
+        configured.write(written)
         assert await daemon.reload() == ()
         assert (await client.get("/metrics")).headers["x-frame-options"] == "sameorigin"
 

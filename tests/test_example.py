@@ -25,20 +25,20 @@ def loaded(folder: Path) -> Settings:
 
 
 def test_it_names_every_key_there_is() -> None:
-    def missing(model: type[BaseModel], told: object, path: str) -> list[str]:
-        assert isinstance(told, dict), path
-        gone = [f"{path}.{key}" for key in model.model_fields if key not in told and key not in ALTERNATIVES]
+    def missing(model: type[BaseModel], configured: object, path: str) -> list[str]:
+        assert isinstance(configured, dict), path
+        gone = [f"{path}.{key}" for key in model.model_fields if key not in configured and key not in ALTERNATIVES]
         for key, field in model.model_fields.items():
             kind = field.annotation
-            if isinstance(kind, type) and issubclass(kind, BaseModel) and key in told:
-                gone += missing(kind, told[key], f"{path}.{key}")
+            if isinstance(kind, type) and issubclass(kind, BaseModel) and key in configured:
+                gone += missing(kind, configured[key], f"{path}.{key}")
         return gone
 
-    told = yaml.safe_load(EXAMPLE.read_text())
-    assert missing(Settings, told, "") == []
-    assert missing(AccountSettings, told["accounts"][0], "accounts") == []
-    assert missing(DatabaseSettings, told["databases"][0], "databases") == []
-    assert missing(QuerySettings, told["databases"][0]["queries"][0], "queries") == []
+    configured = yaml.safe_load(EXAMPLE.read_text())
+    assert missing(Settings, configured, "") == []
+    assert missing(AccountSettings, configured["accounts"][0], "accounts") == []
+    assert missing(DatabaseSettings, configured["databases"][0], "databases") == []
+    assert missing(QuerySettings, configured["databases"][0]["queries"][0], "queries") == []
 
 
 def test_what_it_says_of_the_defaults_is_true(tmp_path: Path) -> None:

@@ -81,11 +81,11 @@ def test_nothing_is_told_of_an_account_or_a_collector_that_is_there_no_more() ->
     telemetry.duration.labels("scripts").set(1)
     telemetry.forget("account", "gone")
     telemetry.forget("collector", "scripts")
-    told = generate_latest(telemetry.exposed()).decode()
-    assert '"gone"' not in told
-    assert '"scripts"' not in told
-    assert 'edge_api_requests_total{account="main",code="500",operation="search"} 1.0' in told
-    assert 'edge_exporter_collector_missed_runs_total{collector="search"} 0.0' in told
+    reported = generate_latest(telemetry.exposed()).decode()
+    assert '"gone"' not in reported
+    assert '"scripts"' not in reported
+    assert 'edge_api_requests_total{account="main",code="500",operation="search"} 1.0' in reported
+    assert 'edge_exporter_collector_missed_runs_total{collector="search"} 0.0' in reported
 
 
 def test_nothing_is_exposed_as_created() -> None:

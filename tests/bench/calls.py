@@ -27,13 +27,19 @@ def measure(plan: Plan, report: Report) -> None:
                 for name in CLIENTS:
                     seen[name].append(_call(name, platform.url, in_flight, plan.call_seconds / TURNS, client_core))
             best = {name: sorted(turns, key=lambda turn: turn["rate"])[TURNS // 2] for name, turns in seen.items()}
-            for name, told in best.items():
-                table.add(in_flight, name, told["rate"], told["cpu_ms"], ratio(told["rate"], best["httpx"]["rate"]))
+            for name, reported in best.items():
+                table.add(
+                    in_flight,
+                    name,
+                    reported["rate"],
+                    reported["cpu_ms"],
+                    ratio(reported["rate"], best["httpx"]["rate"]),
+                )
     report.add(table)
 
 
 def _call(name: str, url: str, in_flight: int, seconds: float, core: int) -> dict[str, float]:
     arguments = (name, url, "--in-flight", str(in_flight), "--seconds", str(seconds), "--core", str(core))
     ran = subprocess.run(own("tests.bench.calls_process", *arguments), capture_output=True, text=True, check=True)
-    told: dict[str, float] = json.loads(ran.stdout)
-    return told
+    reported: dict[str, float] = json.loads(ran.stdout)
+    return reported

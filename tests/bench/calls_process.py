@@ -112,8 +112,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     if given.core is not None:
         os.sched_setaffinity(0, {given.core})
-    told = asyncio.run(measure(given.client, given.url, given.in_flight, given.seconds))
-    sys.stdout.write(json.dumps(told) + "\n")
+    reported = asyncio.run(measure(given.client, given.url, given.in_flight, given.seconds))
+    sys.stdout.write(json.dumps(reported) + "\n")
 
 
 if __name__ == "__main__":

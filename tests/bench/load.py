@@ -60,7 +60,7 @@ def interleaved(urls: Mapping[str, str], encoding: str, seconds: float) -> dict[
     """Scrape several servers in turn, again and again, for about so many seconds.
 
     The turns change from round to round: some servers are still busy with themselves when they have answered, and
-    whoever comes next would always bear it.
+    the next one would always bear it.
     """
     scrapers = {name: Scraper(url, encoding) for name, url in urls.items()}
     taken: dict[str, list[float]] = {name: [] for name in urls}
@@ -111,9 +111,11 @@ def crowd(url: str, encoding: str, seconds: int, clients: int = 8) -> Crowd | No
         return None
     command = ["wrk", "-t1", f"-c{clients}", f"-d{seconds}s", "--latency", "--timeout", "60s"]
     headers = ["-H", f"Accept-Encoding: {encoding}", "-H", "Accept: text/plain;version=0.0.4"]
-    told = subprocess.run([*command, *headers, url], capture_output=True, text=True, check=True).stdout
-    spread = {share: float(value) * _UNITS[unit] for share, value, unit in re.findall(r"(\d+)%\s+([\d.]+)(\w+)", told)}
-    rate = re.search(r"Requests/sec:\s+([\d.]+)", told)
+    reported = subprocess.run([*command, *headers, url], capture_output=True, text=True, check=True).stdout
+    spread = {
+        share: float(value) * _UNITS[unit] for share, value, unit in re.findall(r"(\d+)%\s+([\d.]+)(\w+)", reported)
+    }
+    rate = re.search(r"Requests/sec:\s+([\d.]+)", reported)
     if rate is None or "99" not in spread:
-        raise RuntimeError(f"wrk told nothing of {url}:\n{told}")
+        raise RuntimeError(f"wrk reported nothing of {url}:\n{reported}")
     return Crowd(spread["50"], spread["99"], float(rate.group(1))) if float(rate.group(1)) else None

@@ -55,14 +55,14 @@ class Report:
 
     def save(self, path: Path) -> None:
         """Write everything as JSON."""
-        told = {
+        reported = {
             "machine": machine(),
             "tables": [
                 {"title": table.title, "rows": [dict(zip(table.columns, row, strict=True)) for row in table.rows]}
                 for table in self._tables
             ],
         }
-        path.write_text(json.dumps(told, indent=2) + "\n")
+        path.write_text(json.dumps(reported, indent=2) + "\n")
 
 
 def machine() -> str:

@@ -89,10 +89,10 @@ def assert_as_in_file(exposition: str, name: str, folder: Path = EXPOSITIONS) ->
         lines = unified_diff(
             expected.splitlines(), exposition.splitlines(), str(shown), "what is exposed", "", "", 0, ""
         )
-        told = "\n".join(lines) or "they differ in the ends of their lines"
+        reported = "\n".join(lines) or "they differ in the ends of their lines"
         raise AssertionError(
             f"{shown} does not hold what is exposed; if this is meant to be, write it anew:\n"
-            f"  {WRITE}=1 python -m pytest tests/collectors\n{told}"
+            f"  {WRITE}=1 python -m pytest tests/collectors\n{reported}"
         )
 
 

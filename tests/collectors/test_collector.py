@@ -27,11 +27,11 @@ LIST = Target("main", "account", "main", watched=("thing",))
 
 
 class Names:
-    """Names that are known, and those that were told."""
+    """Names that are known, and those that were reported."""
 
     def __init__(self, known: dict[str, str] | None = None) -> None:
         self.known = known or {}
-        self.told: list[str] = []
+        self.reported: list[str] = []
 
     def name_of(self, key: TargetKey) -> str:
         """See `exporter.targets.target.Names`."""
@@ -39,7 +39,7 @@ class Names:
 
     def learn(self, target: Target, name: str) -> Target:
         """See `exporter.targets.target.Names`."""
-        self.told.append(name)
+        self.reported.append(name)
         return replace(target, name=self.known.get(target.id, name))
 
 
@@ -139,10 +139,10 @@ async def test_a_poll_whose_payload_cannot_be_measured_yields_nothing() -> None:
 
 async def test_a_target_goes_by_the_name_that_is_known_before_the_one_that_its_answer_tells() -> None:
     unknown, known = Names(), Names({"102": "kept"})
-    told = [(await collector("1", named=True).poll(context(names), ZONE)).outcomes[0] for names in (unknown, known)]
-    assert [outcome.target.name for outcome in told] == ["thing 1", "kept"]
-    assert [outcome.families[0].samples[0].values[2] for outcome in told] == ["thing 1", "kept"]
-    assert (unknown.told, known.told) == (["thing 1"], ["thing 1"])
+    reported = [(await collector("1", named=True).poll(context(names), ZONE)).outcomes[0] for names in (unknown, known)]
+    assert [outcome.target.name for outcome in reported] == ["thing 1", "kept"]
+    assert [outcome.families[0].samples[0].values[2] for outcome in reported] == ["thing 1", "kept"]
+    assert (unknown.reported, known.reported) == (["thing 1"], ["thing 1"])
 
 
 async def test_a_list_tells_of_itself_and_of_each_item() -> None:

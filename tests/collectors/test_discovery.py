@@ -178,18 +178,18 @@ def test_an_account_with_nothing_to_discover_is_not_asked() -> None:
 
 async def test_each_list_is_told_before_the_next_is_asked_for() -> None:
     caller = ScriptedCaller([FOUND, zones(3, 4), limits(55), limits(57)])
-    told: list[tuple[Inventory, int]] = []
+    reported: list[tuple[Inventory, int]] = []
 
     async def tell(inventory: Inventory) -> None:
-        told.append((inventory, len(caller.calls)))
+        reported.append((inventory, len(caller.calls)))
 
     context = replace(context_of(caller), found=tell)
     polled = await COLLECTOR.poll(context, account(SEARCH, SHIELD_ZONES, RATE_LIMITS))
-    assert [(sorted(inventory.lists), inventory.names_follow, calls) for inventory, calls in told] == [
+    assert [(sorted(inventory.lists), inventory.names_follow, calls) for inventory, calls in reported] == [
         (["cdn", "dns_zone", "script"], True, 1),
         (["shield_zone"], False, 2),
     ]
-    assert list(lists(polled)) == ["rate_limit"], "what was told is not told again"
+    assert list(lists(polled)) == ["rate_limit"], "what was reported is not reported again"
 
 
 async def test_several_zones_are_asked_for_their_rate_limits_at_once() -> None:

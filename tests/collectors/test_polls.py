@@ -1,4 +1,4 @@
-"""How a changed exposition is told, and written anew."""
+"""A changed exposition is reported, and can be written anew."""
 
 from pathlib import Path
 
@@ -17,11 +17,11 @@ def read_only(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_changed_exposition_is_told_with_its_file_its_lines_and_what_to_do() -> None:
     with pytest.raises(AssertionError) as caught:
         assert_as_in_file(STANDS.replace("Resources", "Things"), "search")
-    told = str(caught.value)
-    assert "tests/collectors/expositions/search.prom does not hold what is exposed" in told
-    assert "WRITE_EXPOSITIONS=1 python -m pytest tests/collectors" in told
-    assert "\n-# HELP edge_search_results Resources that" in told
-    assert "\n+# HELP edge_search_results Things that" in told
+    reported = str(caught.value)
+    assert "tests/collectors/expositions/search.prom does not hold what is exposed" in reported
+    assert "WRITE_EXPOSITIONS=1 python -m pytest tests/collectors" in reported
+    assert "\n-# HELP edge_search_results Resources that" in reported
+    assert "\n+# HELP edge_search_results Things that" in reported
 
 
 def test_a_file_that_is_not_there_is_told_like_one_that_differs(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def configure(tmp_path: Path) -> Configure:
     return write
 
 
-class Nobody:
+class UnusedAddress:
     """An address at which somebody listens who never answers."""
 
     def __init__(self, listener: socket.socket) -> None:
@@ -60,20 +60,20 @@ class Nobody:
         assert select.select([self._listener], [], [], 30)[0]
 
     def is_called(self) -> bool:
-        """Whether anybody has made a connection."""
+        """Whether a connection was made."""
         return bool(select.select([self._listener], [], [], 0)[0])
 
 
 @pytest.fixture
-def nobody() -> Iterator[Nobody]:
-    """An address at which nobody should call."""
+def unused_address() -> Iterator[UnusedAddress]:
+    """An address that is to be left uncalled."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        yield Nobody(listener)
+        yield UnusedAddress(listener)
 
 
 @pytest.fixture
 def closed_port() -> int:
-    """A port at which nobody listens."""
+    """A port on which nothing listens."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port: int = listener.getsockname()[1]
     return port

@@ -73,7 +73,7 @@ class Platform:
 
 @contextmanager
 def running(**sizes: Any) -> Iterator[Platform]:
-    """A sandbox whose clock stands still, with as many `dns_zones`, `scripts` and `shield_zones` as it is told."""
+    """A sandbox whose clock stands still, with as many `dns_zones`, `scripts` and `shield_zones` as are asked for."""
     started = threading.Event()
     made: list[Platform] = []
     ends: list[Callable[[], object]] = []

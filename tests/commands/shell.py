@@ -63,9 +63,9 @@ class Process:
         """The next line of its JSON log that tells of an event."""
         assert self._process.stderr is not None
         for line in self._process.stderr:
-            told: dict[str, Any] = json.loads(line)
-            if told["event"] == event:
-                return told
+            reported: dict[str, Any] = json.loads(line)
+            if reported["event"] == event:
+                return reported
         raise AssertionError(f"{event!r} was not logged")
 
     def send(self, number: signal.Signals) -> None:
@@ -85,7 +85,7 @@ def process(
     cwd: Path | None = None,
     stderr: int = subprocess.PIPE,
 ) -> Iterator[Process]:
-    """Start a command in a process of its own; it is told to end if it has not, and killed where it does not hear."""
+    """Start a command in a process of its own; at the end it is interrupted, and killed if that does not end it."""
     with subprocess.Popen(
         [*PROGRAM, *map(str, words)],
         stdin=subprocess.DEVNULL,

@@ -5,27 +5,27 @@ import signal
 import httpx
 import pytest
 
-from tests.commands.conftest import Nobody
+from tests.commands.conftest import UnusedAddress
 from tests.commands.shell import Ended, Process, invoke, process
 from tests.waiting import wait_until
 
 
 def addresses(demo: Process) -> dict[str, str]:
     """The addresses that it prints, by what they are."""
-    told = demo.read_until("Stop with Ctrl-C")
-    lines = [line.split("  ") for line in told.splitlines() if "http://" in line]
+    reported = demo.read_until("Stop with Ctrl-C")
+    lines = [line.split("  ") for line in reported.splitlines() if "http://" in line]
     return {words[1]: words[-1].strip() for words in lines}
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_it_serves_what_it_prints_until_a_signal_ends_it(number: signal.Signals) -> None:
     with process("demo", "--listen", "127.0.0.1:0", "--sandbox-port", "0") as demo:
-        told = addresses(demo)
-        assert list(told) == ["metrics", "status page", "sandbox", "control"]
-        assert "edge_exporter_build_info" in httpx.get(told["metrics"]).text
-        assert httpx.get(told["status page"]).status_code == 200
-        assert httpx.get(f"{told['sandbox']}/openapi.json").status_code == 200
-        assert f" {told['sandbox']}/sandbox/faults\n" in httpx.get(told["control"]).text
+        reported = addresses(demo)
+        assert list(reported) == ["metrics", "status page", "sandbox", "control"]
+        assert "edge_exporter_build_info" in httpx.get(reported["metrics"]).text
+        assert httpx.get(reported["status page"]).status_code == 200
+        assert httpx.get(f"{reported['sandbox']}/openapi.json").status_code == 200
+        assert f" {reported['sandbox']}/sandbox/faults\n" in httpx.get(reported["control"]).text
         demo.send(number)
         ended = demo.wait()
     assert (ended.out.strip(), ended.err, ended.code) == ("", "", 0)
@@ -61,21 +61,27 @@ def test_what_it_polls_goes_well() -> None:
 
 @pytest.mark.parametrize(("flag", "other"), [("--listen", "--sandbox-port"), ("--sandbox-port", "--listen")])
 def test_an_address_that_is_taken_is_one_clear_line_with_the_flag_that_helps(
-    nobody: Nobody, flag: str, other: str
+    unused_address: UnusedAddress, flag: str, other: str
 ) -> None:
-    taken = {"--listen": f"127.0.0.1:{nobody.port}", "--sandbox-port": str(nobody.port)}
+    taken = {"--listen": f"127.0.0.1:{unused_address.port}", "--sandbox-port": str(unused_address.port)}
     free = {"--listen": "127.0.0.1:0", "--sandbox-port": "0"}
     ended = invoke("demo", flag, taken[flag], other, free[other])
     assert ended == Ended(
-        "", f"cannot listen on 127.0.0.1:{nobody.port}: Address already in use ({flag} chooses another address)\n", 1
+        "",
+        f"cannot listen on 127.0.0.1:{unused_address.port}: Address already in use ({flag} chooses another address)\n",
+        1,
     )
 
 
-def test_the_environment_of_an_exporter_is_not_the_demo_s(nobody: Nobody) -> None:
-    environ = {"EDGE_EXPORTER_BASE_URL": nobody.url, "EDGE_EXPORTER_API_KEY": "k", "EDGE_EXPORTER_NONSENSE": "1"}
+def test_the_environment_of_an_exporter_is_not_the_demo_s(unused_address: UnusedAddress) -> None:
+    environ = {
+        "EDGE_EXPORTER_BASE_URL": unused_address.url,
+        "EDGE_EXPORTER_API_KEY": "k",
+        "EDGE_EXPORTER_NONSENSE": "1",
+    }
     with process("demo", "--listen", "127.0.0.1:0", "--sandbox-port", "0", environ=environ) as demo:
         addresses(demo)
-    assert not nobody.is_called()
+    assert not unused_address.is_called()
 
 
 @pytest.mark.parametrize(

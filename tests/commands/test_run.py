@@ -12,7 +12,7 @@ import pytest
 from exporter import __version__
 from exporter.sandbox import keys
 from exporter.settings.flags import flags
-from tests.commands.conftest import Configure, Nobody
+from tests.commands.conftest import Configure, UnusedAddress
 from tests.commands.platform import Platform
 from tests.commands.shell import Ended, invoke, process
 from tests.web.certificates import Authority
@@ -46,9 +46,9 @@ def test_its_log_begins_with_what_it_is_and_what_it_goes_by(
     path = configure(ACCOUNT, url=platform.url)
     environ = {"EDGE_EXPORTER_CONFIG": "config.yml"}
     with process("run", "--log.format", "json", environ=environ, cwd=tmp_path) as daemon:
-        told = daemon.read_log("started")
-    del told["timestamp"], told["level"]
-    assert told == {
+        reported = daemon.read_log("started")
+    del reported["timestamp"], reported["level"]
+    assert reported == {
         "event": "started",
         "version": __version__,
         "config": str(path),
@@ -62,9 +62,9 @@ def test_without_files_its_log_says_so(platform: Platform, tmp_path: Path) -> No
     environ = {"EDGE_EXPORTER_BASE_URL": platform.url, "EDGE_EXPORTER_API_KEY": keys.API_KEY}
     words = ("--log.format", "json", "--state.path", "null", "--web.listen", "127.0.0.1:0")
     with process("run", *words, environ=environ, cwd=tmp_path) as daemon:
-        told = daemon.read_log("started")
-    assert (told["config"], told["state"], told["accounts"]) == (None, None, 1)
-    assert keys.API_KEY not in str(told)
+        reported = daemon.read_log("started")
+    assert (reported["config"], reported["state"], reported["accounts"]) == (None, None, 1)
+    assert keys.API_KEY not in str(reported)
 
 
 def test_a_reload_with_a_wrong_file_is_told_and_changes_nothing(
@@ -75,13 +75,13 @@ def test_a_reload_with_a_wrong_file_is_told_and_changes_nothing(
         daemon.read_log("serving")
         path.write_text(path.read_text().replace("sandbox-api-key", "k, ca_file: gone.pem, timeuot: 3"))
         daemon.send(signal.SIGHUP)
-        told = daemon.read_log("configuration refused, the old one stays in force")
+        reported = daemon.read_log("configuration refused, the old one stays in force")
         missing = f"{path}:1: accounts[0].ca_file: {tmp_path}/gone.pem does not exist"
-        assert told["faults"] == [missing, f"{path}:1: accounts[0].timeuot: unknown key; did you mean 'timeout'?"]
+        assert reported["faults"] == [missing, f"{path}:1: accounts[0].timeuot: unknown key; did you mean 'timeout'?"]
         path.write_text(path.read_text().replace(", timeuot: 3", ""))
         daemon.send(signal.SIGHUP)
-        told = daemon.read_log("configuration refused, the old one stays in force")
-        assert told["faults"] == [missing]
+        reported = daemon.read_log("configuration refused, the old one stays in force")
+        assert reported["faults"] == [missing]
 
 
 def test_a_reload_reads_certificates_and_the_web_configuration_again(
@@ -99,15 +99,17 @@ def test_a_reload_reads_certificates_and_the_web_configuration_again(
         assert httpx.get(url).headers["x-frame-options"] == "sameorigin"
 
 
-def test_every_fault_has_a_line_on_standard_error(nobody: Nobody, configure: Configure) -> None:
-    path = configure(ACCOUNT.replace("sandbox-api-key", "k, timeuot: 3, budget: {max_in_flight: none}"), url=nobody.url)
+def test_every_fault_has_a_line_on_standard_error(unused_address: UnusedAddress, configure: Configure) -> None:
+    path = configure(
+        ACCOUNT.replace("sandbox-api-key", "k, timeuot: 3, budget: {max_in_flight: none}"), url=unused_address.url
+    )
     ended = invoke("run", "--config", path, "--web.listen", "everywhere")
     assert ended.err.replace(f"{path.parent}/", "") == dedent("""\
         config.yml:1: accounts[0].budget.max_in_flight: found 'none', expected a whole number
         config.yml:1: accounts[0].timeuot: unknown key; did you mean 'timeout'?
         --web.listen: web.listen: found 'everywhere', expected host:port, [::1]:9877 or :9877
         """)
-    assert (ended.out, ended.code, nobody.is_called()) == ("", 1, False)
+    assert (ended.out, ended.code, unused_address.is_called()) == ("", 1, False)
 
 
 def test_nothing_to_do_says_what_suffices() -> None:
@@ -119,12 +121,13 @@ def test_nothing_to_do_says_what_suffices() -> None:
     )
 
 
-def test_an_address_that_is_taken_is_one_clear_line(nobody: Nobody, configure: Configure) -> None:
-    path = configure(ACCOUNT, url=nobody.url)
-    ended = invoke("run", "--config", path, "--web.listen", f"127.0.0.1:{nobody.port}", "--state.path", "null")
+def test_an_address_that_is_taken_is_one_clear_line(unused_address: UnusedAddress, configure: Configure) -> None:
+    path = configure(ACCOUNT, url=unused_address.url)
+    ended = invoke("run", "--config", path, "--web.listen", f"127.0.0.1:{unused_address.port}", "--state.path", "null")
     assert ended == Ended(
         "",
-        f"cannot listen on 127.0.0.1:{nobody.port}: Address already in use (--web.listen chooses another address)\n",
+        f"cannot listen on 127.0.0.1:{unused_address.port}: Address already in use"
+        " (--web.listen chooses another address)\n",
         1,
     )
 
@@ -134,9 +137,9 @@ def test_an_address_that_is_taken_is_one_clear_line(nobody: Nobody, configure: C
     [("exporter.invalid:9877", ""), ("192.0.2.1:9877", "Cannot assign requested address")],
 )
 def test_an_address_that_is_not_ours_is_one_clear_line(
-    nobody: Nobody, configure: Configure, listen: str, reason: str
+    unused_address: UnusedAddress, configure: Configure, listen: str, reason: str
 ) -> None:
-    ended = invoke("run", "--config", configure(ACCOUNT, url=nobody.url), "--web.listen", listen)
+    ended = invoke("run", "--config", configure(ACCOUNT, url=unused_address.url), "--web.listen", listen)
     assert ended.err.startswith(f"cannot listen on {listen}: {reason}")
     assert (ended.out, ended.code, ended.err.count("\n")) == ("", 1, 1)
 
@@ -193,16 +196,16 @@ def test_an_unknown_flag_is_misuse_and_the_nearest_is_named() -> None:
 
 
 def test_every_flag_of_the_settings_stands_in_the_help() -> None:
-    told = invoke("run", "--help-all").out
+    reported = invoke("run", "--help-all").out
     for flag in ("--base-url", "--api-key-file", "--web.listen", "--collectors.dns-statistics.interval", "--log.level"):
-        assert flag in told
-    assert "--api-key " not in told
+        assert flag in reported
+    assert "--api-key " not in reported
 
 
 def test_the_help_tells_the_variable_of_a_flag_by_a_rule_that_holds_for_all() -> None:
-    told = " ".join(invoke("run", "--help").out.split())
-    assert "--web.listen is EDGE_EXPORTER_WEB__LISTEN" in told
-    assert "PLATFORM_DATABASE_URL and PLATFORM_DATABASE_AUTH_TOKEN" in told
+    reported = " ".join(invoke("run", "--help").out.split())
+    assert "--web.listen is EDGE_EXPORTER_WEB__LISTEN" in reported
+    assert "PLATFORM_DATABASE_URL and PLATFORM_DATABASE_AUTH_TOKEN" in reported
     for flag in flags():
         by_rule = flag.name.removeprefix("--").replace("-", "_").replace(".", "__").upper()
         assert flag.variable == f"EDGE_EXPORTER_{by_rule}"
@@ -213,15 +216,17 @@ def test_a_command_that_reads_a_configuration_tells_its_exit_codes(name: str) ->
     assert "Exit codes" in invoke(name, "--help").out
 
 
-def test_a_flag_goes_before_a_variable_and_a_variable_before_the_file(nobody: Nobody, configure: Configure) -> None:
-    path = configure(ACCOUNT.replace("127.0.0.1:0", "file"), url=nobody.url)
+def test_a_flag_goes_before_a_variable_and_a_variable_before_the_file(
+    unused_address: UnusedAddress, configure: Configure
+) -> None:
+    path = configure(ACCOUNT.replace("127.0.0.1:0", "file"), url=unused_address.url)
     variable = {"EDGE_EXPORTER_WEB__LISTEN": "variable"}
     assert "config.yml:2: web.listen: found 'file'" in invoke("run", "--config", path).err
     assert "web.listen: found 'variable'" in invoke("run", "--config", path, environ=variable).err
     assert "web.listen: found 'flag'" in invoke("run", "--config", path, "--web.listen", "flag", environ=variable).err
 
 
-def test_a_key_in_a_wrong_place_is_not_printed(nobody: Nobody, configure: Configure) -> None:
-    ended = invoke("run", "--config", configure(ACCOUNT, url=f"http://hunter2@127.0.0.1:{nobody.port}"))
+def test_a_key_in_a_wrong_place_is_not_printed(unused_address: UnusedAddress, configure: Configure) -> None:
+    ended = invoke("run", "--config", configure(ACCOUNT, url=f"http://hunter2@127.0.0.1:{unused_address.port}"))
     assert ended.code == 1
     assert "hunter2" not in ended.err

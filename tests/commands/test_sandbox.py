@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from exporter.sandbox import keys
-from tests.commands.conftest import Nobody
+from tests.commands.conftest import UnusedAddress
 from tests.commands.shell import Ended, Process, invoke, process
 from tests.waiting import PATIENCE
 
@@ -15,8 +15,8 @@ HEADERS = {"AccessKey": keys.API_KEY}
 
 def address(sandbox: Process) -> str:
     """Where it says that it is, once it has said all that it has to say."""
-    told = sandbox.read_until("Stop with Ctrl-C")
-    return told.split("sandbox      ")[1].split()[0]
+    reported = sandbox.read_until("Stop with Ctrl-C")
+    return reported.split("sandbox      ")[1].split()[0]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -43,16 +43,16 @@ def test_a_request_that_is_held_up_does_not_hold_up_its_end() -> None:
 
 def test_it_tells_where_it_is_and_which_keys_open_it() -> None:
     with process("sandbox", "--port", "0") as sandbox:
-        told = sandbox.read_until("Stop with Ctrl-C")
-        url = told.split("sandbox      ")[1].split()[0]
+        reported = sandbox.read_until("Stop with Ctrl-C")
+        url = reported.split("sandbox      ")[1].split()[0]
         token = {"Authorization": f"Bearer {keys.DATABASE_TOKEN_READ_ONLY}"}
         assert httpx.get(f"{url}/search", headers=HEADERS).status_code == 200
         assert httpx.post(f"{url}/v2/pipeline", json={"requests": []}, headers=token).status_code == 200
         assert httpx.get(f"{url}/openapi.json").status_code == 200
         assert f"{url}/sandbox/faults" in httpx.get(f"{url}/sandbox").text
     for secret in (keys.API_KEY, keys.BEARER_TOKEN, keys.DATABASE_TOKEN_READ_ONLY, keys.DATABASE_TOKEN_FULL):
-        assert secret in told
-    assert f"EDGE_EXPORTER_BASE_URL={url} EDGE_EXPORTER_API_KEY={keys.API_KEY} edge-exporter check" in told
+        assert secret in reported
+    assert f"EDGE_EXPORTER_BASE_URL={url} EDGE_EXPORTER_API_KEY={keys.API_KEY} edge-exporter check" in reported
 
 
 def test_the_world_is_as_large_and_as_fast_as_it_is_told() -> None:
@@ -65,10 +65,10 @@ def test_the_world_is_as_large_and_as_fast_as_it_is_told() -> None:
     assert (totals, world["seed"], clock["speed"]) == ([30, 2, 0], 7, 240.0)
 
 
-def test_an_address_that_is_taken_is_one_clear_line_with_the_flags_that_help(nobody: Nobody) -> None:
-    assert invoke("sandbox", "--port", str(nobody.port)) == Ended(
+def test_an_address_that_is_taken_is_one_clear_line_with_the_flags_that_help(unused_address: UnusedAddress) -> None:
+    assert invoke("sandbox", "--port", str(unused_address.port)) == Ended(
         "",
-        f"cannot listen on 127.0.0.1:{nobody.port}: Address already in use "
+        f"cannot listen on 127.0.0.1:{unused_address.port}: Address already in use "
         "(--port or --host chooses another address)\n",
         1,
     )

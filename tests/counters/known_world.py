@@ -1,4 +1,4 @@
-"""A small world whose answers take every form, and what a poll of it would truly be told at any moment."""
+"""A small world whose answers take every form, and the true answer to a poll at any moment."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ class Watched:
 
     Attributes:
         path: where the platform is asked for it.
-        truth: what a poll of this moment would truly be told.
+        truth: what a poll of this moment would truly be reported.
         committed: series → the polls that are on disk.
         pending: the polls that are counted but not on disk yet.
         served: what was served last.

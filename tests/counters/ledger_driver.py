@@ -24,7 +24,7 @@ WALL = FIRST_SIGHT.timestamp()
 
 
 class LedgerEvents:
-    """What a ledger told of itself."""
+    """What a ledger reported about itself."""
 
     def __init__(self) -> None:
         self.corrections: Counter[str] = Counter()
@@ -84,7 +84,7 @@ def today(count: float, day: int = 0) -> Sources:
 
 
 class LedgerDriver:
-    """A ledger, and what it told."""
+    """A ledger, and what it reported."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""A platform that answers as it is told, to the byte: `python -m tests.counters.scripted`.
+"""A platform whose answers are scripted, to the byte: `python -m tests.counters.scripted`.
 
 It prints its address, and reads one line of JSON from standard input: path → answers, each `{"body": …, "date": …}`.
 Requests of a path get its answers one after the other, and the last one from then on. Any other path is a 404.

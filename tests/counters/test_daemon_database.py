@@ -136,5 +136,5 @@ async def test_the_password_is_seen_nowhere(sharing: SharingProcesses) -> None:
             seen += answer.read().decode()
         await asyncio.to_thread(one.end)
         assert PASSWORD not in seen + str(one.logs)
-        (told,) = [entry for entry in one.logs if entry["event"] == "started"]
-        assert told["state"].startswith("postgresql://127.0.0.1:")
+        (reported,) = [entry for entry in one.logs if entry["event"] == "started"]
+        assert reported["state"].startswith("postgresql://127.0.0.1:")

@@ -120,14 +120,14 @@ def test_a_read_only_disk_serves_no_counter_until_it_can_be_written(small_disk: 
         assert [driver.poll(count) for count in (40, 45)] == [0, 5]
     subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
     with LedgerDriver(path) as driver:
-        # Nobody can be kept out of the file here, so that nothing is counted from it.
+        # UnusedAddress can be kept out of the file here, so that nothing is counted from it.
         assert [driver.poll(count) for count in (50, 55)] == [None, None]
         subprocess.run(["mount", "-o", "remount,rw", small_disk], check=True)
         assert driver.poll(60) == 20
 
 
 def protect(path: Path, *, on: bool) -> None:
-    """Let nobody write a state file, not even root, or let them again."""
+    """Forbid everybody, root included, to write a state file, or allow it again."""
     if os.geteuid():
         # SQLite has made the journal beside it with its mode.
         for each in [path] if on else path.parent.glob(f"{path.name}*"):
@@ -166,7 +166,7 @@ def test_a_file_that_another_connection_locks_stands_until_it_lets_go(path: Path
         other = sqlite3.connect(path, isolation_level=None)
         other.execute("BEGIN EXCLUSIVE")
         assert [driver.poll(count) for count in (50, 55)] == [5, 5]
-        # A series that nobody has seen on disk is not served at all.
+        # A series that is not on disk yet is not served at all.
         assert driver.poll(9, "103") is None
         other.execute("ROLLBACK")
         other.close()

@@ -86,7 +86,7 @@ def test_a_plain_number_below_what_actions_have_counted_lowers_nothing(limit: Li
 
 
 def test_days_of_which_the_other_shape_was_seen_alone_are_no_history(limit: Limit) -> None:
-    """Nobody polled while the shape changed, and days went by."""
+    """UnusedAddress polled while the shape changed, and days went by."""
     limit.plain(0, {0: 10})
     assert sum(limit.poll(3, {0: (5, 5, 1), 1: (1, 2, 3), 3: (4, 0, 0)}).values()) == 1 + 6 + 4
 

@@ -215,8 +215,8 @@ def own_metrics() -> CollectorRegistry:
 
 def names(exposed: bytes | str) -> list[str]:
     """The families of a text, in order."""
-    told = exposed if isinstance(exposed, str) else exposed.decode()
-    return [line.split()[2] for line in told.splitlines() if line.startswith("# TYPE")]
+    reported = exposed if isinstance(exposed, str) else exposed.decode()
+    return [line.split()[2] for line in reported.splitlines() if line.startswith("# TYPE")]
 
 
 def test_own_metrics_come_last_and_belong_to_no_collector_and_no_target() -> None:
@@ -235,8 +235,8 @@ def test_own_metrics_stand_as_they_were_unless_they_are_asked_for() -> None:
     made = Exposition(WithoutCreated(registry))
     made.build()
     gauge.set(7)
-    told = [text(made.build(own=own)).splitlines()[-1] for own in (False, True, False)]
-    assert told == ["edge_exporter_series 0.0", "edge_exporter_series 7.0", "edge_exporter_series 7.0"]
+    reported = [text(made.build(own=own)).splitlines()[-1] for own in (False, True, False)]
+    assert reported == ["edge_exporter_series 0.0", "edge_exporter_series 7.0", "edge_exporter_series 7.0"]
 
 
 def test_what_is_not_admitted_is_not_exposed_whosever_it_is() -> None:

@@ -120,7 +120,7 @@ async def test_own_metrics_are_told_anew_every_five_seconds_and_no_more_often() 
     async with rendering() as setup:
         setup.publish(101, 1)
         await setup.renderer.step()
-        assert setup.value("edge_exporter_series") == 0.0, "told when the first generation was printed"
+        assert setup.value("edge_exporter_series") == 0.0, "reported when the first generation was printed"
         setup.clock.now += LONGEST_PAUSE
         await setup.renderer.step()
         assert setup.value("edge_exporter_series") == 10.0
@@ -310,4 +310,4 @@ async def test_no_scrape_sees_a_target_s_samples_from_two_polls() -> None:
             )
     for exposed in scrapes:
         turns = polls_of(exposed)
-        assert {zone: len(told) for zone, told in turns.items()} == {str(number): 1 for number in range(zones)}
+        assert {zone: len(reported) for zone, reported in turns.items()} == {str(number): 1 for number in range(zones)}

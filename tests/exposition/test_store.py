@@ -66,7 +66,7 @@ class StoreSetup:
         return update
 
 
-def told(update: Update) -> dict[str, float]:
+def reported(update: Update) -> dict[str, float]:
     """Family → the value of its one sample."""
     return {family.info.name: family.samples[0].value for family in update.families}
 
@@ -75,7 +75,7 @@ def test_a_good_poll_replaces_the_target_s_families_whole_with_its_health_beside
     setup = StoreSetup()
     setup.succeed()
     update = setup.change()
-    assert (told(update), update.whole) == (
+    assert (reported(update), update.whole) == (
         {QUERIES.name: 5.0, TOTAL.name: 7.0, TARGET_UP.name: 1.0, LAST_SUCCESS.name: 1_770_000_000.0},
         True,
     )
@@ -100,7 +100,7 @@ def test_a_failure_changes_the_health_alone() -> None:
     setup.clock.now += 300
     assert setup.fail()
     update = setup.change()
-    assert (told(update), update.whole) == ({TARGET_UP.name: 0.0, LAST_SUCCESS.name: 1_770_000_000.0}, False)
+    assert (reported(update), update.whole) == ({TARGET_UP.name: 0.0, LAST_SUCCESS.name: 1_770_000_000.0}, False)
 
 
 def test_a_failure_before_the_success_was_taken_carries_that_success() -> None:
@@ -108,7 +108,7 @@ def test_a_failure_before_the_success_was_taken_carries_that_success() -> None:
     setup.succeed()
     setup.fail()
     update = setup.change()
-    assert (told(update)[QUERIES.name], told(update)[TARGET_UP.name], update.whole) == (5.0, 0.0, True)
+    assert (reported(update)[QUERIES.name], reported(update)[TARGET_UP.name], update.whole) == (5.0, 0.0, True)
     assert [family.info for family in update.families].count(TARGET_UP) == 1
 
 
@@ -117,19 +117,19 @@ def test_a_success_before_a_failure_was_taken_replaces_it() -> None:
     setup.fail()
     setup.succeed()
     update = setup.change()
-    assert (told(update)[TARGET_UP.name], update.whole) == (1.0, True)
+    assert (reported(update)[TARGET_UP.name], update.whole) == (1.0, True)
 
 
 def test_a_target_that_never_succeeded_has_no_last_success() -> None:
     setup = StoreSetup()
     setup.fail()
-    assert told(setup.change()) == {TARGET_UP.name: 0.0}
+    assert reported(setup.change()) == {TARGET_UP.name: 0.0}
 
 
 def test_the_last_success_of_an_earlier_run_is_remembered() -> None:
     setup = StoreSetup(remembered=1_769_999_000.0)
     setup.fail()
-    assert told(setup.change()) == {TARGET_UP.name: 0.0, LAST_SUCCESS.name: 1_769_999_000.0}
+    assert reported(setup.change()) == {TARGET_UP.name: 0.0, LAST_SUCCESS.name: 1_769_999_000.0}
 
 
 def test_a_failure_begins_once() -> None:
@@ -145,7 +145,7 @@ def test_families_that_come_with_a_failure_are_shown() -> None:
     setup.succeed()
     setup.fail(families=(Family(QUERIES, (Sample(("101",), 0.0),)),))
     update = setup.change()
-    assert (told(update), update.whole) == (
+    assert (reported(update), update.whole) == (
         {QUERIES.name: 0.0, TARGET_UP.name: 0.0, LAST_SUCCESS.name: 1_770_000_000.0},
         True,
     )
@@ -162,7 +162,7 @@ def test_series_stand_until_their_lifetime_ends_and_go_then() -> None:
     setup.monotonic.now += 1
     assert [status.target for status in setup.store.expire()] == [ZONE]
     update = setup.change()
-    assert (told(update), update.whole) == ({TARGET_UP.name: 0.0, LAST_SUCCESS.name: 1_770_000_000.0}, True)
+    assert (reported(update), update.whole) == ({TARGET_UP.name: 0.0, LAST_SUCCESS.name: 1_770_000_000.0}, True)
 
 
 def test_a_healthy_target_stays_for_the_longer_of_the_lifetimes_then_and_now() -> None:
@@ -236,7 +236,7 @@ def test_a_target_that_is_gone_on_the_platform_keeps_its_health_only() -> None:
     setup.fail(reason="not_found")
     setup.store.clear("dns_statistics", ZONE)
     update = setup.change()
-    assert (set(told(update)), update.whole) == ({TARGET_UP.name, LAST_SUCCESS.name}, True)
+    assert (set(reported(update)), update.whole) == ({TARGET_UP.name, LAST_SUCCESS.name}, True)
 
 
 def test_a_target_that_is_removed_leaves_nothing_in_any_collector() -> None:
@@ -275,7 +275,7 @@ def test_a_target_that_comes_back_before_its_removal_was_taken_is_whole() -> Non
     setup.changes()
     setup.store.remove(ZONE)
     setup.succeed()
-    assert told(setup.change())[QUERIES.name] == 5.0
+    assert reported(setup.change())[QUERIES.name] == 5.0
 
 
 def test_a_new_name_changes_labels_and_never_the_target() -> None:

@@ -16,7 +16,7 @@ PLANS = {
 
 
 class Interrupted(Mapping[str, Plan]):
-    """The plans; whoever looks one up is held up while the event loop takes other targets in."""
+    """The plans; each lookup waits while the event loop takes other targets in."""
 
     intervals: Intervals
 

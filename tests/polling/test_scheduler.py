@@ -253,8 +253,10 @@ async def test_a_resource_that_the_plan_lacks_is_said_once_and_is_no_failure() -
             failures = parts.samples("edge_api_request_failures_total", operation="shield_bot_detection")
             assert set(failures.values()) <= {0.0}
             assert set(parts.samples("edge_target_up", collector="shield_bot_detection").values()) == {1.0}
-    told = [line for line in logs if line["event"] == "not available" and line["collector"] == "shield_bot_detection"]
-    assert len(told) == 1
+    reported = [
+        line for line in logs if line["event"] == "not available" and line["collector"] == "shield_bot_detection"
+    ]
+    assert len(reported) == 1
 
 
 async def test_a_never_scanned_zone_is_a_state_and_no_failure() -> None:

@@ -165,7 +165,7 @@ def exporters(
         for index in range(total):
             port = free_port()
             config = folder / f"{total}-{index}.json"
-            told = {
+            reported = {
                 "accounts": [account],
                 "collectors": collectors,
                 "state": {"url": database, "installation": f"of-{total}"}
@@ -175,6 +175,6 @@ def exporters(
                 "shard": {"index": index, "total": total},
                 "log": {"level": "warning"},
             }
-            config.write_text(json.dumps(told))
+            config.write_text(json.dumps(reported))
             processes.append(stack.enter_context(_started(["run", "--config", str(config)], port, "/-/healthy")))
         yield processes

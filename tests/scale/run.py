@@ -4,7 +4,7 @@
 
 For each number of shards it starts as many exporters on one sandbox and watches their first round, in which every zone
 is due at once and polls go as fast as they can. It scrapes while that lasts, and when all is quiet. All of it shares
-the cores of this machine, so that rates are told by processor second too: on machines of their own, exporters are
+the cores of this machine, so that rates are reported by processor second too: on machines of their own, exporters are
 limited by their own core, and not by each other's and the sandbox's.
 """
 
@@ -236,7 +236,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             commits = "\n  ".join(map(str, measure_commits(folder, postgres)))
             say(f"\nA commit, the median of several:\n  {commits}")
     measured = [row for row in rows if row.state == FILES]
-    told = forecast(
+    reported = forecast(
         calls_per_cpu_second=min(row.calls_per_cpu_second for row in measured),
         memory=line([(max(row.shares), row.memory_of_largest_bytes) for row in measured]),
         scrape_seconds=line([(max(row.shares), row.scrape_busy_seconds) for row in measured]),
@@ -244,13 +244,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         gzip_bytes_a_zone=measured[0].scrape_gzip_bytes / max(measured[0].shares),
         series_a_zone=measured[0].series / given.zones,
     )
-    say(f"\nThe sandbox held {sandbox_memory / MEGA:,.0f} MB.\n\n{told}")
-    write(given.json, rows, told)
+    say(f"\nThe sandbox held {sandbox_memory / MEGA:,.0f} MB.\n\n{reported}")
+    write(given.json, rows, reported)
 
 
-def write(path: Path, rows: Sequence[Row], told: Forecast) -> None:
+def write(path: Path, rows: Sequence[Row], reported: Forecast) -> None:
     """Write the figures for programs."""
-    path.write_text(json.dumps({"rows": [asdict(row) for row in rows], "forecast": asdict(told)}, indent=2) + "\n")
+    path.write_text(json.dumps({"rows": [asdict(row) for row in rows], "forecast": asdict(reported)}, indent=2) + "\n")
     say(f"\n{path}")
 
 

@@ -211,7 +211,7 @@ async def main(seed: int) -> None:
 
 
 def say(what: object) -> None:
-    """A line of JSON to whoever started this."""
+    """Write a line of JSON to the parent process."""
     sys.stdout.write(json.dumps(what) + "\n")
     sys.stdout.flush()
 

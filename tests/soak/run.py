@@ -120,9 +120,9 @@ async def soak(minutes: float, seed: int, folder: Path) -> tuple[Gauges, dict[st
     try:
         url = json.loads(await platform.stdout.readline())["url"]
         world = make_world(seed)
-        told = settings(url, folder / "state.db", world)
+        configured = settings(url, folder / "state.db", world)
         world.close()
-        daemon = Daemon(told, lambda: told)
+        daemon = Daemon(configured, lambda: configured)
         await daemon.start()
         platform.stdin.write(f"{daemon.server.url}\n".encode())
         measuring = asyncio.create_task(gauges.measure())
@@ -158,7 +158,7 @@ def figures(gauges: Gauges, seen: dict[str, Any]) -> list[Figure]:
     threads, last_threads = levels(gauges.threads)
     lag = share(gauges.lags, 0.99)
     falls = seen["falls"]
-    failing = ["nobody knows"] if seen["failing"] is None else seen["failing"]
+    failing = ["unknown"] if seen["failing"] is None else seen["failing"]
     own_lag = bucket_of(seen["loop_lag"], 0.99)
     return [
         Figure("faults scripted", str(seen["faults"]), "", is_good=True),

@@ -7,7 +7,7 @@ from textwrap import dedent
 import pytest
 
 from exporter.sandbox import keys
-from tests.commands.conftest import Configure, Nobody
+from tests.commands.conftest import Configure, UnusedAddress
 from tests.commands.platform import Platform
 from tests.commands.shell import Ended, invoke
 from tests.commands.terminal import type_in
@@ -147,14 +147,14 @@ def test_a_script_s_deployment_key_and_default_values_are_masked(environ: dict[s
         assert keys.DEFAULT_VALUE_PREFIX not in ended.out
 
 
-def test_a_dry_run_shows_the_request_with_its_secrets_masked_and_sends_nothing(nobody: Nobody) -> None:
-    environ = {"EDGE_EXPORTER_BASE_URL": nobody.url, "EDGE_EXPORTER_API_KEY": "hunter1"}
+def test_a_dry_run_shows_the_request_with_its_secrets_masked_and_sends_nothing(unused_address: UnusedAddress) -> None:
+    environ = {"EDGE_EXPORTER_BASE_URL": unused_address.url, "EDGE_EXPORTER_API_KEY": "hunter1"}
     ended = invoke(
         "call", "script_add_secret", "id=7", "Name=T", "Secret=-", "--dry-run", stdin="hunter2", environ=environ
     )
     assert json.loads(ended.out) == {
         "method": "POST",
-        "url": f"{nobody.url}/compute/script/7/secrets",
+        "url": f"{unused_address.url}/compute/script/7/secrets",
         "headers": {
             "Accept": "application/json, */*;q=0.5",
             "Accept-Encoding": "gzip",
@@ -164,15 +164,15 @@ def test_a_dry_run_shows_the_request_with_its_secrets_masked_and_sends_nothing(n
         },
         "body": {"Name": "T", "Secret": "***"},
     }
-    assert (ended.err, ended.code, nobody.is_called()) == ("", 0, False)
+    assert (ended.err, ended.code, unused_address.is_called()) == ("", 0, False)
 
 
-def test_a_dry_run_of_a_read_has_no_body_and_shows_the_scheme_of_the_account(nobody: Nobody) -> None:
-    environ = {"EDGE_EXPORTER_BASE_URL": nobody.url, "EDGE_EXPORTER_API_KEY": "hunter1"}
+def test_a_dry_run_of_a_read_has_no_body_and_shows_the_scheme_of_the_account(unused_address: UnusedAddress) -> None:
+    environ = {"EDGE_EXPORTER_BASE_URL": unused_address.url, "EDGE_EXPORTER_API_KEY": "hunter1"}
     ended = invoke("call", "search", "search=a b&c", "size=3", "--auth", "bearer", "--dry-run", environ=environ)
     request = json.loads(ended.out)
     assert (request["method"], request["body"]) == ("GET", None)
-    assert request["url"] == f"{nobody.url}/search?search=a+b%26c&size=3"
+    assert request["url"] == f"{unused_address.url}/search?search=a+b%26c&size=3"
     assert request["headers"]["Authorization"] == "Bearer ***"
     assert "AccessKey" not in request["headers"]
 
@@ -286,20 +286,24 @@ def test_field_errors_are_told_one_by_one(platform: Platform, environ: dict[str,
     )
 
 
-def test_a_platform_that_is_not_reached_has_an_exit_code_of_its_own(closed_port: int, nobody: Nobody) -> None:
+def test_a_platform_that_is_not_reached_has_an_exit_code_of_its_own(
+    closed_port: int, unused_address: UnusedAddress
+) -> None:
     refused = invoke("call", "search", "--base-url", f"http://127.0.0.1:{closed_port}", environ=key("any"))
     assert (refused.out, refused.code) == ("", 3)
     assert refused.err.startswith(f"nothing accepts connections there (127.0.0.1:{closed_port}")
     unnamed = invoke("call", "search", "--base-url", "http://platform.invalid", environ=key("any"))
     assert (unnamed.out, unnamed.code) == ("", 3)
     assert unnamed.err.startswith("the host name does not resolve (platform.invalid")
-    assert not nobody.is_called()
+    assert not unused_address.is_called()
 
 
-def test_a_platform_that_never_answers_is_given_up(nobody: Nobody, configure: Configure) -> None:
-    path = configure("accounts: [{name: main, base_url: '{url}', api_key: hunter1, timeout: 1s}]", url=nobody.url)
+def test_a_platform_that_never_answers_is_given_up(unused_address: UnusedAddress, configure: Configure) -> None:
+    path = configure(
+        "accounts: [{name: main, base_url: '{url}', api_key: hunter1, timeout: 1s}]", url=unused_address.url
+    )
     ended = invoke("call", "search", "--config", path)
-    assert ended == Ended("", f"no answer within 1 s (127.0.0.1:{nobody.port})\n", 3)
+    assert ended == Ended("", f"no answer within 1 s (127.0.0.1:{unused_address.port})\n", 3)
 
 
 @pytest.mark.parametrize(("status", "code"), [(401, 4), (403, 4), (404, 5), (408, 1), (429, 6), (400, 1), (500, 1)])
@@ -397,9 +401,9 @@ def test_a_missing_account_or_database_says_what_would_suffice() -> None:
 def test_the_help_explains_the_variables_of_a_database_and_its_examples_ask_for_what_they_say(
     environ: dict[str, str],
 ) -> None:
-    told = invoke("call", "--help").out
-    assert "PLATFORM_DATABASE_URL and PLATFORM_DATABASE_AUTH_TOKEN" in told
-    example = next(line.split() for line in told.splitlines() if "call dns_statistics" in line)
+    reported = invoke("call", "--help").out
+    assert "PLATFORM_DATABASE_URL and PLATFORM_DATABASE_AUTH_TOKEN" in reported
+    example = next(line.split() for line in reported.splitlines() if "call dns_statistics" in line)
     days = json.loads(invoke(*example[1:], environ=environ).out)["QueriesServedChart"]
     assert (min(days), max(days)) == ("2026-02-01T00:00:00Z", "2026-02-06T00:00:00Z")  # the platform's today
 

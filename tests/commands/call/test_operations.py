@@ -89,8 +89,8 @@ def test_help_beside_what_is_no_operation_names_the_nearest() -> None:
 
 
 def test_help_of_call_names_every_exit_code() -> None:
-    told = invoke("call", "--help").out
-    codes = told[told.index("Exit codes") :].splitlines()[1:8]
+    reported = invoke("call", "--help").out
+    codes = reported[reported.index("Exit codes") :].splitlines()[1:8]
     assert [line.split()[0] for line in codes] == ["0", "1", "2", "3", "4", "5", "6"]
 
 

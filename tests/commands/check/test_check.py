@@ -8,7 +8,7 @@ from textwrap import dedent
 import pytest
 
 from exporter.sandbox import keys
-from tests.commands.conftest import Configure, Nobody
+from tests.commands.conftest import Configure, UnusedAddress
 from tests.commands.platform import Platform, running
 from tests.commands.shell import PROGRAM, clean, invoke, process
 from tests.commands.terminal import type_in
@@ -162,13 +162,13 @@ def test_a_platform_whose_name_does_not_resolve_is_one_line(configure: Configure
     assert (len(ended.out.splitlines()), ended.code) == (4, 1)
 
 
-def test_a_platform_that_never_answers_is_one_line(nobody: Nobody, configure: Configure) -> None:
+def test_a_platform_that_never_answers_is_one_line(unused_address: UnusedAddress, configure: Configure) -> None:
     text = ACCOUNT.replace("timeout: 2s", "timeout: 1s")
-    ended = invoke("check", "--config", configure(text, url=nobody.url, key="any"))
+    ended = invoke("check", "--config", configure(text, url=unused_address.url, key="any"))
     assert ended.out.splitlines()[1:] == [
         (
             "main                account/main        failed  the platform is not reached: no answer within 1 s "
-            f"(127.0.0.1:{nobody.port})"
+            f"(127.0.0.1:{unused_address.port})"
         ),
         "",
         "3 polls, 1 fault.",
@@ -305,22 +305,22 @@ def test_an_account_without_targets_says_that_nothing_is_polled(platform: Platfo
     assert ended.code == 0
 
 
-def test_offline_contacts_nothing(nobody: Nobody, configure: Configure) -> None:
+def test_offline_contacts_nothing(unused_address: UnusedAddress, configure: Configure) -> None:
     text = ACCOUNT + "    dns_zones: {ids: [101, 102]}\ncollectors: {dns_statistics: {interval: 1s}}\n"
-    ended = invoke("check", "--offline", "--config", configure(text, url=nobody.url, key="any"))
+    ended = invoke("check", "--offline", "--config", configure(text, url=unused_address.url, key="any"))
     assert ended.out == dedent("""\
         The configuration is valid: 1 account, 0 databases, 0 queries.
         Nothing was contacted; of the targets, those that discovery would find are not counted:
         main: the targets ask for 2 requests/s, the budget gives 2000
         """)
-    assert (ended.err, ended.code, nobody.is_called()) == ("", 0, False)
+    assert (ended.err, ended.code, unused_address.is_called()) == ("", 0, False)
 
 
 @pytest.mark.parametrize("offline", [[], ["--offline"]])
 def test_a_wrong_configuration_is_told_whole_and_nothing_is_contacted(
-    nobody: Nobody, configure: Configure, offline: list[str]
+    unused_address: UnusedAddress, configure: Configure, offline: list[str]
 ) -> None:
-    path = configure(ACCOUNT + "    timeuot: 3\nweb: {config_file: web.yml}\n", url=nobody.url, key="any")
+    path = configure(ACCOUNT + "    timeuot: 3\nweb: {config_file: web.yml}\n", url=unused_address.url, key="any")
     (path.parent / "web.yml").write_text("basic_auth_users: {alice: secret}\nuser: alice\n")
     ended = invoke("check", "--config", path, *offline)
     assert ended.err.replace(f"{path.parent}/", "") == dedent("""\
@@ -328,7 +328,7 @@ def test_a_wrong_configuration_is_told_whole_and_nothing_is_contacted(
         web.yml:1: basic_auth_users.alice: is not a bcrypt hash; expected one such as $2y$10$…, as 'htpasswd -nBC 10' prints it
         web.yml:2: user: unknown key
         """)  # noqa: E501 - as it is printed
-    assert (ended.out, ended.code, nobody.is_called()) == ("", 1, False)
+    assert (ended.out, ended.code, unused_address.is_called()) == ("", 1, False)
 
 
 def test_a_check_only_reads(platform: Platform, configure: Configure) -> None:
@@ -365,10 +365,10 @@ def test_a_person_gets_a_table_that_fits_the_terminal_once_the_bar_is_gone(
     assert session.code == 0
 
 
-def test_ctrl_c_ends_a_check_without_a_word(nobody: Nobody, configure: Configure) -> None:
-    path = configure(ACCOUNT.replace("timeout: 2s", "timeout: 600s"), url=nobody.url, key="any")
+def test_ctrl_c_ends_a_check_without_a_word(unused_address: UnusedAddress, configure: Configure) -> None:
+    path = configure(ACCOUNT.replace("timeout: 2s", "timeout: 600s"), url=unused_address.url, key="any")
     with process("check", "--config", path) as check:
-        while not nobody.is_called():
+        while not unused_address.is_called():
             pass
         check.send(signal.SIGINT)
         ended = check.wait()
@@ -380,8 +380,8 @@ def test_shards_ask_for_the_rate_limits_of_their_own_zones_only(configure: Confi
     asked = []
     with running(shield_zones=12) as platform:
         for index in range(3):
-            told = f"{ACCOUNT}shard: {{index: {index}, total: 3}}\n"
-            assert invoke("check", "--config", configure(told, url=platform.url, key=keys.API_KEY)).code == 0
+            text = f"{ACCOUNT}shard: {{index: {index}, total: 3}}\n"
+            assert invoke("check", "--config", configure(text, url=platform.url, key=keys.API_KEY)).code == 0
             asked.append({path for _, path in platform.requests if path.startswith(listing)})
             platform.noted.clear()
     assert sorted(path for paths in asked for path in paths) == sorted(f"{listing}{zone}" for zone in range(1, 13))

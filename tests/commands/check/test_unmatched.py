@@ -6,7 +6,7 @@ import pytest
 
 from exporter.sandbox import keys
 from tests.commands.check.test_check import ACCOUNT
-from tests.commands.conftest import Configure, Nobody
+from tests.commands.conftest import Configure, UnusedAddress
 from tests.commands.platform import Platform, running
 from tests.commands.shell import Ended, invoke
 
@@ -26,8 +26,8 @@ OF_SERIES = [
 
 def warnings(ended: Ended, path: Path) -> list[str]:
     """What it warns of, without the file's name."""
-    told = [line for line in ended.out.splitlines() if line.startswith("warning: ")]
-    return [line.removeprefix(f"warning: {path}:") for line in told]
+    configured = [line for line in ended.out.splitlines() if line.startswith("warning: ")]
+    return [line.removeprefix(f"warning: {path}:") for line in configured]
 
 
 def without_suggestions(lines: list[str]) -> list[str]:
@@ -35,15 +35,17 @@ def without_suggestions(lines: list[str]) -> list[str]:
     return [line if "allow[0]" in line else line.partition(";")[0] for line in lines]
 
 
-def test_families_that_do_not_exist_are_told_without_contacting_anybody(nobody: Nobody, configure: Configure) -> None:
-    path = configure(ACCOUNT + SERIES, url=nobody.url, key="any", token="t")
+def test_families_that_do_not_exist_are_told_without_contacting_anybody(
+    unused_address: UnusedAddress, configure: Configure
+) -> None:
+    path = configure(ACCOUNT + SERIES, url=unused_address.url, key="any", token="t")
     ended = invoke("check", "--offline", "--config", path)
     assert without_suggestions(warnings(ended, path)) == OF_SERIES
-    assert (ended.err, ended.code, nobody.is_called()) == ("", 0, False)
+    assert (ended.err, ended.code, unused_address.is_called()) == ("", 0, False)
 
 
 @pytest.mark.parametrize(
-    ("selected", "told"),
+    ("selected", "configured"),
     [
         ("scripts: {monthly_budget_dollars: {typo: 3, router: 20, 8: 1}}", ["typo: no script of the account has "]),
         (
@@ -62,15 +64,15 @@ def test_families_that_do_not_exist_are_told_without_contacting_anybody(nobody: 
     ],
 )
 def test_a_selection_that_selects_nothing_is_a_warning_with_its_place(
-    platform: Platform, configure: Configure, selected: str, told: list[str]
+    platform: Platform, configure: Configure, selected: str, configured: list[str]
 ) -> None:
     path = configure(f"{ACCOUNT}    {selected}\n", url=platform.url, key=keys.API_KEY)
     ended = invoke("check", "--config", path)
     found = warnings(ended, path)
     place = f"7: accounts[0].{selected.partition(':')[0]}."
-    assert len(found) == len(told)
-    assert all(line.startswith(place) and said in line for line, said in zip(found, told, strict=True))
-    assert ended.out.endswith(f" 0 faults{', 1 warning' if told else ''}.\n")
+    assert len(found) == len(configured)
+    assert all(line.startswith(place) and said in line for line, said in zip(found, configured, strict=True))
+    assert ended.out.endswith(f" 0 faults{', 1 warning' if configured else ''}.\n")
     assert ended.code == 0
 
 
@@ -99,8 +101,8 @@ def test_a_shard_does_not_take_another_shard_s_script_for_a_misspelt_one(configu
     budgets = "scripts: {monthly_budget_dollars: {router: 1, image-resizer: 1, geo-redirect: 1, 10: 1, typo: 1}}"
     with running() as platform:
         for index in range(2):
-            told = f"{ACCOUNT}    {budgets}\nshard: {{index: {index}, total: 2}}\n"
-            path = configure(told, url=platform.url, key=keys.API_KEY)
+            configured = f"{ACCOUNT}    {budgets}\nshard: {{index: {index}, total: 2}}\n"
+            path = configure(configured, url=platform.url, key=keys.API_KEY)
             found = warnings(invoke("check", "--config", path), path)
             assert found == [
                 "7: accounts[0].scripts.monthly_budget_dollars.typo: no script of the account has this name or id"

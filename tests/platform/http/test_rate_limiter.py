@@ -31,7 +31,7 @@ async def test_after_a_rest_no_more_than_a_tenth_of_a_second_is_made_up_for() ->
 
 
 async def wake_late(it: LimitedCalls, seconds: float) -> None:
-    """Let the process stand still for so long: whoever slept wakes only after it."""
+    """Let the process stand still for so long: sleepers wake only after it."""
     it.time.now += seconds
     for _, _, woken in it.time.sleepers:
         woken.set_result(None)

@@ -39,7 +39,7 @@ def refused(operation: Operation[Any], body: str | bytes, status: int = 200) -> 
     return caught.value
 
 
-def told(error: PlatformError) -> tuple[type[PlatformError], int, str, str]:
+def reported(error: PlatformError) -> tuple[type[PlatformError], int, str, str]:
     return (type(error), error.status, error.error_key, str(error))
 
 
@@ -50,7 +50,7 @@ def test_an_envelope_failure_is_one_under_any_success_status(operation: Operatio
         '{"data": null, "error": {"success": false, "message": "Shield zone not found", '
         '"errorKey": "not_found_or_unauthorised_access.shieldzone"}}'
     )
-    assert told(refused(operation, body, status)) == (
+    assert reported(refused(operation, body, status)) == (
         EnvelopeError,
         status,
         "not_found_or_unauthorised_access.shieldzone",
@@ -68,7 +68,7 @@ def test_an_envelope_failure_is_one_under_any_success_status(operation: Operatio
 def test_what_a_plan_lacks_or_nobody_set_up_is_not_available(operation: Operation[Any], key: str) -> None:
     body = f'{{"data": null, "error": {{"success": false, "message": null, "errorKey": "{key}", "statusCode": 0}}}}'
     error = refused(operation, body, 202)
-    assert told(error) == (NotAvailable, 202, key, f"the platform answered 202 with a failure: {key}")
+    assert reported(error) == (NotAvailable, 202, key, f"the platform answered 202 with a failure: {key}")
     assert (error.reason, error.retryable) == ("not_available", False)
 
 
@@ -89,7 +89,7 @@ def test_a_defaulted_error_beside_a_payload_is_none(error: str) -> None:
 
 def test_a_failure_beside_a_payload_is_a_failure() -> None:
     body = f'{{"data": {{"overview": {OVERVIEW}}}, "error": {{"success": false, "message": "stale"}}}}'
-    assert told(refused(shield.RATE_LIMIT, body))[::3] == (
+    assert reported(refused(shield.RATE_LIMIT, body))[::3] == (
         EnvelopeError,
         "the platform answered 200 with a failure: stale",
     )
@@ -138,7 +138,7 @@ def test_an_envelope_without_data_is_the_failure_that_it_tells_of(
     ],
 )
 def test_a_custom_rule_tells_of_failures_in_its_own_way(body: str, kind: type[PlatformError], message: str) -> None:
-    assert told(refused(shield.CUSTOM_RULE, body))[::3] == (kind, message)
+    assert reported(refused(shield.CUSTOM_RULE, body))[::3] == (kind, message)
 
 
 def test_a_custom_rule_with_a_defaulted_error_response_is_good() -> None:
@@ -148,7 +148,7 @@ def test_a_custom_rule_with_a_defaulted_error_response_is_good() -> None:
 
 def test_a_list_that_is_an_error_object_tells_what_it_says() -> None:
     body = '{"data": null, "success": false, "message": "no such image", "errorKey": "image.unknown"}'
-    assert told(refused(containers.TAGS, body)) == (
+    assert reported(refused(containers.TAGS, body)) == (
         EnvelopeError,
         200,
         "image.unknown",
@@ -186,7 +186,7 @@ def test_a_list_that_is_an_error_object_tells_what_it_says() -> None:
     ],
 )
 def test_a_success_that_cannot_be_used_says_why(body: bytes, kind: type[PlatformError], message: str) -> None:
-    assert told(refused(dns.STATISTICS, body))[::3] == (kind, message)
+    assert reported(refused(dns.STATISTICS, body))[::3] == (kind, message)
 
 
 def test_an_error_names_the_place_and_never_the_value() -> None:
@@ -248,7 +248,7 @@ def test_each_documented_error_shape_is_understood(raw: bytes, failure: Failure)
 
 def test_an_error_status_carries_what_its_body_says() -> None:
     error = status_error(422, FAILURES["problem details with field errors"][0], 4.0)
-    assert told(error) == (
+    assert reported(error) == (
         Rejected,
         422,
         "",

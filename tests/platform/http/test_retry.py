@@ -100,7 +100,7 @@ async def statistics(kit: Kit, until: float | None = None) -> PlatformError | in
 
 
 def failing_once(script: Script, then: Script | None = None) -> Script:
-    """A script that fails the first request and answers the others, well unless it is told how."""
+    """A script that fails the first request and answers the others, well unless the test says how."""
     scripts = iter((script,))
     others = then or saying(GOOD)
 
