@@ -14,6 +14,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from exporter.counters.storage import StorageError, Stored, columns, whole_text
+from exporter.platform.errors import MASK
 from exporter.targets.target import PollKey
 
 SCHEMA_VERSION = 2
@@ -211,7 +212,7 @@ class StateDatabase:
     def _without_secret(self, error: psycopg.Error) -> str:
         """An error's message in one line, without the password that was sent."""
         message = " ".join(str(error).split())
-        return message.replace(self._password, "***") if self._password else message
+        return message.replace(self._password, MASK) if self._password else message
 
 
 def location_of(url: Callable[[], str]) -> str:

@@ -45,6 +45,10 @@ def one_line(text: str) -> str:
     return line[: MESSAGE_LIMIT - 1] + "…"
 
 
+# Shown in place of a secret, everywhere.
+MASK = "***"
+
+
 class PlatformError(Exception):
     """A call that gave no usable answer.
 
@@ -79,7 +83,7 @@ class PlatformError(Exception):
         """Remove a secret from the message: one that is too short to be masked wherever it stands in an answer."""
 
         def without(text: str) -> str:
-            return text.replace(secret, "***") if secret else text
+            return text.replace(secret, MASK) if secret else text
 
         self.args = tuple(without(str(part)) for part in self.args)
         self.error_key = without(self.error_key)

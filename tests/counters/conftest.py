@@ -5,13 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.counters.sandboxed_daemons import SandboxedDaemons
+from tests.counters.sandboxed_daemons import SandboxedDaemons, sandboxed_daemons
 
 
 @pytest.fixture
 async def sandboxed(tmp_path: Path) -> AsyncIterator[SandboxedDaemons]:
     """A sandbox that runs, for daemons that keep their state in the test's folder."""
-    made = SandboxedDaemons(tmp_path)
-    await made.sandbox.start()
-    yield made
-    await made.sandbox.stop()
+    async with sandboxed_daemons(tmp_path) as made:
+        yield made

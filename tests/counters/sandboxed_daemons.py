@@ -103,3 +103,14 @@ class SandboxedDaemons:
                 yield running
         finally:
             await daemon.stop()
+
+
+@asynccontextmanager
+async def sandboxed_daemons(folder: Path) -> AsyncIterator[SandboxedDaemons]:
+    """A sandbox that runs, for daemons that keep their state in a folder."""
+    sandboxed = SandboxedDaemons(folder)
+    await sandboxed.sandbox.start()
+    try:
+        yield sandboxed
+    finally:
+        await sandboxed.sandbox.stop()

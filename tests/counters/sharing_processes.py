@@ -9,7 +9,7 @@ from typing import Any
 
 from exporter.sandbox import keys
 from tests.counters.process import Exporter
-from tests.counters.sandboxed_daemons import SandboxedDaemons
+from tests.counters.sandboxed_daemons import SandboxedDaemons, sandboxed_daemons
 from tests.postgres import Postgres
 from tests.waiting import PATIENCE
 
@@ -63,12 +63,8 @@ class SharingProcesses:
 @asynccontextmanager
 async def sharing_processes(folder: Path, postgres: Postgres) -> AsyncIterator[SharingProcesses]:
     """A sandbox that runs, and a new database, for exporters that keep their files in a folder."""
-    sandboxed = SandboxedDaemons(folder)
-    await sandboxed.sandbox.start()
-    try:
+    async with sandboxed_daemons(folder) as sandboxed:
         yield SharingProcesses(sandboxed, folder, postgres.new_database())
-    finally:
-        await sandboxed.sandbox.stop()
 
 
 async def until(is_true: Callable[[], Awaitable[bool]]) -> None:

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from tests.counters.process import Exporter
-from tests.counters.sandboxed_daemons import SandboxedDaemons
+from tests.counters.sandboxed_daemons import SandboxedDaemons, sandboxed_daemons
 from tests.counters.test_prometheus import Truth, caught_up, increase, settings
 from tests.postgres import Postgres
 from tests.real_parts import REPOSITORY, Prometheus, Release, prometheus_running
@@ -30,10 +30,8 @@ SERIES = "count by (instance) ({__name__=~'edge_(dns|script|shield)_.*_total'})"
 
 @pytest.fixture
 async def sandboxed(tmp_path: Path) -> AsyncIterator[SandboxedDaemons]:
-    made = SandboxedDaemons(tmp_path)
-    await made.sandbox.start()
-    yield made
-    await made.sandbox.stop()
+    async with sandboxed_daemons(tmp_path) as made:
+        yield made
 
 
 class Replicas:

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from exporter.commands.call.masking import MASK
-from exporter.platform.errors import CredentialError
+from exporter.platform.errors import MASK, CredentialError
 from exporter.settings.account import AccountSettings
 from exporter.settings.database import DatabaseSettings
 from exporter.settings.model import Settings

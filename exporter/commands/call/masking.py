@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from exporter.platform.errors import MASK
 from exporter.terminal import escape
 
-MASK = "***"
 # Fields of the interface that hold secrets (interface document, EdgeScript).
 _SECRET_FIELDS = frozenset({"DeploymentKey", "DefaultValue", "Secret"})
 

@@ -15,6 +15,7 @@ from pydantic.fields import FieldInfo
 from exporter.commands.options import flag_values
 from exporter.commands.output.printing import complain
 from exporter.patterns import Pattern
+from exporter.platform.errors import MASK
 from exporter.settings.account import IdsFile
 from exporter.settings.faults import ConfigurationError, KeyPath, written
 from exporter.settings.flags import flags
@@ -23,7 +24,6 @@ from exporter.settings.section import Section
 from exporter.settings.types import Metavar, format_duration
 from exporter.terminal import escape
 
-MASK = "***"
 _PASSWORD = re.compile(r"(?<=://)[^/@]*@")
 # Text that YAML reads as text without quotes.
 _PLAIN = re.compile(r"[A-Za-z/][A-Za-z0-9 ._/-]*")

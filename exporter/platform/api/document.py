@@ -5,9 +5,9 @@ from typing import Any
 
 from pydantic import ValidationError, model_validator
 
+from exporter.platform.errors import MASK
 from exporter.platform.wire import EnvelopeFault, Wire
 
-MASK = "***"
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _SECRET_WORDS = frozenset({"key", "keys", "pwd", "passwd", "passphrase"})
 _SECRET_PART = re.compile(

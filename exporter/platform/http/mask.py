@@ -6,7 +6,8 @@ from html import escape
 
 import re2
 
-MASK = "***"
+from exporter.platform.errors import MASK
+
 # A shorter secret may be a word of the answer itself.
 SHORTEST = 12
 # A longer secret is masked in pieces: an expression for all of it may be larger than the engine takes.
