@@ -1,5 +1,6 @@
 """Alerts keep firing while the exporter's series are missing for four minutes."""
 
+import math
 import re
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 from tests.for_each import for_each
 from tests.rules.rule_files import RULES, load_alerts, load_case, read_rules, run_case, seconds
 
-GAP_MINUTES = 4
+GAP_SECONDS = 4 * 60
 # Prometheus makes their series itself, or they have no state.
 NOT_HELD = {"EdgeExporterDown", "EdgeExporterAbsent", "EdgeShardMissing", "EdgeWatchdog"}
 # The first round of polls of 10,000 zones at 10 requests a second takes 35 minutes.
@@ -40,26 +41,13 @@ def expanded(values: str) -> list[str]:
     return samples
 
 
-def between(here: str, there: str, share: float) -> str:
-    """Interpolate between two samples if the value rises; else return the first."""
-    if "_" in (here, there) or "stale" in (here, there) or float(there) < float(here):
-        return here
-    return repr(float(here) + (float(there) - float(here)) * share)
-
-
 def with_gap(values: str, start: float, step: float) -> str:
-    """Return a series with a sample each minute, without the samples of a gap that begins at `start`."""
+    """Return a series of which the samples of four minutes from `start` on are missing; times and step in seconds."""
     samples = expanded(values)
-    every = max(1, round(step / 60))
-    minutes = [
-        between(here, there, part / every) if "+" in values else here
-        for here, there in zip(samples, [*samples[1:], samples[-1]], strict=True)
-        for part in range(every)
-    ]
-    gap = round(start / 60) + 1
-    if gap < len(minutes):
-        minutes[gap : gap + GAP_MINUTES] = ["stale", *["_"] * (GAP_MINUTES - 1)]
-    return " ".join(minutes)
+    places = range(math.ceil(start / step), math.ceil((start + GAP_SECONDS) / step))
+    for place in places[: max(0, len(samples) - places.start)]:
+        samples[place] = "stale" if place == places.start else "_"
+    return " ".join(samples)
 
 
 @BY_NAME
@@ -78,20 +66,26 @@ def test_an_alert_fires_on_while_the_series_are_gone(promtool: str, tmp_path: Pa
         one for one in case["tests"] if any(check.get("exp_alerts") for check in one.get("alert_rule_test", []))
     )
     check = next(one for one in test["alert_rule_test"] if one.get("exp_alerts"))
-    at = seconds(check["eval_time"])
+    every = seconds(case["evaluation_interval"])
+    # The last evaluation that promtool has made at that time.
+    at = seconds(check["eval_time"]) // every * every
     step = seconds(test["interval"])
     firing = f'count(ALERTS{{alertname="{name}",alertstate="firing"}})'
     expected = [{"value": len(check["exp_alerts"]), "labels": "{}"}]
+    # The evaluation before the gap and all within it, of which the first finds no sample.
+    evaluations = [at + number * every for number in range(1 + math.ceil(GAP_SECONDS / every))]
     changed = {
         **case,
         "tests": [
             {
+                **test,
                 "name": "gap",
-                "interval": "1m",
-                "input_series": [{**one, "values": with_gap(one["values"], at, step)} for one in test["input_series"]],
+                "input_series": [
+                    {**one, "values": with_gap(one["values"], at + every, step)} for one in test["input_series"]
+                ],
+                "alert_rule_test": [],
                 "promql_expr_test": [
-                    {"expr": firing, "eval_time": f"{round(at / 60) + minute}m", "exp_samples": expected}
-                    for minute in range(GAP_MINUTES + 1)
+                    {"expr": firing, "eval_time": f"{time:.0f}s", "exp_samples": expected} for time in evaluations
                 ],
             }
         ],
