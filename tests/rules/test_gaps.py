@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.for_each import for_each
-from tests.rules.rule_files import RULES, load_alerts, load_case, read_rules, run_case, seconds
+from tests.rules.rule_files import RULES, Case, load_alerts, load_case, read_rules, run_cases, seconds
 
 GAP_SECONDS = 4 * 60
 # Prometheus makes their series itself, or they have no state.
@@ -57,10 +57,8 @@ def test_a_state_is_held_for_as_long_as_the_first_round_of_polls_may_take(name: 
     assert seconds(rule["keep_firing_for"]) >= least
 
 
-@pytest.mark.timeout(1800)  # it evaluates days of rules for every alert
-@pytest.mark.real
-@BY_NAME
-def test_an_alert_fires_on_while_the_series_are_gone(promtool: str, tmp_path: Path, name: str) -> None:
+def case_of(name: str) -> Case:
+    """Return the first test of an alert in which it fires, up to a gap after the evaluation at which it does."""
     case = load_case(name)
     test = next(
         one for one in case["tests"] if any(check.get("exp_alerts") for check in one.get("alert_rule_test", []))
@@ -70,24 +68,21 @@ def test_an_alert_fires_on_while_the_series_are_gone(promtool: str, tmp_path: Pa
     # The last evaluation that promtool has made at that time.
     at = seconds(check["eval_time"]) // every * every
     step = seconds(test["interval"])
-    firing = f'count(ALERTS{{alertname="{name}",alertstate="firing"}})'
-    expected = [{"value": len(check["exp_alerts"]), "labels": "{}"}]
     # The evaluation before the gap and all within it, of which the first finds no sample.
     evaluations = [at + number * every for number in range(1 + math.ceil(GAP_SECONDS / every))]
-    changed = {
-        **case,
-        "tests": [
-            {
-                **test,
-                "name": "gap",
-                "input_series": [
-                    {**one, "values": with_gap(one["values"], at + every, step)} for one in test["input_series"]
-                ],
-                "alert_rule_test": [],
-                "promql_expr_test": [
-                    {"expr": firing, "eval_time": f"{time:.0f}s", "exp_samples": expected} for time in evaluations
-                ],
-            }
+    firing = f'count(ALERTS{{alertname="{name}",alertstate="firing"}})'
+    expected = [{"value": len(check["exp_alerts"]), "labels": "{}"}]
+    with_a_gap = {
+        "interval": test["interval"],
+        "input_series": [{**one, "values": with_gap(one["values"], at + every, step)} for one in test["input_series"]],
+        "promql_expr_test": [
+            {"expr": firing, "eval_time": f"{time:.0f}s", "exp_samples": expected} for time in evaluations
         ],
     }
-    run_case(promtool, changed, {name}, tmp_path)
+    return Case(name, {**case, "tests": [with_a_gap]}, frozenset({name}))
+
+
+@pytest.mark.timeout(1800)  # it evaluates days of rules for every alert
+@pytest.mark.real
+def test_an_alert_fires_on_while_the_series_are_gone(promtool: str, tmp_path: Path) -> None:
+    run_cases(promtool, map(case_of, HELD), tmp_path)
