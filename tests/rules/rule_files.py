@@ -58,7 +58,7 @@ class Selected:
 @cache
 def read_rules(file: Path) -> dict[str, Any]:
     """Load a file of rules."""
-    rules: dict[str, Any] = yaml.safe_load(file.read_text())
+    rules: dict[str, Any] = yaml.load(file.read_text(), yaml.CSafeLoader)
     return rules
 
 
@@ -111,7 +111,7 @@ def selected(expr: str) -> list[Selected]:
 @cache
 def load_case(name: str) -> dict[str, Any]:
     """Load a promtool file by the name of its alert."""
-    case: dict[str, Any] = yaml.safe_load((CASES / f"{name}.test.yml").read_text())
+    case: dict[str, Any] = yaml.load((CASES / f"{name}.test.yml").read_text(), yaml.CSafeLoader)
     return case
 
 
