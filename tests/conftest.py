@@ -10,6 +10,7 @@ from typing import Final
 import httpx
 import pytest
 import structlog
+from hypothesis import settings
 
 from tests.postgres import Postgres, postgres_running
 
@@ -32,6 +33,10 @@ LONGEST: Final = tuple(
         "shards/test_takeover_in_prometheus.py",
     )
 )
+
+# The suite tries few examples of each property, and other ones each time; `make fuzz` has its own profile of many.
+settings.register_profile("suite", settings.get_profile(settings.get_current_profile_name()), max_examples=40)
+settings.load_profile("suite")
 
 
 @pytest.hookimpl(optionalhook=True)
