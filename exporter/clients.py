@@ -135,6 +135,7 @@ def client_of(
     settings: AccountSettings | DatabaseSettings,
     observer: Observer,
     shards: int,
+    clocks: Clocks = SYSTEM,
     *,
     platform_time: PlatformTime | None = None,
     pause: Pause | None = None,
@@ -146,6 +147,7 @@ def client_of(
         settings: the account or database.
         observer: notified of every attempt.
         shards: how many processes share the account's budget.
+        clocks: the clocks.
         platform_time: the known time of the account's platform; None where it is not known.
         pause: the pause that the platform asked for; None where it is not known.
         turns: the order in which long answers are parsed, one for all clients of an event loop.
@@ -154,8 +156,8 @@ def client_of(
         OSError: the file of trusted certificates cannot be read.
     """
     if isinstance(settings, DatabaseSettings):
-        return database_client(settings, observer, pause=pause, turns=turns)
-    return account_client(settings, observer, shards, platform_time=platform_time, pause=pause, turns=turns)
+        return database_client(settings, observer, clocks, pause=pause, turns=turns)
+    return account_client(settings, observer, shards, clocks, platform_time=platform_time, pause=pause, turns=turns)
 
 
 def account_entry(client: Client) -> Account:

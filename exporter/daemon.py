@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry
 
 from exporter import __version__, runtime, wiring
 from exporter.clients import account_entry, client_of
-from exporter.clock import SYSTEM
+from exporter.clock import SYSTEM, Clocks
 from exporter.collectors.catalogue import families
 from exporter.cooperative import in_slices
 from exporter.counters.ledger import Ledger
@@ -64,6 +64,7 @@ class Daemon:
     Args:
         settings: the configuration.
         load: reads the settings again, for a reload.
+        clocks: the clocks.
 
     Attributes:
         server: serves the endpoints, once it has started.
@@ -72,10 +73,10 @@ class Daemon:
         renderer: prints the exposition.
     """
 
-    def __init__(self, settings: Settings, load: Callable[[], Settings]) -> None:
+    def __init__(self, settings: Settings, load: Callable[[], Settings], clocks: Clocks = SYSTEM) -> None:
         self.settings = settings
         self._load = load
-        self._clocks = SYSTEM
+        self._clocks = clocks
         self._turns = Turns()
         self._log = logger()
         self._telemetry = Telemetry(CollectorRegistry(), __version__)
@@ -331,6 +332,7 @@ class Daemon:
                     configured,
                     self._observer(name),
                     settings.shard.parts,
+                    self._clocks,
                     platform_time=self.ledger.platform_time(name),
                     pause=self.ledger.pause(name),
                     turns=self._turns,
