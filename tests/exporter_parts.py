@@ -17,6 +17,7 @@ from exporter.collectors.catalogue import families
 from exporter.counters.file_storage import FileStorage
 from exporter.counters.ledger import Entry, Ledger
 from exporter.counters.storage import MemoryStorage
+from exporter.daemon.account_observer import AccountObserver
 from exporter.explain.explainer import Absence, Explainer, Sources, Wanted
 from exporter.exposition.exposition import Exposition, Format
 from exporter.exposition.renderer import Renderer
@@ -33,7 +34,7 @@ from exporter.settings.model import Settings
 from exporter.targets.registry import Change, Registry
 from exporter.targets.sharding import Shard
 from exporter.targets.target import DATABASE_PREFIX, PollKey, Target
-from exporter.telemetry import AccountObserver, Telemetry
+from exporter.telemetry import Telemetry
 
 START = datetime(2026, 2, 8, 12, 0, tzinfo=UTC).timestamp()
 

@@ -14,7 +14,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from exporter import runtime
-from exporter.daemon import Daemon
+from exporter.daemon.daemon import Daemon
 from exporter.metric import Family
 from exporter.polling.scheduler import CAPACITY_SECONDS
 from exporter.sandbox import keys

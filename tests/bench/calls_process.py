@@ -15,10 +15,11 @@ import httpx
 from prometheus_client import CollectorRegistry
 
 from exporter.clients import account_client
+from exporter.daemon.account_observer import AccountObserver
 from exporter.platform.api import dns
 from exporter.platform.api.dns import DnsZoneStatistics
 from exporter.settings.model import Settings
-from exporter.telemetry import AccountObserver, Telemetry
+from exporter.telemetry import Telemetry
 
 ZONES = 5000
 KEY = "bench-key"

@@ -11,6 +11,7 @@ from exporter.clients import account_client, account_entry
 from exporter.clock import Clocks
 from exporter.collectors.catalogue import CATALOGUE, families
 from exporter.collectors.collector import Outcome
+from exporter.daemon.account_observer import AccountObserver
 from exporter.explain.explainer import Explainer, Sources
 from exporter.explain.scope import Scope
 from exporter.exposition.exposition import Exposition
@@ -23,7 +24,7 @@ from exporter.settings.model import Settings
 from exporter.targets.registry import Registry, Selection
 from exporter.targets.sharding import Shard, Share
 from exporter.targets.target import PollKey, Target
-from exporter.telemetry import AccountObserver, Telemetry
+from exporter.telemetry import Telemetry
 from exporter.web.app import create_app
 from exporter.web.status import View
 from exporter.web.status_models import LedgerView, TargetView

@@ -9,7 +9,7 @@ from exporter.commands import prometheus
 from exporter.commands.output.printing import complain
 from exporter.commands.output.serving import ListenError, serve
 from exporter.commands.sandbox.work import FAST
-from exporter.daemon import Daemon
+from exporter.daemon.daemon import Daemon
 from exporter.log import Level, configure
 from exporter.sandbox import keys
 from exporter.sandbox.app import create_app

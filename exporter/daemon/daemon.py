@@ -17,6 +17,8 @@ from exporter.collectors.catalogue import families
 from exporter.cooperative import in_slices
 from exporter.counters.ledger import Ledger
 from exporter.counters.storage import LeaseLostError, StateLockedError, Stored
+from exporter.daemon.account_observer import AccountObserver
+from exporter.daemon.shard_changes import HeldShards, ShardChanges
 from exporter.event_loop import Turns, watch_lag
 from exporter.explain.counting import keep_counting
 from exporter.explain.explainer import Explainer, Sources
@@ -35,12 +37,11 @@ from exporter.settings.endpoint_names import misnamed
 from exporter.settings.exposure import exposed
 from exporter.settings.faults import ConfigurationError, KeyPath, written
 from exporter.settings.model import Settings
-from exporter.shard_changes import HeldShards, ShardChanges
 from exporter.state_storage import database_storage, file_storage
 from exporter.targets.registry import Change, Registry
 from exporter.targets.sharding import Share
 from exporter.targets.target import DATABASE_PREFIX, PollKey, Target, TargetKey
-from exporter.telemetry import AccountObserver, Telemetry
+from exporter.telemetry import Telemetry
 from exporter.web.app import create_app
 from exporter.web.server import WebServer
 from exporter.web.status import View
