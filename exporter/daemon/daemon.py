@@ -5,21 +5,19 @@ import signal
 import socket
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from prometheus_client import CollectorRegistry
 
 from exporter import __version__, runtime, wiring
-from exporter.clients import account_entry, client_of
 from exporter.clock import SYSTEM
 from exporter.collectors.catalogue import families
-from exporter.cooperative import in_slices
 from exporter.counters.ledger import Ledger
-from exporter.counters.storage import LeaseLostError, StateLockedError, Stored
-from exporter.daemon.account_observer import AccountObserver
+from exporter.counters.storage import LeaseLostError, StateLockedError
+from exporter.daemon.accounts import Accounts
 from exporter.daemon.shard_changes import HeldShards, ShardChanges
-from exporter.event_loop import Turns, watch_lag
+from exporter.daemon.shards import Shards, names
+from exporter.event_loop import watch_lag
 from exporter.explain.counting import keep_counting
 from exporter.explain.explainer import Explainer, Sources
 from exporter.explain.scope import Scope
@@ -29,10 +27,9 @@ from exporter.exposition.status_board import HEALTH, StatusBoard
 from exporter.exposition.store import Store
 from exporter.log import configure, logger
 from exporter.metric import FamilyInfo
-from exporter.platform.api import database
 from exporter.polling.intervals import Account
 from exporter.polling.scheduler import Schedule, ScheduleState
-from exporter.polling.script_budgets import BUDGET_ROWS, BudgetMetrics
+from exporter.polling.script_budgets import BUDGET_ROWS, BudgetMetrics, ConfiguredBudgets
 from exporter.settings.endpoint_names import misnamed
 from exporter.settings.exposure import exposed
 from exporter.settings.faults import ConfigurationError, KeyPath, written
@@ -40,7 +37,7 @@ from exporter.settings.model import Settings
 from exporter.state_storage import database_storage, file_storage
 from exporter.targets.registry import Change, Registry
 from exporter.targets.sharding import Share
-from exporter.targets.target import DATABASE_PREFIX, PollKey, Target, TargetKey
+from exporter.targets.target import PollKey, Target
 from exporter.telemetry import Telemetry
 from exporter.web.app import create_app
 from exporter.web.server import WebServer
@@ -52,8 +49,6 @@ if TYPE_CHECKING:
 
 STOP_SECONDS = 4.5
 CLEANING_SECONDS = 3600.0
-# A script's name comes with its first poll, and can change with any poll.
-BUDGETS_SECONDS = 10.0
 # The interval of attempts to take a held lease at the start, and their duration in lengths of a lease.
 HELD_SECONDS = 1.0
 LEASES_AWAITED = 1.3
@@ -77,7 +72,6 @@ class Daemon:
         self.settings = settings
         self._load = load
         self._clocks = SYSTEM
-        self._turns = Turns()
         self._log = logger()
         self._telemetry = Telemetry(CollectorRegistry(), __version__)
         self._share = (
@@ -87,20 +81,16 @@ class Daemon:
         )
         self._ending = asyncio.Event()
         self._call_soon: Callable[..., object]
-        self._end_soon: Callable[[], object]
         self._is_lost = False
-        # The shards that are polled, with the epochs of their leases, where they change hands.
-        self._epochs: Mapping[int, int] = {}
         self._database = self._database_storage() if settings.state.is_shared else None
         self._storage = self._database or file_storage(settings.state, self._telemetry.set_aside)
         self.ledger = Ledger(self._storage, self._telemetry, clocks=self._clocks)
-        self._observers: dict[str, AccountObserver] = {}
         self._tasks: set[asyncio.Task[object]] = set()
         self._reloading = asyncio.Lock()
         self._config_faults: tuple[str, ...] = ()
-        self._unsettled: set[tuple[str, str]] = set()
-        self._scripts_listed: set[str] = set()
+        self._accounts: Accounts
         self._budgets: BudgetMetrics
+        self._shards: Shards
         self._grown: Callable[[], None] = lambda: None
         self._config_loaded = self._clocks.wall()
         self._store: Store
@@ -128,42 +118,41 @@ class Daemon:
             self.settings.web.listen.host, self.settings.web.listen.port, self.settings.web.config_file
         )
         self.server.bind()
-        self._call_soon = asyncio.get_running_loop().call_soon_threadsafe
-        self._end_soon = partial(self._call_soon, self._ending.set)
+        loop = asyncio.get_running_loop()
+        self._call_soon = loop.call_soon_threadsafe
         try:
             await self._open_ledger()
         except StateLockedError:
             await self.server.stop()
             raise
-        loop = asyncio.get_running_loop()
         rows = dict(self.ledger.remembered())
-        names = {key.target: row.name for key, row in rows.items() if _names(key, row)}
-        self._budgets = BudgetMetrics(self._telemetry, self.ledger, rows, alone=self._share.total == 1)
-        self._registry = Registry(self._share, names)
-        board = StatusBoard(self._clocks.wall, self._remembered)
-        self._store = Store(board, self._clocks.monotonic, self._lifetime)
+        self._registry = Registry(self._share, names(rows))
+        self._budgets = BudgetMetrics(self._telemetry, self.ledger, self._registry, self._clocks)
+        self._accounts = Accounts(
+            self._telemetry,
+            self.ledger,
+            self._registry,
+            lambda account: self.schedule.intervals.shortest(account),
+            self._clocks,
+        )
+        self._store = Store(StatusBoard(self._clocks.wall, self._remembered), self._clocks.monotonic, self._lifetime)
         self.renderer = self._build_renderer()
-        self._registry.configure(wiring.selections(self.settings))
-        self._scope = wiring.scope(self.settings)
-        # They belong to another shard now, which counts them from its own first poll.
-        self.ledger.leave([key for key in rows if self._registry.is_strange(key.target)])
-        if self._share.total > 1:
-            self._unsettled = {(key.target.account, key.target.kind) for key in rows if key.target.kind == "rate_limit"}
-        accounts = self._build_accounts(self.settings, {})
-        self.schedule = self._build_schedule(accounts, loop, None)
-        self._declare(accounts)
+        self._shards = self._build_shards()
+        self._configure(self.settings)
+        self._shards.leave_strange()
+        self._poll(self._accounts.build(self.settings), None)
         self._warn(exposed(self.settings))
         self._telemetry.declare_shards(
             range(self._share.total) if self._share.may_change else self._share.held, self._is_held
         )
         self._telemetry.show_shards(self._share.total, dict.fromkeys(self._share.held))
         self._note_loaded()
-        self._show_budgets()
+        self._budgets.show()
         self.schedule.start()
         await self.renderer.render()
         self._begin(self.renderer.run(), "renderer")
         self._begin(self._clean(), "cleaning")
-        self._begin(self._follow_budgets(), "budgets")
+        self._begin(self._budgets.keep_showing(), "budgets")
         self._explainer = self._build_explainer()
         self._begin(
             keep_counting(self._explainer, self._telemetry.show_absent, self._clocks.monotonic), "absence counting"
@@ -171,7 +160,6 @@ class Daemon:
         self._begin(watch_lag(self._telemetry.loop_lag.observe, self._clocks.monotonic), "loop lag")
         prefix = self.settings.web.route_prefix
         app = create_app(self._view(), self.renderer, self.reload, self._database, route_prefix=prefix)
-        self.server.leave_room(_calls_at_once(accounts))
         await self.server.start(app, prefix)
         if self._database is not None and self._share.may_change:
             self._database.leases.start()
@@ -225,7 +213,7 @@ class Daemon:
             self.ledger.wake()
         else:
             self._is_lost = True
-            self._end_soon()
+            self._call_soon(self._ending.set)
 
     def _leases_renewed(self) -> None:
         """Let the ledger read the rows of new shards, or write what it could not, from any thread."""
@@ -236,42 +224,11 @@ class Daemon:
         """Poll the targets of these shards and no others, from any thread."""
         if self._share.may_change:
             with suppress(RuntimeError):
-                self._call_soon(self._begin_holding, held)
-
-    def _begin_holding(self, held: HeldShards) -> None:
-        self._begin(self._hold(held), "shards")
+                self._call_soon(lambda: self._begin(self._hold(held), "shards"))
 
     async def _hold(self, held: HeldShards) -> None:
         async with self._reloading:
-            before, self._epochs = self._epochs, held.epochs
-            kept = {shard for shard, epoch in held.epochs.items() if before.get(shard) == epoch}
-            # What was served of the others is removed first: another exporter may have counted them since.
-            if kept != self._registry.share.held:
-                await self._poll_shards(kept)
-                await self.renderer.render()
-            if self._database is not None:
-                self._database.rendered(held.epochs)
-            self._registry.remember({key.target: row.name for key, row in held.rows.items() if _names(key, row)})
-            self._budgets.remember(held.rows)
-            change = await self._poll_shards(held.epochs)
-            self._share_budgets()
-            self._telemetry.declare_ups(self._ups())
-            self._telemetry.show_shards(self._share.total, held.epochs)
-            zones = {target.account for target in change.added if target.kind == "shield_zone"}
-            # Which rate limits a new shield zone has is not known before the next discovery.
-            await self.schedule.targets_changed(zones)
-
-    async def _poll_shards(self, shards: Iterable[int]) -> Change:
-        share = Share(frozenset(shards), self._share.total, may_change=True)
-        change = await in_slices(self._registry.holding(share), self._clocks.monotonic)
-        self._targets_changed(change)
-        return change
-
-    def _share_budgets(self) -> None:
-        """Use the part of the accounts' budgets that belongs to the shards that are held."""
-        share = self._registry.share
-        if share.may_change:
-            self.schedule.resize(max(1, len(share.held)) / share.total)
+            await self._shards.hold(held)
 
     def _is_held(self, shard: int) -> bool:
         return shard in self._database.counted() if self._database is not None else self._storage.holds()
@@ -285,8 +242,7 @@ class Daemon:
         await self.schedule.stop()
         await asyncio.to_thread(self.ledger.close)
         await self.server.stop()
-        for account in self.schedule.accounts.values():
-            await account.client.aclose()
+        await self._accounts.close()
         self.renderer.close()
 
     def _begin(self, work: Coroutine[Any, Any, object], name: str) -> None:
@@ -316,65 +272,33 @@ class Daemon:
         exposition.declare(_all_families(self.settings))
         return Renderer(exposition, self._store, self._telemetry, self._clocks.monotonic, grown=self._grown)
 
-    def _build_accounts(self, settings: Settings, former: Mapping[str, Account]) -> dict[str, Account]:
-        """Build a client for each account and database; those with unchanged settings are kept.
+    def _build_shards(self) -> Shards:
+        return Shards(
+            self._registry,
+            self.renderer,
+            lambda: self.schedule,
+            ledger=self.ledger,
+            accounts=self._accounts,
+            budgets=self._budgets,
+            telemetry=self._telemetry,
+            rendered=self._database.rendered if self._database is not None else lambda _epochs: None,
+            changed=self._targets_changed,
+            clocks=self._clocks,
+        )
 
-        Raises:
-            OSError: a file of trusted certificates cannot be read.
-        """
-        known = wiring.named(self.settings)
-        accounts: dict[str, Account] = {}
-        for name, configured in wiring.named(settings).items():
-            if name in former and known.get(name) == configured:
-                accounts[name] = former[name]
-            else:
-                client = client_of(
-                    configured,
-                    self._observer(name),
-                    settings.shard.parts,
-                    platform_time=self.ledger.platform_time(name),
-                    pause=self.ledger.pause(name),
-                    turns=self._turns,
-                )
-                accounts[name] = account_entry(client)
-        return accounts
-
-    def _declare(self, accounts: Mapping[str, Account]) -> None:
-        """Start the series of all accounts."""
-        plans = wiring.plans(self.settings)
-        of_accounts = {
-            operation.name
-            for plan in plans
-            if plan.collector.polls not in ("database", "query")
-            for operation in plan.collector.operations
+    def _configure(self, settings: Settings) -> Change:
+        """Apply the settings to the targets, the budgets of scripts and the explanation; return changes of targets."""
+        self.settings = settings
+        self._scope = wiring.scope(settings)
+        self._budgets.configured = {
+            account.name: ConfiguredBudgets(account.scripts.monthly_budget_dollars, account.scripts.discover)
+            for account in settings.accounts
         }
-        for name in accounts:
-            endpoints = {database.PIPELINE.name} if name.startswith(DATABASE_PREFIX) else of_accounts
-            self._telemetry.declare_calls(name, sorted(endpoints))
-        self._telemetry.declare_counters(_all_families(self.settings))
-        self._telemetry.declare_accounts(self._ups())
+        return self._registry.configure(wiring.selections(settings))
 
-    def _ups(self) -> dict[str, Callable[[], bool] | None]:
-        """Return for each account whether it is up; one shard reports it, and all shards report their own calls."""
-        return {
-            account.name: partial(self._is_up, account.name, account.timeout)
-            if self._registry.owns(TargetKey.of(account.name, "account", account.name))
-            else None
-            for account in self.settings.accounts
-        }
-
-    def _observer(self, name: str) -> AccountObserver:
-        if name not in self._observers:
-            self._observers[name] = AccountObserver(self._telemetry, name, self._clocks.monotonic)
-        return self._observers[name]
-
-    def _is_up(self, account: str, timeout: float) -> bool:
-        return self._observers[account].is_up(self.schedule.intervals.shortest(account), timeout)
-
-    def _build_schedule(
-        self, accounts: Mapping[str, Account], loop: asyncio.AbstractEventLoop, left: ScheduleState | None
-    ) -> Schedule:
-        return Schedule(
+    def _poll(self, accounts: Mapping[str, Account], left: ScheduleState | None) -> None:
+        """Replace the schedule and its accounts by those of the settings in force."""
+        self.schedule = Schedule(
             wiring.plans(self.settings),
             accounts,
             registry=self._registry,
@@ -382,47 +306,27 @@ class Daemon:
             ledger=self.ledger,
             telemetry=self._telemetry,
             clocks=self._clocks,
-            call_soon=loop.call_soon_threadsafe,
+            call_soon=self._call_soon,
             changed=self._targets_changed,
             left=left,
         )
+        self._accounts.use(self.settings, accounts)
+        self._telemetry.declare_counters(_all_families(self.settings))
+        self.server.leave_room(self._accounts.calls_at_once())
 
     def _targets_changed(self, change: Change) -> None:
         for target in change.removed:
             self._store.remove(target)
-        settled = self._unsettled & change.settled
-        if settled:
-            # The shard of a rate limit is known when its shield zone is; until then it is not polled here.
-            self._unsettled -= settled
-            rows = [key for key in dict(self.ledger.remembered()) if (key.target.account, key.target.kind) in settled]
-            self.ledger.leave([key for key in rows if not self._registry.holds(key.target)])
-        self._scripts_listed |= {account for account, kind in change.settled if kind == "script"}
-        self._show_budgets()
-
-    async def _follow_budgets(self) -> None:
-        while True:
-            await asyncio.sleep(BUDGETS_SECONDS)
-            self._show_budgets()
-
-    def _show_budgets(self) -> None:
-        scripts = list(self._registry.targets("script"))
-        configured = {account.name: account.scripts.monthly_budget_dollars for account in self.settings.accounts}
-        # All scripts of an account are known after a complete listing, or if the configuration names each of them.
-        unnamed = {script.account for script in scripts if not script.name}
-        known = {
-            account.name
-            for account in self.settings.accounts
-            if account.name not in unnamed and (account.name in self._scripts_listed or not account.scripts.discover)
-        }
-        self._budgets.show(scripts, configured, known, self._clocks.utc())
+        self._shards.targets_changed(change)
+        self._budgets.targets_changed(change)
 
     def _view(self) -> View:
         return View(
             board=self._store.board,
             registry=self._registry,
             schedule=lambda: self.schedule,
-            account_up=self._accounts_up,
-            is_authenticated=self._is_authenticated,
+            account_up=self._accounts.up,
+            is_authenticated=self._accounts.is_authenticated,
             ledger=self._ledger_view,
             explainer=self._explainer,
             ledger_alive=self.ledger.is_alive,
@@ -444,7 +348,7 @@ class Daemon:
             board=self._store.board,
             schedule=lambda: self.schedule,
             is_capped=self.renderer.is_capped,
-            accepted=self._accepted,
+            accepted=self._accounts.accepted,
             ledger_fault=lambda: self.ledger.fault,
             holders=self._holders,
             clocks=self._clocks,
@@ -455,27 +359,12 @@ class Daemon:
         holdings = () if self._database is None else self._database.leases.holdings
         return {holding.shard: holding.holder for holding in holdings}
 
-    def _accepted(self, account: str) -> float:
-        """Return when an account's credential was last accepted, as unix seconds; 0 if never."""
-        observer = self._observers.get(account)
-        if observer is None or observer.authenticated is None:
-            return 0.0
-        return self._clocks.wall() - (self._clocks.monotonic() - observer.authenticated)
-
-    def _is_authenticated(self) -> bool:
-        """Return whether an account (or a database, if there are no accounts) has answered an authenticated call."""
-        names = [account.name for account in self.settings.accounts] or list(self._observers)
-        return any(name in self._observers and self._observers[name].authenticated is not None for name in names)
-
     def _ledger_view(self) -> LedgerView:
         return LedgerView(
             durable=self.settings.state.is_durable,
             saves=self._telemetry.ledger_saves,
             set_aside=self._telemetry.set_aside_at,
         )
-
-    def _accounts_up(self) -> dict[str, bool]:
-        return {account.name: self._is_up(account.name, account.timeout) for account in self.settings.accounts}
 
     def _note_loaded(self) -> None:
         self._config_loaded = self._clocks.wall()
@@ -503,7 +392,7 @@ class Daemon:
             try:
                 settings = await asyncio.to_thread(self._load)
                 shown = await asyncio.to_thread(lambda: list(exposed(settings)))
-                accounts = self._build_accounts(settings, self.schedule.accounts)
+                accounts = self._accounts.build(settings)
                 # The last step that can be refused: a wrong file changes nothing, in the web configuration neither.
                 await self.server.reload()
                 await self._take_over(settings, accounts)
@@ -531,28 +420,19 @@ class Daemon:
         await self.renderer.declare(_all_families(settings))
         await former.stop()
         # No await from here to the end of the change: a scrape or a page sees either the old state or the new one.
-        self.settings = settings
         configure(settings.log.level, settings.log.format)
-        change = self._registry.configure(wiring.selections(settings))
-        self._scope = wiring.scope(settings)
-        self.schedule = self._build_schedule(accounts, asyncio.get_running_loop(), former.hand_over())
-        self._share_budgets()
-        self.server.leave_room(_calls_at_once(accounts))
-        self._declare(accounts)
+        change = self._configure(settings)
+        self._poll(accounts, former.hand_over())
+        self._shards.divide_budgets()
         self._targets_changed(change)
         for key, status in list(self._store.board.statuses()):
             if key.collector not in self.schedule.plans:
                 self._store.remove(status.target, key.collector)
         self._note_loaded()
         self.schedule.start()
-        for name in former.accounts.keys() - accounts.keys():
-            self._telemetry.forget("account", name)
-            self._observers.pop(name, None)
         for name in former.plans.keys() - self.schedule.plans.keys():
             self._telemetry.forget("collector", name)
-        for name, account in former.accounts.items():
-            if accounts.get(name) is not account:
-                await account.client.aclose()
+        await self._accounts.leave(former.accounts)
         self._log.info("configuration loaded")
 
     async def _clean(self) -> None:
@@ -573,12 +453,3 @@ class Daemon:
 def _all_families(settings: Settings) -> list[FamilyInfo]:
     collectors = [plan.collector for plan in wiring.plans(settings)]
     return [*families(collectors), *HEALTH]
-
-
-def _names(key: PollKey, row: Stored) -> bool:
-    """Whether a row holds its target's name."""
-    return bool(row.name) and key.collector != BUDGET_ROWS
-
-
-def _calls_at_once(accounts: Mapping[str, Account]) -> int:
-    return sum(account.client.rate_limiter.most_in_flight for account in accounts.values())

@@ -1,15 +1,19 @@
 """Assigns the configured monthly budgets to scripts, and keeps a budget when its script is renamed."""
 
+import asyncio
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 
+from exporter.clock import Clocks
 from exporter.counters.ledger import Entry, Ledger
 from exporter.counters.storage import Stored
 from exporter.log import logger
+from exporter.targets.registry import Change, Registry
 from exporter.targets.target import PollKey, Target
 from exporter.telemetry import Telemetry
 
+# A script's name comes with its first poll, and can change with any poll.
+SHOWN_EVERY_SECONDS = 10.0
 # Rows of the state file that hold, as the name of a script, the name that its budget is configured for.
 BUDGET_ROWS = "script_budget"
 
@@ -88,54 +92,89 @@ class ScriptBudgets:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class ConfiguredBudgets:
+    """The budgets of an account's scripts, as configured.
+
+    Attributes:
+        dollars: a script's name or id → dollars a month.
+        discover: whether scripts are polled that the configuration does not name.
+    """
+
+    dollars: Mapping[str, float]
+    discover: bool
+
+
 class BudgetMetrics:
     """Serves the assigned budgets as metrics, remembers their names in the ledger, and logs names without a script.
 
     Args:
         telemetry: where they are served.
-        ledger: where names are remembered.
-        rows: what the ledger remembers of an earlier run.
-        alone: whether this process polls all scripts. A shard does not see the others' scripts: which name has none
-            shows in the metric of all shards together, and not in a log.
+        ledger: where names are remembered; its rows of an earlier run are read.
+        registry: the scripts that are polled. A shard does not see the others' scripts: which name has none shows in
+            the metric of all shards together, and not in a log.
+        clocks: the clocks.
 
     Attributes:
+        configured: the budgets by account.
         unmatched: account and configured name of budgets that belong to no script.
     """
 
-    def __init__(self, telemetry: Telemetry, ledger: Ledger, rows: Mapping[PollKey, Stored], *, alone: bool) -> None:
+    def __init__(self, telemetry: Telemetry, ledger: Ledger, registry: Registry, clocks: Clocks) -> None:
+        self.configured: Mapping[str, ConfiguredBudgets] = {}
+        self.unmatched: tuple[Key, ...] = ()
         self._telemetry = telemetry
         self._ledger = ledger
-        self._alone = alone
+        self._registry = registry
+        self._clocks = clocks
         self._log = logger()
+        self._listed: set[str] = set()
         self._budgets = ScriptBudgets({})
-        self.remember(rows)
-        self.unmatched: tuple[Key, ...] = ()
+        self.remember(ledger.remembered())
 
     def remember(self, rows: Mapping[PollKey, Stored]) -> None:
         """Take over names that the ledger remembers of an earlier run, or of another exporter."""
-        self._budgets.remember(
-            {(key.target.account, key.target.id): row.name for key, row in rows.items() if key.collector == BUDGET_ROWS}
-        )
+        names = {key: row.name for key, row in list(rows.items()) if key.collector == BUDGET_ROWS}
+        self._budgets.remember({(key.target.account, key.target.id): name for key, name in names.items()})
 
-    def show(
-        self,
-        scripts: Iterable[Target],
-        configured: Mapping[str, Mapping[str, float]],
-        known: Collection[str],
-        now: datetime,
-    ) -> None:
+    def targets_changed(self, change: Change) -> None:
+        """Serve the budgets of the scripts that are polled now."""
+        self._listed |= {account for account, kind in change.settled if kind == "script"}
+        self.show()
+
+    async def keep_showing(self) -> None:
+        """Serve the budgets again and again, until it is cancelled."""
+        while True:
+            await asyncio.sleep(SHOWN_EVERY_SECONDS)
+            self.show()
+
+    def show(self) -> None:
         """Assign budgets anew and serve them; see `ScriptBudgets.assign`."""
-        found = self._budgets.assign(scripts, configured, known)
+        scripts = list(self._registry.targets("script"))
+        found = self._budgets.assign(
+            scripts, {account: budgets.dollars for account, budgets in self.configured.items()}, self._known(scripts)
+        )
         self._telemetry.script_budget.clear()
         for script, dollars in found.dollars.items():
             self._telemetry.script_budget.labels(script.account, script.id, script.name).set(dollars)
         self._telemetry.script_budget_unmatched.clear()
         for (account, name), is_matched in found.matched.items():
             self._telemetry.script_budget_unmatched.labels(account, name).set(not is_matched)
+        now = self._clocks.utc()
         for (account, script_id), name in found.bound.items():
             entry = Entry(PollKey.of(BUDGET_ROWS, account, "script", script_id), name, now.timestamp(), (), now)
             self._ledger.record(entry, lambda _: None)
-        unmatched = tuple(key for key, is_matched in found.matched.items() if not is_matched and self._alone)
+        is_alone = self._registry.share.total == 1
+        unmatched = tuple(key for key, is_matched in found.matched.items() if not is_matched and is_alone)
         for account, name in set(unmatched) - set(self.unmatched):
             self._log.warning("monthly budget belongs to no script", account=account, script=name)
         self.unmatched = unmatched
+
+    def _known(self, scripts: Iterable[Target]) -> set[str]:
+        """Return the accounts of which all scripts are known: listed completely, or each named by the configuration."""
+        unnamed = {script.account for script in scripts if not script.name}
+        return {
+            account
+            for account, budgets in self.configured.items()
+            if account not in unnamed and (account in self._listed or not budgets.discover)
+        }
