@@ -11,7 +11,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.parser import text_string_to_metric_families
 
 from exporter import wiring
-from exporter.clients import account_client, account_entry, database_client
+from exporter.clients import account_entry, client_of
 from exporter.clock import Clocks
 from exporter.collectors.catalogue import families
 from exporter.counters.file_storage import FileStorage
@@ -229,13 +229,13 @@ async def exporter_parts(
     renderer = Renderer(exposition, store, telemetry, clock)
     observers = {account.name: AccountObserver(telemetry, account.name, clock) for account in settings.accounts}
     accounts = {
-        account.name: account_entry(account_client(account, observers[account.name], 1, clocks))
+        account.name: account_entry(client_of(account, observers[account.name], 1, clocks))
         for account in settings.accounts
     }
     for asked in settings.databases:
         name = DATABASE_PREFIX + asked.name
         observers[name] = AccountObserver(telemetry, name, clock)
-        accounts[name] = account_entry(database_client(asked, observers[name], clocks))
+        accounts[name] = account_entry(client_of(asked, observers[name], clocks=clocks))
     changes: list[Change] = []
 
     def changed(change: Change) -> None:

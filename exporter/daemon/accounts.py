@@ -10,7 +10,7 @@ from exporter.counters.ledger import Ledger
 from exporter.daemon.account_observer import AccountObserver
 from exporter.event_loop import Turns
 from exporter.platform.api import database
-from exporter.polling.intervals import Account
+from exporter.polling.intervals import Account, Intervals
 from exporter.settings.account import AccountSettings
 from exporter.settings.database import DatabaseSettings
 from exporter.settings.model import Settings
@@ -28,7 +28,7 @@ class Accounts:
         telemetry: where calls are counted.
         ledger: what is known of the platforms' times and pauses.
         registry: says which accounts this process reports.
-        shortest: account → the seconds of its shortest interval between two polls.
+        intervals: returns the intervals of polls that are in force.
         clocks: the clocks.
 
     Attributes:
@@ -40,7 +40,7 @@ class Accounts:
         telemetry: Telemetry,
         ledger: Ledger,
         registry: Registry,
-        shortest: Callable[[str], float],
+        intervals: Callable[[], Intervals],
         clocks: Clocks,
     ) -> None:
         self.entries: Mapping[str, Account] = {}
@@ -50,7 +50,7 @@ class Accounts:
         self._telemetry = telemetry
         self._ledger = ledger
         self._registry = registry
-        self._shortest = shortest
+        self._intervals = intervals
         self._clocks = clocks
 
     def build(self, settings: Settings) -> dict[str, Account]:
@@ -104,7 +104,7 @@ class Accounts:
         return [name for name, configured in self._configured.items() if isinstance(configured, AccountSettings)]
 
     def _is_up(self, name: str) -> bool:
-        return self._observers[name].is_up(self._shortest(name), self._configured[name].timeout)
+        return self._observers[name].is_up(self._intervals().shortest(name), self._configured[name].timeout)
 
     def up(self) -> dict[str, bool]:
         """Return for each account whether it is up; databases are not included."""

@@ -2,21 +2,19 @@
 
 import asyncio
 import signal
-import socket
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from prometheus_client import CollectorRegistry
 
 from exporter import __version__, runtime, wiring
 from exporter.clock import SYSTEM
 from exporter.collectors.catalogue import families
-from exporter.counters.ledger import Ledger
-from exporter.counters.storage import LeaseLostError, StateLockedError
+from exporter.cooperative import in_slices
+from exporter.counters.storage import LeaseLostError, StateLockedError, Stored
 from exporter.daemon.accounts import Accounts
-from exporter.daemon.shard_changes import HeldShards, ShardChanges
-from exporter.daemon.shards import Shards, names
+from exporter.daemon.shards import Shards
 from exporter.event_loop import watch_lag
 from exporter.explain.counting import keep_counting
 from exporter.explain.explainer import Explainer, Sources
@@ -34,8 +32,7 @@ from exporter.settings.endpoint_names import misnamed
 from exporter.settings.exposure import exposed
 from exporter.settings.faults import ConfigurationError, KeyPath, written
 from exporter.settings.model import Settings
-from exporter.state_storage import database_storage, file_storage
-from exporter.targets.registry import Change, Registry
+from exporter.targets.registry import Change
 from exporter.targets.sharding import Share
 from exporter.targets.target import PollKey, Target
 from exporter.telemetry import Telemetry
@@ -43,9 +40,6 @@ from exporter.web.app import create_app
 from exporter.web.server import WebServer
 from exporter.web.status import View
 from exporter.web.status_models import LedgerView
-
-if TYPE_CHECKING:
-    from exporter.counters.database_storage import DatabaseStorage
 
 STOP_SECONDS = 4.5
 CLEANING_SECONDS = 3600.0
@@ -74,27 +68,27 @@ class Daemon:
         self._clocks = SYSTEM
         self._log = logger()
         self._telemetry = Telemetry(CollectorRegistry(), __version__)
-        self._share = (
-            Share(frozenset(), settings.shard.total, may_change=True)
-            if settings.shard.is_leased
-            else settings.shard.shard(socket.gethostname())
-        )
         self._ending = asyncio.Event()
         self._call_soon: Callable[..., object]
-        self._is_lost = False
-        self._database = self._database_storage() if settings.state.is_shared else None
-        self._storage = self._database or file_storage(settings.state, self._telemetry.set_aside)
-        self.ledger = Ledger(self._storage, self._telemetry, clocks=self._clocks)
+        self._shards = Shards(
+            settings,
+            self._telemetry,
+            self._clocks,
+            held=self._hold_soon,
+            lost=lambda: self._call_soon(self._ending.set),
+        )
+        self.ledger = self._shards.ledger
+        self._registry = self._shards.registry
+        # The shards that are polled, with the epochs of their leases, where they change hands.
+        self._epochs: Mapping[int, int] = {}
         self._tasks: set[asyncio.Task[object]] = set()
         self._reloading = asyncio.Lock()
         self._config_faults: tuple[str, ...] = ()
         self._accounts: Accounts
         self._budgets: BudgetMetrics
-        self._shards: Shards
         self._grown: Callable[[], None] = lambda: None
         self._config_loaded = self._clocks.wall()
         self._store: Store
-        self._registry: Registry
         self.renderer: Renderer
         self.schedule: Schedule
         self._scope: Scope
@@ -104,7 +98,7 @@ class Daemon:
     @property
     def state_location(self) -> str | None:
         """The location of the counters' state, without a password; None where they start anew with the process."""
-        return self._storage.location or None
+        return self._shards.storage.location or None
 
     async def start(self) -> None:
         """Build the parts, and begin to poll and to serve.
@@ -125,27 +119,17 @@ class Daemon:
         except StateLockedError:
             await self.server.stop()
             raise
-        rows = dict(self.ledger.remembered())
-        self._registry = Registry(self._share, names(rows))
+        self._shards.take_in(dict(self.ledger.remembered()))
         self._budgets = BudgetMetrics(self._telemetry, self.ledger, self._registry, self._clocks)
         self._accounts = Accounts(
-            self._telemetry,
-            self.ledger,
-            self._registry,
-            lambda account: self.schedule.intervals.shortest(account),
-            self._clocks,
+            self._telemetry, self.ledger, self._registry, lambda: self.schedule.intervals, self._clocks
         )
         self._store = Store(StatusBoard(self._clocks.wall, self._remembered), self._clocks.monotonic, self._lifetime)
         self.renderer = self._build_renderer()
-        self._shards = self._build_shards()
         self._configure(self.settings)
-        self._shards.leave_strange()
+        self._shards.begin()
         self._poll(self._accounts.build(self.settings), None)
         self._warn(exposed(self.settings))
-        self._telemetry.declare_shards(
-            range(self._share.total) if self._share.may_change else self._share.held, self._is_held
-        )
-        self._telemetry.show_shards(self._share.total, dict.fromkeys(self._share.held))
         self._note_loaded()
         self._budgets.show()
         self.schedule.start()
@@ -159,10 +143,10 @@ class Daemon:
         )
         self._begin(watch_lag(self._telemetry.loop_lag.observe, self._clocks.monotonic), "loop lag")
         prefix = self.settings.web.route_prefix
-        app = create_app(self._view(), self.renderer, self.reload, self._database, route_prefix=prefix)
+        app = create_app(self._view(), self.renderer, self.reload, self._shards.database, route_prefix=prefix)
         await self.server.start(app, prefix)
-        if self._database is not None and self._share.may_change:
-            self._database.leases.start()
+        if self._shards.database is not None and self._shards.share.may_change:
+            self._shards.database.leases.start()
         self._log.info("serving", url=self.server.url + prefix.rstrip("/") + "/metrics")
 
     async def run(self, started: Callable[[], None] = lambda: None) -> None:
@@ -185,9 +169,9 @@ class Daemon:
             with suppress(TimeoutError):
                 async with asyncio.timeout(STOP_SECONDS):
                     await self.stop()
-        if self._is_lost:
+        if self._shards.is_lost:
             # The state of this process is older than the counts of the other one, so that it has to start again.
-            raise LeaseLostError(f"another exporter has taken this one's shard in {self._storage.location}")
+            raise LeaseLostError(f"another exporter has taken this one's shard in {self._shards.storage.location}")
 
     async def _open_ledger(self) -> None:
         """Open the ledger; wait for a lease that another process left, so that names are known."""
@@ -197,41 +181,6 @@ class Daemon:
         ):
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._ending.wait(), HELD_SECONDS)
-
-    def _database_storage(self) -> "DatabaseStorage":
-        changes = ShardChanges(
-            self._telemetry, lost=self._shard_lost, renewed=self._leases_renewed, held=self._shards_held
-        )
-        return database_storage(self.settings.state, self._share, changes, self._shard_of)
-
-    def _shard_of(self, key: PollKey) -> int | None:
-        return self._registry.shard_of(key.target) if self._share.may_change else self._share.first
-
-    def _shard_lost(self) -> None:
-        """Drop a shard that another exporter has, from any thread; end the process where it can have no other."""
-        if self._share.may_change:
-            self.ledger.wake()
-        else:
-            self._is_lost = True
-            self._call_soon(self._ending.set)
-
-    def _leases_renewed(self) -> None:
-        """Let the ledger read the rows of new shards, or write what it could not, from any thread."""
-        if self._database is not None and (self._database.is_behind() or self.ledger.fault):
-            self.ledger.wake()
-
-    def _shards_held(self, held: HeldShards) -> None:
-        """Poll the targets of these shards and no others, from any thread."""
-        if self._share.may_change:
-            with suppress(RuntimeError):
-                self._call_soon(lambda: self._begin(self._hold(held), "shards"))
-
-    async def _hold(self, held: HeldShards) -> None:
-        async with self._reloading:
-            await self._shards.hold(held)
-
-    def _is_held(self, shard: int) -> bool:
-        return shard in self._database.counted() if self._database is not None else self._storage.holds()
 
     async def stop(self) -> None:
         """Stop polling and serving, and commit the counters."""
@@ -271,20 +220,6 @@ class Daemon:
         )
         exposition.declare(_all_families(self.settings))
         return Renderer(exposition, self._store, self._telemetry, self._clocks.monotonic, grown=self._grown)
-
-    def _build_shards(self) -> Shards:
-        return Shards(
-            self._registry,
-            self.renderer,
-            lambda: self.schedule,
-            ledger=self.ledger,
-            accounts=self._accounts,
-            budgets=self._budgets,
-            telemetry=self._telemetry,
-            rendered=self._database.rendered if self._database is not None else lambda _epochs: None,
-            changed=self._targets_changed,
-            clocks=self._clocks,
-        )
 
     def _configure(self, settings: Settings) -> Change:
         """Apply the settings to the targets, the budgets of scripts and the explanation; return changes of targets."""
@@ -336,8 +271,7 @@ class Daemon:
             unmatched_budgets=lambda: self._budgets.unmatched,
             clocks=self._clocks,
             version=__version__,
-            share=lambda: self._registry.share,
-            leases=None if self._database is None else self._database.leases,
+            leases=None if self._shards.database is None else self._shards.database.leases,
             started=self._config_loaded,
         )
 
@@ -350,14 +284,10 @@ class Daemon:
             is_capped=self.renderer.is_capped,
             accepted=self._accounts.accepted,
             ledger_fault=lambda: self.ledger.fault,
-            holders=self._holders,
+            holders=self._shards.holders,
             clocks=self._clocks,
         )
         return Explainer(sources)
-
-    def _holders(self) -> dict[int, str]:
-        holdings = () if self._database is None else self._database.leases.holdings
-        return {holding.shard: holding.holder for holding in holdings}
 
     def _ledger_view(self) -> LedgerView:
         return LedgerView(
@@ -423,7 +353,7 @@ class Daemon:
         configure(settings.log.level, settings.log.format)
         change = self._configure(settings)
         self._poll(accounts, former.hand_over())
-        self._shards.divide_budgets()
+        self._divide_budgets()
         self._targets_changed(change)
         for key, status in list(self._store.board.statuses()):
             if key.collector not in self.schedule.plans:
@@ -434,6 +364,51 @@ class Daemon:
             self._telemetry.forget("collector", name)
         await self._accounts.leave(former.accounts)
         self._log.info("configuration loaded")
+
+    def _end_soon(self) -> None:
+        self._call_soon(self._ending.set)
+
+    def _hold_soon(self, epochs: Mapping[int, int], rows: Mapping[PollKey, Stored]) -> None:
+        self._call_soon(lambda: self._begin(self._hold(epochs, rows), "shards"))
+
+    async def _hold(self, epochs: Mapping[int, int], rows: Mapping[PollKey, Stored]) -> None:
+        """Poll and serve the targets of these shards and no others.
+
+        Args:
+            epochs: the shards, with the epochs of their leases. Where the epoch is new, another exporter may have had
+                the shard meanwhile.
+            rows: what was read of the shards whose epochs are new.
+        """
+        async with self._reloading:
+            before, self._epochs = self._epochs, epochs
+            kept = {shard for shard, epoch in epochs.items() if before.get(shard) == epoch}
+            # What was served of the others is removed first: another exporter may have counted them since.
+            if kept != self._registry.share.held:
+                await self._poll_shards(kept)
+                await self.renderer.render()
+            if self._shards.database is not None:
+                self._shards.database.rendered(epochs)
+            self._shards.take_in(rows)
+            self._budgets.remember(rows)
+            change = await self._poll_shards(epochs)
+            self._divide_budgets()
+            self._accounts.shards_changed()
+            self._telemetry.show_shards(self._registry.share.total, epochs)
+            zones = {target.account for target in change.added if target.kind == "shield_zone"}
+            # Which rate limits a new shield zone has is not known before the next discovery.
+            await self.schedule.targets_changed(zones)
+
+    async def _poll_shards(self, shards: Iterable[int]) -> Change:
+        share = Share(frozenset(shards), self._registry.share.total, may_change=True)
+        change = await in_slices(self._registry.holding(share), self._clocks.monotonic)
+        self._targets_changed(change)
+        return change
+
+    def _divide_budgets(self) -> None:
+        """Use the part of the accounts' budgets that belongs to the shards that are held."""
+        share = self._registry.share
+        if share.may_change:
+            self.schedule.resize(max(1, len(share.held)) / share.total)
 
     async def _clean(self) -> None:
         while True:

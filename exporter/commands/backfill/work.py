@@ -22,7 +22,7 @@ from exporter.backfill.endpoints import history_of, limits_of
 from exporter.backfill.job import Backfill, Failure, Report, Selected, SpanError
 from exporter.backfill.output import Spool, SpoolError, parts_of
 from exporter.backfill.samples import STEPS, Span
-from exporter.clients import account_client
+from exporter.clients import client_of
 from exporter.clock import SYSTEM
 from exporter.collectors.collector import TargetCollector
 from exporter.collectors.endpoints.listing import EndpointListCollector
@@ -143,7 +143,7 @@ async def _run(settings: Settings, job: Job, progressed: Progressed) -> tuple[Re
     share = settings.shard.own(socket.gethostname())
     registry = Registry(share)
     registry.configure(wiring.selections(settings))
-    clients = {account.name: account_client(account, Deaf(), settings.shard.parts) for account in settings.accounts}
+    clients = {account.name: client_of(account, Deaf(), settings.shard.parts) for account in settings.accounts}
     baselines = baselines_of(settings.state, share)
     try:
         if isinstance(baselines, RecordedBaselines):

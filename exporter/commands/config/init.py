@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from exporter import wiring
-from exporter.clients import account_client
+from exporter.clients import client_of
 from exporter.collectors.collector import Context
 from exporter.collectors.discovery import COLLECTOR
 from exporter.commands.config.document import document
@@ -84,7 +84,7 @@ async def _listed(account: AccountSettings) -> tuple[Mapping[str, ResourceList],
     selections: list[Selection] = list(wiring.account_selections(whole))
     registry.configure(selections)
     target: Target = next(iter(registry.targets("account")))
-    client = account_client(account, Deaf(), 1)
+    client = client_of(account, Deaf(), 1)
     try:
         caller = client.until(time.monotonic() + _PATIENCE * account.timeout)
         polled = await COLLECTOR.poll(Context(caller, registry, datetime.now(UTC)), target)

@@ -83,7 +83,7 @@ class Attempt:
     async def run(self) -> list[str]:
         """The lines to print."""
         lines: list[str] = []
-        client = clients.account_client(self._account, Deaf(), 1)
+        client = clients.client_of(self._account, Deaf(), 1)
         try:
             for endpoint in self._settings.endpoints:
                 caller = _Listening(client, client.until(time.monotonic() + 3 * self._account.timeout))
