@@ -218,12 +218,12 @@ async def test_a_reload_by_signal_leaves_nothing_behind_and_says_what_broke_it(c
     async with configured.daemon() as (daemon, _):
         always = ["absence counting", "budgets", "cleaning", "loop lag", "renderer"]
         daemon._reload_soon()
-        await until(lambda: len(daemon._tasks) == len(always))
+        await until(lambda: daemon._background.names() == always)
         with capture_logs() as logs:
             daemon._load = lambda: 1 / 0  # type: ignore[assignment,return-value]
             daemon._reload_soon()
             await until(lambda: any(line["event"] == "background task failed" for line in logs))
-        assert sorted(task.get_name() for task in daemon._tasks) == always
+        assert daemon._background.names() == always
 
 
 async def test_pages_and_scrapes_find_no_half_of_a_reload(configured: ConfiguredSandbox) -> None:

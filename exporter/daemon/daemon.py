@@ -2,9 +2,8 @@
 
 import asyncio
 import signal
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from typing import Any
 
 from prometheus_client import CollectorRegistry
 
@@ -14,6 +13,7 @@ from exporter.collectors.catalogue import families
 from exporter.cooperative import in_slices
 from exporter.counters.storage import LeaseLostError, StateLockedError, Stored
 from exporter.daemon.accounts import Accounts
+from exporter.daemon.background import Background
 from exporter.daemon.shards import Shards
 from exporter.event_loop import watch_lag
 from exporter.explain.counting import keep_counting
@@ -81,7 +81,7 @@ class Daemon:
         self._registry = self._shards.registry
         # The shards that are polled, with the epochs of their leases, where they change hands.
         self._epochs: Mapping[int, int] = {}
-        self._tasks: set[asyncio.Task[object]] = set()
+        self._background = Background()
         self._reloading = asyncio.Lock()
         self._config_faults: tuple[str, ...] = ()
         self._accounts: Accounts
@@ -99,6 +99,30 @@ class Daemon:
     def state_location(self) -> str | None:
         """The location of the counters' state, without a password; None where they start anew with the process."""
         return self._shards.storage.location or None
+
+    async def run(self, started: Callable[[], None] = lambda: None) -> None:
+        """Start, call `started`, and serve until SIGTERM or SIGINT.
+
+        The daemon owns the process: it sets the handlers of signals and the tuning of threads.
+        """
+        runtime.share()
+        self._grown = runtime.settle
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._ending.set)
+        loop.add_signal_handler(signal.SIGHUP, self._reload_soon)
+        await self.start()
+        started()
+        try:
+            await self._ending.wait()
+        finally:
+            self._log.info("stopping")
+            with suppress(TimeoutError):
+                async with asyncio.timeout(STOP_SECONDS):
+                    await self.stop()
+        if self._shards.is_lost:
+            # The state of this process is older than the counts of the other one, so that it has to start again.
+            raise LeaseLostError(f"another exporter has taken this one's shard in {self._shards.storage.location}")
 
     async def start(self) -> None:
         """Build the parts, and begin to poll and to serve.
@@ -134,44 +158,20 @@ class Daemon:
         self._budgets.show()
         self.schedule.start()
         await self.renderer.render()
-        self._begin(self.renderer.run(), "renderer")
-        self._begin(self._clean(), "cleaning")
-        self._begin(self._budgets.keep_showing(), "budgets")
+        self._background.begin(self.renderer.run(), "renderer")
+        self._background.begin(self._clean(), "cleaning")
+        self._background.begin(self._budgets.keep_showing(), "budgets")
         self._explainer = self._build_explainer()
-        self._begin(
+        self._background.begin(
             keep_counting(self._explainer, self._telemetry.show_absent, self._clocks.monotonic), "absence counting"
         )
-        self._begin(watch_lag(self._telemetry.loop_lag.observe, self._clocks.monotonic), "loop lag")
+        self._background.begin(watch_lag(self._telemetry.loop_lag.observe, self._clocks.monotonic), "loop lag")
         prefix = self.settings.web.route_prefix
         app = create_app(self._view(), self.renderer, self.reload, self._shards.database, route_prefix=prefix)
         await self.server.start(app, prefix)
         if self._shards.database is not None and self._shards.share.may_change:
             self._shards.database.leases.start()
         self._log.info("serving", url=self.server.url + prefix.rstrip("/") + "/metrics")
-
-    async def run(self, started: Callable[[], None] = lambda: None) -> None:
-        """Start, call `started`, and serve until SIGTERM or SIGINT.
-
-        The daemon owns the process: it sets the handlers of signals and the tuning of threads.
-        """
-        runtime.share()
-        self._grown = runtime.settle
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self._ending.set)
-        loop.add_signal_handler(signal.SIGHUP, self._reload_soon)
-        await self.start()
-        started()
-        try:
-            await self._ending.wait()
-        finally:
-            self._log.info("stopping")
-            with suppress(TimeoutError):
-                async with asyncio.timeout(STOP_SECONDS):
-                    await self.stop()
-        if self._shards.is_lost:
-            # The state of this process is older than the counts of the other one, so that it has to start again.
-            raise LeaseLostError(f"another exporter has taken this one's shard in {self._shards.storage.location}")
 
     async def _open_ledger(self) -> None:
         """Open the ledger; wait for a lease that another process left, so that names are known."""
@@ -184,132 +184,15 @@ class Daemon:
 
     async def stop(self) -> None:
         """Stop polling and serving, and commit the counters."""
-        tasks = list(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._background.stop()
         await self.schedule.stop()
         await asyncio.to_thread(self.ledger.close)
         await self.server.stop()
         await self._accounts.close()
         self.renderer.close()
 
-    def _begin(self, work: Coroutine[Any, Any, object], name: str) -> None:
-        """Run a task in the background, until it ends or the daemon stops."""
-        task: asyncio.Task[object] = asyncio.create_task(work, name=name)
-        self._tasks.add(task)
-        task.add_done_callback(self._ended)
-
-    def _ended(self, task: asyncio.Task[object]) -> None:
-        self._tasks.discard(task)
-        error = None if task.cancelled() else task.exception()
-        if error is not None:
-            self._log.error("background task failed", work=task.get_name(), error=repr(error), exc_info=error)
-
-    def _remembered(self, collector: str, target: Target) -> float:
-        row = self.ledger.remembered().get(target.polled_by(collector))
-        return row.success if row is not None else 0.0
-
-    def _lifetime(self, collector: str, target: Target) -> float:
-        return self.schedule.lifetime(collector, target)
-
-    def _build_renderer(self) -> Renderer:
-        series = self.settings.series
-        exposition = Exposition(
-            self._telemetry.exposed(), cap=series.max_per_family, admits=series.serves, created=series.created
-        )
-        exposition.declare(_all_families(self.settings))
-        return Renderer(exposition, self._store, self._telemetry, self._clocks.monotonic, grown=self._grown)
-
-    def _configure(self, settings: Settings) -> Change:
-        """Apply the settings to the targets, the budgets of scripts and the explanation; return changes of targets."""
-        self.settings = settings
-        self._scope = wiring.scope(settings)
-        self._budgets.configured = {
-            account.name: ConfiguredBudgets(account.scripts.monthly_budget_dollars, account.scripts.discover)
-            for account in settings.accounts
-        }
-        return self._registry.configure(wiring.selections(settings))
-
-    def _poll(self, accounts: Mapping[str, Account], left: ScheduleState | None) -> None:
-        """Replace the schedule and its accounts by those of the settings in force."""
-        self.schedule = Schedule(
-            wiring.plans(self.settings),
-            accounts,
-            registry=self._registry,
-            store=self._store,
-            ledger=self.ledger,
-            telemetry=self._telemetry,
-            clocks=self._clocks,
-            call_soon=self._call_soon,
-            changed=self._targets_changed,
-            left=left,
-        )
-        self._accounts.use(self.settings, accounts)
-        self._telemetry.declare_counters(_all_families(self.settings))
-        self.server.leave_room(self._accounts.calls_at_once())
-
-    def _targets_changed(self, change: Change) -> None:
-        for target in change.removed:
-            self._store.remove(target)
-        self._shards.targets_changed(change)
-        self._budgets.targets_changed(change)
-
-    def _view(self) -> View:
-        return View(
-            board=self._store.board,
-            registry=self._registry,
-            schedule=lambda: self.schedule,
-            account_up=self._accounts.up,
-            is_authenticated=self._accounts.is_authenticated,
-            ledger=self._ledger_view,
-            explainer=self._explainer,
-            ledger_alive=self.ledger.is_alive,
-            renderer_alive=self.renderer.is_alive,
-            series=lambda: self.renderer.current.series,
-            config=lambda: (self._config_loaded, self._config_faults),
-            unmatched_budgets=lambda: self._budgets.unmatched,
-            clocks=self._clocks,
-            version=__version__,
-            leases=None if self._shards.database is None else self._shards.database.leases,
-            started=self._config_loaded,
-        )
-
-    def _build_explainer(self) -> Explainer:
-        sources = Sources(
-            scope=lambda: self._scope,
-            registry=self._registry,
-            board=self._store.board,
-            schedule=lambda: self.schedule,
-            is_capped=self.renderer.is_capped,
-            accepted=self._accounts.accepted,
-            ledger_fault=lambda: self.ledger.fault,
-            holders=self._shards.holders,
-            clocks=self._clocks,
-        )
-        return Explainer(sources)
-
-    def _ledger_view(self) -> LedgerView:
-        return LedgerView(
-            durable=self.settings.state.is_durable,
-            saves=self._telemetry.ledger_saves,
-            set_aside=self._telemetry.set_aside_at,
-        )
-
-    def _note_loaded(self) -> None:
-        self._config_loaded = self._clocks.wall()
-        self._config_faults = ()
-        self._telemetry.reload_successful.set(1)
-        self._telemetry.reload_success_time.set(self._config_loaded)
-
-    def _warn(self, shown: Iterable[tuple[KeyPath, str]]) -> None:
-        for path, message in shown:
-            self._log.warning("credential is exposed", setting=written(path), reason=message)
-        for path, message in misnamed(self.settings.endpoints):
-            self._log.warning("metric is named against the conventions", setting=written(path), reason=message)
-
     def _reload_soon(self) -> None:
-        self._begin(self.reload(), "reload")
+        self._background.begin(self.reload(), "reload")
 
     async def reload(self) -> tuple[str, ...]:
         """Read the settings again and apply all of them, or none.
@@ -334,11 +217,6 @@ class Daemon:
             # A scrape after the answer to a reload must show its result.
             await self.renderer.render()
             return self._config_faults
-
-    def _refuse(self, faults: Iterable[str]) -> None:
-        self._config_faults = tuple(faults)
-        self._telemetry.reload_successful.set(0)
-        self._log.error("configuration refused, the old one stays in force", faults=list(self._config_faults))
 
     async def _take_over(self, settings: Settings, accounts: Mapping[str, Account]) -> None:
         fixed = [name for name in ("web", "state", "shard") if getattr(settings, name) != getattr(self.settings, name)]
@@ -365,11 +243,25 @@ class Daemon:
         await self._accounts.leave(former.accounts)
         self._log.info("configuration loaded")
 
-    def _end_soon(self) -> None:
-        self._call_soon(self._ending.set)
+    def _note_loaded(self) -> None:
+        self._config_loaded = self._clocks.wall()
+        self._config_faults = ()
+        self._telemetry.reload_successful.set(1)
+        self._telemetry.reload_success_time.set(self._config_loaded)
+
+    def _refuse(self, faults: Iterable[str]) -> None:
+        self._config_faults = tuple(faults)
+        self._telemetry.reload_successful.set(0)
+        self._log.error("configuration refused, the old one stays in force", faults=list(self._config_faults))
+
+    def _warn(self, shown: Iterable[tuple[KeyPath, str]]) -> None:
+        for path, message in shown:
+            self._log.warning("credential is exposed", setting=written(path), reason=message)
+        for path, message in misnamed(self.settings.endpoints):
+            self._log.warning("metric is named against the conventions", setting=written(path), reason=message)
 
     def _hold_soon(self, epochs: Mapping[int, int], rows: Mapping[PollKey, Stored]) -> None:
-        self._call_soon(lambda: self._begin(self._hold(epochs, rows), "shards"))
+        self._call_soon(lambda: self._background.begin(self._hold(epochs, rows), "shards"))
 
     async def _hold(self, epochs: Mapping[int, int], rows: Mapping[PollKey, Stored]) -> None:
         """Poll and serve the targets of these shards and no others.
@@ -410,6 +302,12 @@ class Daemon:
         if share.may_change:
             self.schedule.resize(max(1, len(share.held)) / share.total)
 
+    def _targets_changed(self, change: Change) -> None:
+        for target in change.removed:
+            self._store.remove(target)
+        self._shards.targets_changed(change)
+        self._budgets.targets_changed(change)
+
     async def _clean(self) -> None:
         while True:
             await asyncio.sleep(CLEANING_SECONDS)
@@ -423,6 +321,90 @@ class Daemon:
         polled |= {PollKey(key.target, BUDGET_ROWS) for key in polled if key.collector == "scripts"}
         old = [key for key, row in list(self.ledger.remembered().items()) if row.success < limit and key not in polled]
         self.ledger.forget(old)
+
+    def _configure(self, settings: Settings) -> Change:
+        """Apply the settings to the targets, the budgets of scripts and the explanation; return changes of targets."""
+        self.settings = settings
+        self._scope = wiring.scope(settings)
+        self._budgets.configured = {
+            account.name: ConfiguredBudgets(account.scripts.monthly_budget_dollars, account.scripts.discover)
+            for account in settings.accounts
+        }
+        return self._registry.configure(wiring.selections(settings))
+
+    def _poll(self, accounts: Mapping[str, Account], left: ScheduleState | None) -> None:
+        """Replace the schedule and its accounts by those of the settings in force."""
+        self.schedule = Schedule(
+            wiring.plans(self.settings),
+            accounts,
+            registry=self._registry,
+            store=self._store,
+            ledger=self.ledger,
+            telemetry=self._telemetry,
+            clocks=self._clocks,
+            call_soon=self._call_soon,
+            changed=self._targets_changed,
+            left=left,
+        )
+        self._accounts.use(self.settings, accounts)
+        self._telemetry.declare_counters(_all_families(self.settings))
+        self.server.leave_room(self._accounts.calls_at_once())
+
+    def _build_renderer(self) -> Renderer:
+        series = self.settings.series
+        exposition = Exposition(
+            self._telemetry.exposed(), cap=series.max_per_family, admits=series.serves, created=series.created
+        )
+        exposition.declare(_all_families(self.settings))
+        return Renderer(exposition, self._store, self._telemetry, self._clocks.monotonic, grown=self._grown)
+
+    def _build_explainer(self) -> Explainer:
+        sources = Sources(
+            scope=lambda: self._scope,
+            registry=self._registry,
+            board=self._store.board,
+            schedule=lambda: self.schedule,
+            is_capped=self.renderer.is_capped,
+            accepted=self._accounts.accepted,
+            ledger_fault=lambda: self.ledger.fault,
+            holders=self._shards.holders,
+            clocks=self._clocks,
+        )
+        return Explainer(sources)
+
+    def _view(self) -> View:
+        return View(
+            board=self._store.board,
+            registry=self._registry,
+            schedule=lambda: self.schedule,
+            account_up=self._accounts.up,
+            is_authenticated=self._accounts.is_authenticated,
+            ledger=self._ledger_view,
+            explainer=self._explainer,
+            ledger_alive=self.ledger.is_alive,
+            renderer_alive=self.renderer.is_alive,
+            series=lambda: self.renderer.current.series,
+            config=lambda: (self._config_loaded, self._config_faults),
+            unmatched_budgets=lambda: self._budgets.unmatched,
+            clocks=self._clocks,
+            version=__version__,
+            leases=None if self._shards.database is None else self._shards.database.leases,
+            started=self._config_loaded,
+        )
+
+    def _ledger_view(self) -> LedgerView:
+        return LedgerView(
+            durable=self.settings.state.is_durable,
+            saves=self._telemetry.ledger_saves,
+            set_aside=self._telemetry.set_aside_at,
+        )
+
+    def _remembered(self, collector: str, target: Target) -> float:
+        row = self.ledger.remembered().get(target.polled_by(collector))
+        return row.success if row is not None else 0.0
+
+    def _lifetime(self, collector: str, target: Target) -> float:
+        return self.schedule.lifetime(collector, target)
 
 
 def _all_families(settings: Settings) -> list[FamilyInfo]:
