@@ -87,6 +87,7 @@ def command(
     because of the configuration or of what was asked for; 130 interrupted.
     """
     with loading():
-        from exporter.commands.backfill.work import Job, backfill, parse_labels  # noqa: PLC0415 - not for the help
-    selected = frozenset(accounts), frozenset(zones)
-    backfill(config, Job(first, last, output, parse_labels(labels), step, *selected), given)
+        from exporter.backfill.job import Selected  # noqa: PLC0415 - not for the help
+        from exporter.commands.backfill.work import Job, backfill, parse_labels  # noqa: PLC0415
+    selected = Selected(frozenset(accounts), frozenset(zones))
+    backfill(config, Job(first, last, output, parse_labels(labels), step, selected), given)

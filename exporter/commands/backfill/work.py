@@ -114,13 +114,7 @@ class Job:
     output: Path
     labels: dict[str, str]
     step: str
-    accounts: frozenset[str]
-    zones: frozenset[str]
-
-    @property
-    def selected(self) -> Selected:
-        """The accounts and the zones that it is for."""
-        return Selected(self.accounts, self.zones)
+    selected: Selected
 
     def refusal(self, settings: Settings) -> str | None:
         """Why it is refused before anything is asked of the platform; None where it is not."""
@@ -151,7 +145,7 @@ async def _run(settings: Settings, job: Job, progressed: Progressed) -> tuple[Re
         elif isinstance(baselines, NoBaselines):
             echo("There is no state file: the history ends with yesterday, and no counter continues it.", err=True)
         histories = [*BUILT_IN, *_endpoint_histories(settings)]
-        for limit in () if job.zones else _limits(settings):
+        for limit in () if job.selected.zones else _limits(settings):
             echo(limit, err=True)
         work = Backfill(
             registry,

@@ -9,6 +9,7 @@ from itertools import groupby
 from exporter.causes import Cause, cause_of
 from exporter.collectors.catalogue import CATALOGUE
 from exporter.commands.check.results import AccountResult, TargetResult
+from exporter.commands.output.printing import counted
 from exporter.platform.errors import (
     MESSAGE_LIMIT,
     CredentialError,
@@ -93,7 +94,7 @@ def _of_account(verdict: AccountResult) -> Iterator[Row]:
         yield from _of_collector(verdict.name, collector, list(group))
         left = verdict.untried.get(collector, 0)
         if left:
-            yield Row(verdict.name, collector, _targets(left), "", NOT_TRIED, "they would fail like the first")
+            yield Row(verdict.name, collector, counted(left, "target"), "", NOT_TRIED, "they would fail like the first")
     if not verdict.tried:
         yield Row(
             verdict.name, "", "", "", NOT_TRIED, "nothing is polled: no target is configured, and none discovered"
@@ -127,7 +128,7 @@ def _of_collector(account: str, collector: str, tried: list[TargetResult]) -> It
         left = alike[len(shown) :]
         if left:
             more = " more" if shown else ""
-            yield Row(account, collector, f"{_targets(len(left))}{more}", "", result, _summary(left))
+            yield Row(account, collector, f"{counted(len(left), 'target')}{more}", "", result, _summary(left))
 
 
 def _result(one: TargetResult) -> str:
@@ -164,17 +165,13 @@ def _series(number: int) -> str:
     return f"{number} series"
 
 
-def _targets(number: int) -> str:
-    return f"{number} target{'' if number == 1 else 's'}"
-
-
 def _kind(target: Target) -> str:
     return " ".join(_WORDS.get(word, word) for word in target.kind.split("_"))
 
 
 def _found(found: Mapping[str, int]) -> str:
     kinds = Counter({kind: number for kind, number in found.items() if kind != "cdn"})
-    words = (f"{number} {_kind(Target('', kind, ''))}{'' if number == 1 else 's'}" for kind, number in kinds.items())
+    words = (counted(number, _kind(Target("", kind, ""))) for kind, number in kinds.items())
     return "found " + ", ".join(words)
 
 
@@ -196,7 +193,7 @@ def _barrier_row(verdict: AccountResult, barrier: PlatformError) -> Row:
         case _:
             words = f"all that was tried fails: {barrier}"
     untried = sum(verdict.untried.values())
-    rest = f"; {untried} more poll{'s were' if untried > 1 else ' was'} not tried" if untried else ""
+    rest = f"; {counted(untried, 'more poll was', 'more polls were')} not tried" if untried else ""
     target = verdict.name.replace(":", "/", 1) if is_database else f"account/{verdict.name}"
     return Row(verdict.name, "", target, "", FAILED, words + rest)
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from exporter.collectors import scripts
 from exporter.commands.check.results import AccountResult
 from exporter.commands.loading import loading
+from exporter.commands.output.printing import counted
 from exporter.settings.account import AccountSettings
 from exporter.settings.faults import Fault, KeyPath, suggestion, written
 from exporter.settings.model import Settings
@@ -38,8 +39,8 @@ def idle(settings: Settings, verdicts: Iterable[AccountResult], file: MarkedFile
 def _of_account(account: AccountSettings, verdict: AccountResult) -> Iterator[Finding]:
     zones = verdict.lists.get("dns_zone")
     if account.dns_zones.discover and zones is not None and zones.complete and zones.resources:
-        number = len(zones.resources)
-        message = f"discovery found {number} DNS zone{'' if number == 1 else 's'}, and the domain of none matches"
+        number = counted(len(zones.resources), "DNS zone")
+        message = f"discovery found {number}, and the domain of none matches"
         for place, pattern in enumerate(account.dns_zones.include):
             if not any(pattern.search(zone.name) for zone in zones.resources):
                 yield ("dns_zones", "include", place), message

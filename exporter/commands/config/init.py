@@ -29,7 +29,7 @@ from exporter.targets.target import ResourceList, Target
 
 # How long listing may take, in time-outs of a single call.
 _PATIENCE = 60
-_EVERYTHING: Mapping[str, Any] = {"dns_zones": {}, "scripts": {}, "shield_zones": {}}
+_EVERYTHING = ("dns_zones", "scripts", "shield_zones")
 
 
 def init(config: Path | None, output: Path | None, given: Mapping[str, Any]) -> None:
