@@ -1,4 +1,4 @@
-"""`assets`: writes out the dashboards, rules, Alertmanager configuration or runbooks that belong to this version."""
+"""`assets`: writes the dashboards, rules, Alertmanager configuration or runbooks that belong to this version."""
 
 from pathlib import Path
 

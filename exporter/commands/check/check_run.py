@@ -29,10 +29,10 @@ class _Stopwatch(Deaf):
 
 
 class CheckRun:
-    """Tries a configuration.
+    """Checks a configuration against the platform.
 
     Args:
-        settings: what is tried.
+        settings: the configuration.
         clocks: the clocks.
         progressed: receives an account's name, how many of its polls have ended, and how many there are.
     """
@@ -45,7 +45,7 @@ class CheckRun:
         self._registry = configured_registry(settings)
 
     async def run(self) -> list[AccountResult]:
-        """Try every account and database at once, each within its budget."""
+        """Check all accounts and databases at once, each within its budget."""
         works = [self._of(name, asked) for name, asked in wiring.named(self._settings).items()]
         return list(await asyncio.gather(*works))
 

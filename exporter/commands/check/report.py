@@ -25,9 +25,9 @@ from exporter.targets.target import DATABASE_PREFIX, Target
 from exporter.terminal import escape
 
 OK, NOT_TRIED, FAILED = "ok", "not tried", "failed"
-# As `explain` calls the same.
+# The same words as those of `explain`.
 NEVER_SCANNED, NOT_AVAILABLE = (cause.replace("_", " ") for cause in (Cause.NEVER_SCANNED, Cause.NOT_AVAILABLE))
-# So many targets of a collector are listed where they are well, or where they fail alike; more are summarised.
+# The most targets of a collector that are listed if they are good, or if they fail alike; more are summarised.
 MOST_WELL = 5
 MOST_ALIKE = 10
 _ORDER = (OK, NEVER_SCANNED, NOT_AVAILABLE, FAILED)
@@ -64,7 +64,7 @@ def rows(verdicts: Iterable[AccountResult]) -> list[Row]:
 
 
 def faults(verdicts: Iterable[AccountResult]) -> int:
-    """How many things are wrong: targets that fail, and accounts of which nothing can be polled."""
+    """Return the number of failing targets; an account that cannot be polled at all counts as one."""
     count = 0
     for verdict in verdicts:
         failing = sum(_result(one) == FAILED for one in _telling(verdict.tried))
@@ -73,7 +73,7 @@ def faults(verdicts: Iterable[AccountResult]) -> int:
 
 
 def polls(verdicts: Iterable[AccountResult]) -> int:
-    """How many targets were tried, a target of two collectors twice."""
+    """Return the number of polls that were tried."""
     return sum(len(verdict.tried) for verdict in verdicts)
 
 
@@ -81,7 +81,7 @@ def _of_account(verdict: AccountResult) -> Iterator[Row]:
     if verdict.barrier is not None:
         yield _barrier_row(verdict, verdict.barrier)
         return
-    # What discovery found comes before what became of it.
+    # The results of discovery come first.
     order = {
         collector.name: place
         for place, collector in enumerate(sorted(CATALOGUE, key=lambda collector: not collector.discovers))
@@ -102,12 +102,12 @@ def _of_account(verdict: AccountResult) -> Iterator[Row]:
 
 
 def _place(target: Target) -> tuple[str, int, str]:
-    """By kind, and by the id's number where it is one; a list's items come after the list."""
+    """Return the sort key of a target: its kind, then its id, as a number if it is one."""
     return target.kind, int(target.id) if target.id.isdecimal() else -1, target.id
 
 
 def _telling(tried: Sequence[TargetResult]) -> list[TargetResult]:
-    """All results but those of targets that do not exist: that such a zone was never scanned means nothing."""
+    """Return the results without those of other collectors on targets that do not exist."""
     owners = {collector.name for collector in CATALOGUE if collector.owns_target}
     gone = {one.target for one in tried if one.collector in owners and isinstance(one.error, NotFound)}
     return [one for one in tried if one.target not in gone or one.collector in owners]
@@ -199,7 +199,7 @@ def _barrier_row(verdict: AccountResult, barrier: PlatformError) -> Row:
 
 
 def loads(verdicts: Iterable[AccountResult]) -> Iterator[str]:
-    """What each account's targets ask for, against what they are given."""
+    """Return a line for each account: the requests that its targets need, and its budget."""
     for verdict in verdicts:
         if verdict.barrier is None:
             yield f"{verdict.name}: {_load(verdict)}"

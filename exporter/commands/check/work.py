@@ -1,4 +1,4 @@
-"""Checks a configuration, and prints what was found."""
+"""Checks a configuration, and prints the findings."""
 
 import os
 import sys
@@ -32,7 +32,7 @@ _COLOURS = {report.OK: "green", report.FAILED: "red"}
 
 
 def check(config: Path | None, given: Mapping[str, Any], *, offline: bool, is_json: bool) -> None:
-    """Check a configuration, print what was found, and end with exit code 1 where anything is wrong.
+    """Check a configuration, print the findings, and exit with code 1 if anything is wrong.
 
     Args:
         config: the configuration file.
@@ -88,7 +88,7 @@ def _warnings(settings: Settings, verdicts: Sequence[AccountResult], file: Marke
 
 
 def _state_faults(settings: Settings, file: MarkedFile) -> Iterator[Fault]:
-    """Why the state database cannot be used."""
+    """Return why the state database cannot be used, if it cannot."""
     if not settings.state.is_shared:
         return
     with loading():
@@ -117,7 +117,7 @@ def _print_offline(settings: Settings, file: MarkedFile, *, is_json: bool) -> No
 
 
 def render(rows: Sequence[Row], width: int | None) -> str:
-    """The table for a terminal of this width, or, without one, for a program.
+    """Return the table for a terminal of this width; None stands for a program.
 
     On a narrow terminal each account has a table of its own, in which a target's name stands below the target.
     """

@@ -78,7 +78,7 @@ def _counts(found: list[tuple[AccountSettings, Mapping[str, ResourceList]]]) -> 
 
 
 async def _listed(account: AccountSettings) -> tuple[Mapping[str, ResourceList], PlatformError | None]:
-    """What discovery finds of an account, also what its settings leave out."""
+    """Return what discovery finds in an account, including what its settings exclude, and the error, if any."""
     whole = account.model_copy(update={key: type(getattr(account, key)).model_construct() for key in _EVERYTHING})
     registry = Registry(Shard(0, 1))
     selections: list[Selection] = list(wiring.account_selections(whole))

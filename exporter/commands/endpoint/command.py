@@ -1,4 +1,4 @@
-"""`endpoint`: endpoints of one's own, tried before they are configured."""
+"""`endpoint`: defines its options and its help."""
 
 from pathlib import Path
 from typing import Any

@@ -19,7 +19,7 @@ from exporter.settings.model import Settings
 
 
 def run(config: Path | None, given: Mapping[str, Any]) -> None:
-    """Run the daemon to its end.
+    """Run the daemon until it receives a signal.
 
     Args:
         config: the configuration file.
