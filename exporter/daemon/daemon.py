@@ -27,7 +27,7 @@ from exporter.log import configure, logger
 from exporter.metric import FamilyInfo
 from exporter.polling.intervals import Account
 from exporter.polling.scheduler import Schedule, ScheduleState
-from exporter.polling.script_budgets import BUDGET_ROWS, BudgetMetrics, ConfiguredBudgets
+from exporter.polling.script_budgets import BUDGET_ROWS, ConfiguredBudgets, ScriptBudgets
 from exporter.settings.endpoint_names import misnamed
 from exporter.settings.exposure import exposed
 from exporter.settings.faults import ConfigurationError, KeyPath, written
@@ -85,7 +85,7 @@ class Daemon:
         self._reloading = asyncio.Lock()
         self._config_faults: tuple[str, ...] = ()
         self._accounts: Accounts
-        self._budgets: BudgetMetrics
+        self._budgets: ScriptBudgets
         self._grown: Callable[[], None] = lambda: None
         self._config_loaded = self._clocks.wall()
         self._store: Store
@@ -144,7 +144,7 @@ class Daemon:
             await self.server.stop()
             raise
         self._shards.take_in(dict(self.ledger.remembered()))
-        self._budgets = BudgetMetrics(self._telemetry, self.ledger, self._registry, self._clocks)
+        self._budgets = ScriptBudgets(self._telemetry, self.ledger, self._registry, self._clocks)
         self._accounts = Accounts(
             self._telemetry, self.ledger, self._registry, lambda: self.schedule.intervals, self._clocks
         )
