@@ -458,7 +458,7 @@ async def test_a_renamed_script_keeps_its_budget_over_a_restart_and_one_without_
     configured.world.scripts.rename_script(script_id, "another")
     async with configured.daemon() as (daemon, client):
         await scraped(daemon, client, "edge_script_info")
-        daemon._budgets.show()
+        daemon._polling.budgets.show()
         assert list(await scraped(daemon, client, family)) == [_budget(script_id, "another")]
         assert (await scraped(daemon, client, unmatched))[f'{unmatched}{{account="main",script="{name}"}}'] == 0
 

@@ -10,31 +10,25 @@ from prometheus_client import CollectorRegistry
 from exporter import __version__, runtime, wiring
 from exporter.clock import SYSTEM
 from exporter.collectors.catalogue import families
-from exporter.cooperative import in_slices
 from exporter.counters.storage import LeaseLostError, StateLockedError, Stored
-from exporter.daemon.accounts import Accounts
 from exporter.daemon.background import Background
+from exporter.daemon.polling import Polling
 from exporter.daemon.shards import Shards
 from exporter.event_loop import watch_lag
 from exporter.explain.counting import keep_counting
 from exporter.explain.explainer import Explainer, Sources
-from exporter.explain.scope import Scope
 from exporter.exposition.exposition import Exposition
 from exporter.exposition.renderer import Renderer
-from exporter.exposition.status_board import HEALTH, StatusBoard
-from exporter.exposition.store import Store
+from exporter.exposition.status_board import HEALTH
 from exporter.log import configure, logger
 from exporter.metric import FamilyInfo
 from exporter.polling.intervals import Account
-from exporter.polling.scheduler import Schedule, ScheduleState
-from exporter.polling.script_budgets import BUDGET_ROWS, ConfiguredBudgets, ScriptBudgets
+from exporter.polling.scheduler import Schedule
 from exporter.settings.endpoint_names import misnamed
 from exporter.settings.exposure import exposed
 from exporter.settings.faults import ConfigurationError, KeyPath, written
 from exporter.settings.model import Settings
-from exporter.targets.registry import Change
-from exporter.targets.sharding import Share
-from exporter.targets.target import PollKey, Target
+from exporter.targets.target import PollKey
 from exporter.telemetry import Telemetry
 from exporter.web.app import create_app
 from exporter.web.server import WebServer
@@ -58,7 +52,6 @@ class Daemon:
     Attributes:
         server: serves the endpoints, once it has started.
         ledger: counts.
-        schedule: polls; a reload replaces it.
         renderer: prints the exposition.
     """
 
@@ -78,20 +71,13 @@ class Daemon:
             lost=lambda: self._call_soon(self._ending.set),
         )
         self.ledger = self._shards.ledger
-        self._registry = self._shards.registry
-        # The shards that are polled, with the epochs of their leases, where they change hands.
-        self._epochs: Mapping[int, int] = {}
         self._background = Background()
         self._reloading = asyncio.Lock()
         self._config_faults: tuple[str, ...] = ()
-        self._accounts: Accounts
-        self._budgets: ScriptBudgets
+        self._polling: Polling
         self._grown: Callable[[], None] = lambda: None
         self._config_loaded = self._clocks.wall()
-        self._store: Store
         self.renderer: Renderer
-        self.schedule: Schedule
-        self._scope: Scope
         self._explainer: Explainer
         self.server: WebServer
 
@@ -99,6 +85,11 @@ class Daemon:
     def state_location(self) -> str | None:
         """The location of the counters' state, without a password; None where they start anew with the process."""
         return self._shards.storage.location or None
+
+    @property
+    def schedule(self) -> Schedule:
+        """Polls the targets; a reload replaces it."""
+        return self._polling.schedule
 
     async def run(self, started: Callable[[], None] = lambda: None) -> None:
         """Start, call `started`, and serve until SIGTERM or SIGINT.
@@ -144,23 +135,17 @@ class Daemon:
             await self.server.stop()
             raise
         self._shards.take_in(dict(self.ledger.remembered()))
-        self._budgets = ScriptBudgets(self._telemetry, self.ledger, self._registry, self._clocks)
-        self._accounts = Accounts(
-            self._telemetry, self.ledger, self._registry, lambda: self.schedule.intervals, self._clocks
-        )
-        self._store = Store(StatusBoard(self._clocks.wall, self._remembered), self._clocks.monotonic, self._lifetime)
+        self._polling = Polling(self._shards, self._telemetry, self._clocks, self._call_soon)
         self.renderer = self._build_renderer()
-        self._configure(self.settings)
-        self._shards.begin()
-        self._poll(self._accounts.build(self.settings), None)
+        self._polling.begin(self.settings)
+        self._leave_room()
         self._warn(exposed(self.settings))
         self._note_loaded()
-        self._budgets.show()
         self.schedule.start()
         await self.renderer.render()
         self._background.begin(self.renderer.run(), "renderer")
         self._background.begin(self._clean(), "cleaning")
-        self._background.begin(self._budgets.keep_showing(), "budgets")
+        self._background.begin(self._polling.budgets.keep_showing(), "budgets")
         self._explainer = self._build_explainer()
         self._background.begin(
             keep_counting(self._explainer, self._telemetry.show_absent, self._clocks.monotonic), "absence counting"
@@ -188,7 +173,7 @@ class Daemon:
         await self.schedule.stop()
         await asyncio.to_thread(self.ledger.close)
         await self.server.stop()
-        await self._accounts.close()
+        await self._polling.accounts.close()
         self.renderer.close()
 
     def _reload_soon(self) -> None:
@@ -205,7 +190,7 @@ class Daemon:
             try:
                 settings = await asyncio.to_thread(self._load)
                 shown = await asyncio.to_thread(lambda: list(exposed(settings)))
-                accounts = self._accounts.build(settings)
+                accounts = self._polling.accounts.build(settings)
                 # The last step that can be refused: a wrong file changes nothing, in the web configuration neither.
                 await self.server.reload()
                 await self._take_over(settings, accounts)
@@ -228,20 +213,19 @@ class Daemon:
         await self.renderer.declare(_all_families(settings))
         await former.stop()
         # No await from here to the end of the change: a scrape or a page sees either the old state or the new one.
+        self.settings = settings
         configure(settings.log.level, settings.log.format)
-        change = self._configure(settings)
-        self._poll(accounts, former.hand_over())
-        self._divide_budgets()
-        self._targets_changed(change)
-        for key, status in list(self._store.board.statuses()):
-            if key.collector not in self.schedule.plans:
-                self._store.remove(status.target, key.collector)
+        self._polling.replace(settings, accounts)
+        self._leave_room()
         self._note_loaded()
         self.schedule.start()
-        for name in former.plans.keys() - self.schedule.plans.keys():
-            self._telemetry.forget("collector", name)
-        await self._accounts.leave(former.accounts)
+        await self._polling.accounts.leave(former.accounts)
         self._log.info("configuration loaded")
+
+    def _leave_room(self) -> None:
+        """Prepare the metrics and the connections for the accounts and families of the settings in force."""
+        self._telemetry.declare_counters(_all_families(self.settings))
+        self.server.leave_room(self._polling.accounts.calls_at_once())
 
     def _note_loaded(self) -> None:
         self._config_loaded = self._clocks.wall()
@@ -264,49 +248,8 @@ class Daemon:
         self._call_soon(lambda: self._background.begin(self._hold(epochs, rows), "shards"))
 
     async def _hold(self, epochs: Mapping[int, int], rows: Mapping[PollKey, Stored]) -> None:
-        """Poll and serve the targets of these shards and no others.
-
-        Args:
-            epochs: the shards, with the epochs of their leases. Where the epoch is new, another exporter may have had
-                the shard meanwhile.
-            rows: what was read of the shards whose epochs are new.
-        """
         async with self._reloading:
-            before, self._epochs = self._epochs, epochs
-            kept = {shard for shard, epoch in epochs.items() if before.get(shard) == epoch}
-            # What was served of the others is removed first: another exporter may have counted them since.
-            if kept != self._registry.share.held:
-                await self._poll_shards(kept)
-                await self.renderer.render()
-            if self._shards.database is not None:
-                self._shards.database.rendered(epochs)
-            self._shards.take_in(rows)
-            self._budgets.remember(rows)
-            change = await self._poll_shards(epochs)
-            self._divide_budgets()
-            self._accounts.shards_changed()
-            self._telemetry.show_shards(self._registry.share.total, epochs)
-            zones = {target.account for target in change.added if target.kind == "shield_zone"}
-            # Which rate limits a new shield zone has is not known before the next discovery.
-            await self.schedule.targets_changed(zones)
-
-    async def _poll_shards(self, shards: Iterable[int]) -> Change:
-        share = Share(frozenset(shards), self._registry.share.total, may_change=True)
-        change = await in_slices(self._registry.holding(share), self._clocks.monotonic)
-        self._targets_changed(change)
-        return change
-
-    def _divide_budgets(self) -> None:
-        """Use the part of the accounts' budgets that belongs to the shards that are held."""
-        share = self._registry.share
-        if share.may_change:
-            self.schedule.resize(max(1, len(share.held)) / share.total)
-
-    def _targets_changed(self, change: Change) -> None:
-        for target in change.removed:
-            self._store.remove(target)
-        self._shards.targets_changed(change)
-        self._budgets.targets_changed(change)
+            await self._polling.hold(epochs, rows, self.renderer.render)
 
     async def _clean(self) -> None:
         while True:
@@ -315,40 +258,7 @@ class Daemon:
 
     def forget_removed(self) -> None:
         """Delete the counters of targets that have not been polled for longer than their retention."""
-        limit = self._clocks.wall() - self.settings.state.retention
-        polled = self.schedule.polled()
-        # The name of a budget is kept as long as its script.
-        polled |= {PollKey(key.target, BUDGET_ROWS) for key in polled if key.collector == "scripts"}
-        old = [key for key, row in list(self.ledger.remembered().items()) if row.success < limit and key not in polled]
-        self.ledger.forget(old)
-
-    def _configure(self, settings: Settings) -> Change:
-        """Apply the settings to the targets, the budgets of scripts and the explanation; return changes of targets."""
-        self.settings = settings
-        self._scope = wiring.scope(settings)
-        self._budgets.configured = {
-            account.name: ConfiguredBudgets(account.scripts.monthly_budget_dollars, account.scripts.discover)
-            for account in settings.accounts
-        }
-        return self._registry.configure(wiring.selections(settings))
-
-    def _poll(self, accounts: Mapping[str, Account], left: ScheduleState | None) -> None:
-        """Replace the schedule and its accounts by those of the settings in force."""
-        self.schedule = Schedule(
-            wiring.plans(self.settings),
-            accounts,
-            registry=self._registry,
-            store=self._store,
-            ledger=self.ledger,
-            telemetry=self._telemetry,
-            clocks=self._clocks,
-            call_soon=self._call_soon,
-            changed=self._targets_changed,
-            left=left,
-        )
-        self._accounts.use(self.settings, accounts)
-        self._telemetry.declare_counters(_all_families(self.settings))
-        self.server.leave_room(self._accounts.calls_at_once())
+        self._polling.forget_removed(self.settings.state.retention)
 
     def _build_renderer(self) -> Renderer:
         series = self.settings.series
@@ -356,16 +266,16 @@ class Daemon:
             self._telemetry.exposed(), cap=series.max_per_family, admits=series.serves, created=series.created
         )
         exposition.declare(_all_families(self.settings))
-        return Renderer(exposition, self._store, self._telemetry, self._clocks.monotonic, grown=self._grown)
+        return Renderer(exposition, self._polling.store, self._telemetry, self._clocks.monotonic, grown=self._grown)
 
     def _build_explainer(self) -> Explainer:
         sources = Sources(
-            scope=lambda: self._scope,
-            registry=self._registry,
-            board=self._store.board,
+            scope=lambda: self._polling.scope,
+            registry=self._shards.registry,
+            board=self._polling.store.board,
             schedule=lambda: self.schedule,
             is_capped=self.renderer.is_capped,
-            accepted=self._accounts.accepted,
+            accepted=self._polling.accounts.accepted,
             ledger_fault=lambda: self.ledger.fault,
             holders=self._shards.holders,
             clocks=self._clocks,
@@ -374,18 +284,18 @@ class Daemon:
 
     def _view(self) -> View:
         return View(
-            board=self._store.board,
-            registry=self._registry,
+            board=self._polling.store.board,
+            registry=self._shards.registry,
             schedule=lambda: self.schedule,
-            account_up=self._accounts.up,
-            is_authenticated=self._accounts.is_authenticated,
+            account_up=self._polling.accounts.up,
+            is_authenticated=self._polling.accounts.is_authenticated,
             ledger=self._ledger_view,
             explainer=self._explainer,
             ledger_alive=self.ledger.is_alive,
             renderer_alive=self.renderer.is_alive,
             series=lambda: self.renderer.current.series,
             config=lambda: (self._config_loaded, self._config_faults),
-            unmatched_budgets=lambda: self._budgets.unmatched,
+            unmatched_budgets=lambda: self._polling.budgets.unmatched,
             clocks=self._clocks,
             version=__version__,
             leases=None if self._shards.database is None else self._shards.database.leases,
@@ -398,13 +308,6 @@ class Daemon:
             saves=self._telemetry.ledger_saves,
             set_aside=self._telemetry.set_aside_at,
         )
-
-    def _remembered(self, collector: str, target: Target) -> float:
-        row = self.ledger.remembered().get(target.polled_by(collector))
-        return row.success if row is not None else 0.0
-
-    def _lifetime(self, collector: str, target: Target) -> float:
-        return self.schedule.lifetime(collector, target)
 
 
 def _all_families(settings: Settings) -> list[FamilyInfo]:
