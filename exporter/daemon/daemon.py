@@ -138,7 +138,7 @@ class Daemon:
         self._polling = Polling(self._shards, self._telemetry, self._clocks, self._call_soon)
         self.renderer = self._build_renderer()
         self._polling.begin(self.settings)
-        self._leave_room()
+        self._declare()
         self._warn(exposed(self.settings))
         self._note_loaded()
         self.schedule.start()
@@ -216,14 +216,14 @@ class Daemon:
         self.settings = settings
         configure(settings.log.level, settings.log.format)
         self._polling.replace(settings, accounts)
-        self._leave_room()
+        self._declare()
         self._note_loaded()
         self.schedule.start()
         await self._polling.accounts.leave(former.accounts)
         self._log.info("configuration loaded")
 
-    def _leave_room(self) -> None:
-        """Prepare the metrics and the connections for the accounts and families of the settings in force."""
+    def _declare(self) -> None:
+        """Start the series of all counters, and keep connections free for the calls of all accounts."""
         self._telemetry.declare_counters(_all_families(self.settings))
         self.server.leave_room(self._polling.accounts.calls_at_once())
 
