@@ -71,6 +71,7 @@ class Accounts:
                     configured,
                     observer,
                     settings.shard.parts,
+                    self._clocks,
                     platform_time=self._ledger.platform_time(name),
                     pause=self._ledger.pause(name),
                     turns=self._turns,

@@ -8,7 +8,7 @@ from contextlib import suppress
 from prometheus_client import CollectorRegistry
 
 from exporter import __version__, runtime, wiring
-from exporter.clock import SYSTEM
+from exporter.clock import SYSTEM, Clocks
 from exporter.collectors.catalogue import families
 from exporter.counters.storage import LeaseLostError, StateLockedError, Stored
 from exporter.daemon.background import Background
@@ -48,6 +48,7 @@ class Daemon:
     Args:
         settings: the configuration.
         load: reads the settings again, for a reload.
+        clocks: the clocks.
 
     Attributes:
         server: serves the endpoints, once it has started.
@@ -55,10 +56,10 @@ class Daemon:
         renderer: prints the exposition.
     """
 
-    def __init__(self, settings: Settings, load: Callable[[], Settings]) -> None:
+    def __init__(self, settings: Settings, load: Callable[[], Settings], clocks: Clocks = SYSTEM) -> None:
         self.settings = settings
         self._load = load
-        self._clocks = SYSTEM
+        self._clocks = clocks
         self._log = logger()
         self._telemetry = Telemetry(CollectorRegistry(), __version__)
         self._ending = asyncio.Event()
