@@ -59,9 +59,7 @@ async def at_once(_seconds: float) -> None:
 
 def poll_now(schedule: Schedule, collector: str) -> None:
     """Start the polls of every target of a collector, which were not due yet."""
-    due = schedule._due[collector]
-    for target in list(due.known):
-        due.put(target, 0.0, next(schedule._sequence))
+    schedule.make_due(collector)
     schedule.tick(collector)
 
 

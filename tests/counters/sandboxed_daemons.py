@@ -4,13 +4,16 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from exporter.clock import Clocks
+from exporter.counters.ledger import Ledger
 from exporter.daemon.daemon import Daemon
 from exporter.sandbox import keys
 from exporter.sandbox.app import create_app
@@ -96,9 +99,10 @@ class SandboxedDaemons:
     async def daemon(self, *, first_round: bool = True) -> AsyncIterator[RunningDaemon]:
         """A daemon, as a rule with its first round of polls behind it."""
         clocks = Clocks(wall=lambda: time.time() + self.later)
-        daemon = Daemon(self.settings(), self.settings, clocks)
-        # A commit need not wait for company.
-        daemon.ledger._linger = 0.0
+        with pytest.MonkeyPatch.context() as patched:
+            # A commit need not wait for company.
+            patched.setattr("exporter.daemon.shards.Ledger", partial(Ledger, linger=0.0))
+            daemon = Daemon(self.settings(), self.settings, clocks)
         await daemon.start()
         try:
             async with httpx.AsyncClient(base_url=daemon.server.url, trust_env=False) as client:

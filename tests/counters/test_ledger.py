@@ -5,10 +5,12 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+import structlog
 from structlog.testing import capture_logs
 
 from exporter.counters.file_storage import FileStorage
 from exporter.counters.ledger import Ledger
+from exporter.counters.state_file import StateFile
 from exporter.counters.storage import StateLockedError, Stored
 from exporter.metric import DayBuckets, Family, FamilyInfo, Kind, MonthToDate, Sample
 from tests.counters.ledger_driver import QUERIES, WALL, LedgerDriver, LedgerEvents, Sources, key_of, poll_of, today
@@ -219,14 +221,11 @@ def test_what_was_committed_but_never_published_is_counted_once(path: Path, tmp_
 
 
 def test_a_log_that_cannot_be_written_ends_nothing(path: Path) -> None:
-    class FullDisk:
-        def error(self, *_: object, **__: object) -> None:
-            raise OSError(28, "No space left on device")
+    def refuse(*_: object) -> str:
+        raise OSError(28, "No space left on device")
 
-        info = error
-
+    structlog.configure(processors=[refuse])
     with LedgerDriver(path) as driver:
-        driver.ledger._log = FullDisk()  # type: ignore[assignment]
         driver.poll(40)
         path.unlink()
         assert driver.poll(45) == 5
@@ -234,9 +233,10 @@ def test_a_log_that_cannot_be_written_ends_nothing(path: Path) -> None:
 
 
 def test_a_row_that_cannot_be_read_begins_anew_and_is_logged(path: Path) -> None:
+    file = StateFile(path)
+    file.commit({key_of("102"): Stored("shop.example", WALL, b"\xc1")})
+    file.close()
     with LedgerDriver(path) as driver:
-        driver.poll(40)
-        driver.ledger._rows[key_of("102")] = Stored("shop.example", WALL, b"\xc1")
         with capture_logs() as logs:
             assert driver.poll(45) == 0
         assert [(line["event"], line["target"]) for line in logs] == [

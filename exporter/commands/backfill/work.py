@@ -253,7 +253,7 @@ def _progress() -> Iterator[Progressed]:
         with _bar() as progressed:
             yield progressed
     else:
-        yield _lines(time.monotonic)
+        yield progress_lines(time.monotonic)
 
 
 @contextmanager
@@ -277,7 +277,8 @@ def _bar() -> Iterator[Progressed]:
         yield progressed
 
 
-def _lines(monotonic: Callable[[], float]) -> Progressed:
+def progress_lines(monotonic: Callable[[], float]) -> Progressed:
+    """Return what prints a line to standard error at most every `SAY_SECONDS`."""
     began = said = monotonic()
 
     def progressed(report: Report) -> None:
