@@ -244,6 +244,20 @@ async def test_a_zone_that_was_gone_and_came_back_is_told_of_by_whichever_collec
         assert parts.value("edge_dns_record_scan_found", zone_id="103") is not None
 
 
+async def test_a_zone_that_the_platform_did_not_know_for_a_while_has_its_scan_series_again() -> None:
+    small = world()
+    fixed = {**DNS_ONLY, "dns_zones": {"ids": [101], "discover": False}}
+    async with exporter_parts(account=fixed, world=small) as parts:
+        name = small.dns.zones.name(101)
+        small.dns.remove_zone(101)
+        await parts.turn(900)
+        assert parts.value("edge_dns_record_scan_found", zone_id="101") is None
+        small.dns.add_zone(name, 101)
+        for _ in range(3):
+            await parts.turn(900)
+        assert parts.value("edge_dns_record_scan_found", zone_id="101") is not None
+
+
 async def test_a_resource_that_the_plan_lacks_is_said_once_and_is_no_failure() -> None:
     with capture_logs() as logs:
         async with exporter_parts(account=SHIELD_ONLY, world=world()) as parts:
