@@ -50,6 +50,20 @@ async def test_in_the_first_round_few_targets_do_not_wait_behind_the_many_of_ano
     assert sum(path.startswith("/dnszone/") for path in before) < 100
 
 
+async def test_the_duration_of_a_collector_is_that_of_its_last_poll() -> None:
+    class Slow(Platform):
+        def answer(self, target: str, body: bytes) -> object:
+            parts.clock.now += 2.5 if target.startswith("/dnszone/1/statistics") else 0.0
+            return super().answer(target, body)
+
+    with running(Slow(zones=range(0))) as platform:
+        # With a fault the first round is not waited for; this one is the sandbox's, which is not asked.
+        zone, fault = {"dns_zones": {"ids": [1]}}, {"kind": "stall"}
+        async with exporter_parts(account=zone, url=platform.url, fault=fault) as parts:
+            await parts.settle()
+            assert parts.value("edge_exporter_collector_duration_seconds", collector="dns_statistics") == 2.5
+
+
 async def test_a_target_is_polled_once_an_interval_at_its_own_moment() -> None:
     async with exporter_parts(account=DNS_ONLY, world=world()) as parts:
         moments = []
