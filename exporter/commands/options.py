@@ -1,4 +1,4 @@
-"""Options that several commands have: the configuration file, the output format and the settings' flags.
+"""Defines the options that several commands share: the configuration file, the output format and the settings' flags.
 
 The flags are loaded only if a command line holds one of them.
 """
@@ -56,15 +56,15 @@ class AccountCommand(Command):
         self._account: list[click.Parameter] = [_option(flag) for flag in ACCOUNT_FLAGS]
 
     def own_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """The command's own parameters, without the settings' flags."""
+        """Return the command's own parameters, without the flags of the settings."""
         return super().get_params(ctx)
 
     def account_params(self) -> list[click.Parameter]:
-        """The flags of an account."""
+        """Return the flags of an account."""
         return self._account
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Every parameter that the command takes."""
+        """Return all parameters of the command."""
         return [*self.own_params(ctx), *self._account]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -73,7 +73,7 @@ class AccountCommand(Command):
         write_section(formatter, "Account", help_records(ctx, self._account))
 
     def whole_help(self, ctx: click.Context) -> str:
-        """The help text with every option."""
+        """Return the help text with all options."""
         return self.get_help(ctx)
 
 
@@ -107,12 +107,12 @@ class SettingsCommand(AccountCommand):
         return super().parse_args(ctx, args)
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Every parameter, or, where the command line holds no other, the command's own and an account's."""
+        """Return all parameters; only the command's own and an account's if the command line contains no others."""
         own = super().get_params(ctx)
         return own if ctx.meta.get(_OWN_ALONE) else [*own, *self.other_params()]
 
     def other_params(self) -> list[click.Parameter]:
-        """The flags of everything but an account."""
+        """Return the flags that do not belong to an account."""
         if self._others is None:
             with loading():
                 from exporter.settings.flags import flags  # noqa: PLC0415 - the settings as a whole; see the class
@@ -120,7 +120,7 @@ class SettingsCommand(AccountCommand):
         return self._others
 
     def whole_help(self, ctx: click.Context) -> str:
-        """The help text with every flag of the settings, in sections."""
+        """Return the help text with all flags of the settings, in sections."""
         formatter = ctx.make_formatter()
         self.format_usage(ctx, formatter)
         self.format_help_text(ctx, formatter)
@@ -142,7 +142,7 @@ class SettingsCommand(AccountCommand):
 
 
 def section_of(parameter: click.Parameter) -> str:
-    """The title of the section of the help that a flag of the settings stands in."""
+    """Return the title of a flag's section in the help."""
     return parameter.opts[0].lstrip("-").partition(".")[0].capitalize()
 
 
@@ -168,7 +168,7 @@ def _option(flag: Flag) -> click.Option:
 
 
 def flag_values(given: Mapping[str, Any], known: Iterable[Flag]) -> dict[str, str]:
-    """What was given of these flags, by their names."""
+    """Return the values of the given flags by their names."""
     return {flag.name: given[_parameter(flag)] for flag in known if given.get(_parameter(flag)) is not None}
 
 

@@ -14,7 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from exporter.clock import Clocks
 from exporter.counters.ledger import Ledger
-from exporter.daemon import Daemon
+from exporter.daemon.daemon import Daemon
 from exporter.sandbox import keys
 from exporter.sandbox.app import create_app
 from exporter.sandbox.clock import WorldClock
@@ -101,7 +101,7 @@ class SandboxedDaemons:
         clocks = Clocks(wall=lambda: time.time() + self.later)
         with pytest.MonkeyPatch.context() as patched:
             # A commit need not wait for company.
-            patched.setattr("exporter.daemon.Ledger", partial(Ledger, linger=0.0))
+            patched.setattr("exporter.daemon.shards.Ledger", partial(Ledger, linger=0.0))
             daemon = Daemon(self.settings(), self.settings, clocks)
         await daemon.start()
         try:

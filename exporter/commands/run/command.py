@@ -1,4 +1,4 @@
-"""`run`: its options and its help."""
+"""`run`: defines its options and its help."""
 
 from pathlib import Path
 from typing import Any
