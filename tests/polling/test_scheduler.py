@@ -50,6 +50,20 @@ async def test_in_the_first_round_few_targets_do_not_wait_behind_the_many_of_ano
     assert sum(path.startswith("/dnszone/") for path in before) < 100
 
 
+async def test_the_duration_of_a_collector_is_that_of_its_last_poll() -> None:
+    class Slow(Platform):
+        def answer(self, target: str, body: bytes) -> object:
+            parts.clock.now += 2.5 if target.startswith("/dnszone/1/statistics") else 0.0
+            return super().answer(target, body)
+
+    with running(Slow(zones=range(0))) as platform:
+        # With a fault the first round is not waited for; this one is the sandbox's, which is not asked.
+        zone, fault = {"dns_zones": {"ids": [1]}}, {"kind": "stall"}
+        async with exporter_parts(account=zone, url=platform.url, fault=fault) as parts:
+            await parts.settle()
+            assert parts.value("edge_exporter_collector_duration_seconds", collector="dns_statistics") == 2.5
+
+
 async def test_a_target_is_polled_once_an_interval_at_its_own_moment() -> None:
     async with exporter_parts(account=DNS_ONLY, world=world()) as parts:
         moments = []
@@ -237,6 +251,20 @@ async def test_a_zone_that_was_gone_and_came_back_is_told_of_by_whichever_collec
         parts.faults.add({"kind": "status", "status": 500, "path": "/dnszone/103/statistics"})
         await parts.turn(90)
         assert parts.value("edge_dns_record_scan_found", zone_id="103") is not None
+
+
+async def test_a_zone_that_the_platform_did_not_know_for_a_while_has_its_scan_series_again() -> None:
+    small = world()
+    fixed = {**DNS_ONLY, "dns_zones": {"ids": [101], "discover": False}}
+    async with exporter_parts(account=fixed, world=small) as parts:
+        name = small.dns.zones.name(101)
+        small.dns.remove_zone(101)
+        await parts.turn(900)
+        assert parts.value("edge_dns_record_scan_found", zone_id="101") is None
+        small.dns.add_zone(name, 101)
+        for _ in range(3):
+            await parts.turn(900)
+        assert parts.value("edge_dns_record_scan_found", zone_id="101") is not None
 
 
 async def test_a_resource_that_the_plan_lacks_is_said_once_and_is_no_failure() -> None:
