@@ -11,7 +11,7 @@ _UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 
 def main() -> None:
     """Run the command line."""
-    _fill_closed_streams()
+    fill_closed_streams()
     # Pydantic would search every installed package for plugins, and pass them what it validates.
     os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
     # Python's handling of Ctrl-C can be lost during an import; the system's cannot.
@@ -29,7 +29,7 @@ def main() -> None:
         sys.exit(f"the output cannot be written: {error.strerror}")
 
 
-def _fill_closed_streams() -> None:
+def fill_closed_streams() -> None:
     """Connect closed standard streams to the null device.
 
     Otherwise the next file or socket would get their numbers, and printed text would go there.

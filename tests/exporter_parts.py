@@ -11,12 +11,13 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.parser import text_string_to_metric_families
 
 from exporter import wiring
-from exporter.clients import account_client, account_entry, database_client
+from exporter.clients import account_entry, client_of
 from exporter.clock import Clocks
 from exporter.collectors.catalogue import families
 from exporter.counters.file_storage import FileStorage
 from exporter.counters.ledger import Entry, Ledger
 from exporter.counters.storage import MemoryStorage
+from exporter.daemon.account_observer import AccountObserver
 from exporter.explain.explainer import Absence, Explainer, Sources, Wanted
 from exporter.exposition.exposition import Exposition, Format
 from exporter.exposition.renderer import Renderer
@@ -33,7 +34,7 @@ from exporter.settings.model import Settings
 from exporter.targets.registry import Change, Registry
 from exporter.targets.sharding import Shard
 from exporter.targets.target import DATABASE_PREFIX, PollKey, Target
-from exporter.telemetry import AccountObserver, Telemetry
+from exporter.telemetry import Telemetry
 
 START = datetime(2026, 2, 8, 12, 0, tzinfo=UTC).timestamp()
 
@@ -58,9 +59,7 @@ async def at_once(_seconds: float) -> None:
 
 def poll_now(schedule: Schedule, collector: str) -> None:
     """Start the polls of every target of a collector, which were not due yet."""
-    due = schedule._due[collector]
-    for target in list(due.known):
-        due.put(target, 0.0, next(schedule._sequence))
+    schedule.make_due(collector)
     schedule.tick(collector)
 
 
@@ -228,13 +227,13 @@ async def exporter_parts(
     renderer = Renderer(exposition, store, telemetry, clock)
     observers = {account.name: AccountObserver(telemetry, account.name, clock) for account in settings.accounts}
     accounts = {
-        account.name: account_entry(account_client(account, observers[account.name], 1, clocks))
+        account.name: account_entry(client_of(account, observers[account.name], 1, clocks))
         for account in settings.accounts
     }
     for asked in settings.databases:
         name = DATABASE_PREFIX + asked.name
         observers[name] = AccountObserver(telemetry, name, clock)
-        accounts[name] = account_entry(database_client(asked, observers[name], clocks))
+        accounts[name] = account_entry(client_of(asked, observers[name], clocks=clocks))
     changes: list[Change] = []
 
     def changed(change: Change) -> None:

@@ -23,7 +23,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"collectors", "counters", "telemetry"}),
     frozenset({"settings", "exposition", "backfill"}),
     frozenset({"polling", "explain"}),
-    frozenset({"web", "wiring", "clients", "shard_changes", "state_storage"}),
+    frozenset({"web", "wiring", "clients", "state_storage"}),
     frozenset({"daemon"}),
     frozenset({"commands"}),
     frozenset({"cli"}),

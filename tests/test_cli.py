@@ -111,7 +111,7 @@ def test_a_closed_stream_is_no_reason_for_a_trace(words: str, closed: str) -> No
 def test_what_is_logged_to_a_closed_stream_goes_nowhere() -> None:
     """Not into the file or the socket that was opened first, which would have the stream's number."""
     code = (
-        "import os, tempfile, exporter.__main__ as program; program._fill_closed_streams()\n"
+        "import os, tempfile, exporter.__main__ as program; program.fill_closed_streams()\n"
         "with tempfile.TemporaryFile() as file: os.write(2, b'said'); raise SystemExit(os.fstat(file.fileno()).st_size)"
     )
     ended = subprocess.run(["sh", "-c", '"$@" 2>&-', "sh", sys.executable, "-c", code], check=False, env=clean())

@@ -14,18 +14,19 @@ import pytest
 from structlog.testing import capture_logs
 
 from exporter import runtime
-from exporter.daemon import Daemon
+from exporter.daemon.daemon import Daemon
+from exporter.exposition.exposition import Exposition
 from exporter.metric import Family
-from exporter.polling.scheduler import CAPACITY_SECONDS
 from exporter.sandbox import keys
 from exporter.sandbox.app import create_app
 from exporter.sandbox.clock import WorldClock
+from exporter.sandbox.faults import Faults
 from exporter.sandbox.server import SandboxServer
 from exporter.sandbox.world import World
 from exporter.settings.loading import load
 from exporter.settings.model import Settings
 from tests.exporter_parts import START, flushed, poll_now
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
 FILE = """
 accounts:
@@ -41,9 +42,10 @@ state: {{path: {state}}}
 class ConfiguredSandbox:
     """A sandbox, a configuration file for it, and daemons that were started from that."""
 
-    def __init__(self, folder: Path, sandbox: SandboxServer, world: World) -> None:
+    def __init__(self, folder: Path, sandbox: SandboxServer, world: World, faults: Faults) -> None:
         self.sandbox = sandbox
         self.world = world
+        self.faults = faults
         self.config = folder / "config.yml"
         self.key = folder / "key"
         self.state = folder / "state.db"
@@ -74,9 +76,10 @@ class ConfiguredSandbox:
 async def configured(tmp_path: Path) -> AsyncIterator[ConfiguredSandbox]:
     """A place with a sandbox whose time stands still."""
     world = World(seed=1, clock=WorldClock(START, speed=0), dns_zones=3)
-    sandbox = SandboxServer(create_app(world))
+    faults = Faults()
+    sandbox = SandboxServer(create_app(world, faults))
     await sandbox.start()
-    yield ConfiguredSandbox(tmp_path, sandbox, world)
+    yield ConfiguredSandbox(tmp_path, sandbox, world, faults)
     await sandbox.stop()
 
 
@@ -165,10 +168,11 @@ async def test_a_key_that_is_put_right_in_its_file_is_used_without_a_restart(con
         await until(daemon.schedule.accounts["main"].client.credential.is_refused)
         await daemon.schedule.drained()
         configured.key.write_text(keys.API_KEY)
-        # As if a second had passed; what comes due then is polled with the next tick.
-        daemon.schedule._capacity_shown -= CAPACITY_SECONDS
-        for _ in range(2):
-            daemon.schedule.tick("discovery")
+        async with asyncio.timeout(PATIENCE):
+            # The file is looked at once a second; what comes due then is polled with the next tick.
+            while daemon.schedule.accounts["main"].client.credential.is_refused():
+                daemon.schedule.tick("discovery")
+                await asyncio.sleep(0.05)
         assert await scraped(daemon, client, "edge_resources")
 
 
@@ -214,16 +218,45 @@ async def test_a_scrape_right_after_a_reload_shows_its_result(configured: Config
         assert await loaded() == 1.0
 
 
+@asynccontextmanager
+async def running_process(daemon: Daemon) -> AsyncIterator[None]:
+    """A daemon that owns this process: it handles the signals, and tunes the garbage collector and the threads."""
+    turn, thresholds = sys.getswitchinterval(), gc.get_threshold()
+    started = asyncio.Event()
+    gc.unfreeze()
+    running = asyncio.create_task(daemon.run(started.set))
+    try:
+        # Before it has started, a signal would end this process.
+        await until(lambda: started.is_set() or running.done())
+        yield
+        os.kill(os.getpid(), signal.SIGTERM)
+        await running
+    finally:
+        gc.unfreeze()
+        sys.setswitchinterval(turn)
+        gc.set_threshold(*thresholds)
+
+
 async def test_a_reload_by_signal_leaves_nothing_behind_and_says_what_broke_it(configured: ConfiguredSandbox) -> None:
-    async with configured.daemon() as (daemon, _):
-        always = ["absence counting", "budgets", "cleaning", "loop lag", "renderer"]
-        daemon._reload_soon()
-        await until(lambda: len(daemon._tasks) == len(always))
+    async def reload() -> None:
+        before = len(loads)
+        os.kill(os.getpid(), signal.SIGHUP)
+        await until(lambda: len(loads) > before)
+        await until(lambda: "reload" not in [task.get_name() for task in asyncio.all_tasks()])
+
+    loads: list[Callable[[], Settings]] = []
+
+    def load() -> Settings:
+        loads.append(wanted)
+        return wanted()
+
+    wanted = configured.load
+    async with running_process(Daemon(configured.load(), load)):
+        await reload()
+        wanted = lambda: 1 / 0  # type: ignore[assignment,return-value] # noqa: E731
         with capture_logs() as logs:
-            daemon._load = lambda: 1 / 0  # type: ignore[assignment,return-value]
-            daemon._reload_soon()
-            await until(lambda: any(line["event"] == "background task failed" for line in logs))
-        assert sorted(task.get_name() for task in daemon._tasks) == always
+            await reload()
+        assert [line["work"] for line in logs if line["event"] == "background task failed"] == ["reload"]
 
 
 async def test_pages_and_scrapes_find_no_half_of_a_reload(configured: ConfiguredSandbox) -> None:
@@ -291,26 +324,23 @@ async def test_a_query_that_a_reload_changes_is_asked_at_once(configured: Config
 
 
 async def test_a_reload_polls_again_at_once_what_it_cut_off(configured: ConfiguredSandbox) -> None:
-    faults = configured.sandbox._app.state.faults
-    faults.add({"kind": "stall", "point": "start", "path_regex": "/dnszone/.*"})
+    stall = configured.faults.add({"kind": "stall", "point": "start", "path_regex": "/dnszone/.*"})
     async with configured.daemon() as (daemon, client):
-        pool = daemon.schedule._pools["main"]
-        await until(lambda: any(key.collector == "dns_statistics" for key in pool.busy))
-        faults.clear()
+        await until(lambda: stall.hits)
+        configured.faults.clear()
         assert await daemon.reload() == ()
         assert len(await scraped(daemon, client, "edge_dns_window_queries")) == 3
 
 
 async def test_a_pause_that_the_platform_asked_for_goes_on_after_a_restart(configured: ConfiguredSandbox) -> None:
-    faults = configured.sandbox._app.state.faults
-    faults.add({"kind": "status", "status": 429, "retry_after": 900, "path_regex": "/.*"})
+    configured.faults.add({"kind": "status", "status": 429, "retry_after": 900, "path_regex": "/.*"})
 
     def is_paused(daemon: Daemon) -> bool:
         return daemon.schedule.accounts["main"].client.rate_limiter.pause_left() > 0
 
     async with configured.daemon() as (daemon, _):
         await until(lambda: is_paused(daemon))
-    faults.clear()
+    configured.faults.clear()
     async with configured.daemon() as (daemon, client):
         await until(daemon.schedule.all_discovered)
         (account,) = (await client.get("/api/v1/status")).json()["accounts"]
@@ -335,6 +365,10 @@ async def test_a_reload_takes_over_which_families_are_served(configured: Configu
         assert (await client.post("/-/reload")).status_code == 200
         # What is asked for again is polled at once.
         assert await scraped(daemon, client, "edge_script_monthly_requests")
+        # An answer that is the same as before is read again, for what was not served then.
+        await daemon.schedule.drained()
+        poll_now(daemon.schedule, "dns_statistics")
+        assert await scraped(daemon, client, "edge_dns_window_queries")
 
 
 async def test_what_was_being_counted_when_its_collector_was_switched_off_is_not_published(
@@ -390,7 +424,7 @@ async def test_a_renderer_that_broke_is_said_and_unhealthy(
         await until(daemon.schedule.all_discovered)
         assert (await client.get("/-/healthy")).status_code == 200
         with capture_logs() as logs:
-            daemon.renderer._exposition.build = lambda *_, **__: 1 / 0  # type: ignore[method-assign,assignment]
+            monkeypatch.setattr(Exposition, "build", lambda *_, **__: 1 / 0)
             await until(lambda: any(line["event"] == "background task failed" for line in logs))
         assert [(line["work"], line["error"]) for line in logs if line["event"] == "background task failed"] == [
             ("renderer", "ZeroDivisionError('division by zero')")
@@ -417,28 +451,17 @@ async def test_no_secret_is_in_any_page_metric_log_or_the_state_file(configured:
 async def test_a_daemon_that_has_the_process_to_itself_keeps_the_collector_from_its_targets(
     configured: ConfiguredSandbox,
 ) -> None:
-    daemon = Daemon(configured.load(), configured.load)
-    turn, thresholds = sys.getswitchinterval(), gc.get_threshold()
-    started = asyncio.Event()
-    gc.unfreeze()
-    running = asyncio.create_task(daemon.run(started.set))
-    try:
-        # Before it has started, the signal would end this process.
-        await until(started.is_set)
+    thresholds = gc.get_threshold()
+    async with running_process(Daemon(configured.load(), configured.load)):
         await until(gc.get_freeze_count)
         assert sys.getswitchinterval() == pytest.approx(runtime.TURN_SECONDS)
         assert gc.get_threshold() == (runtime.YOUNG_OBJECTS, thresholds[1], runtime.OLDEST_ROUNDS)
-        os.kill(os.getpid(), signal.SIGTERM)
-        await running
-    finally:
-        gc.unfreeze()
-        sys.setswitchinterval(turn)
-        gc.set_threshold(*thresholds)
 
 
 async def test_a_renamed_script_keeps_its_budget_over_a_restart_and_one_without_a_script_is_reported(
-    configured: ConfiguredSandbox,
+    configured: ConfiguredSandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("exporter.polling.script_budgets.SHOWN_EVERY_SECONDS", 0.01)
     script_id = next(iter(configured.world.scripts.scripts))
     name = configured.world.scripts.scripts.name(script_id)
     budgets = f"scripts: {{{{monthly_budget_dollars: {{{{{name}: 20, gone: 5}}}}}}}}\n    budget:"
@@ -458,8 +481,9 @@ async def test_a_renamed_script_keeps_its_budget_over_a_restart_and_one_without_
     configured.world.scripts.rename_script(script_id, "another")
     async with configured.daemon() as (daemon, client):
         await scraped(daemon, client, "edge_script_info")
-        daemon._show_budgets()
-        assert list(await scraped(daemon, client, family)) == [_budget(script_id, "another")]
+        async with asyncio.timeout(PATIENCE):
+            while list(await scraped(daemon, client, family)) != [_budget(script_id, "another")]:
+                pass
         assert (await scraped(daemon, client, unmatched))[f'{unmatched}{{account="main",script="{name}"}}'] == 0
 
 

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
-from exporter.telemetry import AccountObserver, Telemetry
+from exporter.daemon.account_observer import AccountObserver
+from exporter.telemetry import Telemetry
 
 
 def lines(telemetry: Telemetry, *beginnings: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""`assets`: writes out the dashboards, rules, Alertmanager configuration or runbooks that belong to this version."""
+"""`assets`: writes the dashboards, rules, Alertmanager configuration or runbooks that belong to this version."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import click
 
 from exporter.assets.shipped import ASSETS, AssetError
 from exporter.commands.output.help import Command
-from exporter.commands.output.printing import MISUSE, complain
+from exporter.commands.output.printing import MISUSE, complain, counted
 
 
 def write(texts: dict[str, str], folder: Path, *, force: bool) -> str:
@@ -35,8 +35,7 @@ def write(texts: dict[str, str], folder: Path, *, force: bool) -> str:
     except OSError as error:
         raise AssetError(f"{error.filename or folder}: {error.strerror}") from error
     unchanged = f"; up to date: {len(kept)}" if kept else ""
-    count = len(texts) - len(kept)
-    return f"{count} file{'' if count == 1 else 's'} written to {folder}{unchanged}"
+    return f"{counted(len(texts) - len(kept), 'file')} written to {folder}{unchanged}"
 
 
 def _read(path: Path) -> str:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 import click
@@ -10,14 +11,13 @@ from click.shell_completion import CompletionItem
 from exporter.settings.flag import CONFIG_VARIABLE
 
 
-def complete_account(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the accounts of the configuration file that begin with the typed text."""
-    return [CompletionItem(name) for name in _names(context, "accounts") if name.startswith(incomplete)]
+def _complete(kind: str, context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the names in a list of the configuration file that begin with the typed text."""
+    return [CompletionItem(name) for name in _names(context, kind) if name.startswith(incomplete)]
 
 
-def complete_database(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the databases of the configuration file that begin with the typed text."""
-    return [CompletionItem(name) for name in _names(context, "databases") if name.startswith(incomplete)]
+complete_account = partial(_complete, "accounts")
+complete_database = partial(_complete, "databases")
 
 
 def _names(context: click.Context, kind: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""`completion`: scripts that complete commands, options, operations and their parameters in a shell."""
+"""`completion`: prints scripts that complete commands, options, operations and their parameters in a shell."""
 
 from typing import ClassVar
 
@@ -20,7 +20,7 @@ class Bash(BashComplete):
     )
 
     def source(self) -> str:
-        """The script; whether this machine's own bash is new enough says nothing about the one it is for."""
+        """Return the script without a check of this machine's bash: the script may be meant for another one."""
         return ShellComplete.source(self)
 
 

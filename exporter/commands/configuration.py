@@ -30,7 +30,7 @@ def read_configuration(config: Path | None, flags: Mapping[str, str], environ: M
 def read_with_lines(
     config: Path | None, flags: Mapping[str, str], environ: Mapping[str, str]
 ) -> tuple[Settings, MarkedFile]:
-    """Read the same, and return the file with its lines too, for messages about what it holds.
+    """Read the settings as `read_configuration` does, and return the file with its lines, too.
 
     Raises:
         ConfigurationError: something is wrong; it holds every fault.
@@ -84,7 +84,7 @@ def _untrustworthy(settings: Settings, file: MarkedFile) -> Iterator[Fault]:
 
 
 def _named_web_config(file: MarkedFile, flags: Mapping[str, str], environ: Mapping[str, str]) -> Path | None:
-    """The web configuration file that refused settings name, so that its faults are reported beside theirs."""
+    """Return the web configuration file that invalid settings name, so that its faults are reported with theirs."""
     given: object = flags.get(_WEB_CONFIG_FLAG) or environ.get(_WEB_CONFIG_VARIABLE, "").strip()
     if not given and file.data is not None:
         web = file_names_resolved(file.data, Path(file.source).parent).get("web")

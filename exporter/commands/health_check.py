@@ -19,15 +19,15 @@ TIMEOUT_SECONDS = 4
 
 
 def health_url(words: Sequence[str], environ: Mapping[str, str]) -> str:
-    """Where the exporter answers for its health.
+    """Return the URL of the exporter's health endpoint.
 
     Args:
-        words: the exporter's command line, whose `--listen` or `--web.listen` is followed.
-        environ: its environment. HEALTHCHECK_URL, where it is set, is the answer: for `web.route_prefix` and for TLS.
+        words: the exporter's command line; its `--listen` or `--web.listen` is used.
+        environ: its environment. HEALTHCHECK_URL, if set, is returned; it is needed with `web.route_prefix` or TLS.
     """
     if url := environ.get("HEALTHCHECK_URL"):
         return url
-    # The demo does not follow the environment of an exporter.
+    # The demo ignores the environment variables of the exporter.
     listen = DEFAULT_LISTEN if "demo" in words else environ.get("EDGE_EXPORTER_WEB__LISTEN", DEFAULT_LISTEN)
     for word, following in pairwise([*words, ""]):
         flag, is_joined, value = word.partition("=")
@@ -38,9 +38,9 @@ def health_url(words: Sequence[str], environ: Mapping[str, str]) -> str:
 
 
 def main() -> None:
-    """Ask once; end with an error where the answer is not good."""
+    """Send one request, and exit with an error if the exporter is not healthy."""
     words = Path("/proc/1/cmdline").read_text(encoding="utf-8", errors="replace").split("\0")
-    # No proxy and no check of the certificate: it is this container that answers.
+    # No proxy and no check of the certificate: the request does not leave this container.
     context = ssl._create_unverified_context()  # noqa: S323, SLF001
     opener = build_opener(ProxyHandler({}), HTTPSHandler(context=context))
     try:

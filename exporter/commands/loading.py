@@ -1,4 +1,4 @@
-"""Imports what carries a command out, when it is carried out: neither help nor completion waits for it."""
+"""Imports the modules of a command only when it runs, so that help and completion are fast."""
 
 import gc
 import signal
@@ -10,8 +10,8 @@ from contextlib import contextmanager
 def loading() -> Iterator[None]:
     """Import modules without garbage collections, and let Ctrl-C end the process at once.
 
-    What an import creates stays: searching it for garbage would take a fifth of a start. Python's own handling
-    of Ctrl-C can get lost in an import; the system's cannot.
+    Imported objects are never garbage, and searching them would take a fifth of the start. Python's own handling
+    of Ctrl-C can be lost during an import; the default action of the system cannot.
     """
     former = signal.signal(signal.SIGINT, signal.SIG_DFL)
     collects = gc.isenabled()
@@ -19,7 +19,7 @@ def loading() -> Iterator[None]:
     try:
         yield
     finally:
-        # The next collections leave out what is there now.
+        # Later collections skip all objects that exist now.
         gc.freeze()
         if collects:
             gc.enable()

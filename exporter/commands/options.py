@@ -1,4 +1,4 @@
-"""Options that several commands have: the configuration file, the output format and the settings' flags.
+"""Defines the options that several commands share: the configuration file, the output format and the settings' flags.
 
 The flags are loaded only if a command line holds one of them.
 """
@@ -43,38 +43,34 @@ def form_option(*forms: str, names: Sequence[str] = ("-o", "--output")) -> Calla
 
 def _print_all(context: click.Context, _parameter: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's
     command = context.command
-    if value and isinstance(command, AccountCommand) and not context.resilient_parsing:
+    if value and isinstance(command, SettingsCommand) and not context.resilient_parsing:
         click.echo(command.whole_help(context))
         context.exit()
 
 
 class AccountCommand(Command):
-    """A command that takes `--config` and the flags of an account, which stand in a section of its help."""
+    """A command that takes `--config` and the flags of an account, which have a section of their own in its help.
+
+    Attributes:
+        account_params: the flags of an account.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - click's
         super().__init__(*args, **kwargs)
-        self._account: list[click.Parameter] = [_option(flag) for flag in ACCOUNT_FLAGS]
+        self.account_params: list[click.Parameter] = [_option(flag) for flag in ACCOUNT_FLAGS]
 
     def own_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """The command's own parameters, without the settings' flags."""
+        """Return the command's own parameters, without the flags of the settings."""
         return super().get_params(ctx)
 
-    def account_params(self) -> list[click.Parameter]:
-        """The flags of an account."""
-        return self._account
-
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Every parameter that the command takes."""
-        return [*self.own_params(ctx), *self._account]
+        """Return all parameters of the command."""
+        return [*self.own_params(ctx), *self.account_params]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the command's own options, then an account's."""
         write_section(formatter, "Options", help_records(ctx, self.own_params(ctx)))
-        write_section(formatter, "Account", help_records(ctx, self._account))
-
-    def whole_help(self, ctx: click.Context) -> str:
-        """The help text with every option."""
-        return self.get_help(ctx)
+        write_section(formatter, "Account", help_records(ctx, self.account_params))
 
 
 class SettingsCommand(AccountCommand):
@@ -107,12 +103,12 @@ class SettingsCommand(AccountCommand):
         return super().parse_args(ctx, args)
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Every parameter, or, where the command line holds no other, the command's own and an account's."""
+        """Return all parameters; only the command's own and an account's if the command line contains no others."""
         own = super().get_params(ctx)
         return own if ctx.meta.get(_OWN_ALONE) else [*own, *self.other_params()]
 
     def other_params(self) -> list[click.Parameter]:
-        """The flags of everything but an account."""
+        """Return the flags that do not belong to an account."""
         if self._others is None:
             with loading():
                 from exporter.settings.flags import flags  # noqa: PLC0415 - the settings as a whole; see the class
@@ -120,7 +116,7 @@ class SettingsCommand(AccountCommand):
         return self._others
 
     def whole_help(self, ctx: click.Context) -> str:
-        """The help text with every flag of the settings, in sections."""
+        """Return the help text with all flags of the settings, in sections."""
         formatter = ctx.make_formatter()
         self.format_usage(ctx, formatter)
         self.format_help_text(ctx, formatter)
@@ -142,7 +138,7 @@ class SettingsCommand(AccountCommand):
 
 
 def section_of(parameter: click.Parameter) -> str:
-    """The title of the section of the help that a flag of the settings stands in."""
+    """Return the title of a flag's section in the help."""
     return parameter.opts[0].lstrip("-").partition(".")[0].capitalize()
 
 
@@ -168,7 +164,7 @@ def _option(flag: Flag) -> click.Option:
 
 
 def flag_values(given: Mapping[str, Any], known: Iterable[Flag]) -> dict[str, str]:
-    """What was given of these flags, by their names."""
+    """Return the values of the given flags by their names."""
     return {flag.name: given[_parameter(flag)] for flag in known if given.get(_parameter(flag)) is not None}
 
 

@@ -1,4 +1,4 @@
-"""A real Prometheus beside the demo, with the shipped configuration and rules."""
+"""Runs a real Prometheus beside the demo, with the shipped configuration and rules."""
 
 import asyncio
 import os
@@ -26,7 +26,7 @@ _READY = "ready to receive web requests"
 
 
 class PrometheusError(Exception):
-    """There is no Prometheus beside the demo; the message says why, and what helps."""
+    """Prometheus cannot run beside the demo; the message says why, and what to do."""
 
 
 def find_program() -> str:
@@ -44,7 +44,7 @@ def find_program() -> str:
 
 
 def configuration(folder: Path, target: str) -> str:
-    """The shipped configuration, with an exporter to scrape."""
+    """Return the shipped configuration, with an exporter to scrape."""
     text = (folder / "prometheus.yml").read_text(encoding="utf-8")
     for shipped, ours in ((_TARGET, target), (_RULES, f"{folder}/{_RULES}"), *_PACE):
         if shipped not in text:

@@ -1,4 +1,4 @@
-"""`metrics`: the reference of every family, generated from the declarations."""
+"""`metrics`: prints the reference of every family, generated from the declarations."""
 
 import json
 import os
@@ -22,7 +22,7 @@ from exporter.settings.loading import SettingsError, load
 from exporter.settings.types import format_duration
 from exporter.telemetry import Telemetry
 
-# Operations that are asked for only where the configuration says so.
+# Operations that only a setting enables.
 _OPT_IN = {"script_read_by_update": "read: update"}
 # Families that come from the configuration, listed beside those that they are compared with.
 _BESIDE = {"edge_script_monthly_budget_dollars": "scripts"}
@@ -55,10 +55,10 @@ _NOTES = {
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """The families of one collector, or those of the program itself.
+    """The families of one collector, or of the exporter itself.
 
     Attributes:
-        collector: None for the program itself.
+        collector: the collector; None for the exporter itself.
     """
 
     title: str
@@ -67,7 +67,7 @@ class Section:
 
     @property
     def interval(self) -> tuple[str, float] | None:
-        """The key of the configuration that sets how often a target is polled, and its default in seconds."""
+        """The configuration key of the interval, and its default in seconds; None for the exporter's own families."""
         if self.collector is None:
             return None
         return f"collectors.{self.collector.section}.interval", self.collector.interval
@@ -79,7 +79,7 @@ class Section:
 
     @property
     def conditions(self) -> dict[str, str]:
-        """The requests that are made only where the configuration says so → what it has to say."""
+        """Return each request that only a setting enables, with that setting."""
         return {request: _OPT_IN[name] for request, name in self._operations().items() if name in _OPT_IN}
 
     def _operations(self) -> dict[str, str]:
@@ -88,13 +88,13 @@ class Section:
 
 
 def own_families() -> Iterator[FamilyInfo]:
-    """The families of the program's own registry, with their label names."""
+    """Return the exporter's own families."""
     telemetry = Telemetry(CollectorRegistry(), __version__)
     yield from telemetry.families()
 
 
 def sections(collectors: Sequence[Collector] = CATALOGUE) -> Iterator[Section]:
-    """Every family under the name of what yields it; each family once."""
+    """Return the families by collector, each family once, and then the exporter's own."""
     own = tuple(own_families())
     seen: set[str] = set()
     for collector in collectors:
@@ -107,7 +107,7 @@ def sections(collectors: Sequence[Collector] = CATALOGUE) -> Iterator[Section]:
 
 
 def as_markdown(collectors: Sequence[Collector] = CATALOGUE) -> str:
-    """The reference as Markdown."""
+    """Return the reference as Markdown."""
     lines = [
         "# Metrics",
         "",
@@ -144,7 +144,7 @@ def _row(info: FamilyInfo) -> str:
 
 
 def as_json(collectors: Sequence[Collector] = CATALOGUE) -> str:
-    """The reference as JSON."""
+    """Return the reference as JSON."""
     return json.dumps([_plain(section) for section in sections(collectors)], indent=2) + "\n"
 
 

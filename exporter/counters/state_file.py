@@ -157,7 +157,7 @@ _WRITE = """
 _DELETE = "DELETE FROM row WHERE collector = ? AND account = ? AND kind = ? AND id = ?"
 
 # The n-th entry leads from schema n to n + 1. SQLite keeps no checksum of what it stores, so each row has one.
-_MIGRATIONS = (
+MIGRATIONS = (
     f"""
     CREATE TABLE row (
         collector TEXT NOT NULL, account TEXT NOT NULL, kind TEXT NOT NULL, id TEXT NOT NULL,
@@ -171,7 +171,7 @@ _MIGRATIONS = (
 
 def _migrate(database: sqlite3.Connection, version: int) -> None:
     for step in range(version, SCHEMA_VERSION):
-        database.executescript(f"BEGIN; {_MIGRATIONS[step]} PRAGMA user_version = {step + 1}; COMMIT;")
+        database.executescript(f"BEGIN; {MIGRATIONS[step]} PRAGMA user_version = {step + 1}; COMMIT;")
 
 
 def _create(path: Path) -> None:

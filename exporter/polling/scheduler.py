@@ -28,7 +28,7 @@ from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, FirstDiscovery
 from exporter.polling.intervals import Account, Intervals
 from exporter.polling.plan import Plan
 from exporter.polling.results import ResultRecorder
-from exporter.polling.timetable import Timetable, next_slot, phase
+from exporter.polling.timetable import Timetable, next_slot
 from exporter.polling.worker_pool import Run, WorkerPool
 from exporter.targets.registry import Change, Registry
 from exporter.targets.target import DATABASE_PREFIX, Inventory, PollKey, Target, account_of
@@ -76,6 +76,9 @@ class Schedule:
         call_soon: hands a call over to the event loop, from any thread.
         changed: called when the targets have changed.
         left: the state of the schedule before this one: after a reload, only interrupted polls come before their time.
+
+    Attributes:
+        pools: account → the polls that are queued or under way, and the workers.
     """
 
     def __init__(
@@ -103,7 +106,7 @@ class Schedule:
         self._changed = changed
         self._log = logger()
         self._sequence = itertools.count()
-        self._due = {name: Timetable() for name in self.plans}
+        self._due = {name: Timetable(name) for name in self.plans}
         self._capacity_shown = self.last_tick
         self._poller = Poller(registry, clocks)
         self._results = (
@@ -122,7 +125,7 @@ class Schedule:
         self.intervals = Intervals(self.plans, self._accounts, registry.share)
         self._backoff = Backoff(self.intervals)
         starts = asyncio.Lock()
-        self._pools = {
+        self.pools = {
             name: WorkerPool(account.client.rate_limiter.most_in_flight, self._run, starts)
             for name, account in self._accounts.items()
         }
@@ -189,7 +192,7 @@ class Schedule:
     def open(self) -> None:
         """Start the workers, and enqueue the first round."""
         self._telemetry.declare_collectors(self.plans)
-        for pool in self._pools.values():
+        for pool in self.pools.values():
             pool.start()
         for name in self.plans:
             self.tick(name)
@@ -200,17 +203,25 @@ class Schedule:
         Args:
             discover: accounts that are discovered again at once.
         """
-        now = self._clocks.monotonic()
         for name, plan in self.plans.items():
-            due = self._due[name]
             if plan.collector.discovers:
-                for target in [target for target in due.known if target.account in discover]:
-                    due.put(target, now, next(self._sequence))
+                self.make_due(name, lambda target: target.account in discover)
             await in_slices(self._ticking(name), self._clocks.monotonic)
+
+    def make_due(self, name: str, wanted: Callable[[Target], bool] = lambda _target: True) -> None:
+        """Make targets of a collector due now; the next tick enqueues them.
+
+        Args:
+            name: the collector.
+            wanted: returns whether a target is made due; all are by default.
+        """
+        now, due = self._clocks.monotonic(), self._due[name]
+        for target in [target for target in due.known if wanted(target)]:
+            due.put(target, now, next(self._sequence))
 
     async def drained(self) -> None:
         """Wait until nothing is queued or under way."""
-        for pool in self._pools.values():
+        for pool in self.pools.values():
             await pool.drained()
 
     async def stop(self) -> None:
@@ -220,7 +231,7 @@ class Schedule:
             # A tick that was submitted begins before it is cancelled.
             await asyncio.sleep(0)
             self._scheduler.shutdown(wait=False)
-        for pool in self._pools.values():
+        for pool in self.pools.values():
             self._unfinished |= await pool.stop()
         self._results.failure_log.sum_up(end=True)
 
@@ -341,7 +352,7 @@ class Schedule:
         missed = int((now - at) // interval)
         account = account_of(target)
         begin_by = min(following, self._turn(plan.collector.name, account, now))
-        if not self._pools[account].offer(Run(plan.collector, target, following, begin_by)):
+        if not self.pools[account].offer(Run(plan.collector, target, following, begin_by)):
             missed += 1
         if missed:
             self._telemetry.missed.labels(plan.collector.name).inc(missed)
@@ -359,7 +370,7 @@ class Schedule:
 
     def _next_slot(self, plan: Plan, target: Target, interval: float, now: float) -> float:
         """The first of the target's own slots that is at least half an interval away."""
-        offset = phase(plan.collector.name, target, interval)
+        offset = self._due[plan.collector.name].phase(target) * interval
         if target.scouted:
             # Not all shards at once.
             share = self._registry.share

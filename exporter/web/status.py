@@ -12,7 +12,6 @@ from exporter.metric import label_value
 from exporter.polling.intervals import Account
 from exporter.polling.plan import Plan
 from exporter.targets.registry import Registry
-from exporter.targets.sharding import Share
 from exporter.targets.target import account_of
 from exporter.web.status_models import (
     AccountView,
@@ -176,7 +175,6 @@ class View:
         config: when the configuration in force was loaded, and the faults of a later one that was refused.
         unmatched_budgets: account and configured name of the monthly budgets that belong to no script.
         explainer: explains why families have no series.
-        share: the shards that are polled.
         leases: the leases in the state's database; None where the state is in no database.
         ledger: the state of the durable counters; None where it is not known.
     """
@@ -193,7 +191,6 @@ class View:
     unmatched_budgets: Callable[[], tuple[tuple[str, str], ...]]
     clocks: Clocks
     version: str
-    share: Callable[[], Share]
     started: float
     explainer: Explainer
     leases: LeasesView | None = None
@@ -213,7 +210,7 @@ class View:
 
         An exporter without a shard polls nothing: it is ready as soon as it could take one over.
         """
-        if not self._was_ready and self.share().may_change and not self.share().held:
+        if not self._was_ready and self.registry.share.may_change and not self.registry.share.held:
             is_standby = self.leases is not None and self.leases.has_answered
             return "" if is_standby else "the state's database has not answered"
         if not self._was_ready:
@@ -303,9 +300,9 @@ class View:
             waits_for=waits_for,
             healthy=not ailment,
             ailment=ailment,
-            shard=self.share().first,
-            shards=self.share().total,
-            held=tuple(sorted(self.share().held)),
+            shard=self.registry.share.first,
+            shards=self.registry.share.total,
+            held=tuple(sorted(self.registry.share.held)),
             leases=tuple(self._leases()),
             series=self.series(),
             config_loaded=loaded,
@@ -319,7 +316,7 @@ class View:
         )
 
     def _leases(self) -> Iterator[ShardView]:
-        share = self.share()
+        share = self.registry.share
         if self.leases is None or not share.may_change:
             return
         known = {lease.shard: lease for lease in self.leases.holdings}

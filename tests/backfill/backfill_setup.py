@@ -16,7 +16,7 @@ from exporter.backfill.charts import BUILT_IN, families
 from exporter.backfill.job import Backfill, Report, Selected
 from exporter.backfill.output import Spool
 from exporter.backfill.samples import STEPS
-from exporter.clients import account_client
+from exporter.clients import client_of
 from exporter.clock import Clocks
 from exporter.collectors import discovery, dns_statistics, shield_rate_limits
 from exporter.collectors.collector import Context
@@ -92,7 +92,7 @@ class BackfillSetup:
     async def parts(self) -> AsyncIterator[tuple[Registry, Client]]:
         """Return a registry with the account's targets, and the account's client."""
         settings = configuration(self.url, {}, **{"timeout": 5, **self.account})
-        client = account_client(settings.accounts[0], Deaf(), 1, self._clocks())
+        client = client_of(settings.accounts[0], Deaf(), 1, self._clocks())
         registry = Registry(Shard())
         registry.configure(wiring.selections(settings))
         try:

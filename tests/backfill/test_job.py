@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from exporter.backfill.job import Report
 from exporter.backfill.samples import Span
 from exporter.cli import command
-from exporter.commands.backfill.work import _lines
+from exporter.commands.backfill.work import progress_lines
 from exporter.counters.lease_table import LeaseTable
 from exporter.counters.state_database import Group, StateDatabase
 from exporter.counters.state_file import StateLock
@@ -276,7 +276,7 @@ def test_a_person_at_a_terminal_sees_a_bar(config: Path, platform: Platform, fai
 
 def test_elsewhere_a_line_now_and_then_says_how_far_it_is(capsys: pytest.CaptureFixture[str]) -> None:
     now = 0.0
-    progressed = _lines(lambda: now)
+    progressed = progress_lines(lambda: now)
     report = Report(Span(date(2026, 2, 1).toordinal(), date(2026, 2, 28).toordinal()), targets=100, resumed=40)
     for second in range(31):
         now, report.done = float(second), 40 + second

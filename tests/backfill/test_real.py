@@ -16,7 +16,7 @@ import pytest
 from exporter.backfill.samples import STEPS
 from exporter.counters.days import DaySeries
 from exporter.counters.storage import Families, unpack
-from exporter.daemon import Daemon
+from exporter.daemon.daemon import Daemon
 from exporter.sandbox import keys
 from exporter.settings.model import Settings
 from tests.backfill.backfill_setup import BackfillSetup, Samples, backfill_setup, grown

@@ -14,11 +14,12 @@ import aiohttp
 import httpx
 from prometheus_client import CollectorRegistry
 
-from exporter.clients import account_client
+from exporter.clients import client_of
+from exporter.daemon.account_observer import AccountObserver
 from exporter.platform.api import dns
 from exporter.platform.api.dns import DnsZoneStatistics
 from exporter.settings.model import Settings
-from exporter.telemetry import AccountObserver, Telemetry
+from exporter.telemetry import Telemetry
 
 ZONES = 5000
 KEY = "bench-key"
@@ -42,7 +43,7 @@ async def by_exporter(url: str, in_flight: int) -> AsyncIterator[Call]:
         }
     )
     observer = AccountObserver(Telemetry(CollectorRegistry(), "bench"), "bench", time.monotonic)
-    client = account_client(settings.accounts[0], observer, 1)
+    client = client_of(settings.accounts[0], observer, 1)
 
     async def call(zone: int) -> DnsZoneStatistics:
         return (await dns.statistics(client, zone)).value

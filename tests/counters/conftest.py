@@ -1,7 +1,9 @@
 """What several tests of the counters start."""
 
+import sqlite3
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,3 +15,17 @@ async def sandboxed(tmp_path: Path) -> AsyncIterator[SandboxedDaemons]:
     """A sandbox that runs, for daemons that keep their state in the test's folder."""
     async with sandboxed_daemons(tmp_path) as made:
         yield made
+
+
+@pytest.fixture
+def connections(monkeypatch: pytest.MonkeyPatch) -> list[sqlite3.Connection]:
+    """The connections to SQLite that are made from now on; a test gives them PRAGMAs that hold for one connection."""
+    made: list[sqlite3.Connection] = []
+    connect = sqlite3.connect
+
+    def note(*args: Any, **settings: Any) -> sqlite3.Connection:
+        made.append(connect(*args, **settings))
+        return made[-1]
+
+    monkeypatch.setattr(sqlite3, "connect", note)
+    return made

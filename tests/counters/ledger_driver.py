@@ -1,5 +1,6 @@
 """A ledger in a test's hands: polls go in one at a time, and what is served comes out."""
 
+import sqlite3
 import threading
 import time
 from collections import Counter
@@ -11,8 +12,7 @@ from typing import Self
 from exporter.clock import Clocks
 from exporter.counters.file_storage import FileStorage
 from exporter.counters.ledger import Entry, Ledger, Publish
-from exporter.counters.state_file import StateFile
-from exporter.counters.storage import MemoryStorage, Storage
+from exporter.counters.storage import MemoryStorage, Storage, unpack
 from exporter.metric import Count, DayBuckets, Family, FamilyInfo, Kind, LabelValues, Source
 from exporter.targets.target import PollKey
 from tests.counters.series import DAY_0, FIRST_SIGHT
@@ -83,6 +83,13 @@ def today(count: float, day: int = 0) -> Sources:
     return {(): DayBuckets({DAY_0 + day: count})}
 
 
+def drop_row_table(path: Path) -> None:
+    """Let another process delete the table of a state file that is open."""
+    other = sqlite3.connect(path)
+    other.execute("DROP TABLE row")
+    other.close()
+
+
 class LedgerDriver:
     """A ledger, and what it reported."""
 
@@ -110,13 +117,6 @@ class LedgerDriver:
         if isinstance(location, Path):
             return FileStorage(location, clock, self.events.set_aside)
         return MemoryStorage() if location is None else location
-
-    @property
-    def file(self) -> StateFile:
-        """The state file that is open."""
-        assert isinstance(self.storage, FileStorage)
-        assert self.storage._file is not None
-        return self.storage._file
 
     def __enter__(self) -> Self:
         return self
@@ -146,6 +146,10 @@ class LedgerDriver:
         """Poll a zone whose chart holds one day; returns the counter that is served, None where none is."""
         (families,) = self.record(poll_of(zone, today(count, day), FIRST_SIGHT + timedelta(days=day)))
         return families[0].samples[0].value if families else None
+
+    def remembered_count(self, zone: str = "102") -> float:
+        """The counter of a zone as it was committed."""
+        return unpack(self.ledger.remembered()[key_of(zone)].data)[QUERIES.name][()].value
 
     def settle(self) -> None:
         """Wait until what was asked for before has been done."""

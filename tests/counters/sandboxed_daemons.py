@@ -1,15 +1,20 @@
 """A daemon on a sandbox, over real sockets, polled when a test says so."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from exporter.daemon import Daemon
+from exporter.clock import Clocks
+from exporter.counters.ledger import Ledger
+from exporter.daemon.daemon import Daemon
 from exporter.sandbox import keys
 from exporter.sandbox.app import create_app
 from exporter.sandbox.clock import WorldClock
@@ -56,7 +61,11 @@ class RunningDaemon:
 
 
 class SandboxedDaemons:
-    """A sandbox whose time stands still, and daemons on it that keep one state file."""
+    """A sandbox whose time stands still, and daemons on it that keep one state file.
+
+    Attributes:
+        later: seconds by which the daemons' wall clock is ahead of the machine's.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.state = folder / "state.db"
@@ -65,6 +74,7 @@ class SandboxedDaemons:
         self.sandbox = SandboxServer(create_app(self.world, self.faults))
         self.account: dict[str, Any] = {}
         self.retention = "30d"
+        self.later = 0.0
 
     def settings(self) -> Settings:
         """The settings as they stand."""
@@ -88,9 +98,11 @@ class SandboxedDaemons:
     @asynccontextmanager
     async def daemon(self, *, first_round: bool = True) -> AsyncIterator[RunningDaemon]:
         """A daemon, as a rule with its first round of polls behind it."""
-        daemon = Daemon(self.settings(), self.settings)
-        # A commit need not wait for company.
-        daemon.ledger._linger = 0.0
+        clocks = Clocks(wall=lambda: time.time() + self.later)
+        with pytest.MonkeyPatch.context() as patched:
+            # A commit need not wait for company.
+            patched.setattr("exporter.daemon.shards.Ledger", partial(Ledger, linger=0.0))
+            daemon = Daemon(self.settings(), self.settings, clocks)
         await daemon.start()
         try:
             async with httpx.AsyncClient(base_url=daemon.server.url, trust_env=False) as client:

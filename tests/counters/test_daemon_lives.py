@@ -1,6 +1,5 @@
 """Counters over the lives of a daemon: restarts, reloads, and targets that go and come back."""
 
-import dataclasses
 import time
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -90,8 +89,7 @@ async def test_after_its_retention_a_removed_zone_begins_anew(sandboxed: Sandbox
     name = sandboxed.world.dns.zones.name(101)
     async with sandboxed.daemon() as running:
         await lose_a_zone(sandboxed, running)
-        clocks = running.daemon._clocks
-        running.daemon._clocks = dataclasses.replace(clocks, wall=lambda: time.time() + 31 * 86400)
+        sandboxed.later = 31 * 86400
         running.daemon.forget_removed()
         await running.settle()
         remembered = {key.target.label for key in running.daemon.ledger.remembered()}
@@ -105,8 +103,7 @@ async def test_after_its_retention_a_removed_zone_begins_anew(sandboxed: Sandbox
 
 async def test_a_target_that_is_polled_is_never_forgotten(sandboxed: SandboxedDaemons) -> None:
     async with sandboxed.daemon() as running:
-        clocks = running.daemon._clocks
-        running.daemon._clocks = dataclasses.replace(clocks, wall=lambda: time.time() + 31 * 86400)
+        sandboxed.later = 31 * 86400
         running.daemon.forget_removed()
         await running.settle()
         assert {"101", "102", "103"} <= {

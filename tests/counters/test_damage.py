@@ -13,8 +13,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from exporter.counters.state_file import StateLock
-from exporter.counters.storage import StateLockedError, Stored
-from tests.counters.ledger_driver import LedgerDriver, key_of
+from exporter.counters.storage import StateLockedError
+from tests.counters.ledger_driver import LedgerDriver, drop_row_table, key_of, poll_of, today
 from tests.counters.test_disk import protect
 
 ASIDE = "state.db.corrupt-20260206T120000Z"
@@ -98,16 +98,16 @@ def test_a_damaged_file_is_put_aside_and_counters_start_anew(path: Path, damage:
 
 @pytest.mark.parametrize("damage", [damage_header, scramble])
 def test_a_file_that_is_damaged_under_a_running_process_is_put_aside_and_counters_go_on(
-    path: Path, damage: Callable[[Path], None]
+    path: Path, connections: list[sqlite3.Connection], damage: Callable[[Path], None]
 ) -> None:
     with LedgerDriver(path) as driver:
         for zone in range(50):
             driver.poll(1, str(zone))
         assert [driver.poll(count) for count in (40, 45)] == [0, 5]
-        driver.file._pragma("wal_checkpoint(TRUNCATE)")
+        connections[-1].execute("PRAGMA wal_checkpoint(TRUNCATE)")
         damage(path)
         # What SQLite holds in memory hides the damage from it.
-        driver.file._pragma("shrink_memory")
+        connections[-1].execute("PRAGMA shrink_memory")
         served = [driver.poll(45 + count) for count in range(1, 20)]
         assert served == sorted(value or 0 for value in served)
         assert driver.poll(70) == 30
@@ -120,7 +120,7 @@ def test_a_file_that_is_damaged_under_a_running_process_is_put_aside_and_counter
 def test_damage_that_a_commit_meets_is_put_aside(path: Path) -> None:
     with LedgerDriver(path) as driver:
         assert [driver.poll(count) for count in (40, 45)] == [0, 5]
-        driver.file._database.execute("DROP TABLE row")
+        drop_row_table(path)
         assert driver.poll(50) == 5
         assert driver.poll(51) == 11
         assert asides(path) == [ASIDE]
@@ -420,7 +420,7 @@ def test_a_state_file_that_is_a_folder_serves_no_counter(path: Path) -> None:
 def test_a_value_that_no_row_can_hold_stops_no_thread(path: Path) -> None:
     with LedgerDriver(path) as driver:
         assert driver.poll(40) == 0
-        driver.ledger._unsaved[key_of("103")] = Stored("x", float("nan"), b"")
+        driver.record(poll_of("103", today(1), success=float("nan")))
         assert driver.poll(45) == 0
         assert driver.ledger.is_alive()
         assert asides(path) == []

@@ -5,14 +5,17 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+import structlog
 from structlog.testing import capture_logs
 
 from exporter.counters.file_storage import FileStorage
 from exporter.counters.ledger import Ledger
+from exporter.counters.state_file import StateFile
 from exporter.counters.storage import StateLockedError, Stored
 from exporter.metric import DayBuckets, Family, FamilyInfo, Kind, MonthToDate, Sample
 from tests.counters.ledger_driver import QUERIES, WALL, LedgerDriver, LedgerEvents, Sources, key_of, poll_of, today
 from tests.counters.series import DAY_0, FIRST_SIGHT
+from tests.waiting import PATIENCE
 
 ROUTED = FamilyInfo("edge_dns_routed_queries_total", "Queries.", Kind.COUNTER, "", ("account", "zone_id", "routing"))
 
@@ -126,6 +129,13 @@ def test_polls_that_end_together_share_a_commit(path: Path) -> None:
         assert driver.events.commits <= 2
 
 
+def test_a_full_batch_is_committed_without_waiting_for_more(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("exporter.counters.ledger.HIGHEST_BATCH", 3)
+    with LedgerDriver(path, linger=2 * PATIENCE) as driver:
+        published = driver.record(*(poll_of(str(zone), today(1)) for zone in range(3)))
+        assert [len(families) for families in published] == [1, 1, 1]
+
+
 def test_two_polls_of_a_target_in_one_commit_both_count(path: Path) -> None:
     with LedgerDriver(path, linger=0.3) as driver:
         first, second = driver.record(poll_of("102", today(40)), poll_of("102", today(45)))
@@ -219,14 +229,11 @@ def test_what_was_committed_but_never_published_is_counted_once(path: Path, tmp_
 
 
 def test_a_log_that_cannot_be_written_ends_nothing(path: Path) -> None:
-    class FullDisk:
-        def error(self, *_: object, **__: object) -> None:
-            raise OSError(28, "No space left on device")
+    def refuse(*_: object) -> str:
+        raise OSError(28, "No space left on device")
 
-        info = error
-
+    structlog.configure(processors=[refuse])
     with LedgerDriver(path) as driver:
-        driver.ledger._log = FullDisk()  # type: ignore[assignment]
         driver.poll(40)
         path.unlink()
         assert driver.poll(45) == 5
@@ -234,9 +241,10 @@ def test_a_log_that_cannot_be_written_ends_nothing(path: Path) -> None:
 
 
 def test_a_row_that_cannot_be_read_begins_anew_and_is_logged(path: Path) -> None:
+    file = StateFile(path)
+    file.commit({key_of("102"): Stored("shop.example", WALL, b"\xc1")})
+    file.close()
     with LedgerDriver(path) as driver:
-        driver.poll(40)
-        driver.ledger._rows[key_of("102")] = Stored("shop.example", WALL, b"\xc1")
         with capture_logs() as logs:
             assert driver.poll(45) == 0
         assert [(line["event"], line["target"]) for line in logs] == [

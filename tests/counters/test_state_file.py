@@ -4,6 +4,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from exporter.counters import state_file
 from exporter.counters.days import DaySeries
 from exporter.counters.months import MonthSeries
+from exporter.counters.series import advance_family
 from exporter.counters.state_file import (
     StateFile,
     StateLock,
@@ -19,7 +21,9 @@ from exporter.counters.state_file import (
     put_aside,
 )
 from exporter.counters.storage import Families, StateLockedError, Stored, pack, unpack
+from exporter.metric import DayBuckets
 from exporter.targets.target import PollKey
+from tests.counters.ledger_driver import drop_row_table
 
 NOW = 1_770_379_200.0  # 2026-02-06T12:00:00Z
 ZONE = PollKey.of("dns_statistics", "main", "dns_zone", "102")
@@ -88,10 +92,10 @@ def test_what_is_committed_is_there_for_another_connection_at_once(path: Path) -
     file.close()
 
 
-def test_commits_are_written_ahead_and_reach_the_disk(path: Path) -> None:
+def test_commits_are_written_ahead_and_reach_the_disk(path: Path, connections: list[sqlite3.Connection]) -> None:
     file = StateFile(path)
-    assert file._pragma("journal_mode") == "wal"
-    assert file._pragma("synchronous") == "2"
+    modes = [connections[-1].execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous")]
+    assert modes == ["wal", 2]
     file.close()
 
 
@@ -116,13 +120,11 @@ def test_series_come_back_as_they_were_packed() -> None:
 
 def test_a_packed_zone_is_small() -> None:
     """31 days of three series: what 50,000 zones cost is 50,000 times this."""
-    days = {739_653 + day: 100_000.0 + day for day in range(31)}
-    families: Families = {
-        "edge_dns_queries_total": {(): DaySeries(NOW, 739_653, highs=days)},
-        "edge_dns_routed_queries_total": {
-            (routing,): DaySeries(NOW, 739_653, highs=days) for routing in ("normal", "smart")
-        },
-    }
+    chart = DayBuckets({739_653 - day: 100_000.0 + day for day in range(31)})
+    families: Families = {"edge_dns_queries_total": {}, "edge_dns_routed_queries_total": {}}
+    now = datetime.fromtimestamp(NOW, UTC)
+    for states, further in zip(families.values(), (((),), (("normal",), ("smart",))), strict=True):
+        advance_family(states, [(labels, chart) for labels in further], now, NOW)
     assert len(pack(families)) < 800
 
 
@@ -210,8 +212,8 @@ def test_a_newer_schema_is_refused(path: Path) -> None:
 
 def test_an_older_schema_is_led_to_the_newest_with_its_rows(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(path, {ZONE: Stored("shop.example", NOW, b"a")})
-    steps = (*state_file._MIGRATIONS, "UPDATE row SET id = id || '0';", "CREATE TABLE tag (name TEXT);")
-    monkeypatch.setattr(state_file, "_MIGRATIONS", steps)
+    steps = (*state_file.MIGRATIONS, "UPDATE row SET id = id || '0';", "CREATE TABLE tag (name TEXT);")
+    monkeypatch.setattr(state_file, "MIGRATIONS", steps)
     monkeypatch.setattr(state_file, "SCHEMA_VERSION", 3)
     StateFile(path).close()
     database = sqlite3.connect(path)
@@ -224,7 +226,7 @@ def test_an_older_schema_is_led_to_the_newest_with_its_rows(path: Path, monkeypa
 def test_a_step_that_fails_leaves_the_schema_before_it(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(path, {ZONE: Stored("shop.example", NOW, b"a")})
     monkeypatch.setattr(
-        state_file, "_MIGRATIONS", (*state_file._MIGRATIONS, "UPDATE row SET id = '0'; UPDATE row SET absent = 0;")
+        state_file, "MIGRATIONS", (*state_file.MIGRATIONS, "UPDATE row SET id = '0'; UPDATE row SET absent = 0;")
     )
     monkeypatch.setattr(state_file, "SCHEMA_VERSION", 2)
     with pytest.raises(sqlite3.OperationalError, match="no such column"):
@@ -304,17 +306,20 @@ def error_of(act: Callable[[], object]) -> sqlite3.Error:
     return caught.value
 
 
-def test_a_lock_a_full_disk_and_a_read_only_file_pass(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lock_a_full_disk_and_a_read_only_file_pass(
+    path: Path, connections: list[sqlite3.Connection], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(state_file, "BUSY_SECONDS", 0.0)
     write(path, {})
     file = StateFile(path)
+    ours = connections[-1]
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     locked = error_of(lambda: file.commit({**ROWS}))
     other.close()
-    file._pragma("max_page_count=4")
+    ours.execute("PRAGMA max_page_count=4")
     full = error_of(lambda: file.commit({**ROWS}))
-    file._pragma("query_only=1")
+    ours.execute("PRAGMA query_only=1")
     read_only = error_of(lambda: file.commit({**ROWS}))
     file.close()
     missing = error_of(lambda: StateFile(path.with_name("nowhere") / "state.db"))
@@ -337,7 +342,7 @@ def test_a_wrong_value_of_ours_is_neither_passing_nor_damage(path: Path) -> None
 
 def test_a_missing_table_is_damage(path: Path) -> None:
     file = StateFile(path)
-    file._database.execute("DROP TABLE row")
+    drop_row_table(path)
     error = error_of(lambda: file.commit({**ROWS}))
     file.close()
     assert is_damage(error)

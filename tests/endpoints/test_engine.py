@@ -283,7 +283,7 @@ async def test_a_list_makes_no_more_calls_than_the_budget_gives() -> None:
         account = {**QUIET, "budget": {"requests_per_second": rate, "max_in_flight": 8}}
         settings = configuration(place.url, OFF, {"endpoints": [things()]}, **account)
         lister = next(plan.collector for plan in wiring.plans(settings) if plan.collector.name == "thing_stats_list")
-        client = clients.account_client(settings.accounts[0], Deaf(), 1)
+        client = clients.client_of(settings.accounts[0], Deaf(), 1)
         began = time.monotonic()
         polled = await lister.poll(Context(client, KnownNames(), datetime.now(UTC)), Target("main", "account", "main"))
         seconds = time.monotonic() - began

@@ -9,9 +9,10 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.exposition import generate_latest as encode_text
 from prometheus_client.openmetrics.exposition import generate_latest as encode_openmetrics
 
+from exporter.daemon.account_observer import AccountObserver
 from exporter.exposition.encoding import EOF_LINE, Format, Named, encode_own, header, render
 from exporter.metric import Family, FamilyInfo, Kind, Sample
-from exporter.telemetry import AccountObserver, Telemetry, WithoutCreated
+from exporter.telemetry import Telemetry, WithoutCreated
 
 GAUGE = FamilyInfo("edge_dns_window_queries", "Queries.", Kind.GAUGE, "", ("account", "zone_id"))
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))

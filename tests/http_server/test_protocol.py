@@ -104,7 +104,7 @@ async def connection() -> AsyncIterator[Connection]:
         ws="none",
     )
     server = uvicorn.Server(config)
-    serving = asyncio.create_task(server._serve())
+    serving = asyncio.create_task(server.serve())
     await until(lambda: server.started)
     reader, writer = await asyncio.open_connection("127.0.0.1", server.servers[0].sockets[0].getsockname()[1])
     await until(lambda: server.server_state.connections)

@@ -1,7 +1,7 @@
 """Clients with every collaborator in the test's hand."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -84,10 +84,11 @@ async def client_of(
     max_in_flight: int = 64,
     proxy: str | None = None,
     ca_file: str | None = None,
+    sleep: Callable[[float], Awaitable[None]] | None = None,
 ) -> AsyncIterator[Kit]:
     """A client of a platform at `url`."""
     heard, clock = Heard(), FakeClock()
-    clocks = Clocks(NOW.timestamp, clock, clock.sleep)
+    clocks = Clocks(NOW.timestamp, clock, sleep or clock.sleep)
     client = Client(
         url,
         Credential(scheme, read),

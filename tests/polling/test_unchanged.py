@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from exporter.counters.ledger import Ledger
+from exporter.counters.storage import MemoryStorage, StorageError
 from exporter.platform.http import responses
 from exporter.platform.operation import Operation
 from exporter.targets.target import PollKey
@@ -145,12 +145,16 @@ async def test_it_is_read_again_while_a_cap_leaves_series_out(platform: Answers)
 async def test_it_is_read_again_where_what_it_told_is_not_on_disk(
     platform: Answers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def refuse(*_: object) -> None:
+        raise StorageError("the disk is full")
+
     async with polled(platform) as parts:
         platform.days["2026-02-08T00:00:00Z"] = 9
         with monkeypatch.context() as failing:
-            failing.setattr(Ledger, "_save", lambda _: None)
+            failing.setattr(MemoryStorage, "commit", refuse)
             await parts.turn(ROUND)
         assert set(parts.samples("edge_dns_queries_total").values()) == {0.0}
+        parts.ledger.wake()
         await parts.turn(ROUND)
         assert set(parts.samples("edge_dns_queries_total").values()) == {2.0}
 

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 
 from exporter.counters.state_file import StateFile
-from exporter.daemon import Daemon
+from exporter.daemon.daemon import Daemon
 from exporter.sandbox import keys
 from exporter.sandbox.app import create_app
 from exporter.sandbox.clock import WorldClock

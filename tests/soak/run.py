@@ -17,7 +17,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from exporter.daemon import Daemon
+from exporter.daemon.daemon import Daemon
 from exporter.log import configure
 from exporter.sandbox import keys
 from exporter.sandbox.world import World

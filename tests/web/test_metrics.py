@@ -22,7 +22,7 @@ from exporter.collectors.collector import Outcome
 from exporter.exposition.exposition import Exposition, Format
 from exporter.exposition.renderer import Renderer
 from exporter.exposition.status_board import HEALTH, StatusBoard
-from exporter.exposition.store import Store, Update
+from exporter.exposition.store import Store
 from exporter.metric import Family, FamilyInfo, Kind, Sample
 from exporter.targets.target import PollKey, Target
 from exporter.telemetry import Telemetry
@@ -41,6 +41,7 @@ LARGE = 30_000
 class Site:
     """The endpoint, and the parts that it reads."""
 
+    store: Store
     renderer: Renderer
     app: Starlette
 
@@ -76,6 +77,13 @@ class Gate:
         return int(key.target.id)
 
 
+def publish_poll(store: Store, zone: str, samples: tuple[Sample, ...], total: float) -> None:
+    """Publish a successful poll of a zone."""
+    outcome = Outcome(Target("main", "dns_zone", zone), (Family(QUERIES, samples),))
+    counter = Family(TOTAL, (Sample((zone,), total, 1_770_000_000.0),))
+    succeed(store, "dns_statistics", outcome, (counter,), lifetime=900.0)
+
+
 @asynccontextmanager
 async def site(zones: int = 3, parts: int = 2, fence: Gate | None = None) -> AsyncIterator[Site]:
     """The endpoint with some zones."""
@@ -85,17 +93,8 @@ async def site(zones: int = 3, parts: int = 2, fence: Gate | None = None) -> Asy
     exposition.declare((QUERIES, TOTAL, *HEALTH))
     renderer = Renderer(exposition, store, telemetry, lambda: 1000.0)
     for number in range(1, zones + 1):
-        target = Target("main", "dns_zone", str(number))
-        samples = tuple(Sample((target.id, str(part)), number * 7919.0 + part) for part in range(parts))
-        counter = Family(TOTAL, (Sample((target.id,), 1.0, 1_770_000_000.0),))
-        succeed(
-            store,
-            "dns_statistics",
-            Outcome(target, (Family(QUERIES, samples),)),
-            (counter,),
-            lifetime=900.0,
-            duration=0.1,
-        )
+        samples = tuple(Sample((str(number), str(part)), number * 7919.0 + part) for part in range(parts))
+        publish_poll(store, str(number), samples, 1.0)
     await renderer.render()
     endpoint = MetricsEndpoint(
         renderer,
@@ -105,7 +104,7 @@ async def site(zones: int = 3, parts: int = 2, fence: Gate | None = None) -> Asy
     )
     other = Route("/other", lambda _: PlainTextResponse("here"))
     try:
-        yield Site(renderer, Starlette(routes=[Route("/metrics", endpoint, methods=["GET"]), other]))
+        yield Site(store, renderer, Starlette(routes=[Route("/metrics", endpoint, methods=["GET"]), other]))
     finally:
         renderer.close()
 
@@ -184,10 +183,9 @@ async def test_what_is_served_after_a_part_was_left_out_is_not_older() -> None:
     """A filtered scrape shows newer values than the current generation; the next scrape must not show lower ones."""
     fence = Gate(frozenset({"2"}), is_rendered=False)
     async with site(fence=fence) as small, small.client() as client:
-        target = Target("main", "dns_zone", "2")
-        counter = Family(TOTAL, (Sample((target.id,), 9.0, 1_770_000_000.0),))
-        key = target.polled_by("dns_statistics")
-        await small.renderer._on_thread(small.renderer._exposition.take, {key: Update((counter,), whole=False)})
+        publish_poll(small.store, "2", (Sample(("2", "0"), 1.0),), 9.0)
+        # It is encoded, and no generation is due.
+        await small.renderer.step()
         during = (await client.get("/metrics")).text
         fence.is_rendered = True
         after = (await client.get("/metrics")).text

@@ -4,6 +4,7 @@ from dataclasses import replace
 import pytest
 
 from exporter.collectors.collector import Outcome
+from exporter.cooperative import at_once
 from exporter.exposition.status_board import HEALTH
 from exporter.metric import Family, Sample
 from exporter.targets.sharding import Shard
@@ -293,7 +294,7 @@ async def test_the_status_has_the_remaining_fields() -> None:
     async with view_setup() as setup:
         setup.faults = ("config.yml:3: wrong",)
         setup.ledger = LedgerView(durable=True, saves=False, set_aside=START - 5)
-        setup.share = Shard(1, 3)
+        at_once(setup.registry.holding(Shard(1, 3)))
         status = await setup.view().status()
     assert (status.version, status.series, status.shard, status.shards) == ("1.2.3", 4321, 1, 3)
     assert (status.started, status.now) == (START - 7200, START)

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 import httpx
 from prometheus_client import CollectorRegistry
 
-from exporter.clients import account_client, account_entry
+from exporter.clients import account_entry, client_of
 from exporter.clock import Clocks
 from exporter.collectors.catalogue import CATALOGUE, families
 from exporter.collectors.collector import Outcome
+from exporter.daemon.account_observer import AccountObserver
 from exporter.explain.explainer import Explainer, Sources
 from exporter.explain.scope import Scope
 from exporter.exposition.exposition import Exposition
@@ -21,9 +22,9 @@ from exporter.polling.intervals import Account
 from exporter.polling.plan import Plan
 from exporter.settings.model import Settings
 from exporter.targets.registry import Registry, Selection
-from exporter.targets.sharding import Shard, Share
+from exporter.targets.sharding import Shard
 from exporter.targets.target import PollKey, Target
-from exporter.telemetry import AccountObserver, Telemetry
+from exporter.telemetry import Telemetry
 from exporter.web.app import create_app
 from exporter.web.status import View
 from exporter.web.status_models import LedgerView, TargetView
@@ -103,7 +104,6 @@ class ViewSetup:
     faults: tuple[str, ...] = ()
     unmatched_budgets: tuple[tuple[str, str], ...] = ()
     ledger: LedgerView | None = None
-    share: Share = field(default_factory=Shard)
     reloads: int = 0
 
     def view(self) -> View:
@@ -121,7 +121,6 @@ class ViewSetup:
             unmatched_budgets=lambda: self.unmatched_budgets,
             clocks=Clocks(self.wall, self.clock),
             version="1.2.3",
-            share=lambda: self.share,
             started=START - 7200,
             explainer=self.explainer(),
             ledger=lambda: self.ledger,
@@ -186,7 +185,7 @@ async def view_setup(*accounts: str) -> AsyncIterator[ViewSetup]:
     account = {"name": "any", "base_url": "http://127.0.0.1:9", "api_key": "k", "budget": BUDGET}
     settings = Settings.model_validate({"accounts": [account]}).accounts[0]
     entries = {
-        name: account_entry(account_client(settings, AccountObserver(telemetry, name, clock), 1, clocks))
+        name: account_entry(client_of(settings, AccountObserver(telemetry, name, clock), 1, clocks))
         for name in accounts or ("main",)
     }
     store = Store(StatusBoard(wall), clock)

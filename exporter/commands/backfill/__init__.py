@@ -1,1 +1,1 @@
-"""`backfill`: history from the charts. In: days and settings. Out: an OpenMetrics file with timestamps."""
+"""`backfill`: writes history from the charts. In: days and settings. Out: an OpenMetrics file with timestamps."""

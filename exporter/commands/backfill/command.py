@@ -1,4 +1,4 @@
-"""`backfill`: its options and its help."""
+"""`backfill`: defines its options and its help."""
 
 from datetime import datetime
 from pathlib import Path
@@ -10,12 +10,12 @@ from exporter.commands.completing import complete_account
 from exporter.commands.loading import loading
 from exporter.commands.options import SettingsCommand, config_option
 
-# How far samples may stand apart: see `exporter.backfill.samples.STEPS`.
+# Possible times between samples: see `exporter.backfill.samples.STEPS`.
 _STEPS = ("15m", "1h", "3h")
 
 
 def _day(_context: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
-    """A UTC day; a moment must be a midnight, and as an end it is the end of the day before."""
+    """Parse a UTC day; a moment must be a midnight, and as `--to` it means the day before."""
     if value is None:
         return None
     try:
@@ -87,6 +87,7 @@ def command(
     because of the configuration or of what was asked for; 130 interrupted.
     """
     with loading():
-        from exporter.commands.backfill.work import Job, backfill, parse_labels  # noqa: PLC0415 - not for the help
-    selected = frozenset(accounts), frozenset(zones)
-    backfill(config, Job(first, last, output, parse_labels(labels), step, *selected), given)
+        from exporter.backfill.job import Selected  # noqa: PLC0415 - not for the help
+        from exporter.commands.backfill.work import Job, backfill, parse_labels  # noqa: PLC0415
+    selected = Selected(frozenset(accounts), frozenset(zones))
+    backfill(config, Job(first, last, output, parse_labels(labels), step, selected), given)

@@ -1,4 +1,4 @@
-"""`backfill`: history from the charts, as a file that Prometheus, Thanos and Mimir take."""
+"""`backfill`: writes history from the charts as a file that Prometheus, Thanos and Mimir accept."""
 
 import os
 import re
@@ -22,7 +22,7 @@ from exporter.backfill.endpoints import history_of, limits_of
 from exporter.backfill.job import Backfill, Failure, Report, Selected, SpanError
 from exporter.backfill.output import Spool, SpoolError, parts_of
 from exporter.backfill.samples import STEPS, Span
-from exporter.clients import account_client
+from exporter.clients import client_of
 from exporter.clock import SYSTEM
 from exporter.collectors.collector import TargetCollector
 from exporter.collectors.endpoints.listing import EndpointListCollector
@@ -48,14 +48,14 @@ Progressed = Callable[[Report], None]
 
 
 class NoSuchZoneError(Exception):
-    """Only zones that no account has were asked for; the message names them."""
+    """None of the zones that `--zone` names exists; the message names them."""
 
 
 def parse_labels(values: Iterable[str]) -> dict[str, str]:
-    """The labels that `NAME=VALUE` texts give to every series.
+    """Return the labels that `NAME=VALUE` texts add to every series.
 
     Raises:
-        click.BadParameter: one of them is none, or is taken.
+        click.BadParameter: a text is not a label, or its name is in use.
     """
     labels: dict[str, str] = {}
     for value in values:
@@ -75,11 +75,11 @@ def _bad_label(message: str) -> click.BadParameter:
 
 
 def backfill(config: Path | None, job: "Job", given: Mapping[str, Any]) -> None:
-    """Write a history, and say how it went.
+    """Write a history, and print the result.
 
     Args:
         config: the configuration file.
-        job: what is asked for.
+        job: the arguments.
         given: the texts of flags, by their parameters' names.
     """
     try:
@@ -114,16 +114,10 @@ class Job:
     output: Path
     labels: dict[str, str]
     step: str
-    accounts: frozenset[str]
-    zones: frozenset[str]
-
-    @property
-    def selected(self) -> Selected:
-        """The accounts and the zones that it is for."""
-        return Selected(self.accounts, self.zones)
+    selected: Selected
 
     def refusal(self, settings: Settings) -> str | None:
-        """Why it is refused before anything is asked of the platform; None where it is not."""
+        """Return why the arguments are refused, before any call of the platform; None if they are valid."""
         if not settings.accounts:
             return "there is no account in the configuration: databases have no history"
         unknown = sorted(self.selected.accounts - {account.name for account in settings.accounts})
@@ -143,7 +137,7 @@ async def _run(settings: Settings, job: Job, progressed: Progressed) -> tuple[Re
     share = settings.shard.own(socket.gethostname())
     registry = Registry(share)
     registry.configure(wiring.selections(settings))
-    clients = {account.name: account_client(account, Deaf(), settings.shard.parts) for account in settings.accounts}
+    clients = {account.name: client_of(account, Deaf(), settings.shard.parts) for account in settings.accounts}
     baselines = baselines_of(settings.state, share)
     try:
         if isinstance(baselines, RecordedBaselines):
@@ -151,7 +145,7 @@ async def _run(settings: Settings, job: Job, progressed: Progressed) -> tuple[Re
         elif isinstance(baselines, NoBaselines):
             echo("There is no state file: the history ends with yesterday, and no counter continues it.", err=True)
         histories = [*BUILT_IN, *_endpoint_histories(settings)]
-        for limit in () if job.zones else _limits(settings):
+        for limit in () if job.selected.zones else _limits(settings):
             echo(limit, err=True)
         work = Backfill(
             registry,
@@ -192,7 +186,7 @@ async def _run(settings: Settings, job: Job, progressed: Progressed) -> tuple[Re
 
 
 def _endpoint_histories(settings: Settings) -> Iterator[History]:
-    """The histories of the configured endpoints that are polled."""
+    """Return the histories of the configured endpoints that are polled."""
     polled = {plan.collector.name: plan.collector for plan in wiring.plans(settings)}
     for endpoint in wiring.endpoints(settings):
         collector = polled.get(endpoint.name)
@@ -206,7 +200,7 @@ def _limits(settings: Settings) -> Iterator[str]:
 
 
 def _sorted_out(report: Report) -> tuple[list[Failure], list[Failure]]:
-    """What could not be read, and what no account has: the same command can read the one, and never the other."""
+    """Return the targets that could not be read, which a second run may read, and those that no account has."""
     unread = [failure for failure in report.failures if failure.account]
     return unread, [failure for failure in report.failures if not failure.account]
 
@@ -254,12 +248,12 @@ def _size(path: Path) -> str:
 
 @contextmanager
 def _progress() -> Iterator[Progressed]:
-    """A bar on a terminal; elsewhere a line now and then."""
+    """Show the progress: a bar on a terminal, elsewhere a line every ten seconds."""
     if sys.stderr.isatty():
         with _bar() as progressed:
             yield progressed
     else:
-        yield _lines(time.monotonic)
+        yield progress_lines(time.monotonic)
 
 
 @contextmanager
@@ -283,7 +277,8 @@ def _bar() -> Iterator[Progressed]:
         yield progressed
 
 
-def _lines(monotonic: Callable[[], float]) -> Progressed:
+def progress_lines(monotonic: Callable[[], float]) -> Progressed:
+    """Return what prints a line to standard error at most every `SAY_SECONDS`."""
     began = said = monotonic()
 
     def progressed(report: Report) -> None:

@@ -1,4 +1,4 @@
-"""An operation's parameters as people write them, `name=value`, checked before anything is sent."""
+"""Parses and checks the parameters of an operation, written as `name=value`."""
 
 import json
 import re
@@ -19,10 +19,10 @@ _BOOLEANS = {"true": True, "false": False}
 
 
 class Source(Protocol):
-    """Gives the text that `-` (standard input) or `@FILE` stands for."""
+    """Reads the text that `-` (standard input) or `@FILE` stands for."""
 
     def __call__(self, text: str, *, secret: bool) -> str:
-        """The text.
+        """Return the text.
 
         Raises:
             SourceError: it cannot be read.
@@ -43,7 +43,7 @@ class ArgumentsError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """An operation's parameters by their places.
+    """The parameters of a request by their places.
 
     Attributes:
         body: None where the operation has no body.
@@ -57,15 +57,15 @@ class Arguments:
 
 
 def parse(operation: Operation[Any], words: Sequence[str], read: Source) -> Arguments:
-    """Take in arguments.
+    """Parse the arguments of an operation.
 
     Args:
-        operation: what they are for.
-        words: `name=value` each.
+        operation: the operation.
+        words: the arguments, `name=value` each.
         read: reads what `-` and `@FILE` stand for.
 
     Raises:
-        ArgumentsError: it names every fault.
+        ArgumentsError: some are wrong; the message names every fault.
     """
     known = {parameter.name: parameter for parameter in operation.parameters}
     given, faults = _sorted_out(operation, words)
@@ -116,7 +116,7 @@ def _has_secret(operation: Operation[Any]) -> bool:
 
 
 class _WrongError(Exception):
-    """A value is not what its parameter takes."""
+    """A value is not valid for its parameter."""
 
 
 def _value(parameter: Parameter, text: str, read: Source) -> Any:  # noqa: ANN401 - any JSON
@@ -141,7 +141,7 @@ def _value(parameter: Parameter, text: str, read: Source) -> Any:  # noqa: ANN40
 
 
 def _enumerated(text: str, allowed: Mapping[int, str]) -> int | None:
-    """The number that a name, in any case, or a number stands for; None where it is none of those allowed."""
+    """Return the number for a name, in any case, or for a number; None if it is not allowed."""
     number = _integer(text)
     if number is not None:
         return number if number in allowed else None
@@ -150,7 +150,7 @@ def _enumerated(text: str, allowed: Mapping[int, str]) -> int | None:
 
 
 def stands_for_something(text: str) -> bool:
-    """Whether a text is `-` (standard input) or `@FILE`."""
+    """Return whether a text is `-` (standard input) or `@FILE`."""
     return text == "-" or (text.startswith("@") and len(text) > 1)
 
 

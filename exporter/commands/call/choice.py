@@ -22,15 +22,15 @@ class Choice:
 
 
 class ChoiceError(Exception):
-    """It is not clear which account or database is meant; the message says which there are."""
+    """The command line does not select exactly one account or database; the message lists them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """The way to an account or a database.
+    """An account or a database that is called.
 
     Attributes:
-        name: what people call it.
+        name: its name in the configuration.
     """
 
     name: str
@@ -53,17 +53,17 @@ class Line:
             raise CredentialError(f"the key cannot be read: {error}") from None
 
     def header(self) -> tuple[str, str]:
-        """The header that carries the credential, without it."""
+        """Return the header that carries the credential, without it."""
         if isinstance(self.settings, AccountSettings) and self.settings.auth == "access_key":
             return ("AccessKey", MASK)
         return ("Authorization", f"Bearer {MASK}")
 
 
 def choose(settings: Settings, choice: Choice, *, is_sql: bool) -> Line:
-    """The account or database that is asked: the one that is named, or the only one.
+    """Return the account or database that is named, or the only one.
 
     Raises:
-        ChoiceError: there is none, or there are several.
+        ChoiceError: there is none, or several and none is named.
     """
     if is_sql:
         if choice.account is not None:

@@ -1,4 +1,4 @@
-"""`call`: its options, its help and the list of operations."""
+"""`call`: defines its options and its help, and lists the operations."""
 
 from pathlib import Path
 from typing import Any

@@ -12,7 +12,7 @@ STANDARD_INPUT = "-"
 
 
 class Sources:
-    """Standard input, which can be read once, and files."""
+    """Reads standard input, at most once, and files."""
 
     def __init__(self) -> None:
         self._is_spent = False

@@ -1,4 +1,4 @@
-"""The operations as the command line knows them: which there are, how they are listed, explained and completed."""
+"""Lists, explains and completes the operations of the command line."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ _SQL_NOTES = (
 )
 _COLUMNS = ("OPERATION", "REQUEST", "PARAMETERS", "DOES")
 
-# The update with an empty body is `script_update` without a name: for people it is no operation of its own.
+# The update with an empty body is `script_update` without a name, so it is not listed as an operation.
 _CALLABLE: Mapping[str, Operation[Any]] = {
     operation.name: operation for operation in OPERATIONS if operation is not scripting.READ_BY_UPDATE
 }
@@ -36,12 +36,12 @@ class UnknownOperationError(Exception):
 
 
 def names() -> list[str]:
-    """The names of all operations, `sql` among them."""
+    """Return the names of all operations, including `sql`."""
     return [*_CALLABLE, SQL]
 
 
 def find(name: str) -> Operation[Any]:
-    """An operation.
+    """Return an operation.
 
     Raises:
         UnknownOperationError: there is none of this name.
@@ -70,7 +70,7 @@ def _written(parameter: Parameter) -> str:
 
 
 def listing(width: int | None) -> str:
-    """Every operation, as a table for a terminal of this width, or, without one, for a program."""
+    """Return a table of the operations for a terminal of this width; None stands for a program."""
     rows = [
         (
             operation.name,
@@ -88,7 +88,7 @@ def listing(width: int | None) -> str:
 
 
 def as_json() -> str:
-    """Every operation as JSON."""
+    """Return the operations as JSON."""
     found: list[dict[str, object]] = [
         {
             "name": operation.name,
@@ -121,7 +121,7 @@ def _plain(parameter: Parameter) -> dict[str, object]:
 
 
 def explain(name: str, formatter: click.HelpFormatter) -> None:
-    """Write an operation's help: what it does, what it asks for, what its parameters take.
+    """Write the help of an operation: its summary, its request and its parameters.
 
     Raises:
         UnknownOperationError: there is none of this name.

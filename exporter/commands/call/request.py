@@ -1,4 +1,4 @@
-"""Checks a call before it is sent."""
+"""Checks the operation and the arguments of a call, and prepares its request."""
 
 import json
 from collections.abc import Awaitable, Callable, Sequence
@@ -11,7 +11,7 @@ from exporter.platform.api import database
 from exporter.platform.errors import NotFound, StatementError
 from exporter.platform.operation import Caller, Request
 
-# What a status that means "there is none" stands for.
+# The meaning of a 404 that is not an error of the request.
 _ABSENT = {
     "dns_record_scan": "the zone was never scanned, or does not exist",
     "shield_zone_rate_limits": "there is no such zone, or the platform has no such listing",

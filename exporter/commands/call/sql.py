@@ -1,4 +1,4 @@
-"""SQL statements of a call: whether they only read, and their results as JSON."""
+"""Finds out whether SQL statements only read, and converts their results to JSON."""
 
 import base64
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What `check` found, as JSON for a program."""
+"""Formats the findings of `check` as JSON."""
 
 import json
 from collections.abc import Iterable
@@ -10,12 +10,12 @@ from exporter.settings.faults import Fault
 
 
 def as_json(faults: Iterable[Fault], verdicts: Iterable[AccountResult] = (), warnings: Iterable[str] = ()) -> str:
-    """The findings: `ok`, the faults of the configuration, the accounts with their results, and the warnings.
+    """Return the findings: `ok`, the faults of the configuration, the accounts with their results, and the warnings.
 
     Args:
-        faults: what is wrong with the configuration.
-        verdicts: what came of each account and database.
-        warnings: what exposes a credential or selects nothing.
+        faults: the faults of the configuration.
+        verdicts: the results of the accounts and databases.
+        warnings: settings that expose a credential or select nothing.
     """
     configuration, tried = [asdict(fault) for fault in faults], list(verdicts)
     found = {

@@ -25,37 +25,37 @@ from exporter.polling.plan import Plan
 from exporter.targets.registry import Registry
 from exporter.targets.target import ResourceList, Target
 
-# These say all there is to say about an account: no other call would get further.
+# After one of these errors, every other call of the account would fail, too.
 _FINAL = (CredentialError, NameFault, Refused, ConnectTimeout, TlsFault, ProxyFault)
-# These may be about one resource alone; where every collector meets the same one, they are about the account.
+# One of these may concern a single resource; if every collector gets it, it concerns the account.
 _SWEEPING = (Unauthorized, Forbidden, Redirected, TransportError)
 # If so many collectors fail in the same way, the fault is the account's.
 _MANY_COLLECTORS = 3
-# A query is described once, before it runs for the first time; what it asks for from then on is what counts.
+# Calls that only the first poll makes: a query is described once.
 _ONCE = {"database_queries": 1}
 _SCAN_FOUND = "edge_dns_record_scan_found"
-# How long a call may be tried again: what fails at once is, what takes its whole time is not.
+# Retries end after this many timeouts: a call that fails at once is retried, one that times out is not.
 _RETRY_TIMEOUTS = 2
 
 Progress = Callable[[str, int, int], None]
 
 
 class AccountCheck:
-    """One round over an account's targets.
+    """Polls the targets of an account once.
 
     Args:
         name: the account's.
         client: the account's.
         timeout: the deadline of one of its attempts, in seconds.
-        registry: which targets there are.
+        registry: the targets.
         clocks: the clocks.
         progressed: receives the name, how many polls have ended, and how many there are.
 
     Attributes:
-        tried: what came of each target.
-        untried: polls by collector that were left out, because they would fail as others did.
-        calls: collector → calls that one of its polls makes.
-        lists: kind → what discovery listed of it, wanted or not.
+        tried: the result of each target.
+        untried: collector → the number of polls that were skipped, because they would fail as others did.
+        calls: collector → the calls of one of its polls.
+        lists: kind → the resources that discovery listed, selected or not.
     """
 
     def __init__(
@@ -79,13 +79,13 @@ class AccountCheck:
         self._clocks = clocks
         self._poller = Poller(registry, clocks)
         self._progressed = progressed
-        # The first error of each collector that was asked, None where it was answered.
+        # Collector → the error of its first poll; None if that succeeded.
         self._first: dict[str, PlatformError | None] = {}
         self._done = 0
         self._all = 0
 
     async def make(self, plans: list[Plan]) -> PlatformError | None:
-        """Poll all that makes sense; returns what keeps all targets of the account from being polled."""
+        """Poll the targets that may succeed; return the error that concerns the whole account, if there is one."""
         lists = [poll for poll in pairs(plans, self._registry, self._name) if _discovers(poll)]
         await self._poll_all(lists)
         others = [poll for poll in pairs(plans, self._registry, self._name) if not _discovers(poll)]

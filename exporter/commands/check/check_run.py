@@ -1,46 +1,38 @@
 """Polls every target of a configuration once, as the daemon would, and collects the results."""
 
 import asyncio
-from dataclasses import dataclass
 
 from exporter import wiring
 from exporter.clients import client_of
 from exporter.clock import Clocks
 from exporter.commands.check.check_account import AccountCheck, Progress
 from exporter.commands.check.results import AccountResult, configured_registry, load_of
+from exporter.platform.http.observer import Deaf
 from exporter.polling.capacity import Capacity
 from exporter.settings.account import AccountSettings
 from exporter.settings.database import DatabaseSettings
 from exporter.settings.model import Settings
 
 
-@dataclass(slots=True)
-class _Stopwatch:
-    """Measures how long each attempt takes; an `exporter.platform.http.observer.Observer`."""
+class _Stopwatch(Deaf):
+    """Measures how long each answer takes."""
 
-    answers: int = 0
-    seconds: float = 0.0
+    def __init__(self) -> None:
+        self.answers = 0
+        self.seconds = 0.0
 
-    def attempted(self, _endpoint: str, code: str, seconds: float, _reason: str | None) -> None:
+    def attempted(self, _operation: str, code: str, seconds: float, _reason: str | None) -> None:
+        """Count an answer and its seconds."""
         if code != "none":
             self.answers += 1
             self.seconds += seconds
 
-    def retried(self, _endpoint: str) -> None:
-        """A poll that went well in the end went well."""
-
-    def unexpected(self, _endpoint: str, _field: str) -> None:
-        """The daemon counts these; none is a fault."""
-
-    def throttled(self, _seconds: float) -> None:
-        """That the budget takes its time is what it is for."""
-
 
 class CheckRun:
-    """Tries a configuration.
+    """Checks a configuration against the platform.
 
     Args:
-        settings: what is tried.
+        settings: the configuration.
         clocks: the clocks.
         progressed: receives an account's name, how many of its polls have ended, and how many there are.
     """
@@ -53,7 +45,7 @@ class CheckRun:
         self._registry = configured_registry(settings)
 
     async def run(self) -> list[AccountResult]:
-        """Try every account and database at once, each within its budget."""
+        """Check all accounts and databases at once, each within its budget."""
         works = [self._of(name, asked) for name, asked in wiring.named(self._settings).items()]
         return list(await asyncio.gather(*works))
 

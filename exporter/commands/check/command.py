@@ -1,4 +1,4 @@
-"""`check`: its options and its help."""
+"""`check`: defines its options and its help."""
 
 from pathlib import Path
 from typing import Any

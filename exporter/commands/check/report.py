@@ -9,6 +9,7 @@ from itertools import groupby
 from exporter.causes import Cause, cause_of
 from exporter.collectors.catalogue import CATALOGUE
 from exporter.commands.check.results import AccountResult, TargetResult
+from exporter.commands.output.printing import counted
 from exporter.platform.errors import (
     MESSAGE_LIMIT,
     CredentialError,
@@ -24,9 +25,9 @@ from exporter.targets.target import DATABASE_PREFIX, Target
 from exporter.terminal import escape
 
 OK, NOT_TRIED, FAILED = "ok", "not tried", "failed"
-# As `explain` calls the same.
+# The same words as those of `explain`.
 NEVER_SCANNED, NOT_AVAILABLE = (cause.replace("_", " ") for cause in (Cause.NEVER_SCANNED, Cause.NOT_AVAILABLE))
-# So many targets of a collector are listed where they are well, or where they fail alike; more are summarised.
+# The most targets of a collector that are listed if they are good, or if they fail alike; more are summarised.
 MOST_WELL = 5
 MOST_ALIKE = 10
 _ORDER = (OK, NEVER_SCANNED, NOT_AVAILABLE, FAILED)
@@ -63,7 +64,7 @@ def rows(verdicts: Iterable[AccountResult]) -> list[Row]:
 
 
 def faults(verdicts: Iterable[AccountResult]) -> int:
-    """How many things are wrong: targets that fail, and accounts of which nothing can be polled."""
+    """Return the number of failing targets; an account that cannot be polled at all counts as one."""
     count = 0
     for verdict in verdicts:
         failing = sum(_result(one) == FAILED for one in _telling(verdict.tried))
@@ -72,7 +73,7 @@ def faults(verdicts: Iterable[AccountResult]) -> int:
 
 
 def polls(verdicts: Iterable[AccountResult]) -> int:
-    """How many targets were tried, a target of two collectors twice."""
+    """Return the number of polls that were tried."""
     return sum(len(verdict.tried) for verdict in verdicts)
 
 
@@ -80,7 +81,7 @@ def _of_account(verdict: AccountResult) -> Iterator[Row]:
     if verdict.barrier is not None:
         yield _barrier_row(verdict, verdict.barrier)
         return
-    # What discovery found comes before what became of it.
+    # The results of discovery come first.
     order = {
         collector.name: place
         for place, collector in enumerate(sorted(CATALOGUE, key=lambda collector: not collector.discovers))
@@ -93,7 +94,7 @@ def _of_account(verdict: AccountResult) -> Iterator[Row]:
         yield from _of_collector(verdict.name, collector, list(group))
         left = verdict.untried.get(collector, 0)
         if left:
-            yield Row(verdict.name, collector, _targets(left), "", NOT_TRIED, "they would fail like the first")
+            yield Row(verdict.name, collector, counted(left, "target"), "", NOT_TRIED, "they would fail like the first")
     if not verdict.tried:
         yield Row(
             verdict.name, "", "", "", NOT_TRIED, "nothing is polled: no target is configured, and none discovered"
@@ -101,12 +102,12 @@ def _of_account(verdict: AccountResult) -> Iterator[Row]:
 
 
 def _place(target: Target) -> tuple[str, int, str]:
-    """By kind, and by the id's number where it is one; a list's items come after the list."""
+    """Return the sort key of a target: its kind, then its id, as a number if it is one."""
     return target.kind, int(target.id) if target.id.isdecimal() else -1, target.id
 
 
 def _telling(tried: Sequence[TargetResult]) -> list[TargetResult]:
-    """All results but those of targets that do not exist: that such a zone was never scanned means nothing."""
+    """Return the results without those of other collectors on targets that do not exist."""
     owners = {collector.name for collector in CATALOGUE if collector.owns_target}
     gone = {one.target for one in tried if one.collector in owners and isinstance(one.error, NotFound)}
     return [one for one in tried if one.target not in gone or one.collector in owners]
@@ -127,7 +128,7 @@ def _of_collector(account: str, collector: str, tried: list[TargetResult]) -> It
         left = alike[len(shown) :]
         if left:
             more = " more" if shown else ""
-            yield Row(account, collector, f"{_targets(len(left))}{more}", "", result, _summary(left))
+            yield Row(account, collector, f"{counted(len(left), 'target')}{more}", "", result, _summary(left))
 
 
 def _result(one: TargetResult) -> str:
@@ -164,17 +165,13 @@ def _series(number: int) -> str:
     return f"{number} series"
 
 
-def _targets(number: int) -> str:
-    return f"{number} target{'' if number == 1 else 's'}"
-
-
 def _kind(target: Target) -> str:
     return " ".join(_WORDS.get(word, word) for word in target.kind.split("_"))
 
 
 def _found(found: Mapping[str, int]) -> str:
     kinds = Counter({kind: number for kind, number in found.items() if kind != "cdn"})
-    words = (f"{number} {_kind(Target('', kind, ''))}{'' if number == 1 else 's'}" for kind, number in kinds.items())
+    words = (counted(number, _kind(Target("", kind, ""))) for kind, number in kinds.items())
     return "found " + ", ".join(words)
 
 
@@ -196,13 +193,13 @@ def _barrier_row(verdict: AccountResult, barrier: PlatformError) -> Row:
         case _:
             words = f"all that was tried fails: {barrier}"
     untried = sum(verdict.untried.values())
-    rest = f"; {untried} more poll{'s were' if untried > 1 else ' was'} not tried" if untried else ""
+    rest = f"; {counted(untried, 'more poll was', 'more polls were')} not tried" if untried else ""
     target = verdict.name.replace(":", "/", 1) if is_database else f"account/{verdict.name}"
     return Row(verdict.name, "", target, "", FAILED, words + rest)
 
 
 def loads(verdicts: Iterable[AccountResult]) -> Iterator[str]:
-    """What each account's targets ask for, against what they are given."""
+    """Return a line for each account: the requests that its targets need, and its budget."""
     for verdict in verdicts:
         if verdict.barrier is None:
             yield f"{verdict.name}: {_load(verdict)}"

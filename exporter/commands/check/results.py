@@ -1,4 +1,4 @@
-"""The results of a check: of each target, of each account, and what the targets ask of an account's budget."""
+"""The results of a check: of each target and each account, and the load of an account's targets on its budget."""
 
 import socket
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,10 +20,10 @@ class TargetResult:
     """The result of one target of one collector.
 
     Attributes:
-        error: why nothing did.
-        series: how many series it would have.
-        is_never_scanned: whether it is a zone of whose record scans the platform knows none.
-        found: what a discovery found, by kind.
+        error: the failure; None for a success.
+        series: the number of series that the poll gave.
+        is_never_scanned: whether it is a zone whose records were never scanned.
+        found: kind → the number of resources that a discovery found.
     """
 
     collector: str
@@ -35,7 +35,7 @@ class TargetResult:
 
 
 def pairs(plans: Iterable[Plan], registry: Registry, name: str) -> Iterator[Poll]:
-    """Every poll of an account or a database."""
+    """Return the polls of an account or a database."""
     for plan in plans:
         for target in list(registry.targets(plan.collector.polls)):
             if account_of(target) == name and plan.collector.wants(target):
@@ -47,11 +47,11 @@ class Load:
     """The demand of an account's targets, and its budget.
 
     Attributes:
-        demand: requests a second that the targets and their intervals ask for.
-        rate: requests a second that the budget gives.
-        in_flight: calls at once that it gives.
-        seconds: how long an answer took on average; 0 where there was none.
-        stretch: by how much the intervals would be longer than configured; 1 where they can be kept.
+        demand: requests a second that the targets and their intervals need.
+        rate: requests a second that the budget allows.
+        in_flight: calls at once that it allows.
+        seconds: the average duration of an answer; 0 if there was none.
+        stretch: the factor by which intervals would be longer than configured; 1 if they can be kept.
     """
 
     demand: float
@@ -66,9 +66,9 @@ class AccountResult:
     """The results of an account or a database.
 
     Attributes:
-        barrier: what keeps all of its targets from being polled.
-        untried: polls by collector that were left out, because they would fail as others did.
-        lists: kind → what discovery listed of it, wanted or not.
+        barrier: the error that keeps all of its targets from being polled; None if there is none.
+        untried: collector → the number of polls that were skipped, because they would fail as others did.
+        lists: kind → the resources that discovery listed, selected or not.
     """
 
     name: str
@@ -80,14 +80,14 @@ class AccountResult:
 
 
 def configured_registry(settings: Settings) -> Registry:
-    """The targets of this machine's shard that a configuration names."""
+    """Return the targets of this machine's shard that a configuration names."""
     registry = Registry(settings.shard.own(socket.gethostname()))
     registry.configure(wiring.selections(settings))
     return registry
 
 
 def load_of(plans: Iterable[Plan], registry: Registry, name: str, capacity: Capacity) -> Load:
-    """What the targets of an account or a database ask for, against its capacity."""
+    """Compute the load of an account's or a database's targets on its budget."""
     polls: dict[str, float] = {}
     for plan, target in pairs(plans, registry, name):
         interval = target.interval if target.interval is not None else plan.interval
@@ -98,7 +98,7 @@ def load_of(plans: Iterable[Plan], registry: Registry, name: str, capacity: Capa
 
 
 def foresee(settings: Settings) -> list[AccountResult]:
-    """What the configured targets ask for; nothing is contacted, and nothing is discovered."""
+    """Compute the load of the configured targets; contacts and discovers nothing."""
     plans, registry = wiring.plans(settings), configured_registry(settings)
     results = []
     for name, asked in wiring.named(settings).items():

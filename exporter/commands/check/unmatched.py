@@ -1,10 +1,11 @@
-"""Finds what in a configuration selects nothing: a name or a pattern that is likely misspelt, though it is valid."""
+"""Finds names and patterns of a configuration that select nothing, and are therefore likely misspelt."""
 
 from collections.abc import Iterable, Iterator
 
 from exporter.collectors import scripts
 from exporter.commands.check.results import AccountResult
 from exporter.commands.loading import loading
+from exporter.commands.output.printing import counted
 from exporter.settings.account import AccountSettings
 from exporter.settings.faults import Fault, KeyPath, suggestion, written
 from exporter.settings.model import Settings
@@ -15,12 +16,12 @@ Finding = tuple[KeyPath, str]
 
 
 def idle(settings: Settings, verdicts: Iterable[AccountResult], file: MarkedFile) -> list[Fault]:
-    """Every selection that selects nothing, in the order of the configuration.
+    """Return the settings that select nothing, in the order of the configuration.
 
     Args:
-        settings: what the configuration says.
-        verdicts: what a trial of it found; of an account whose resources are not known nothing is said.
-        file: where it says so, for selections stand in the file alone.
+        settings: the configuration.
+        verdicts: the results of a check; accounts whose resources are not known are skipped.
+        file: the configuration file, which alone can contain such settings.
     """
     by_name = {verdict.name: verdict for verdict in verdicts}
     found: list[Finding] = []
@@ -38,8 +39,8 @@ def idle(settings: Settings, verdicts: Iterable[AccountResult], file: MarkedFile
 def _of_account(account: AccountSettings, verdict: AccountResult) -> Iterator[Finding]:
     zones = verdict.lists.get("dns_zone")
     if account.dns_zones.discover and zones is not None and zones.complete and zones.resources:
-        number = len(zones.resources)
-        message = f"discovery found {number} DNS zone{'' if number == 1 else 's'}, and the domain of none matches"
+        number = counted(len(zones.resources), "DNS zone")
+        message = f"discovery found {number}, and the domain of none matches"
         for place, pattern in enumerate(account.dns_zones.include):
             if not any(pattern.search(zone.name) for zone in zones.resources):
                 yield ("dns_zones", "include", place), message
@@ -59,7 +60,7 @@ _NO_SCRIPT = {
 
 
 def _script_names(account: AccountSettings, verdict: AccountResult) -> set[str] | None:
-    """Names and ids of the scripts that are polled, of other shards, too; None where not all of them are known."""
+    """Return names and ids of the polled scripts of all shards; None if not all of them are known."""
     listed = verdict.lists.get("script", ResourceList((), complete=False))
     if account.scripts.discover and not listed.complete:
         return None

@@ -16,7 +16,7 @@ _PREFIX = "edge_"
 
 
 def of_series(settings: Settings) -> Iterator[tuple[KeyPath, str]]:
-    """Each pattern that matches no family: its place in the configuration, and a message."""
+    """Return the patterns that match no family: the place of each in the configuration, and a message."""
     known = sorted(_families(settings))
     for key, patterns in (("deny", settings.series.deny), ("allow", settings.series.allow)):
         for place, pattern in enumerate(patterns):
@@ -26,16 +26,16 @@ def of_series(settings: Settings) -> Iterator[tuple[KeyPath, str]]:
 
 
 def _families(settings: Settings) -> set[str]:
-    """Every family that there can be, the program's own and those of the users' queries among them."""
+    """Return all possible families, including the exporter's own and those of configured queries."""
     polled = families(wiring.collectors(settings))
     own = Telemetry(CollectorRegistry(), __version__).exposed().collect()
     return {info.name for info in (*polled, *HEALTH)} | {exposed_name(metric) for metric in own}
 
 
 def _nearest(pattern: str, known: Sequence[str]) -> str:
-    """A family that the pattern is the beginning of, or one that is spelt alike."""
+    """Suggest a family that begins with the pattern, or one that is spelt alike."""
     longer = [name for name in known if name.startswith(pattern)]
-    # What all names have in common makes none of them alike.
+    # The common prefix of all names is not compared.
     rest = pattern.removeprefix(_PREFIX)
     alike = [name for name in known if suggestion(rest, [name.removeprefix(_PREFIX)])]
     return suggestion(pattern, [min(longer, key=len)] if longer else alike)

@@ -1,4 +1,4 @@
-"""Checks a configuration, and prints what was found."""
+"""Checks a configuration, and prints the findings."""
 
 import os
 import sys
@@ -17,7 +17,7 @@ from exporter.commands.check.unmatched import idle
 from exporter.commands.configuration import read_with_lines
 from exporter.commands.loading import loading
 from exporter.commands.options import flag_values
-from exporter.commands.output.printing import FAULT, complain
+from exporter.commands.output.printing import FAULT, complain, counted
 from exporter.commands.output.table import lay_out, natural_width, terminal_width
 from exporter.platform.errors import one_line
 from exporter.settings import exposure
@@ -32,7 +32,7 @@ _COLOURS = {report.OK: "green", report.FAILED: "red"}
 
 
 def check(config: Path | None, given: Mapping[str, Any], *, offline: bool, is_json: bool) -> None:
-    """Check a configuration, print what was found, and end with exit code 1 where anything is wrong.
+    """Check a configuration, print the findings, and exit with code 1 if anything is wrong.
 
     Args:
         config: the configuration file.
@@ -57,9 +57,9 @@ def check(config: Path | None, given: Mapping[str, Any], *, offline: bool, is_js
     if is_json:
         click.echo(as_json(faults, verdicts, warnings))
         raise SystemExit(FAULT if count else 0)
-    counts = [_counted(report.polls(verdicts), "poll"), _counted(count, "fault")]
+    counts = [counted(report.polls(verdicts), "poll"), counted(count, "fault")]
     if warnings:
-        counts.append(_counted(len(warnings), "warning"))
+        counts.append(counted(len(warnings), "warning"))
     table = render(report.rows(verdicts), terminal_width())
     # In one piece: a reader that takes the first line alone (`| head -1`) does not change the exit code.
     ends = [*(f"warning: {one}" for one in warnings), *(f"fault: {one_line(str(fault))}" for fault in faults)]
@@ -88,7 +88,7 @@ def _warnings(settings: Settings, verdicts: Sequence[AccountResult], file: Marke
 
 
 def _state_faults(settings: Settings, file: MarkedFile) -> Iterator[Fault]:
-    """Why the state database cannot be used."""
+    """Return why the state database cannot be used, if it cannot."""
     if not settings.state.is_shared:
         return
     with loading():
@@ -106,9 +106,9 @@ def _print_offline(settings: Settings, file: MarkedFile, *, is_json: bool) -> No
         return
     queries = sum(len(database.queries) for database in settings.databases)
     counts = [
-        _counted(len(settings.accounts), "account"),
-        _counted(len(settings.databases), "database"),
-        _counted(queries, "query", "queries"),
+        counted(len(settings.accounts), "account"),
+        counted(len(settings.databases), "database"),
+        counted(queries, "query", "queries"),
     ]
     click.echo(f"The configuration is valid: {', '.join(counts)}.")
     click.echo("Nothing was contacted; of the targets, those that discovery would find are not counted:")
@@ -116,12 +116,8 @@ def _print_offline(settings: Settings, file: MarkedFile, *, is_json: bool) -> No
         click.echo(escape(line))
 
 
-def _counted(number: int, one: str, many: str = "") -> str:
-    return f"{number} {one if number == 1 else many or one + 's'}"
-
-
 def render(rows: Sequence[Row], width: int | None) -> str:
-    """The table for a terminal of this width, or, without one, for a program.
+    """Return the table for a terminal of this width; None stands for a program.
 
     On a narrow terminal each account has a table of its own, in which a target's name stands below the target.
     """

@@ -1,4 +1,4 @@
-"""`config`: its two commands, their options and their help."""
+"""`config`: defines its two commands, their options and their help."""
 
 from pathlib import Path
 from typing import Any

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from exporter import wiring
-from exporter.clients import account_client
+from exporter.clients import client_of
 from exporter.collectors.collector import Context
 from exporter.collectors.discovery import COLLECTOR
 from exporter.commands.config.document import document
@@ -29,7 +29,7 @@ from exporter.targets.target import ResourceList, Target
 
 # How long listing may take, in time-outs of a single call.
 _PATIENCE = 60
-_EVERYTHING: Mapping[str, Any] = {"dns_zones": {}, "scripts": {}, "shield_zones": {}}
+_EVERYTHING = ("dns_zones", "scripts", "shield_zones")
 
 
 def init(config: Path | None, output: Path | None, given: Mapping[str, Any]) -> None:
@@ -78,13 +78,13 @@ def _counts(found: list[tuple[AccountSettings, Mapping[str, ResourceList]]]) -> 
 
 
 async def _listed(account: AccountSettings) -> tuple[Mapping[str, ResourceList], PlatformError | None]:
-    """What discovery finds of an account, also what its settings leave out."""
+    """Return what discovery finds in an account, including what its settings exclude, and the error, if any."""
     whole = account.model_copy(update={key: type(getattr(account, key)).model_construct() for key in _EVERYTHING})
     registry = Registry(Shard(0, 1))
     selections: list[Selection] = list(wiring.account_selections(whole))
     registry.configure(selections)
     target: Target = next(iter(registry.targets("account")))
-    client = account_client(account, Deaf(), 1)
+    client = client_of(account, Deaf(), 1)
     try:
         caller = client.until(time.monotonic() + _PATIENCE * account.timeout)
         polled = await COLLECTOR.poll(Context(caller, registry, datetime.now(UTC)), target)

@@ -32,7 +32,7 @@ _WORDS_OF_YAML = frozenset({"true", "false", "null", "yes", "no", "on", "off", "
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """One value of the settings: where it stands, what it is, and what set it."""
+    """A value of the settings with its path and its origin."""
 
     path: KeyPath
     value: object
@@ -97,7 +97,7 @@ def _plain(value: object, field: FieldInfo) -> object:
 
 
 def _lines(values: list[Value]) -> Iterator[str]:
-    """YAML, a line for each value with its origin behind it."""
+    """Return YAML lines, one for each value, with the origin as a comment."""
     above: KeyPath = ()
     for one in values:
         *steps, key = one.path
@@ -117,7 +117,7 @@ def _lines(values: list[Value]) -> Iterator[str]:
 
 
 def _indent(steps: list[str | int], dash: str) -> str:
-    """Two columns for each mapping and for each list around a line; a dash stands in those of its list."""
+    """Indent by two columns for each mapping and list around a line; the dash of a list item is part of the indent."""
     return "  " * (len(steps) - (1 if dash else 0))
 
 

@@ -1,1 +1,1 @@
-"""`demo`: a sandbox and the daemon on it, with nothing to configure."""
+"""`demo`: runs a sandbox and the daemon on it, with nothing to configure."""

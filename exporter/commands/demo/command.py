@@ -1,4 +1,4 @@
-"""`demo`: its options and its help."""
+"""`demo`: defines its options and its help."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""`demo`: a sandbox and the daemon on it, with nothing to configure."""
+"""`demo`: runs a sandbox and the daemon on it, with nothing to configure."""
 
 from contextlib import AsyncExitStack
 
@@ -9,7 +9,7 @@ from exporter.commands import prometheus
 from exporter.commands.output.printing import complain
 from exporter.commands.output.serving import ListenError, serve
 from exporter.commands.sandbox.work import FAST
-from exporter.daemon import Daemon
+from exporter.daemon.daemon import Daemon
 from exporter.log import Level, configure
 from exporter.sandbox import keys
 from exporter.sandbox.app import create_app
@@ -20,14 +20,14 @@ from exporter.settings.model import Settings
 from exporter.settings.types import parse_listen
 
 HOST = "127.0.0.1"
-# Polled sixty times as often as by default, so that something moves while one looks.
+# Targets are polled sixty times as often as by default, so that changes show soon.
 SPEED_UP = 60
 SHORTEST_INTERVAL = 5.0
 QUERY = "SELECT region, count(*) AS value FROM orders WHERE shipped IS NULL GROUP BY region"
 
 
 def demo_settings(world: World, url: str, listen: str, log_level: Level = "warning") -> Settings:
-    """Settings that poll everything a world has."""
+    """Return settings that poll everything in a world."""
     return Settings.model_validate(
         {
             "accounts": [
@@ -97,8 +97,8 @@ async def run_demo(
     """Serve a sandbox, and the exporter on it, until SIGTERM or SIGINT; with a port for it, a Prometheus too.
 
     Raises:
-        ListenError: an address cannot be had.
-        PrometheusError: there is to be a Prometheus, and cannot be.
+        ListenError: an address cannot be used.
+        PrometheusError: Prometheus was asked for and cannot run.
     """
     world = World(seed, WorldClock(speed=FAST if fast else 1.0), healthy=True)
     sandbox = SandboxServer(create_app(world), host=HOST, port=sandbox_port)

@@ -81,9 +81,9 @@ class Attempt:
         self._registry.configure(wiring.selections(settings))
 
     async def run(self) -> list[str]:
-        """The lines to print."""
+        """Try all endpoints, and return the lines to print."""
         lines: list[str] = []
-        client = clients.account_client(self._account, Deaf(), 1)
+        client = clients.client_of(self._account, Deaf(), 1)
         try:
             for endpoint in self._settings.endpoints:
                 caller = _Listening(client, client.until(time.monotonic() + 3 * self._account.timeout))
@@ -123,7 +123,7 @@ class Attempt:
         return [*lines, "", *_exposition(collector, outcome)]
 
     async def _target(self, endpoint: EndpointSettings, context: Context) -> tuple[Target, list[str]]:
-        """The target to poll, with its name in the list."""
+        """Return the target to poll, and the lines about the list that contains it."""
         kind, account = endpoint.target_kind, self._account.name
         if kind == ACCOUNT_KIND:
             return Target(account, kind, account, account), []
@@ -150,7 +150,7 @@ class Attempt:
 
 
 def shortened(document: object) -> list[str]:
-    """An answer as lines of JSON, its long lists and lines cut."""
+    """Return an answer as lines of JSON; long lists and lines are cut."""
     value = document.value if isinstance(document, Document) else document
     lines = json.dumps(_cut(value), indent=2, ensure_ascii=False).splitlines()
     left = len(lines) - ANSWER_LINES

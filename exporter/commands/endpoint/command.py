@@ -1,4 +1,4 @@
-"""`endpoint`: endpoints of one's own, tried before they are configured."""
+"""`endpoint`: defines its options and its help."""
 
 from pathlib import Path
 from typing import Any
@@ -7,14 +7,10 @@ import click
 
 from exporter.commands.loading import loading
 from exporter.commands.options import AccountCommand, config_option
-from exporter.commands.output.help import Context
+from exporter.commands.output.help import Group
 
 
-class _Group(click.Group):
-    context_class = Context
-
-
-@click.group("endpoint", cls=_Group)
+@click.group("endpoint", cls=Group)
 def command() -> None:
     """Try endpoints of your own; docs/endpoints.md shows how they are declared."""
 

@@ -34,11 +34,11 @@ _DROPPED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A metric that an answer may become.
+    """A proposed metric.
 
     Attributes:
         source: `value`, `days`, `month` or `info`.
-        guess: what about it is a guess.
+        guess: the parts that are guessed.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Proposal:
     guess: str = "name"
 
     def line(self) -> str:
-        """The metric as a line of YAML."""
+        """Return the metric as a line of YAML."""
         keys = [f"name: {self.name}", f'help: "{_help(self.expression)}"', f"{self.source}: {_quoted(self.expression)}"]
         if self.label:
             keys.append(f"label: {self.label}")
@@ -59,10 +59,10 @@ class Proposal:
 
 
 def propose(answer: object, name: str) -> Iterator[str]:
-    """A file of one endpoint for an answer, line by line.
+    """Return the lines of a file with one endpoint for an answer.
 
     Args:
-        answer: what the platform sent, parsed.
+        answer: the parsed answer of the platform.
         name: the endpoint's name, which metrics' names begin with.
     """
     lists = [path for path, value in _lists(answer, ())]
@@ -176,7 +176,7 @@ def _words(path: tuple[str, ...]) -> list[str]:
 
 
 def _named(path: tuple[str, ...]) -> tuple[str, float, list[str]]:
-    """The unit, the factor, and the words of the name without the unit's."""
+    """Return the unit, the factor, and the words of the name without the unit."""
     words = _words(path)
     unit, scale = next((_UNITS[word] for word in reversed(words) if word in _UNITS), ("", 1.0))
     return unit, scale, [word for word in words if word not in _DROPPED and word != unit]

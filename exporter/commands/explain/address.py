@@ -1,4 +1,4 @@
-"""Where a running exporter listens, by its configuration's `web` section alone: the rest of it may be wrong by now."""
+"""Finds the address of a running exporter in the `web` section of its configuration; others may be invalid."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _KEYS = ("listen", "route_prefix", "config_file")
 
 @dataclass(frozen=True, slots=True)
 class AddressError(Exception):
-    """The configuration does not say where the exporter listens; the message says why."""
+    """The address cannot be read from the configuration; the message says why."""
 
     message: str
 
@@ -29,7 +29,7 @@ class AddressError(Exception):
 
 
 def exporter_url(config: Path | None, environ: Mapping[str, str]) -> str:
-    """The URL under which the exporter of this configuration serves, without a slash at its end.
+    """Return the URL at which the exporter of this configuration serves, without a slash at its end.
 
     Args:
         config: the configuration file; without one, the file that `EDGE_EXPORTER_CONFIG` names, if any.

@@ -1,4 +1,4 @@
-"""Asks a running exporter's API, with the web configuration's TLS and basic authentication."""
+"""Requests the API of a running exporter, with the web configuration's TLS and basic authentication."""
 
 import json
 import ssl
@@ -24,7 +24,7 @@ class NoAnswerError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """How the exporter is reached.
+    """The address of an exporter, and the credentials for it.
 
     Attributes:
         url: where it serves, without a slash at its end.
@@ -44,10 +44,10 @@ class Access:
 
 
 def ask(access: Access, fields: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """The answer of `/api/v1/explain`.
+    """Request `/api/v1/explain`, and return the answer.
 
     Raises:
-        NoAnswerError: there is none.
+        NoAnswerError: there is no usable answer.
     """
     url = f"{access.url}/api/v1/explain?{urlencode(fields)}"
     request = Request(url, headers={"Accept": "application/json"})  # noqa: S310 - the scheme was checked
@@ -60,7 +60,7 @@ def ask(access: Access, fields: Sequence[tuple[str, str]]) -> dict[str, Any]:
             context.load_cert_chain(access.certificate, access.key)
     except (OSError, ssl.SSLError) as error:
         raise NoAnswerError(f"the certificates cannot be used: {error.strerror or error}") from None
-    # An exporter is asked directly: a proxy for the platform is none for it.
+    # The exporter is asked directly; the environment's proxy is meant for the platform.
     opener = build_opener(ProxyHandler({}), HTTPSHandler(context=context))
     try:
         with opener.open(request, timeout=TIMEOUT_SECONDS) as response:

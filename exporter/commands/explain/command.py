@@ -1,4 +1,4 @@
-"""`explain`: why has a family no series."""
+"""`explain`: defines its options and its help."""
 
 from pathlib import Path
 from typing import TextIO

@@ -1,4 +1,4 @@
-"""What commands print: tables, messages about faults, progress; and how Ctrl-C ends them.
+"""Output of commands: tables, messages and progress; and their end by Ctrl-C.
 
 In: text and rows. Out: lines that fit the terminal, a pipe or a file.
 """

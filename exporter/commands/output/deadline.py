@@ -15,7 +15,7 @@ LOG_SECONDS = 0.1
 
 @contextmanager
 def ends_in_time(seconds: float = SECONDS) -> Iterator[None]:
-    """Give the process so many seconds to end by itself after a signal; then it is ended with exit code 0.
+    """After a signal, let the process run for this many seconds, then end it with exit code 0.
 
     Python's own handlers run on the main thread, which may hang in a call to the system, and Python waits for its
     other threads when it exits. So a thread that does nothing else receives the signals, starts the count, and passes
@@ -49,13 +49,13 @@ class _Watch(threading.Thread):
             if not self._is_counting:
                 self._is_counting = True
                 threading.Thread(target=self._count, name="countdown", daemon=True).start()
-            # Handlers see it as if it had come to the process just now.
+            # The installed handlers receive the signal now.
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {received})
             signal.raise_signal(received)
             signal.pthread_sigmask(signal.SIG_BLOCK, {received})
 
     def stop(self) -> None:
-        """Wait for signals no more; a count that has begun goes on, since Python has yet to end its threads."""
+        """Stop waiting for signals; a count that has begun continues, because Python still has to end its threads."""
         self._is_over = True
         if self.ident is not None and self.is_alive():
             signal.pthread_kill(self.ident, signal.SIGTERM)
@@ -63,7 +63,7 @@ class _Watch(threading.Thread):
 
     def _count(self) -> None:
         threading.Event().wait(self._seconds)
-        # What the log is written to may be what hangs.
+        # Writing to the log may hang, too.
         saying = threading.Thread(target=_say_what_hangs, daemon=True)
         saying.start()
         saying.join(LOG_SECONDS)

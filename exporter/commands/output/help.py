@@ -1,4 +1,4 @@
-"""Help texts that fit the terminal, down to forty columns."""
+"""Formats help texts for the width of the terminal, down to forty columns."""
 
 import re
 import shutil
@@ -11,7 +11,7 @@ _WIDEST = 110
 _NARROWEST = 30
 # Below this width a term and its meaning do not fit beside each other.
 _TWO_COLUMNS = 60
-# Below a long command, its arguments stand so far in.
+# The indentation of arguments below a long command.
 _HANGING = 8
 _ENTRY = re.compile(r" *[0-9]  ")
 
@@ -46,7 +46,7 @@ class Formatter(click.HelpFormatter):
 
 
 def wrap(text: str, width: int, *, initial_indent: str, subsequent_indent: str) -> list[str]:
-    """A text's lines, broken at blanks alone; paragraphs that start with click's mark keep their lines."""
+    """Break a text into lines at blanks; paragraphs that start with click's mark keep their lines."""
     lines: list[str] = []
     for number, paragraph in enumerate(text.split("\n\n")):
         lines += [""] if number else []
@@ -65,7 +65,7 @@ def wrap(text: str, width: int, *, initial_indent: str, subsequent_indent: str) 
 
 
 def _kept(line: str, width: int) -> list[str]:
-    """A line that stays one, or, if it is an entry of a list such as `1  refused`, is broken below its text."""
+    """Return a line unbroken, unless it is an entry of a list, such as `1  refused`, which is broken below its text."""
     entry = _ENTRY.match(line)
     if entry is None:
         return [line]

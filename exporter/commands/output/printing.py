@@ -21,6 +21,11 @@ def echo(message: str, *, err: bool = False) -> None:
     click.echo(escape(message, keep="\n"), err=err)
 
 
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun: `1 target`, `2 queries`."""
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
 def complain(message: str, code: int = FAULT) -> NoReturn:
     """Print a message on standard error, and end the command with an exit code."""
     echo(message, err=True)

@@ -21,7 +21,7 @@ class ListenError(Exception):
 
 
 def serve(coroutine: Coroutine[Any, Any, None]) -> None:
-    """Run until the end, which a signal brings in time; a start that fails ends the command with a message."""
+    """Run a server until it receives a signal; print a message and exit if it cannot start."""
     runtime.raise_file_limit()
     try:
         with ends_in_time():

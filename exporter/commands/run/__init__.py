@@ -1,1 +1,1 @@
-"""`run`: the daemon. In: flags, environment and file. Out: a process that serves until SIGTERM or SIGINT."""
+"""`run`: runs the daemon. In: flags, environment and file. Out: a process that serves until SIGTERM or SIGINT."""

@@ -10,7 +10,7 @@ from exporter.commands.configuration import read_configuration
 from exporter.commands.options import flag_values
 from exporter.commands.output.printing import complain
 from exporter.commands.output.serving import ListenError, serve
-from exporter.daemon import Daemon
+from exporter.daemon.daemon import Daemon
 from exporter.log import configure, logger
 from exporter.settings.faults import ConfigurationError
 from exporter.settings.flags import flags
@@ -19,7 +19,7 @@ from exporter.settings.model import Settings
 
 
 def run(config: Path | None, given: Mapping[str, Any]) -> None:
-    """Run the daemon to its end.
+    """Run the daemon until it receives a signal.
 
     Args:
         config: the configuration file.

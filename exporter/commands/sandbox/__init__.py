@@ -1,1 +1,1 @@
-"""`sandbox`: the local platform alone."""
+"""`sandbox`: serves the local platform alone."""

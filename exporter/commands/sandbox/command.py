@@ -1,4 +1,4 @@
-"""`sandbox`: its options and its help."""
+"""`sandbox`: defines its options and its help."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""`sandbox`: the local platform alone."""
+"""`sandbox`: serves the local platform alone."""
 
 import asyncio
 import signal
@@ -27,7 +27,7 @@ async def run_sandbox(world: World, host: str, port: int) -> None:
     """Serve a world until SIGTERM or SIGINT.
 
     Raises:
-        ListenError: the address cannot be had.
+        ListenError: the address cannot be used.
     """
     ended = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):

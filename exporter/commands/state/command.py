@@ -1,4 +1,4 @@
-"""`state`: its options and its help."""
+"""`state`: defines its options and its help."""
 
 import click
 

@@ -33,7 +33,7 @@ def copy_between(source: str, target: str, installation: str) -> None:
 
 
 def _storage(name: str, text: str, installation: str, *, may_be_made: bool) -> Callable[[], Storage]:
-    """What makes the storage that an argument names."""
+    """Return a function that opens the storage that an argument names."""
     if not text.startswith("@") and "://" not in text:
         return partial(WholeFile, Path(text), may_be_made=may_be_made)
     if not text.startswith("@") and _holds_password(text):

@@ -2,7 +2,6 @@
 
 import asyncio
 import gzip
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -169,8 +168,10 @@ async def test_a_call_that_cannot_wait_for_the_accounts_pause_fails_without_a_re
 async def test_polls_that_are_told_to_wait_long_keep_half_of_the_workers_at_most(asked: str, given_up: int) -> None:
     rested, ended = asyncio.Event(), 0
 
-    async def rest(_seconds: float) -> None:
-        await rested.wait()
+    async def rest(seconds: float) -> None:
+        # A wait for the budget is shorter.
+        if seconds >= 1:
+            await rested.wait()
 
     async def poll(zone: int) -> None:
         nonlocal ended
@@ -181,8 +182,7 @@ async def test_polls_that_are_told_to_wait_long_keep_half_of_the_workers_at_most
             ended += 1
 
     script = saying(*[reply(503, "", {"Retry-After": asked})] * 5, json_reply(GOOD))
-    async with raw_server(script) as server, client_of(server.url, attempts=2, max_in_flight=4) as kit:
-        kit.client._clocks = replace(kit.client._clocks, sleep=rest)
+    async with raw_server(script) as server, client_of(server.url, attempts=2, max_in_flight=4, sleep=rest) as kit:
         polls = [asyncio.create_task(poll(zone)) for zone in range(5)]
         await until(lambda: ended + len(kit.heard.retries) == 5)
         assert (ended, len(kit.heard.retries)) == (given_up, 5 - given_up)
@@ -191,13 +191,25 @@ async def test_polls_that_are_told_to_wait_long_keep_half_of_the_workers_at_most
     assert (ended, len(server.requests)) == (given_up, 10 - given_up)
 
 
-async def test_answers_of_any_kind_but_5xx_show_that_there_is_no_limit() -> None:
-    async with raw_server(saying(reply(429))) as server, client_of(server.url, max_in_flight=1) as kit:
-        for answer, is_suspect in ((reply(500), True), (reply(404), False), (json_reply("{}"), False)):
-            server.script = saying(reply(429))
-            with pytest.raises(RateLimited):
-                await dns.statistics(kit.client, 1)
-            server.script = saying(answer)
-            with pytest.raises(PlatformError):
-                await dns.statistics(kit.client, 2)
-            assert (kit.client.rate_limiter._suspect_path is not None) is is_suspect
+@pytest.mark.parametrize(("answer", "together"), [(reply(500), 1), (reply(404), 2), (json_reply("{}"), 2)])
+async def test_after_a_limit_calls_go_one_at_a_time_until_an_answer_below_500(answer: bytes, together: int) -> None:
+    answered = asyncio.Event()
+
+    async def hold(_request: RawRequest, line: Line) -> None:
+        await answered.wait()
+        await line.send(json_reply(GOOD))
+
+    async with raw_server(saying(reply(429))) as server, client_of(server.url, max_in_flight=2) as kit:
+        with pytest.raises(RateLimited):
+            await dns.statistics(kit.client, 1)
+        server.script = saying(answer)
+        with pytest.raises(PlatformError):
+            await dns.statistics(kit.client, 2)
+        server.script = hold
+        calls = [asyncio.create_task(dns.statistics(kit.client, zone)) for zone in (3, 4)]
+        await server.until_asked(2 + together)
+        # A second call that did not wait would come now.
+        await asyncio.sleep(0.02)
+        assert len(server.requests) == 2 + together
+        answered.set()
+        await asyncio.gather(*calls)

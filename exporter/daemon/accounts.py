@@ -1,0 +1,142 @@
+"""The accounts and databases that the daemon polls: their clients, and whether they answer."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from exporter import wiring
+from exporter.clients import account_entry, client_of
+from exporter.clock import Clocks
+from exporter.counters.ledger import Ledger
+from exporter.daemon.account_observer import AccountObserver
+from exporter.event_loop import Turns
+from exporter.platform.api import database
+from exporter.polling.intervals import Account, Intervals
+from exporter.settings.account import AccountSettings
+from exporter.settings.database import DatabaseSettings
+from exporter.settings.model import Settings
+from exporter.targets.registry import Registry
+from exporter.targets.target import TargetKey
+from exporter.telemetry import Telemetry
+
+_IN_DATABASES = ("database", "query")
+
+
+class Accounts:
+    """Creates the clients of accounts and databases, and observes their calls.
+
+    Args:
+        telemetry: where calls are counted.
+        ledger: what is known of the platforms' times and pauses.
+        registry: says which accounts this process reports.
+        intervals: returns the intervals of polls that are in force.
+        clocks: the clocks.
+
+    Attributes:
+        entries: the accounts and databases that are polled, by the name that `account_of` gives.
+    """
+
+    def __init__(
+        self,
+        telemetry: Telemetry,
+        ledger: Ledger,
+        registry: Registry,
+        intervals: Callable[[], Intervals],
+        clocks: Clocks,
+    ) -> None:
+        self.entries: Mapping[str, Account] = {}
+        self._configured: Mapping[str, AccountSettings | DatabaseSettings] = {}
+        self._observers: dict[str, AccountObserver] = {}
+        self._turns = Turns()
+        self._telemetry = telemetry
+        self._ledger = ledger
+        self._registry = registry
+        self._intervals = intervals
+        self._clocks = clocks
+
+    def build(self, settings: Settings) -> dict[str, Account]:
+        """Create the accounts and databases of settings; those with unchanged settings keep their clients.
+
+        Raises:
+            OSError: a file of trusted certificates cannot be read.
+        """
+        built: dict[str, Account] = {}
+        for name, configured in wiring.named(settings).items():
+            if self._configured.get(name) == configured:
+                built[name] = self.entries[name]
+            else:
+                observer = self._observers.setdefault(
+                    name, AccountObserver(self._telemetry, name, self._clocks.monotonic)
+                )
+                client = client_of(
+                    configured,
+                    observer,
+                    settings.shard.parts,
+                    self._clocks,
+                    platform_time=self._ledger.platform_time(name),
+                    pause=self._ledger.pause(name),
+                    turns=self._turns,
+                )
+                built[name] = account_entry(client)
+        return built
+
+    def use(self, settings: Settings, entries: Mapping[str, Account]) -> None:
+        """Replace the accounts by those that were built from these settings, and start their series."""
+        self.entries, self._configured = entries, wiring.named(settings)
+        collectors = [plan.collector for plan in wiring.plans(settings) if plan.collector.polls not in _IN_DATABASES]
+        operations = sorted({operation.name for collector in collectors for operation in collector.operations})
+        for name, configured in self._configured.items():
+            is_database = isinstance(configured, DatabaseSettings)
+            self._telemetry.declare_calls(name, [database.PIPELINE.name] if is_database else operations)
+        self._telemetry.declare_accounts(self._ups())
+
+    def shards_changed(self) -> None:
+        """Report whether accounts are up, for those of the shards that this process holds now."""
+        self._telemetry.declare_ups(self._ups())
+
+    def _ups(self) -> dict[str, Callable[[], bool] | None]:
+        """Return for each account whether it is up; one shard reports it, and all shards report their own calls."""
+        return {
+            name: partial(self._is_up, name) if self._registry.owns(TargetKey.of(name, "account", name)) else None
+            for name in self._names()
+        }
+
+    def _names(self) -> list[str]:
+        """Return the names of the accounts, without the databases."""
+        return [name for name, configured in self._configured.items() if isinstance(configured, AccountSettings)]
+
+    def _is_up(self, name: str) -> bool:
+        return self._observers[name].is_up(self._intervals().shortest(name), self._configured[name].timeout)
+
+    def up(self) -> dict[str, bool]:
+        """Return for each account whether it is up; databases are not included."""
+        return {name: self._is_up(name) for name in self._names()}
+
+    def accepted(self, name: str) -> float:
+        """Return when an account's credential was last accepted, as unix seconds; 0 if never."""
+        observer = self._observers.get(name)
+        if observer is None or observer.authenticated is None:
+            return 0.0
+        return self._clocks.wall() - (self._clocks.monotonic() - observer.authenticated)
+
+    def is_authenticated(self) -> bool:
+        """Return whether an account (or a database, if there are no accounts) has answered an authenticated call."""
+        observers = [self._observers[name] for name in self._names()] or self._observers.values()
+        return any(observer.authenticated is not None for observer in observers)
+
+    def calls_at_once(self) -> int:
+        """Return how many calls to all platforms may be under way at once."""
+        return sum(account.client.rate_limiter.most_in_flight for account in self.entries.values())
+
+    async def leave(self, former: Mapping[str, Account]) -> None:
+        """Close the clients of former accounts that are not used now, and remove the series of those that are gone."""
+        for name in former.keys() - self.entries.keys():
+            self._telemetry.forget("account", name)
+            self._observers.pop(name, None)
+        for name, account in former.items():
+            if self.entries.get(name) is not account:
+                await account.client.aclose()
+
+    async def close(self) -> None:
+        """Close all clients."""
+        for account in self.entries.values():
+            await account.client.aclose()

@@ -1,0 +1,170 @@
+"""Polls the targets of the settings in force and of the shards that this process holds."""
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+
+from exporter import wiring
+from exporter.clock import Clocks
+from exporter.cooperative import in_slices
+from exporter.counters.storage import Stored
+from exporter.daemon.accounts import Accounts
+from exporter.daemon.shards import Shards
+from exporter.explain.scope import Scope
+from exporter.exposition.status_board import StatusBoard
+from exporter.exposition.store import Store
+from exporter.polling.intervals import Account
+from exporter.polling.scheduler import Schedule, ScheduleState
+from exporter.polling.script_budgets import BUDGET_ROWS, ConfiguredBudgets, ScriptBudgets
+from exporter.settings.model import Settings
+from exporter.targets.registry import Change
+from exporter.targets.sharding import Share
+from exporter.targets.target import PollKey, Target
+from exporter.telemetry import Telemetry
+
+
+class Polling:
+    """The targets, accounts, budgets and schedule, which reloads and changes of shards replace.
+
+    Args:
+        shards: the shards, whose state is open.
+        telemetry: the exporter's own metrics.
+        clocks: the clocks.
+        call_soon: passes a call to the event loop, from any thread.
+
+    Attributes:
+        store: the results of polls.
+        accounts: the accounts and databases.
+        budgets: the monthly budgets of scripts.
+        schedule: polls the targets.
+        scope: the families that the settings expose and exclude.
+    """
+
+    def __init__(self, shards: Shards, telemetry: Telemetry, clocks: Clocks, call_soon: Callable[..., object]) -> None:
+        self._shards = shards
+        self._ledger = shards.ledger
+        self._registry = shards.registry
+        self._telemetry = telemetry
+        self._clocks = clocks
+        self._call_soon = call_soon
+        # The shards that are polled, with the epochs of their leases, where they change hands.
+        self._epochs: Mapping[int, int] = {}
+        self.store = Store(StatusBoard(clocks.wall, self._remembered), clocks.monotonic, self._lifetime)
+        self.accounts = Accounts(telemetry, self._ledger, self._registry, lambda: self.schedule.intervals, clocks)
+        self.budgets = ScriptBudgets(telemetry, self._ledger, self._registry, clocks)
+        self.schedule: Schedule
+        self.scope: Scope
+
+    def begin(self, settings: Settings) -> None:
+        """Build the schedule of the first settings.
+
+        Raises:
+            OSError: a file of trusted certificates cannot be read.
+        """
+        self._configure(settings)
+        self._shards.begin()
+        self._build(settings, self.accounts.build(settings), None)
+        self.budgets.show()
+
+    def replace(self, settings: Settings, accounts: Mapping[str, Account]) -> None:
+        """Apply other settings; the former schedule has stopped, and the new one is to be started.
+
+        Args:
+            settings: the settings.
+            accounts: the accounts that were built from them.
+        """
+        former = self.schedule
+        change = self._configure(settings)
+        self._build(settings, accounts, former.hand_over())
+        self._divide_budgets()
+        self._targets_changed(change)
+        for key, status in list(self.store.board.statuses()):
+            if key.collector not in self.schedule.plans:
+                self.store.remove(status.target, key.collector)
+        for name in former.plans.keys() - self.schedule.plans.keys():
+            self._telemetry.forget("collector", name)
+
+    async def hold(
+        self, epochs: Mapping[int, int], rows: Mapping[PollKey, Stored], render: Callable[[], Awaitable[object]]
+    ) -> None:
+        """Poll and serve the targets of these shards and no others.
+
+        Args:
+            epochs: the shards, with the epochs of their leases. Where the epoch is new, another exporter may have had
+                the shard meanwhile.
+            rows: what was read of the shards whose epochs are new.
+            render: renders the exposition.
+        """
+        before, self._epochs = self._epochs, epochs
+        kept = {shard for shard, epoch in epochs.items() if before.get(shard) == epoch}
+        # What was served of the others is removed first: another exporter may have counted them since.
+        if kept != self._registry.share.held:
+            await self._poll_shards(kept)
+            await render()
+        if self._shards.database is not None:
+            self._shards.database.rendered(epochs)
+        self._shards.take_in(rows)
+        self.budgets.remember(rows)
+        change = await self._poll_shards(epochs)
+        self._divide_budgets()
+        self.accounts.shards_changed()
+        self._telemetry.show_shards(self._registry.share.total, epochs)
+        zones = {target.account for target in change.added if target.kind == "shield_zone"}
+        # Which rate limits a new shield zone has is not known before the next discovery.
+        await self.schedule.targets_changed(zones)
+
+    def forget_removed(self, retention: float) -> None:
+        """Delete the counters of targets that have not been polled for longer than the retention, in seconds."""
+        limit = self._clocks.wall() - retention
+        polled = self.schedule.polled()
+        # The name of a budget is kept as long as its script.
+        polled |= {PollKey(key.target, BUDGET_ROWS) for key in polled if key.collector == "scripts"}
+        rows = list(self._ledger.remembered().items())
+        self._ledger.forget([key for key, row in rows if row.success < limit and key not in polled])
+
+    def _configure(self, settings: Settings) -> Change:
+        """Apply settings to the targets, the scope and the budgets of scripts; return the change of targets."""
+        self.scope = wiring.scope(settings)
+        self.budgets.configured = {
+            account.name: ConfiguredBudgets(account.scripts.monthly_budget_dollars, account.scripts.discover)
+            for account in settings.accounts
+        }
+        return self._registry.configure(wiring.selections(settings))
+
+    def _build(self, settings: Settings, accounts: Mapping[str, Account], left: ScheduleState | None) -> None:
+        self.schedule = Schedule(
+            wiring.plans(settings),
+            accounts,
+            registry=self._registry,
+            store=self.store,
+            ledger=self._ledger,
+            telemetry=self._telemetry,
+            clocks=self._clocks,
+            call_soon=self._call_soon,
+            changed=self._targets_changed,
+            left=left,
+        )
+        self.accounts.use(settings, accounts)
+
+    def _targets_changed(self, change: Change) -> None:
+        for target in change.removed:
+            self.store.remove(target)
+        self._shards.targets_changed(change)
+        self.budgets.targets_changed(change)
+
+    async def _poll_shards(self, shards: Iterable[int]) -> Change:
+        share = Share(frozenset(shards), self._registry.share.total, may_change=True)
+        change = await in_slices(self._registry.holding(share), self._clocks.monotonic)
+        self._targets_changed(change)
+        return change
+
+    def _divide_budgets(self) -> None:
+        """Use the part of the accounts' budgets that belongs to the shards that are held."""
+        share = self._registry.share
+        if share.may_change:
+            self.schedule.resize(max(1, len(share.held)) / share.total)
+
+    def _remembered(self, collector: str, target: Target) -> float:
+        row = self._ledger.remembered().get(target.polled_by(collector))
+        return row.success if row is not None else 0.0
+
+    def _lifetime(self, collector: str, target: Target) -> float:
+        return self.schedule.lifetime(collector, target)

@@ -1,0 +1,130 @@
+"""Follows the shards that this process holds: their rows in the ledger, and the leases of exporters that share them."""
+
+import socket
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+
+from exporter.clock import Clocks
+from exporter.counters.ledger import Ledger
+from exporter.counters.storage import Stored
+from exporter.polling.script_budgets import BUDGET_ROWS
+from exporter.settings.model import Settings
+from exporter.state_storage import database_storage, file_storage
+from exporter.targets.registry import Change, Registry
+from exporter.targets.sharding import Share
+from exporter.targets.target import PollKey
+from exporter.telemetry import Telemetry
+
+
+class Shards:
+    """Opens the state of this process's shards, and reports which shards it holds.
+
+    Observes the storage in a state database (see `exporter.counters.database_storage.StorageObserver`), on any thread.
+
+    Args:
+        settings: the shards, and where their state is.
+        telemetry: where leases are counted.
+        clocks: the clocks.
+        held: called, on any thread, with the epochs of the shards that are to be polled from now on and with the rows
+            of those that are new.
+        lost: called, on any thread, when another exporter has claimed the only shard of this process.
+
+    Attributes:
+        share: the shards at the start.
+        database: the storage in a state database; None where the state is elsewhere.
+        storage: the storage of the ledger.
+        ledger: counts.
+        registry: the targets of these shards.
+        is_lost: whether another exporter has claimed the only shard of this process.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        telemetry: Telemetry,
+        clocks: Clocks,
+        *,
+        held: Callable[[Mapping[int, int], Mapping[PollKey, Stored]], object],
+        lost: Callable[[], object],
+    ) -> None:
+        self.is_lost = False
+        self._telemetry = telemetry
+        self._held = held
+        self._lost = lost
+        shard, state = settings.shard, settings.state
+        self.share = (
+            Share(frozenset(), shard.total, may_change=True) if shard.is_leased else shard.shard(socket.gethostname())
+        )
+        self.registry = Registry(self.share)
+        self.database = database_storage(state, self.share, self, self._shard_of) if state.is_shared else None
+        self.storage = self.database or file_storage(state, telemetry.set_aside)
+        self.ledger = Ledger(self.storage, telemetry, clocks=clocks)
+        # The accounts whose rate limits are remembered, and cannot be assigned to shards before they are listed.
+        self._unsettled: set[tuple[str, str]] = set()
+
+    def _shard_of(self, key: PollKey) -> int | None:
+        return self.registry.shard_of(key.target) if self.share.may_change else self.share.first
+
+    def take_in(self, rows: Mapping[PollKey, Stored]) -> None:
+        """Take in the names of targets from rows of an earlier run, or of another exporter."""
+        names = {key.target: row.name for key, row in rows.items() if row.name and key.collector != BUDGET_ROWS}
+        self.registry.remember(names)
+
+    def begin(self) -> None:
+        """Show the shards, and leave the rows of targets that another shard counts now, from its own first poll."""
+        rows = list(self.ledger.remembered())
+        self.ledger.leave([key for key in rows if self.registry.is_strange(key.target)])
+        total, held = self.share.total, self.share.held
+        if total > 1:
+            self._unsettled = {(key.target.account, key.target.kind) for key in rows if key.target.kind == "rate_limit"}
+        self._telemetry.declare_shards(range(total) if self.share.may_change else held, self._is_held)
+        self._telemetry.show_shards(total, dict.fromkeys(held))
+
+    def _is_held(self, shard: int) -> bool:
+        return shard in self.database.counted() if self.database is not None else self.storage.holds()
+
+    def targets_changed(self, change: Change) -> None:
+        """Leave the rate limits that turned out to be another shard's, once their shield zones are known."""
+        settled = self._unsettled & change.settled
+        if settled:
+            self._unsettled -= settled
+            rows = [key for key in list(self.ledger.remembered()) if (key.target.account, key.target.kind) in settled]
+            self.ledger.leave([key for key in rows if not self.registry.holds(key.target)])
+
+    def holders(self) -> dict[int, str]:
+        """Return the exporter that holds each shard, where shards are held by leases."""
+        holdings = () if self.database is None else self.database.leases.holdings
+        return {holding.shard: holding.holder for holding in holdings}
+
+    def claimed(self, shard: int) -> None:
+        """Count a claim of a shard."""
+        self._telemetry.shard_takeovers.labels(str(shard)).inc()
+
+    def lost(self, shard: int) -> None:
+        """Count the loss of a shard, and drop it; report it where this process can have no other."""
+        self._telemetry.shard_losses.labels(str(shard)).inc()
+        if self.share.may_change:
+            self.ledger.wake()
+        else:
+            self.is_lost = True
+            self._lost()
+
+    def renewed(self) -> None:
+        """Let the ledger read the rows of new shards, or write what it could not."""
+        if self.database is not None and (self.database.is_behind() or self.ledger.fault):
+            self.ledger.wake()
+
+    def held(self, epochs: Mapping[int, int], rows: Mapping[PollKey, Stored]) -> None:
+        """Report the shards that are held, and their rows."""
+        if self.share.may_change:
+            # The event loop may have ended.
+            with suppress(RuntimeError):
+                self._held(epochs, rows)
+
+    def refused(self, rows: int) -> None:
+        """Count rows that the database refused."""
+        self._telemetry.refused_rows.inc(rows)
+
+    def took(self, operation: str, seconds: float) -> None:
+        """Observe how long an operation of the database took."""
+        self._telemetry.state_database.labels(operation).observe(seconds)

@@ -1,0 +1,69 @@
+"""Tests use what is public: none reads, replaces or imports a private name of the object or module that it tests."""
+
+import ast
+from pathlib import Path
+
+from tests.for_each import for_each
+
+TESTS = Path(__file__).parent
+PATCHING = {"setattr", "delattr", "getattr", "hasattr", "patch"}
+# NamedTuple's own methods, which are public.
+NAMED_TUPLE = {"_replace", "_asdict", "_fields"}
+# File → private names that it may use, and why.
+ALLOWED = {
+    "conftest.py": {"httpx._transports.default.create_ssl_context": "httpx has no public place to cache certificates"},
+    "counters/test_kill.py": {"_reader": "ends the reader of a process that it kills in the middle of a write"},
+    "counters/test_state_database.py": {
+        "_LARGEST_COMMIT": "a commit of several statements, without thousands of rows",
+        "_MIGRATIONS": "a schema step that no version has yet",
+        "_url": "the location is of the tests themselves",
+    },
+    "shards/test_listing.py": {"_shards": "what a shard polls is shown by its metrics only after the polls"},
+    "shards/test_ticks.py": {"_ticking": "which thread runs a tick is not seen from outside"},
+}
+
+
+def is_private(name: str) -> bool:
+    return name.startswith("_") and not name.startswith("__") and len(name) > 1 and name not in NAMED_TUPLE
+
+
+def private_names(tree: ast.Module) -> set[str]:
+    """The private names of other objects and modules that a test module uses."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and is_private(node.attr):
+            owner = node.value.id if isinstance(node.value, ast.Name) else ""
+            found |= set() if owner in {"self", "cls"} else {node.attr}
+        elif isinstance(node, ast.ImportFrom):
+            found |= {alias.name for alias in node.names if is_private(alias.name)}
+        elif isinstance(node, ast.Call):
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            own = node.args and isinstance(node.args[0], ast.Name) and node.args[0].id == "self"
+            names = [part.value for part in node.args if isinstance(part, ast.Constant) and isinstance(part.value, str)]
+            if called in PATCHING and not own:
+                found |= {name for name in names[:1] if any(map(is_private, name.split(".")))}
+    return found
+
+
+def files() -> list[Path]:
+    return sorted(TESTS.rglob("*.py"))
+
+
+@for_each("file", files(), name=lambda file: str(file.relative_to(TESTS)))
+def test_a_test_uses_no_private_name_of_what_it_tests(file: Path) -> None:
+    used = private_names(ast.parse(file.read_text(encoding="utf-8")))
+    # Equal, so that an exception goes when it is not used any more.
+    assert used == set(ALLOWED.get(str(file.relative_to(TESTS)), ()))
+
+
+def test_private_names_are_found_however_they_are_reached() -> None:
+    text = """
+from exporter.ledger import _lines, Ledger
+driver.ledger._rows[1] = 2
+first().second._third
+monkeypatch.setattr(Ledger, "_save", None)
+monkeypatch.setattr("exporter.ledger._write", None)
+self._own = pair._replace(a=1).__class__
+hasattr(self, "_own")
+"""
+    assert private_names(ast.parse(text)) == {"_lines", "_rows", "_third", "_save", "exporter.ledger._write"}
