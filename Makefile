@@ -23,9 +23,10 @@ $(VENV)/.test: pyproject.toml $(BIN)/edge-exporter
 demo: $(BIN)/edge-exporter ## the exporter on a local platform, nothing to configure
 	$(BIN)/edge-exporter demo
 
+# With bytecode, whatever the environment says: the tests start the exporter hundreds of times.
 .PHONY: test
 test: $(VENV)/.test ## the tests
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder --max-worker-restart 2
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder --max-worker-restart 2
 
 .PHONY: check
 check: $(VENV)/.test ## lint, types, and that what is generated is up to date

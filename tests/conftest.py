@@ -3,18 +3,54 @@
 import os
 from collections.abc import Iterator
 from functools import cache
+from itertools import chain, zip_longest
+from pathlib import Path
+from typing import Final
 
 import httpx
 import pytest
 import structlog
+from hypothesis import settings
 
 from tests.postgres import Postgres, postgres_running
+
+TESTS: Final = Path(__file__).parent
+# The files that take longest, mostly waiting; a run would end with one of them alone if it began late.
+LONGEST: Final = tuple(
+    TESTS / name
+    for name in (
+        "demo/test_restart.py",
+        "chaos/test_chaos.py",
+        "shards/test_leases.py",
+        "demo/test_queries.py",
+        "demo/test_alerts.py",
+        "rules/test_rules.py",
+        "backfill/test_real.py",
+        "counters/test_daemon_database.py",
+        "browser/test_status_page.py",
+        "counters/test_hostile_platform.py",
+        "polling/test_faults_of_time.py",
+        "shards/test_takeover_in_prometheus.py",
+    )
+)
+
+# The suite tries few examples of each property, and other ones each time; `make fuzz` has its own profile of many.
+settings.register_profile("suite", settings.get_profile(settings.get_current_profile_name()), max_examples=40)
+settings.load_profile("suite")
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Two workers more than there are cores: at any time some tests wait for a scrape or for a process."""
-    return len(os.sched_getaffinity(0)) + 2
+    """Three workers more than there are cores: at any time some tests wait for a scrape or for a process."""
+    return len(os.sched_getaffinity(0)) + 3
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """On workers, begin with the longest files, each beside one of the others, so that no core waits with them."""
+    if hasattr(config, "workerinput"):
+        others = [path for path in dict.fromkeys(item.path for item in items) if path not in LONGEST]
+        order = [path for path in chain.from_iterable(zip_longest(LONGEST, others)) if path is not None]
+        items.sort(key=lambda item: order.index(item.path))
 
 
 @pytest.fixture(scope="session")

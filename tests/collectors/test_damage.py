@@ -27,7 +27,7 @@ async def polled(collector: Collector, bodies: dict[str, bytes]) -> Polled | Non
 
 
 @pytest.mark.parametrize("collector", collectors(), ids=lambda collector: collector.name)
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(data=st.data())
 def test_a_damaged_answer_ends_in_families_or_in_a_typed_error(collector: Collector, data: st.DataObject) -> None:
     bodies = {

@@ -18,9 +18,9 @@ from tests.counters.state_locations import DatabaseLocation, FileLocation
 from tests.postgres import Postgres
 from tests.waiting import PATIENCE
 
-KILLS = 25
+KILLS = 12
 # Each life waits for the end of the last one's lease.
-KILLS_ON_A_DATABASE = 8
+KILLS_ON_A_DATABASE = 4
 ROOT = Path(__file__).parents[2]
 
 

@@ -19,9 +19,7 @@ pytestmark = pytest.mark.real
 @contextmanager
 def served(home: Path, incident: Incident, *, rules: bool = False) -> Iterator[Month]:
     """Run a Prometheus with a day and a half of data, which ends with the incident."""
-    short = replace(
-        scene(incident, rules=rules), begin=END - timedelta(hours=2, minutes=30), history=END - timedelta(hours=27)
-    )
+    short = replace(scene(incident, rules=rules), begin=END - timedelta(minutes=95), history=END - timedelta(hours=27))
     home.mkdir(exist_ok=True)
     with month_served(home, short) as month:
         yield month

@@ -293,15 +293,15 @@ def lines(name: str, series: dict[str, str], moments: list[datetime], scene: Sce
     recorded = name.startswith("ALERTS")
     for number, instance in enumerate(scene.instances[:1] if recorded else scene.instances):
         shard = {"shard": str(number)} if "shard" in series else {}
+        own = {"job": "edge", **({} if recorded else {"instance": instance, "pod": instance[:10]})}
+        renamed: dict[str, str] | None = None
+        text = ""
         for moment in moments:
             value = scene.sample(name, series, moment)
             if value is None:
                 continue
-            labels = {
-                "job": "edge",
-                **({} if recorded else {"instance": instance, "pod": instance[:10]}),
-                **scene.renamed(series, moment),
-                **shard,
-            }
-            text = ",".join(f'{key}="{text}"' for key, text in labels.items() if text)
+            if (now := scene.renamed(series, moment)) != renamed:
+                renamed = now
+                labels = {**own, **now, **shard}
+                text = ",".join(f'{key}="{value}"' for key, value in labels.items() if value)
             yield f"{name}{{{text}}} {value!r} {moment.timestamp():.0f}\n"

@@ -27,7 +27,7 @@ Document = dict[str, Any]
 
 def documents(text: str) -> list[Document]:
     """Return the documents of a YAML stream, without empty ones."""
-    return [document for document in yaml.safe_load_all(text) if document]
+    return [document for document in yaml.load_all(text, yaml.CSafeLoader) if document]
 
 
 def document(path: Path) -> Document:

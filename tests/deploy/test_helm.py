@@ -186,9 +186,9 @@ def test_rules_and_dashboards_are_those_of_their_one_place(helm: Helm) -> None:
         if each["kind"] == "PrometheusRule"
     }
     dashboards = {name: text for each in objects if each["kind"] == "ConfigMap" for name, text in each["data"].items()}
-    assert rules == {path.stem: yaml.safe_load(path.read_text()) for path in RULES.glob("*.yml")}
-    assert {name: yaml.safe_load(text) for name, text in dashboards.items()} == {
-        path.name: yaml.safe_load(path.read_text()) for path in DASHBOARDS.glob("*.json")
+    assert rules == {path.stem: yaml.load(path.read_text(), yaml.CSafeLoader) for path in RULES.glob("*.yml")}
+    assert {name: yaml.load(text, yaml.CSafeLoader) for name, text in dashboards.items()} == {
+        path.name: yaml.load(path.read_text(), yaml.CSafeLoader) for path in DASHBOARDS.glob("*.json")
     }
 
 
@@ -300,7 +300,7 @@ def test_every_value_of_every_alert_changes_as_the_renderer_changes_it(helm: Hel
     rendered = render(shipped, parse_changes(assignments))
     assert {
         each["metadata"]["name"].removeprefix("edge-edge-exporter-") + ".yml": each["spec"] for each in objects
-    } == {name: yaml.safe_load(text) for name, text in rendered.items()}
+    } == {name: yaml.load(text, yaml.CSafeLoader) for name, text in rendered.items()}
     assert all(each["metadata"]["labels"]["release"] == "stack" for each in objects)
     rules = tmp_path / "rules.yml"
     for each in objects:

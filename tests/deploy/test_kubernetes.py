@@ -183,7 +183,7 @@ def test_the_image_is_of_the_changelog_s_newest_version(kustomize: Build, overla
 
 @pytest.mark.real
 def test_the_monitor_scrapes_as_the_shipped_prometheus_does(kustomize: Build) -> None:
-    prometheus = yaml.safe_load((DEPLOY / "prometheus" / "prometheus.yml").read_text())
+    prometheus = yaml.load((DEPLOY / "prometheus" / "prometheus.yml").read_text(), yaml.CSafeLoader)
     (job,) = prometheus["scrape_configs"]
     (endpoint,) = of_kind(kustomize("overlays/plain"), "PodMonitor")["spec"]["podMetricsEndpoints"]
     assert endpoint["honorLabels"] == job["honor_labels"]
@@ -196,7 +196,7 @@ def test_the_monitor_scrapes_as_the_shipped_prometheus_does(kustomize: Build) ->
 
 
 def test_the_series_of_targets_have_one_identity_and_those_of_the_process_keep_theirs() -> None:
-    prometheus = yaml.safe_load((DEPLOY / "prometheus" / "prometheus.yml").read_text())
+    prometheus = yaml.load((DEPLOY / "prometheus" / "prometheus.yml").read_text(), yaml.CSafeLoader)
     rules = prometheus["scrape_configs"][0]["metric_relabel_configs"]
     assert {rule["target_label"] for rule in rules} == {"instance", "pod"}
     (pattern,) = {rule["regex"] for rule in rules}
@@ -215,7 +215,7 @@ def test_the_rule_objects_are_what_the_rules_generate() -> None:
 def test_the_rule_objects_hold_the_rules_file_by_file() -> None:
     objects = documents(RULE_OBJECTS.read_text())
     held = {each["metadata"]["name"].removeprefix("edge-exporter-"): each["spec"] for each in objects}
-    assert held == {path.stem: yaml.safe_load(path.read_text()) for path in RULES.glob("*.yml")}
+    assert held == {path.stem: yaml.load(path.read_text(), yaml.CSafeLoader) for path in RULES.glob("*.yml")}
 
 
 def test_a_rule_that_is_changed_in_one_place_is_noticed(tmp_path: Path) -> None:

@@ -139,7 +139,7 @@ def applied(state: dict[PollKey, dict[str, Family]], known: PollKey, update: Upd
     state[known] = {name: each for name, each in held.items() if each.samples}
 
 
-@settings(max_examples=50, deadline=None)
+@settings(deadline=None)
 @given(st.lists(st.lists(changes(), max_size=6), max_size=8), st.booleans())
 def test_whatever_changes_the_exposition_is_what_a_naive_rendering_gives(
     turns: list[list[tuple[PollKey, Update]]],
@@ -185,7 +185,7 @@ FILTERS = st.builds(
 )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(deadline=None)
 @given(st.lists(changes(), max_size=30), FILTERS)
 def test_a_filter_gives_what_a_naive_filter_gives(made_changes: list[tuple[PollKey, Update]], wanted: Filter) -> None:
     state: dict[PollKey, dict[str, Family]] = {}

@@ -1,8 +1,9 @@
 """Runs every property test again and again with new examples: `python -m tests.fuzz.run [--minutes N] [PATH...]`.
 
-The property tests are those with Hypothesis' `@given`: answers of the platform, configuration files, web configuration
-files, flags and variables, requests to our own server, and so on. Examples that failed are kept in `.fuzz/`, and a
-later run begins with them. Ends with 1 at the end of the first round in which one failed.
+The property tests are the counters' model, and those with Hypothesis' `@given`: answers of the platform, configuration
+files, web configuration files, flags and variables, requests to our own server, and so on. Examples of the latter that
+failed are kept in `.fuzz/`, and a later run begins with them. Ends with 1 at the end of the first round in which one
+failed.
 """
 
 import argparse
@@ -33,7 +34,12 @@ def fuzz(minutes: float, seed: int, paths: Sequence[str]) -> int:
         code = subprocess.run(
             [sys.executable, "-m", "pytest", "-p", plugin.__name__, *options, f"--hypothesis-seed={own}", *paths],
             cwd=REPOSITORY,
-            env={**os.environ, plugin.ENDS: str(ends), plugin.SEED: str(own)},
+            env={
+                **os.environ,
+                plugin.ENDS: str(ends),
+                plugin.SEED: str(own),
+                "MODEL_EXAMPLES": str(plugin.EXAMPLES),
+            },
             check=False,
         ).returncode
         rounds += 1

@@ -9,12 +9,13 @@ from tests.for_each import for_each
 from tests.rules.rule_files import (
     CASES,
     DEPLOY,
+    Case,
     Rule,
     load_alerts,
     load_case,
     load_recordings,
     load_rules,
-    run_case,
+    run_cases,
     selected,
 )
 
@@ -39,11 +40,11 @@ def test_promtool_accepts_the_configuration_and_every_rule(promtool: str) -> Non
 
 @pytest.mark.timeout(1800)  # it evaluates days of rules for every alert
 @pytest.mark.real
-@for_each("case", sorted(CASES.glob("*.test.yml")), name=lambda path: path.name)
-def test_every_case_comes_out_as_expected(promtool: str, case: Path, tmp_path: Path) -> None:
-    name = case.name.removesuffix(".test.yml")
-    alerts = {alert.name for alert in ALERTS} if name == "healthy" else {name}
-    run_case(promtool, load_case(name), alerts, tmp_path)
+def test_every_case_comes_out_as_expected(promtool: str, tmp_path: Path) -> None:
+    every = frozenset(alert.name for alert in ALERTS)
+    names = [path.name.removesuffix(".test.yml") for path in sorted(CASES.glob("*.test.yml"))]
+    cases = [Case(name, load_case(name), every if name == "healthy" else frozenset({name})) for name in names]
+    run_cases(promtool, cases, tmp_path)
 
 
 def test_names_are_used_once() -> None:

@@ -118,7 +118,7 @@ QUERIES = st.fixed_dictionaries(
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 async def test_an_operation_answers_any_request_as_described(operation: Operation, data: st.DataObject) -> None:
     path = operation.path
@@ -142,7 +142,7 @@ def quote(segment: str) -> str:
     return "".join(f"%{byte:02X}" for byte in segment.encode("utf-8", "replace"))
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     requests=st.lists(
         st.fixed_dictionaries(

@@ -18,7 +18,7 @@ from exporter.platform.http.body import Body
 from exporter.platform.http.mask import Mask
 
 # To make a mask takes milliseconds, on a busy machine a tenth of a second.
-UNHURRIED = settings(max_examples=60, deadline=None)
+UNHURRIED = settings(deadline=None)
 SECRETS = st.text(st.characters(min_codepoint=32, max_codepoint=126), min_size=12, max_size=80)
 
 
