@@ -365,6 +365,10 @@ async def test_a_reload_takes_over_which_families_are_served(configured: Configu
         assert (await client.post("/-/reload")).status_code == 200
         # What is asked for again is polled at once.
         assert await scraped(daemon, client, "edge_script_monthly_requests")
+        # An answer that is the same as before is read again, for what was not served then.
+        await daemon.schedule.drained()
+        poll_now(daemon.schedule, "dns_statistics")
+        assert await scraped(daemon, client, "edge_dns_window_queries")
 
 
 async def test_what_was_being_counted_when_its_collector_was_switched_off_is_not_published(

@@ -15,6 +15,7 @@ from exporter.counters.storage import StateLockedError, Stored
 from exporter.metric import DayBuckets, Family, FamilyInfo, Kind, MonthToDate, Sample
 from tests.counters.ledger_driver import QUERIES, WALL, LedgerDriver, LedgerEvents, Sources, key_of, poll_of, today
 from tests.counters.series import DAY_0, FIRST_SIGHT
+from tests.waiting import PATIENCE
 
 ROUTED = FamilyInfo("edge_dns_routed_queries_total", "Queries.", Kind.COUNTER, "", ("account", "zone_id", "routing"))
 
@@ -126,6 +127,13 @@ def test_polls_that_end_together_share_a_commit(path: Path) -> None:
         published = driver.record(*(poll_of(str(zone), today(1)) for zone in range(100)))
         assert [families[0].samples[0].values[1] for families in published] == [str(zone) for zone in range(100)]
         assert driver.events.commits <= 2
+
+
+def test_a_full_batch_is_committed_without_waiting_for_more(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("exporter.counters.ledger.HIGHEST_BATCH", 3)
+    with LedgerDriver(path, linger=2 * PATIENCE) as driver:
+        published = driver.record(*(poll_of(str(zone), today(1)) for zone in range(3)))
+        assert [len(families) for families in published] == [1, 1, 1]
 
 
 def test_two_polls_of_a_target_in_one_commit_both_count(path: Path) -> None:

@@ -367,6 +367,7 @@ def test_what_the_cap_left_out_comes_back_with_its_next_poll_once_there_is_room(
 def test_a_target_that_is_gone_is_not_counted_as_left_out() -> None:
     made = exposition(cap=1)
     made.take({key(1): Update((family(TYPES, "1", count=2),))})
+    assert made.build().dropped == {TYPES.name: 2}
     made.take({key(1): GONE})
     assert made.build().dropped == {}
 

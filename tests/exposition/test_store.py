@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from exporter.collectors.collector import Outcome
 from exporter.exposition.status_board import LAST_SUCCESS, TARGET_UP, StatusBoard
 from exporter.exposition.store import Store, Update
-from exporter.metric import Family, FamilyInfo, Kind, Sample
+from exporter.metric import Count, DayBuckets, Family, FamilyInfo, Kind, Sample
 from exporter.targets.target import PollKey, Target
 from tests.polled import fail, succeed
 
@@ -330,3 +330,23 @@ def test_how_the_last_poll_went_is_known_where_there_was_one() -> None:
     setup.fail()
     seen.append(setup.store.board.was_up("dns_statistics", ZONE))
     assert seen == [None, True, False]
+
+
+def test_when_a_family_was_seen_last_is_known_until_it_is_seen_again() -> None:
+    setup = StoreSetup()
+    seen = []
+    for counters in ((Family(TOTAL, (Sample(("101",), 7.0),)),), (), (), (Family(TOTAL, (Sample(("101",), 8.0),)),)):
+        gauge = Family(QUERIES, (Sample(("101",), 5.0),))
+        succeed(setup.store, "dns_statistics", Outcome(ZONE, (gauge,)), counters, lifetime=900.0)
+        setup.clock.now += 300
+        ((_, status),) = setup.store.board.statuses()
+        seen.append(dict(status.gaps.last_seen))
+    assert seen == [{}, {TOTAL.name: 1_770_000_000.0}, {TOTAL.name: 1_770_000_000.0}, {}]
+
+
+def test_a_counter_that_the_answer_had_and_the_ledger_has_not_saved_is_known() -> None:
+    setup = StoreSetup()
+    outcome = Outcome(ZONE, counts=(Count(TOTAL, ("101",), (((), DayBuckets({20000: 5})),)),))
+    succeed(setup.store, "dns_statistics", outcome, lifetime=900.0)
+    ((_, status),) = setup.store.board.statuses()
+    assert status.gaps.unsaved == {TOTAL.name}

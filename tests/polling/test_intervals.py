@@ -38,6 +38,13 @@ def test_what_another_thread_reads_stands_while_targets_change() -> None:
     assert [plans.intervals.shortest("main"), plans.intervals.slowest("dns_record_scans")] == [300.0, 600.0]
 
 
+def test_the_shortest_interval_of_an_account_is_that_of_its_most_frequent_collector() -> None:
+    intervals = Intervals(PLANS, {}, Shard())
+    for plan in PLANS.values():
+        intervals.note(plan, [ZONE])
+    assert intervals.shortest("main") == 300.0
+
+
 def test_an_account_of_which_nothing_is_polled_has_no_interval() -> None:
     intervals = Intervals(PLANS, {}, Shard())
     assert intervals.shortest("another") == 0.0

@@ -227,7 +227,7 @@ async def test_a_probe_that_tells_nothing_makes_room_for_the_next(end: str) -> N
         it.ask("/a")
         await it.at(0.01)
         it.limit("/a")
-        it.ask("/b", "/c")
+        it.ask("/b", "/c", "/d")
         if end == "cancelled while it waits":
             await settle()
             it.tasks["/b"].cancel()
@@ -238,7 +238,7 @@ async def test_a_probe_that_tells_nothing_makes_room_for_the_next(end: str) -> N
             expected = ["/a", "/b", "/c"]
         assert await it.at(2) == expected
         it.answer("/c")
-        it.ask("/d", "/e")
+        it.ask("/e")
         assert await it.at(3) == [*expected, "/d", "/e"]
 
 
