@@ -22,7 +22,7 @@ class Clocks:
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
     def utc(self) -> datetime:
-        """The wall clock as a date."""
+        """Return the wall clock as a date."""
         return datetime.fromtimestamp(self.wall(), UTC)
 
 

@@ -56,5 +56,5 @@ def at_once(work: Generator[None, None, T]) -> T:
 
 
 def _keeping(work: Generator[None, None, T], results: list[T]) -> Generator[None, None, None]:
-    """The pieces of work; what it returns at its end is added to the results."""
+    """Yield the pieces of the work, and add its return value to the results."""
     results.append((yield from work))

@@ -60,7 +60,7 @@ def database_storage(
 
 
 def lone_storage(state: StateSettings, share: Share) -> "DatabaseStorage":
-    """The storage of a command that uses one shard of a state database for a short time."""
+    """Create the storage for a command that uses one shard of a state database for a short time."""
     return database_storage(state, share, Unobserved(), lambda _key: share.first)
 
 
@@ -87,7 +87,7 @@ class Unobserved:
 
 
 def problem_of(state: StateSettings) -> str:
-    """Say why the state database cannot be used; empty if it can, or if the state is in no database."""
+    """Return why the state database cannot be used; empty if it can, or if the state is not in a database."""
     if not state.is_shared:
         return ""
     from exporter.counters.state_database import StateDatabase  # noqa: PLC0415 - an extra

@@ -53,5 +53,5 @@ def _newest(path: Path) -> int:
 
 
 def _names_one_day(path: Path) -> bool:
-    """Whether a path names a single day and not a span of days."""
+    """Return whether a path names a single day and not a span of days."""
     return max(path.days_ago, default=0) <= _newest(path) if path.names_today or path.days_ago else False

@@ -80,7 +80,7 @@ class Selected:
     zones: frozenset[str] = frozenset()
 
     def wants(self, target: Target) -> bool:
-        """Whether a target is selected."""
+        """Return whether a target is selected."""
         if self.accounts and target.account not in self.accounts:
             return False
         return not self.zones or (target.kind == "dns_zone" and bool({target.id, target.name} & self.zones))

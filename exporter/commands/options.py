@@ -43,38 +43,34 @@ def form_option(*forms: str, names: Sequence[str] = ("-o", "--output")) -> Calla
 
 def _print_all(context: click.Context, _parameter: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's
     command = context.command
-    if value and isinstance(command, AccountCommand) and not context.resilient_parsing:
+    if value and isinstance(command, SettingsCommand) and not context.resilient_parsing:
         click.echo(command.whole_help(context))
         context.exit()
 
 
 class AccountCommand(Command):
-    """A command that takes `--config` and the flags of an account, which stand in a section of its help."""
+    """A command that takes `--config` and the flags of an account, which have a section of their own in its help.
+
+    Attributes:
+        account_params: the flags of an account.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - click's
         super().__init__(*args, **kwargs)
-        self._account: list[click.Parameter] = [_option(flag) for flag in ACCOUNT_FLAGS]
+        self.account_params: list[click.Parameter] = [_option(flag) for flag in ACCOUNT_FLAGS]
 
     def own_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the command's own parameters, without the flags of the settings."""
         return super().get_params(ctx)
 
-    def account_params(self) -> list[click.Parameter]:
-        """Return the flags of an account."""
-        return self._account
-
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return all parameters of the command."""
-        return [*self.own_params(ctx), *self._account]
+        return [*self.own_params(ctx), *self.account_params]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the command's own options, then an account's."""
         write_section(formatter, "Options", help_records(ctx, self.own_params(ctx)))
-        write_section(formatter, "Account", help_records(ctx, self._account))
-
-    def whole_help(self, ctx: click.Context) -> str:
-        """Return the help text with all options."""
-        return self.get_help(ctx)
+        write_section(formatter, "Account", help_records(ctx, self.account_params))
 
 
 class SettingsCommand(AccountCommand):

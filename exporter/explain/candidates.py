@@ -1,4 +1,4 @@
-"""Which targets of a kind there could be: those that are polled here, and why the others are not."""
+"""Lists the possible targets of a kind: those that are polled here, and the others with the cause why they are not."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from exporter.exposition.status_board import Status
 from exporter.targets.registry import Registry, Selection
 from exporter.targets.target import PollKey, Target
 
-# The id of what stands for all targets of a kind where there is none.
+# The id of a candidate that represents all targets of a kind, if there are none.
 ANY = "*"
 
 
@@ -23,8 +23,8 @@ class Candidate:
     """A target that could have series.
 
     Attributes:
-        cause: why it is not polled here; None where it is.
-        evidence: what shows that.
+        cause: why it is not polled here; None if it is.
+        evidence: the facts that show the cause.
     """
 
     target: Target
@@ -44,10 +44,10 @@ class Candidates:
     """Finds the candidates of a kind.
 
     Args:
-        registry: which targets there are.
-        board: whether discovery succeeds.
-        accepted: account → unix seconds of its last authenticated answer, 0 where there was none.
-        holders: returns which exporter holds which shard, where that may change.
+        registry: the targets.
+        board: the results of polls, including those of discovery.
+        accepted: account → unix seconds of its last authenticated answer, 0 if there was none.
+        holders: returns the exporter that holds each shard, if exporters share them by leases.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Candidates:
         self._holders = holders
 
     def of_kind(self, scope: Scope, kind: str) -> Iterator[Candidate]:
-        """Every candidate of a kind; of an account that has none, one that stands for all."""
+        """Return the candidates of a kind; for an account without any, one candidate that represents all."""
         for selection in self._registry.selections(kind):
             account = selection.account
             scouted = self._registry.scout(account) if kind == "account" else None
@@ -87,7 +87,7 @@ class Candidates:
                 yield self._none(scope, selection, Target(account, kind, ANY))
 
     def named(self, scope: Scope, kind: str, target_id: str) -> Iterator[Candidate]:
-        """A target that is no candidate by itself, in every account that may have such: why it is none."""
+        """Return a target that is not among the candidates, for every account that may have it, with the cause."""
         for selection in self._registry.selections(kind):
             target = Target(selection.account, kind, target_id)
             # A rate limit belongs to the shard of its shield zone, which its id does not name.
@@ -126,7 +126,7 @@ class Candidates:
         return Candidate(target, Cause.FILTERED, f"'{target.name}': {reason} ({selection.setting})")
 
     def _none(self, scope: Scope, selection: Selection, target: Target) -> Candidate:
-        """Why there is no target of a kind, or none of a certain id."""
+        """Return why there is no target of a kind, or none with this id."""
         account, kind, setting = selection.account, selection.kind, selection.setting or selection.kind
         which = "" if target.id == ANY else f" {target.id}"
         if not selection.discover:
@@ -147,12 +147,12 @@ class Candidates:
     def undiscovered(
         self, account: str, lister: Collector = discovery.COLLECTOR, *, was_listed: bool = False
     ) -> tuple[Cause, str]:
-        """Why there is no complete list of an account's resources.
+        """Return why there is no complete list of an account's resources.
 
         Args:
             account: the account's name.
             lister: the collector that lists them.
-            was_listed: whether it gave a list that is not complete.
+            was_listed: whether there is an incomplete list.
         """
         is_discovery = lister is discovery.COLLECTOR
         status = self._board.find(PollKey.of(lister.name, account, "account", account))
@@ -173,6 +173,6 @@ class Candidates:
 
 
 def _lister(scope: Scope, kind: str) -> Collector:
-    """The collector that lists the targets of a kind."""
+    """Return the collector that lists the targets of a kind."""
     own = (one for one in scope.collectors if isinstance(one, EndpointListCollector) and one.kind == kind)
     return next(own, discovery.COLLECTOR)

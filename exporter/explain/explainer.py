@@ -1,22 +1,21 @@
 """Names exactly one cause for every family that a target could have and has no series of.
 
-Where several causes hold, the one wins that a person would have to remove first: from the outside in, what is decided
-before anything is asked of the platform stands before what the platform answered, and what holds for a whole target
-before what holds for one family.
+If several causes hold, the one is reported that a person would have to remove first: causes from before any call of the
+platform come before those from its answers, and causes that concern a whole target before those of one family.
 
-1. The collector is disabled: nothing is asked, whatever the targets are.
-2. The family is denied or not allowed: it would not be served, whatever a poll gives. (A collector all of whose
-   families are refused is not run; the pattern is the cause, and not a switch.)
-3. The target is not polled here: it is another shard's, filtered, not configured, not discovered, or discovery is not
-   complete. These exclude each other. Where discovery fails because of the key, the key is the cause.
-4. No good poll of the target stands. The key is refused, or may not read this: before STALE and FAILING, which would be
-   its consequences; so is an answer out of range. A target that was never polled waits for discovery, for the ledger,
-   or for its first poll. STALE, where series were withdrawn, wins over FAILING, where there were none.
-5. A good poll stands, whether or not polls have failed since. A family that it gave is over the cap. Of those that it
-   did not give: the counter waits for the ledger; then what the answer as a whole said (not available, never scanned,
-   no row); then a source field with a value that cannot be read; and last null or left out.
+1. The collector is disabled.
+2. The family is denied or not allowed. (A collector all of whose families are excluded does not run; the pattern is
+   then the cause.)
+3. The target is not polled here: it belongs to another shard, or it is filtered, not configured, not discovered, or
+   discovery is not complete. These exclude each other. If discovery fails because of the key, the key is the cause.
+4. The target has no valid result. A refused key, a key without the permission and an answer out of range come before
+   STALE and FAILING, which are their consequences. A target that was never polled waits for discovery, for the ledger,
+   or for its first poll. The cause is STALE if series were withdrawn, and FAILING if there were none.
+5. The target has a valid result, even if later polls failed. A family that is in it exceeds the cap. For a family that
+   is not in it: the counter waits for the ledger; or the answer as a whole has no value (not available, never scanned,
+   no row); or a source field has a value that cannot be read; or it is null or left out.
 
-A target of a list, as a shield zone, is explained by its list's poll where it has none of its own.
+A target of a list, such as a shield zone, is explained by the poll of its list if it has none of its own.
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
@@ -35,36 +34,36 @@ from exporter.metric import FamilyInfo
 from exporter.targets.registry import Registry
 from exporter.targets.target import PollKey, Target, account_of
 
-# A failure with one of these causes is the cause of the absence, whether or not the series were withdrawn meanwhile.
+# These causes of a failure are reported instead of STALE and FAILING.
 _ROOTS = frozenset({Cause.KEY_REFUSED, Cause.KEY_FORBIDDEN, Cause.OUT_OF_RANGE})
 
 
 class Timetable(Protocol):
-    """What the explanation needs of the schedule."""
+    """The part of the schedule that the explanation reads."""
 
     def due_at(self, collector: str, target: Target) -> float | None:
-        """When a target is polled next, on the monotonic clock."""
+        """Return when a target is polled next, on the monotonic clock; None if that is not known."""
         ...
 
     def waits_for_discovery(self, target: Target) -> bool:
-        """Whether a target is not polled before its account's first discovery has ended."""
+        """Return whether a target is not polled before its account's first discovery has ended."""
         ...
 
     def waits_for_ledger(self, key: PollKey) -> bool:
-        """Whether a good poll of a target has not come back from the ledger."""
+        """Return whether the ledger has not yet published a successful poll of a target."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What the explanation reads, and the clocks; every part is asked anew for each question.
+    """The parts that the explanation reads, at the time of each question.
 
     Attributes:
-        is_capped: family, target → whether the cap on its series keeps the target out of the family.
-        accepted: account → unix seconds of its last authenticated answer, 0 where there was none.
-        ledger_fault: why the last write of the ledger failed; empty where it did not.
-        clocks: the schedule's.
-        holders: the exporter that holds each shard, where shards may change hands.
+        is_capped: family, target → whether the cap on the family's series excludes the target.
+        accepted: account → unix seconds of its last authenticated answer, 0 if there was none.
+        ledger_fault: why the last write of the ledger failed; empty if it succeeded.
+        clocks: the clocks of the schedule.
+        holders: the exporter that holds each shard, if exporters share them by leases.
     """
 
     scope: Callable[[], Scope]
@@ -84,9 +83,9 @@ class Absence:
 
     Attributes:
         account: the account, or the database as `account_of` gives it.
-        target: its label, as `dns_zone/102`; `dns_zone/*` where there is none of its kind.
+        target: its label, such as `dns_zone/102`; `dns_zone/*` if there is none of its kind.
         families: their names.
-        evidence: what shows the cause.
+        evidence: the facts that show the cause.
     """
 
     account: str
@@ -114,7 +113,7 @@ class Wanted:
     causes: frozenset[Cause] = frozenset()
 
     def admits(self, target: Target) -> bool:
-        """Whether a target is asked for."""
+        """Return whether a target is selected."""
         if self.accounts and account_of(target) not in self.accounts:
             return False
         return not self.targets or target.key.label in self.targets or target.name in self.targets
@@ -128,7 +127,7 @@ class Explainer:
     """Explains absences on demand.
 
     Args:
-        sources: what is read.
+        sources: the parts that are read.
     """
 
     def __init__(self, sources: Sources) -> None:
@@ -136,15 +135,15 @@ class Explainer:
         self._candidates = Candidates(sources.registry, sources.board, sources.accepted, sources.holders)
 
     def families(self) -> frozenset[str]:
-        """Every family that a collector can give, whether or not the collector is run."""
+        """Return the families of all collectors, enabled or not."""
         return frozenset(info.name for collector in self._sources.scope().collectors for info in collector.families)
 
     def collectors(self) -> tuple[str, ...]:
-        """Every collector, run or not."""
+        """Return the names of all collectors, enabled or not."""
         return tuple(collector.name for collector in self._sources.scope().collectors)
 
     def absences(self, wanted: Wanted = ALL) -> Iterator[Absence | None]:
-        """Every absence that is asked for, collector by collector; None now and then, as a place to pause."""
+        """Return the selected absences, collector by collector; a None between them is a place to pause."""
         scope = self._sources.scope()
         for collector in scope.collectors:
             if wanted.collectors and collector.name not in wanted.collectors:
@@ -185,7 +184,7 @@ class Explainer:
     def _findings(
         self, scope: Scope, collector: Collector, candidate: Candidate, infos: Iterable[FamilyInfo]
     ) -> Iterator[tuple[str, _Finding]]:
-        """Family → its cause and evidence, of the families without series."""
+        """Return each family without series, with its cause and evidence."""
         if collector.section in scope.disabled:
             disabled = (Cause.COLLECTOR_DISABLED, f"collectors.{collector.section}.enabled is false")
             yield from ((info.name, disabled) for info in infos)
@@ -213,7 +212,7 @@ class Explainer:
         yield from ((info.name, standing) for info in admitted)
 
     def _of_answer(self, status: Status, infos: Iterable[FamilyInfo]) -> Iterator[tuple[str, _Finding]]:
-        """What the last good poll lacks."""
+        """Return the families that the last successful poll lacks."""
         for info in infos:
             if info.name in status.families:
                 if self._sources.is_capped(info.name, status.key):
@@ -239,10 +238,10 @@ class Explainer:
         return Cause.NO_VALUE, f"{what} in the answer of {moment(status.success)}; {last}"
 
     def _of_silence(self, collector: Collector, target: Target, status: Status | None) -> _Finding:
-        """Why a target that is polled here has no good poll."""
+        """Return why a target that is polled here has no valid result."""
         is_withdrawn = status is not None and status.failure is not None and status.failure.expired > 0
         if target.kind != collector.polls:
-            # Its list is polled, for the account; of its own it has a failure where its item cannot be read.
+            # Its list is polled, for the account; it has a failure of its own only if its item cannot be read.
             target = Target(target.account, collector.polls, target.account)
             listing = self._sources.board.find(target.polled_by(collector.name))
             if listing is not None and listing.failure is None and (status is None or not status.polled):
@@ -271,7 +270,7 @@ class Explainer:
         return Cause.FIRST_POLL, due or "it is polled with the next round of its collector"
 
     def _due(self, collector: Collector, target: Target) -> str:
-        """When a target is polled next, in words; empty where that is not known."""
+        """Write when a target is polled next; empty if that is not known."""
         due = self._sources.schedule().due_at(collector.name, target)
         if due is None:
             return ""

@@ -1,4 +1,4 @@
-"""What the configuration lets be exposed, as the explanation needs it."""
+"""The families that the configuration exposes or excludes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,13 +9,13 @@ from exporter.collectors.collector import Collector
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What the configuration lets be exposed.
+    """The families that the configuration exposes or excludes.
 
     Attributes:
         collectors: every collector, run or not, in the order of the exposition.
         disabled: sections of the configuration whose collectors are disabled.
-        refusal: family → the cause and the pattern that keep it out of the exposition; None where it is admitted.
-        state_path: the ledger's file; empty where it is kept in memory.
+        refusal: family → the cause and the pattern that keep it out of the exposition; None if it is admitted.
+        state_path: the file of the ledger; empty if the ledger is in memory.
     """
 
     collectors: tuple[Collector, ...]

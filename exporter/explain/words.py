@@ -7,7 +7,7 @@ from exporter.exposition.status_board import Failure, Status
 
 
 def moment(seconds: float) -> str:
-    """A moment for people, in UTC."""
+    """Write a moment for people, in UTC."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
@@ -25,15 +25,15 @@ def failure_words(status: Status) -> str:
 
 
 def cause_of_failure(status: Status, failure: Failure, accepted: float) -> tuple[Cause, str]:
-    """The cause that a target's failure stands for, and its evidence.
+    """Return the cause of a target's failure, and its evidence.
 
     Args:
-        status: the target's.
-        failure: the failure that it has.
-        accepted: unix seconds of the last answer of the account for which its key was accepted.
+        status: the status of the target.
+        failure: its failure.
+        accepted: unix seconds of the account's last answer to a call with an accepted key.
     """
     words = failure_words(status)
     if failure.cause is Cause.KEY_REFUSED and accepted >= failure.since:
-        # Other calls were let through with the same key since this one was refused.
+        # The platform has accepted the same key for other calls since this failure began.
         return Cause.KEY_FORBIDDEN, f"{words}; the key is accepted for other calls"
     return failure.cause, words

@@ -62,7 +62,7 @@ class Connections:
         self._waiting.pop(connection, None)
 
     def has_room(self) -> bool:
-        """Whether another connection may be opened."""
+        """Return whether another connection may be opened."""
         return len(self._open) < self.limit
 
     def close_oldest(self) -> bool:

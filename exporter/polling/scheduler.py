@@ -28,7 +28,7 @@ from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, FirstDiscovery
 from exporter.polling.intervals import Account, Intervals
 from exporter.polling.plan import Plan
 from exporter.polling.results import ResultRecorder
-from exporter.polling.timetable import Timetable, next_slot, phase
+from exporter.polling.timetable import Timetable, next_slot
 from exporter.polling.worker_pool import Run, WorkerPool
 from exporter.targets.registry import Change, Registry
 from exporter.targets.target import DATABASE_PREFIX, Inventory, PollKey, Target, account_of
@@ -106,7 +106,7 @@ class Schedule:
         self._changed = changed
         self._log = logger()
         self._sequence = itertools.count()
-        self._due = {name: Timetable() for name in self.plans}
+        self._due = {name: Timetable(name) for name in self.plans}
         self._capacity_shown = self.last_tick
         self._poller = Poller(registry, clocks)
         self._results = (
@@ -370,7 +370,7 @@ class Schedule:
 
     def _next_slot(self, plan: Plan, target: Target, interval: float, now: float) -> float:
         """The first of the target's own slots that is at least half an interval away."""
-        offset = phase(plan.collector.name, target, interval)
+        offset = self._due[plan.collector.name].phase(target) * interval
         if target.scouted:
             # Not all shards at once.
             share = self._registry.share

@@ -1,11 +1,12 @@
-"""Keeps when each target of a collector is due."""
+"""Keeps when each target of a collector is due, and where in the interval its polls lie."""
 
 import heapq
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
-from exporter.targets.target import Target
+from exporter.targets.target import Target, TargetKey
 
 
 @dataclass(slots=True)
@@ -13,13 +14,17 @@ class Timetable:
     """The targets of one collector, the earliest due first.
 
     Attributes:
+        collector: the collector's name.
         known: target → when it is due, and the turn that makes an older entry of the heap void.
         version: the version of the registry that the targets were taken from.
     """
 
+    collector: str
     heap: list[tuple[float, int, Target]] = field(default_factory=list)
     known: dict[Target, tuple[float, int]] = field(default_factory=dict)
     version: int = -1
+    # Account → its targets, in the order of the exposition.
+    _order: dict[str, list[TargetKey]] = field(default_factory=dict)
 
     def put(self, target: Target, at: float, turn: int) -> None:
         """Set the due time of a target; an earlier entry becomes void."""
@@ -40,6 +45,11 @@ class Timetable:
                 del self.known[known]
         self.heap = [(at, turn, targets[target]) for target, (at, turn) in self.known.items()]
         heapq.heapify(self.heap)
+        self._order = {}
+        for target in targets:
+            self._order.setdefault(target.account, []).append(target.key)
+        for keys in self._order.values():
+            keys.sort()
         return [target for target in targets if target not in self.known]
 
     def pop(self, now: float) -> Iterator[tuple[float, int, Target]]:
@@ -58,11 +68,17 @@ class Timetable:
         """When the next target is due; None without targets."""
         return self.heap[0][0] if self.heap else None
 
+    def phase(self, target: Target) -> float:
+        """Where in the interval a target's polls lie, from 0 to 1: the targets of an account evenly, in their order.
 
-def phase(collector: str, target: Target, interval: float) -> float:
-    """Where in the interval a target's polls lie: spread evenly by a hash, and the same in every run."""
-    digest = blake2b(f"{collector}|{target.account}|{target.key.label}".encode(), digest_size=8).digest()
-    return int.from_bytes(digest) / 2**64 * interval
+        What changes between two generations of the exposition is then next to each other, there and in the state, and
+        little else is compressed and written again. Each collector of each account begins elsewhere in the interval,
+        so that an account's few targets are not polled by all collectors at once. It is the same in every run.
+        """
+        keys = self._order.get(target.account, ())
+        digest = blake2b(f"{self.collector}|{target.account}".encode(), digest_size=8).digest()
+        begin = int.from_bytes(digest) / 2**64
+        return (begin + bisect_left(keys, target.key) / max(1, len(keys))) % 1.0
 
 
 def next_slot(offset: float, interval: float, now: float) -> float:

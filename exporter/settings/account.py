@@ -91,7 +91,7 @@ class DnsZonesSettings(Section):
     ] = ()
 
     def all_ids(self) -> tuple[int, ...]:
-        """The configured ids, of the list and of the file, each once."""
+        """Return the configured ids, of the list and of the file, each once."""
         return tuple(dict.fromkeys((*self.ids, *(self.ids_file.ids if self.ids_file else ()))))
 
 

@@ -35,7 +35,7 @@ def list_variables() -> dict[str, KeyPath]:
 
 
 def _leaves(model: type[BaseModel], path: KeyPath) -> Iterator[tuple[KeyPath, FieldInfo]]:
-    """Every field below a model that is no section; a list of sections is one field."""
+    """Return every field below a model that is no section; a list of sections is one field."""
     for key, field in model.model_fields.items():
         kind = field.annotation
         if isinstance(kind, type) and issubclass(kind, Section):

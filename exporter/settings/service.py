@@ -125,11 +125,11 @@ class SeriesSettings(Section):
     created: Annotated[bool, Field(description="Serve counters' _created in OpenMetrics.")] = False
 
     def serves(self, family: str) -> bool:
-        """Whether a family of this name is served."""
+        """Return whether a family of this name is served."""
         return self.is_allowed(family) and self.denied_by(family) is None
 
     def is_allowed(self, family: str) -> bool:
-        """Whether the allow list is empty or contains a family."""
+        """Return whether the allow list is empty or contains a family."""
         return not self.allow or any(pattern.fullmatch(family) for pattern in self.allow)
 
     def denied_by(self, family: str) -> str | None:

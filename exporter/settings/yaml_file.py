@@ -62,7 +62,7 @@ class MarkedFile:
     root: yaml.Node | None = None
 
     def holds(self, path: KeyPath) -> bool:
-        """Whether the file has a value at this path."""
+        """Return whether the file has a value at this path."""
         return self._reach(path)[0] == len(path)
 
     def line(self, path: KeyPath) -> int | None:

@@ -96,7 +96,7 @@ class Registry:
         return self._share
 
     def owns(self, key: TargetKey, parent: str = "") -> bool:
-        """Whether this process polls a resource; `parent` is the shield zone of a rate limit, if a listing names it."""
+        """Return whether this process polls a resource; `parent` is the shield zone of a rate limit, if known."""
         return self._owner_of(key, parent) in self._share.held
 
     def _owner_of(self, key: TargetKey, parent: str) -> int:
@@ -107,7 +107,7 @@ class Registry:
         return self._share.owner_of(key, parent)
 
     def shard_of(self, key: TargetKey) -> int | None:
-        """The shard of a target; None for a rate limit whose shield zone is unknown. Any thread may call this."""
+        """Return the shard of a target, None for a rate limit of an unknown shield zone; any thread may call this."""
         listed = self._listed.get((key.account, key.kind), {}).get(key.id)
         if listed is not None:
             return listed.shard
@@ -126,7 +126,7 @@ class Registry:
         return (yield from self._rebuild(set(self._selections) | set(self._targets)))
 
     def is_strange(self, key: TargetKey) -> bool:
-        """Whether a resource of an earlier run belongs to another shard now.
+        """Return whether a resource of an earlier run belongs to another shard now.
 
         False for a discovered rate limit: its shard depends on its shield zone, which a listing gives later (see
         `Change.settled`).
@@ -264,18 +264,18 @@ class Registry:
         self._shown.setdefault(target.key, target.name)
 
     def holds(self, key: TargetKey) -> bool:
-        """Whether a target is polled."""
+        """Return whether a target is polled."""
         return key.id in self._targets.get((key.account, key.kind), {})
 
     def admits(self, target: Target) -> bool:
-        """Whether a target that another target's answer contains is polled here."""
+        """Return whether a target that another target's answer contains is polled here."""
         if self.holds(target.key):
             return True
         selection = self._selections.get((target.account, target.kind))
         return selection is not None and selection.rejection(target.name) is None and self.owns(target.key)
 
     def targets(self, kind: str) -> Iterator[Target]:
-        """All targets of a kind; for accounts, also those of other shards, which are polled for their lists only."""
+        """Return the targets of a kind; accounts of other shards are included, whose lists alone are polled."""
         if kind == "account":
             yield from list(self._scouts.values())
         for (_, own_kind), targets in self._targets.items():
@@ -283,28 +283,28 @@ class Registry:
                 yield from targets.values()
 
     def selections(self, kind: str) -> list[Selection]:
-        """The selections of a kind of resource, one for each account."""
+        """Return the selections of a kind of resource, one for each account."""
         return [selection for (_, own_kind), selection in self._selections.items() if own_kind == kind]
 
     def held(self, account: str, kind: str) -> Mapping[str, Target]:
-        """The targets of a kind in an account, by id. A change replaces the mapping, so it may be kept."""
+        """Return the targets of a kind in an account, by id. A change replaces the mapping, so it may be kept."""
         return self._targets.get((account, kind), {})
 
     def listed(self, account: str, kind: str) -> list[Resource]:
-        """The listed resources of a kind in an account that belong to this process's shards, polled or not."""
+        """Return the listed resources of a kind in an account that belong to this process's shards, polled or not."""
         listed = self._listed.get((account, kind), {}).values()
         return [entry.resource for entry in listed if entry.shard in self._share.held]
 
     def is_listed_whole(self, account: str, kind: str) -> bool | None:
-        """Whether the last list of a kind in an account was complete; None before the first list."""
+        """Return whether the last list of a kind in an account was complete; None before the first list."""
         return self._complete.get((account, kind))
 
     def scout(self, account: str) -> Target | None:
-        """The account as a target that is polled for its lists only; None if it belongs to this process."""
+        """Return the account as a target that is polled for its lists only; None if it belongs to this process."""
         return self._scouts.get(account)
 
     def find(self, label: str) -> list[Target]:
-        """The targets with a label such as `dns_zone/102`, in any account."""
+        """Return the targets with a label such as `dns_zone/102`, in any account."""
         kind, _, target_id = label.partition("/")
         return [
             targets[target_id]
@@ -313,5 +313,5 @@ class Registry:
         ]
 
     def names(self) -> Mapping[TargetKey, str]:
-        """All known names, to be saved for the next start."""
+        """Return all known names, to be saved for the next start."""
         return self._known

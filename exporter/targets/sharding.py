@@ -21,7 +21,7 @@ class Share:
     may_change: bool = False
 
     def owns(self, key: TargetKey, parent: str = "") -> bool:
-        """Whether the process polls a target.
+        """Return whether the process polls a target.
 
         Args:
             key: the target.
@@ -36,7 +36,7 @@ class Share:
         return min(self.held, default=0)
 
     def owner_of(self, key: TargetKey, parent: str = "") -> int:
-        """The number of the shard that a target belongs to; `parent` as in `owns`."""
+        """Return the number of the shard that a target belongs to; `parent` as in `owns`."""
         if self.total == 1:
             return 0
         kind, target_id = key.kind, key.id
@@ -63,7 +63,7 @@ class Shard(Share):
 
 
 def owner(key: str, total: int) -> int:
-    """The shard with the highest score for a key.
+    """Return the shard with the highest score for a key.
 
     An additional shard takes only the keys for which its own score is the highest, which is 1/total of them. No key
     moves between the other shards.

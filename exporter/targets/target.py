@@ -25,7 +25,7 @@ class TargetKey(NamedTuple):
 
     @classmethod
     def of(cls, account: str, kind: str, target_id: str) -> "TargetKey":
-        """The key of a target."""
+        """Return the key of a target."""
         is_number = target_id.isascii() and target_id.isdigit()
         return cls(account, kind, int(target_id) if is_number else -1, target_id)
 
@@ -43,7 +43,7 @@ class PollKey(NamedTuple):
 
     @classmethod
     def of(cls, collector: str, account: str, kind: str, target_id: str) -> "PollKey":
-        """The key of a collector's target."""
+        """Return the key of a collector's target."""
         return cls(TargetKey.of(account, kind, target_id), collector)
 
 
@@ -77,18 +77,18 @@ class Target:
         object.__setattr__(self, "key", TargetKey.of(self.account, self.kind, self.id))
 
     def polled_by(self, collector: str) -> PollKey:
-        """The key of this target and a collector."""
+        """Return the key of this target and a collector."""
         return PollKey(self.key, collector)
 
     def is_polled_as(self, other: "Target") -> bool:
-        """Whether both are polled in the same way and as often, so that values of the other are still valid."""
+        """Return whether both are polled in the same way and as often, so that values of the other are still valid."""
         if other.scouted and not self.scouted:
             return False
         return (self.attributes, self.watched, self.interval) == (other.attributes, other.watched, other.interval)
 
 
 def account_of(target: Target) -> str:
-    """The account, or the database with a prefix, whose client and budget a target uses."""
+    """Return the account, or the database with a prefix, whose client and budget a target uses."""
     if target.account:
         return target.account
     return DATABASE_PREFIX + target.id.partition("/")[0]
@@ -98,11 +98,11 @@ class Names(Protocol):
     """Returns the names of resources; a name that was shown once changes only when the platform changes it."""
 
     def name_of(self, key: TargetKey) -> str:
-        """The name; empty if it is not known."""
+        """Return the name; empty if it is not known."""
         ...
 
     def learn(self, target: Target, name: str) -> Target:
-        """The target with the name from its own answer, unless it is already shown without a name."""
+        """Return the target with the name from its own answer, unless it is already shown without a name."""
         ...
 
 
@@ -127,7 +127,7 @@ class ResourceList:
     complete: bool
 
     def names(self) -> dict[str, str]:
-        """The names by id."""
+        """Return the names by id."""
         return {resource.id: resource.name for resource in self.resources}
 
 

@@ -88,7 +88,7 @@ class CollectorView:
     last_duration: float | None
 
     def is_stretched(self) -> bool:
-        """Whether the effective interval is longer than the configured one, by more than rounding."""
+        """Return whether the effective interval is longer than the configured one, by more than rounding."""
         return self.effective_interval > self.interval * 1.005
 
 

@@ -1,6 +1,7 @@
 """Which targets of a collector are due when."""
 
 from dataclasses import replace
+from itertools import pairwise, product
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ QUERY = Target("", "query", "orders/open", interval=3600.0)
 
 
 def test_a_target_that_was_renamed_stays_due_when_it_was() -> None:
-    due = Timetable()
+    due = Timetable("database_query")
     due.put(QUERY, 5000.0, 1)
     renamed = replace(QUERY, name="open orders")
     assert due.replace({renamed: renamed}) == []
@@ -20,7 +21,7 @@ def test_a_target_that_was_renamed_stays_due_when_it_was() -> None:
 
 
 def test_a_target_with_another_interval_of_its_own_is_due_anew() -> None:
-    due = Timetable()
+    due = Timetable("database_query")
     due.put(QUERY, 5000.0, 1)
     faster = replace(QUERY, interval=60.0)
     assert due.replace({faster: faster}) == [faster]
@@ -31,14 +32,50 @@ def test_a_target_with_another_interval_of_its_own_is_due_anew() -> None:
 
 @pytest.mark.parametrize("change", [{"attributes": {"sql": "SELECT 2 AS value"}}, {"watched": ("stable",)}])
 def test_a_target_of_which_another_thing_is_asked_is_due_anew(change: dict[str, Any]) -> None:
-    due = Timetable()
+    due = Timetable("database_query")
     due.put(QUERY, 5000.0, 1)
     changed = replace(QUERY, **change)
     assert due.replace({changed: changed}) == [changed]
 
 
 def test_a_target_that_is_gone_is_not_due() -> None:
-    due = Timetable()
+    due = Timetable("database_query")
     due.put(QUERY, 5000.0, 1)
     assert due.replace({}) == []
     assert list(due.pop(5000.0)) == []
+
+
+def zones(account: str, count: int) -> list[Target]:
+    return [Target(account, "dns_zone", str(number)) for number in range(1, count + 1)]
+
+
+def timetable(*targets: Target) -> Timetable:
+    due = Timetable("dns_statistics")
+    due.replace({target: target for target in targets})
+    return due
+
+
+def test_an_accounts_targets_are_polled_evenly_and_in_the_order_of_the_exposition() -> None:
+    first, second = zones("first", 3000), zones("second", 40)
+    due = timetable(*reversed(first), *second)
+    for targets in (first, second):
+        phases = [due.phase(target) for target in targets]
+        steps = [(later - earlier) % 1.0 for earlier, later in pairwise((*phases, phases[0]))]
+        assert steps == pytest.approx([1 / len(targets)] * len(targets))
+
+
+def test_a_further_target_moves_the_others_little() -> None:
+    targets = zones("main", 100)
+    before, after = timetable(*targets[1:]), timetable(*targets)
+    moves = [abs(after.phase(target) - before.phase(target)) for target in targets[1:]]
+    assert all(min(move, 1 - move) <= 0.0102 for move in moves)
+
+
+def test_collectors_and_accounts_begin_at_different_moments() -> None:
+    begins = set()
+    for account, collector in product(("first", "second"), ("dns_statistics", "dns_record_scans")):
+        (target,) = zones(account, 1)
+        due = Timetable(collector)
+        due.replace({target: target})
+        begins.add(due.phase(target))
+    assert len(begins) == 4

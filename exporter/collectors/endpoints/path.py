@@ -35,11 +35,6 @@ class Path:
     names_today: bool
     days_ago: tuple[int, ...]
 
-    @property
-    def takes_dates(self) -> bool:
-        """Whether the answer is about days that the path names."""
-        return bool(self.days_ago)
-
     def parameters(self, target_id: str, now: datetime) -> Mapping[str, Scalar]:
         """What is filled in; it is percent-encoded on the wire.
 

@@ -53,7 +53,7 @@ class Line:
             raise CredentialError(f"the key cannot be read: {error}") from None
 
     def header(self) -> tuple[str, str]:
-        """The header that carries the credential, without it."""
+        """Return the header that carries the credential, without it."""
         if isinstance(self.settings, AccountSettings) and self.settings.auth == "access_key":
             return ("AccessKey", MASK)
         return ("Authorization", f"Bearer {MASK}")

@@ -17,7 +17,7 @@ class RunCommand(SettingsCommand):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options."""
         sections: dict[str, list[tuple[str, str]]] = {"Options": help_records(ctx, self.own_params(ctx))}
-        sections["Account"] = help_records(ctx, self.account_params())
+        sections["Account"] = help_records(ctx, self.account_params)
         names: dict[str, None] = {}
         for parameter in self.other_params():
             title = section_of(parameter)

@@ -60,7 +60,7 @@ class TlsSettings:
     curve: str | None = None
 
     def files(self) -> tuple[Path, ...]:
-        """The files that are read."""
+        """Return the files that are read."""
         return tuple(file for file in (self.cert_file, self.key_file, self.client_ca_file) if file is not None)
 
 

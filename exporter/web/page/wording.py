@@ -84,11 +84,6 @@ def instant(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def moment(seconds: float) -> str:
-    """Write a moment for people, in UTC."""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-
-
 def plain(value: str) -> str:
     """Shorten a text from the platform, and replace characters that must not be displayed."""
     shown = value if len(value) <= _LONGEST else value[: _LONGEST - 1] + "…"

@@ -1,4 +1,5 @@
-from exporter.web.page.wording import ago, ahead, compact, interval, lapse, moment, plural, rate
+from exporter.explain.words import moment
+from exporter.web.page.wording import ago, ahead, compact, interval, lapse, plural, rate
 
 
 def test_a_duration_has_the_largest_sensible_unit() -> None:
