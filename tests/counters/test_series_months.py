@@ -1,4 +1,4 @@
-"""The rules of exact counting from a month to date, one a test."""
+"""The rules of exact counting from a month to date."""
 
 import math
 from datetime import UTC, datetime
@@ -8,6 +8,7 @@ import pytest
 from exporter.counters.months import MonthSeries, month_of
 from exporter.counters.series import from_plain, to_plain
 from tests.counters.series import Counter, window
+from tests.for_each import for_each
 
 
 @pytest.fixture
@@ -15,87 +16,92 @@ def counter() -> Counter:
     return Counter()
 
 
-def test_a_month_serves_0_at_first_sight(counter: Counter) -> None:
-    assert counter.month("2026-02-06T12:00:00", 80.0) == 0
+# Rule → the moment of each poll in 2026, its month to date and what the counter then serves; last, the corrections.
+RULES = {
+    "a month serves 0 at first sight": "02-06 12:00 80 -> 0",
+    "a month counts its rises": "02-06 12:00 80 -> 0; 02-06 12:15 81.5 -> 1.5",
+    "a fall to below half in another month is a reset at once": "02-28 23:50 80 -> 0; 03-01 00:05 39 -> 39",
+    "a smaller fall in another month is a reset when the next poll confirms it": (
+        "02-28 23:50 80 -> 0; 03-01 00:05 79 -> 0; 03-01 00:20 79.5 -> 79.5"
+    ),
+    "a fall in the same month to half is a correction": "02-06 12:00 80 -> 0; 02-06 12:15 40 -> 0; 1 corrected",
+    "a fall in the same month to below half is a reset when the next poll confirms it": (
+        "02-06 12:00 80 -> 0; 02-06 12:15 39.5 -> 0; 02-06 12:30 39.75 -> 39.75"
+    ),
+    "half is measured by the high water": (
+        "02-06 12:00 80 -> 0; 02-06 12:15 50 -> 0; 02-06 12:30 39.5 -> 0; 02-06 12:45 39.5 -> 39.5; 1 corrected"
+    ),
+    "one zero in the middle of a month counts nothing and is a correction": (
+        "02-06 12:00 1000 -> 0; 02-06 12:00 1010 -> 10; 02-06 12:00 0 -> 10; 02-06 12:00 1020 -> 20; 1 corrected"
+    ),
+    "zeros apart from each other count nothing": (
+        "02-06 12:00 1000 -> 0; 02-06 12:00 0 -> 0; 02-06 12:00 1001 -> 1; 02-06 12:00 0 -> 1; "
+        "02-06 12:00 1002 -> 2; 02-06 12:00 0 -> 2; 02-06 12:00 1003 -> 3; 3 corrected"
+    ),
+    # The platform has not reset yet, and its month differs from the last poll's only at the first of the zeros.
+    "a zero as a month begins counts nothing": (
+        "02-28 23:50 1000 -> 0; 03-01 00:05 1001 -> 1; 03-01 00:20 0 -> 1; 03-01 00:35 1002 -> 2; 1 corrected"
+    ),
+    "a fall of any size on the first day of a month is a reset when the next poll confirms it": (
+        "02-28 23:50 80 -> 0; 03-01 00:05 80.5 -> 0.5; 03-01 23:45 60 -> 0.5; 03-02 00:15 61 -> 61.5"
+    ),
+    "a smaller fall a day into the month is a correction": "03-01 23:50 80 -> 0; 03-02 00:00 60 -> 0; 1 corrected",
+    "a fall after a silence of over a day is a reset when the next poll confirms it": (
+        "02-20 12:00 80 -> 0; 03-05 12:00 60 -> 0; 03-05 12:15 61 -> 61"
+    ),
+    "a value of the old month after a reset counts nothing": (
+        "02-28 23:50 1000 -> 0; 03-01 00:05 2 -> 2; 03-01 00:20 1000 -> 2; 03-01 00:35 3 -> 3; "
+        "03-01 00:50 1001 -> 3; 03-01 01:05 4 -> 4"
+    ),
+    "a high value after a reset counts when it has stood for a day": (
+        "02-28 23:50 1000 -> 0; 03-01 00:05 2 -> 2; 03-01 12:00 1500 -> 2; 03-02 11:59 2500 -> 2; "
+        "03-02 12:00 2600 -> 2600"
+    ),
+    "a month that passes the one before in its time is not held": (
+        "02-28 23:50 1000 -> 0; 03-01 00:05 2 -> 2; 03-20 12:00 998 -> 998; 03-20 12:15 1003 -> 1003"
+    ),
+    "a month that fell and rises again adds what exceeds the most": (
+        "02-06 12:00 80 -> 0; 02-06 12:15 70 -> 0; 02-06 12:30 80 -> 0; 02-06 12:45 83 -> 3; 1 corrected"
+    ),
+    "a month that stays fallen is one correction": (
+        "02-06 12:00 80 -> 0; 02-06 12:00 70 -> 0; 02-06 12:00 70 -> 0; 02-06 12:00 75 -> 0; "
+        "02-06 12:00 72 -> 0; 2 corrected"
+    ),
+    "a platform that begins its month late is counted on": (
+        "02-28 23:50 80 -> 0; 03-01 00:05 80.5 -> 0.5; 03-01 00:20 1 -> 0.5; 03-01 00:35 1.5 -> 2"
+    ),
+    "a rise after more than 24 hours into another month is counted whole": (
+        "02-28 12:00 10 -> 0; 03-01 12:00:01 30 -> 30"
+    ),
+    # Platforms reset late.
+    "a rise after a long silence is counted on while the month is young": (
+        "02-27 12:00 1010 -> 0; 03-01 06:00 1020 -> 10; 03-01 06:15 1 -> 10; 03-01 06:30 2 -> 12"
+    ),
+    "a rise after exactly 24 hours into another month is counted on": "02-28 12:00 10 -> 0; 03-01 12:00 30 -> 20",
+    "a rise after more than 24 hours in the same month is counted on": "02-06 12:00 10 -> 0; 02-20 12:00 30 -> 20",
+    "the same value in another month adds nothing": "02-06 12:00 0 -> 0; 03-20 12:00 0 -> 0",
+    # Neither the same value nor a rise is a fall, though both are below what was counted.
+    "a platform that begins its month late after a correction counts nothing twice": (
+        "02-28 23:40 80 -> 0; 02-28 23:50 70 -> 0; 03-01 00:05 70 -> 0; 03-01 00:10 70.5 -> 0; "
+        "03-01 00:20 0.25 -> 0; 03-01 00:30 0.25 -> 0.25; 1 corrected"
+    ),
+    "after a correction a rise over a month's end is counted whole after a long silence": (
+        "02-27 23:40 80 -> 0; 02-27 23:50 70 -> 0; 03-01 06:05 75 -> 75; 03-01 06:20 76 -> 76; 1 corrected"
+    ),
+}
 
 
-def test_a_month_counts_its_rises(counter: Counter) -> None:
-    counter.month("2026-02-06T12:00:00", 80.0)
-    assert counter.month("2026-02-06T12:15:00", 81.5) == 1.5
-
-
-def test_a_fall_to_below_half_in_another_month_is_a_reset_at_once(counter: Counter) -> None:
-    counter.month("2026-02-28T23:50:00", 80.0)
-    assert counter.month("2026-03-01T00:05:00", 39.0) == 39.0
-    assert counter.corrections == 0
-
-
-def test_a_smaller_fall_in_another_month_is_a_reset_when_the_next_poll_confirms_it(counter: Counter) -> None:
-    counter.month("2026-02-28T23:50:00", 80.0)
-    assert counter.month("2026-03-01T00:05:00", 79.0) == 0
-    assert counter.month("2026-03-01T00:20:00", 79.5) == 79.5
-    assert counter.corrections == 0
-
-
-def test_a_fall_in_the_same_month_to_half_is_a_correction(counter: Counter) -> None:
-    counter.month("2026-02-06T12:00:00", 80.0)
-    assert counter.month("2026-02-06T12:15:00", 40.0) == 0
-    assert counter.corrections == 1
-
-
-def test_a_fall_in_the_same_month_to_below_half_is_a_reset_when_the_next_poll_confirms_it(counter: Counter) -> None:
-    counter.month("2026-02-06T12:00:00", 80.0)
-    assert counter.month("2026-02-06T12:15:00", 39.5) == 0
-    assert counter.month("2026-02-06T12:30:00", 39.75) == 39.75
-    assert counter.corrections == 0
-
-
-def test_half_is_measured_by_the_high_water(counter: Counter) -> None:
-    counter.month("2026-02-06T12:00:00", 80.0)
-    counter.month("2026-02-06T12:15:00", 50.0)
-    counter.month("2026-02-06T12:30:00", 39.5)
-    assert counter.month("2026-02-06T12:45:00", 39.5) == 39.5
-
-
-def test_one_zero_in_the_middle_of_a_month_counts_nothing_and_is_a_correction(counter: Counter) -> None:
-    assert [counter.month("2026-02-06T12:00:00", value) for value in (1000, 1010, 0, 1020)] == [0, 10, 10, 20]
-    assert counter.corrections == 1
-
-
-def test_zeros_apart_from_each_other_count_nothing(counter: Counter) -> None:
-    for value in (1000, 0, 1001, 0, 1002, 0, 1003):
-        served = counter.month("2026-02-06T12:00:00", value)
-    assert served == 3
-    assert counter.corrections == 3
-
-
-def test_a_zero_as_a_month_begins_counts_nothing(counter: Counter) -> None:
-    """The platform has not reset yet, and its month differs from the last poll's only at the first of the zeros."""
-    counter.month("2026-02-28T23:50:00", 1000)
-    counter.month("2026-03-01T00:05:00", 1001)
-    assert counter.month("2026-03-01T00:20:00", 0) == 1
-    assert counter.month("2026-03-01T00:35:00", 1002) == 2
-
-
-def test_a_fall_of_any_size_on_the_first_day_of_a_month_is_a_reset_when_the_next_poll_confirms_it(
-    counter: Counter,
-) -> None:
-    counter.month("2026-02-28T23:50:00", 80.0)
-    counter.month("2026-03-01T00:05:00", 80.5)
-    assert counter.month("2026-03-01T23:45:00", 60.0) == 0.5
-    assert counter.month("2026-03-02T00:15:00", 61.0) == 61.5
-
-
-def test_a_smaller_fall_a_day_into_the_month_is_a_correction(counter: Counter) -> None:
-    counter.month("2026-03-01T23:50:00", 80.0)
-    assert counter.month("2026-03-02T00:00:00", 60.0) == 0
-    assert counter.corrections == 1
-
-
-def test_a_fall_after_a_silence_of_over_a_day_is_a_reset_when_the_next_poll_confirms_it(counter: Counter) -> None:
-    counter.month("2026-02-20T12:00:00", 80.0)
-    assert counter.month("2026-03-05T12:00:00", 60.0) == 0
-    assert counter.month("2026-03-05T12:15:00", 61.0) == 61.0
+@for_each("rule", tuple(RULES), name=str)
+def test_a_month_is_counted_by_the_rule(rule: str) -> None:
+    counter = Counter()
+    expected = 0
+    for step in RULES[rule].split("; "):
+        match step.split():
+            case [day, at, value, _, served]:
+                assert counter.month(f"2026-{day}T{at}", float(value)) == float(served), step
+            case [count, _]:
+                expected = int(count)
+    assert counter.corrections == expected
 
 
 def test_a_fall_that_waits_for_its_confirmation_waits_over_a_restart(counter: Counter) -> None:
@@ -105,21 +111,6 @@ def test_a_fall_that_waits_for_its_confirmation_waits_over_a_restart(counter: Co
     assert counter.restored().month("2026-02-06T12:30:00", 81.0) == 1.0
 
 
-def test_a_value_of_the_old_month_after_a_reset_counts_nothing(counter: Counter) -> None:
-    counter.month("2026-02-28T23:50:00", 1000)
-    values = {"00:05": 2, "00:20": 1000, "00:35": 3, "00:50": 1001, "01:05": 4}
-    assert [counter.month(f"2026-03-01T{at}:00", value) for at, value in values.items()] == [2, 2, 3, 3, 4]
-    assert counter.corrections == 0
-
-
-def test_a_high_value_after_a_reset_counts_when_it_has_stood_for_a_day(counter: Counter) -> None:
-    counter.month("2026-02-28T23:50:00", 1000)
-    counter.month("2026-03-01T00:05:00", 2)
-    assert counter.month("2026-03-01T12:00:00", 1500) == 2
-    assert counter.month("2026-03-02T11:59:00", 2500) == 2
-    assert counter.month("2026-03-02T12:00:00", 2600) == 2600
-
-
 def test_a_high_value_is_held_over_restarts(counter: Counter) -> None:
     counter.month("2026-02-28T23:50:00", 1000)
     counter.month("2026-03-01T00:05:00", 2)
@@ -127,46 +118,6 @@ def test_a_high_value_is_held_over_restarts(counter: Counter) -> None:
     again = counter.restored()
     assert again.month("2026-03-02T11:59:00", 2500) == 2
     assert again.restored().month("2026-03-02T12:00:00", 2600) == 2600
-
-
-def test_a_month_that_passes_the_one_before_in_its_time_is_not_held(counter: Counter) -> None:
-    counter.month("2026-02-28T23:50:00", 1000)
-    counter.month("2026-03-01T00:05:00", 2)
-    counter.month("2026-03-20T12:00:00", 998)
-    assert counter.month("2026-03-20T12:15:00", 1003) == 1003
-
-
-def test_a_month_that_fell_and_rises_again_adds_what_exceeds_the_most(counter: Counter) -> None:
-    counter.month("2026-02-06T12:00:00", 80.0)
-    counter.month("2026-02-06T12:15:00", 70.0)
-    assert counter.month("2026-02-06T12:30:00", 80.0) == 0
-    assert counter.month("2026-02-06T12:45:00", 83.0) == 3.0
-
-
-def test_a_month_that_stays_fallen_is_one_correction(counter: Counter) -> None:
-    for value in (80.0, 70.0, 70.0, 75.0, 72.0):
-        counter.month("2026-02-06T12:00:00", value)
-    assert counter.corrections == 2
-
-
-def test_a_platform_that_begins_its_month_late_is_counted_on(counter: Counter) -> None:
-    counter.month("2026-02-28T23:50:00", 80.0)
-    assert counter.month("2026-03-01T00:05:00", 80.5) == 0.5
-    assert counter.month("2026-03-01T00:20:00", 1.0) == 0.5
-    assert counter.month("2026-03-01T00:35:00", 1.5) == 2.0
-
-
-def test_a_rise_after_more_than_24_hours_into_another_month_is_counted_whole(counter: Counter) -> None:
-    counter.month("2026-02-28T12:00:00", 10.0)
-    assert counter.month("2026-03-01T12:00:01", 30.0) == 30.0
-
-
-def test_a_rise_after_a_long_silence_is_counted_on_while_the_month_is_young(counter: Counter) -> None:
-    """Platforms reset late."""
-    counter.month("2026-02-27T12:00:00", 1010)
-    assert counter.month("2026-03-01T06:00:00", 1020) == 10
-    assert counter.month("2026-03-01T06:15:00", 1) == 10
-    assert counter.month("2026-03-01T06:30:00", 2) == 12
 
 
 def test_a_jump_of_the_platforms_clock_is_no_silence(counter: Counter) -> None:
@@ -184,21 +135,6 @@ def test_a_jump_of_our_own_clock_is_no_silence(counter: Counter) -> None:
     counter.month("2026-02-28T23:50:00", 1000)
     counter.ahead = 60 * 86_400.0
     assert counter.month("2026-03-01T12:00:00", 1001) == 1
-
-
-def test_a_rise_after_exactly_24_hours_into_another_month_is_counted_on(counter: Counter) -> None:
-    counter.month("2026-02-28T12:00:00", 10.0)
-    assert counter.month("2026-03-01T12:00:00", 30.0) == 20.0
-
-
-def test_a_rise_after_more_than_24_hours_in_the_same_month_is_counted_on(counter: Counter) -> None:
-    counter.month("2026-02-06T12:00:00", 10.0)
-    assert counter.month("2026-02-20T12:00:00", 30.0) == 20.0
-
-
-def test_the_same_value_in_another_month_adds_nothing(counter: Counter) -> None:
-    counter.month("2026-02-06T12:00:00", 0.0)
-    assert counter.month("2026-03-20T12:00:00", 0.0) == 0
 
 
 def test_the_same_month_of_another_year_is_another_month(counter: Counter) -> None:
@@ -268,25 +204,6 @@ def test_days_that_become_a_month_go_on_from_where_they_stood(counter: Counter) 
     assert counter.month("2026-02-07T12:15:00", 501.0) == 16
     assert counter.series is not None
     assert counter.series.created == 1770379200.0
-
-
-def test_a_platform_that_begins_its_month_late_after_a_correction_counts_nothing_twice(counter: Counter) -> None:
-    """Neither the same value nor a rise is a fall, though both are below what was counted."""
-    counter.month("2026-02-28T23:40:00", 80.0)
-    counter.month("2026-02-28T23:50:00", 70.0)
-    assert counter.month("2026-03-01T00:05:00", 70.0) == 0
-    assert counter.month("2026-03-01T00:10:00", 70.5) == 0
-    assert counter.month("2026-03-01T00:20:00", 0.25) == 0
-    assert counter.month("2026-03-01T00:30:00", 0.25) == 0.25
-    assert counter.corrections == 1
-
-
-def test_after_a_correction_a_rise_over_a_months_end_is_counted_whole_after_a_long_silence(counter: Counter) -> None:
-    counter.month("2026-02-27T23:40:00", 80.0)
-    counter.month("2026-02-27T23:50:00", 70.0)
-    assert counter.month("2026-03-01T06:05:00", 75.0) == 75.0
-    assert counter.month("2026-03-01T06:20:00", 76.0) == 76.0
-    assert counter.corrections == 1
 
 
 @pytest.mark.parametrize("odd", [-1.0, math.nan, math.inf, 1e300])

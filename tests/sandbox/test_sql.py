@@ -1,7 +1,6 @@
 import pytest
 
 from exporter.sandbox.sql import split
-from exporter.sandbox.sqlite_access import SqlError
 
 
 @pytest.mark.parametrize(
@@ -36,39 +35,6 @@ def test_parameters_are_numbered_as_sqlite_does() -> None:
     assert statement.parameters == (None, ":a", None, "@b", None, None, "?7", "$c")
     assert statement.numbered == "SELECT ?1, ?2, ?3, ?4, ?2, ?7, ?8, '?', \"?\""
     assert statement.without_parameters == "SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, '?', \"?\""
-
-
-def test_arguments_are_given_by_place_or_by_name_with_or_without_its_prefix() -> None:
-    (numbered,) = split("SELECT ?, ?2")
-    assert numbered.arguments([1, 2], {}) == [1, 2]
-    (statement,) = split("SELECT :a, @b")
-    assert statement.arguments([], {"a": 1, "@b": None}) == [1, None]
-
-
-@pytest.mark.parametrize(
-    ("positional", "named", "message"),
-    [
-        ([1, 2], {}, "value for parameter :a not found"),
-        ([1, 2, 3], {}, "3 arguments were given for 2 parameters"),
-        ([], {"a": 1, "c": 2}, "there is no parameter c"),
-        ([], {"a": 1, ":b": 2}, "there is no parameter :b"),
-        ([1], {"b": 2}, "cannot be mixed"),
-    ],
-)
-def test_arguments_that_do_not_fit_are_refused(
-    positional: list[object],
-    named: dict[str, object],
-    message: str,
-) -> None:
-    (statement,) = split("SELECT :a, @b")
-    with pytest.raises(SqlError, match=message):
-        statement.arguments(positional, named)
-
-
-@pytest.mark.parametrize("number", ["0", "32767", "99999999999"])
-def test_a_parameters_number_has_bounds(number: str) -> None:
-    with pytest.raises(SqlError, match="variable number must be between"):
-        split(f"SELECT ?{number}")
 
 
 @pytest.mark.parametrize(("text", "explains"), [("explain SELECT 1", True), ("/* EXPLAIN */ SELECT 1", False)])
