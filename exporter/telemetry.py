@@ -54,209 +54,179 @@ class Telemetry:
         self.registry = registry
         self.ledger_saves = True
         self.set_aside_at: float | None = None
-        self.up = Gauge(
+        counter, gauge = partial(Counter, registry=registry), partial(Gauge, registry=registry)
+        histogram = partial(Histogram, registry=registry)
+        self.up = gauge(
             "edge_up",
             "Whether an authenticated answer of the account came within the last interval.",
             ("account",),
-            registry=registry,
         )
-        self.requests = Counter(
+        self.requests = counter(
             "edge_api_requests",
             "Requests to the platform by status code, none where no answer came; retries count.",
             (*_OPERATION, "code"),
-            registry=registry,
         )
-        self.failures = Counter(
+        self.failures = counter(
             "edge_api_request_failures",
             "Requests that gave no usable answer, by reason.",
             (*_OPERATION, "reason"),
-            registry=registry,
         )
-        self.durations = Histogram(
+        self.durations = histogram(
             "edge_api_request_duration_seconds",
             "Time from a request to the end of its answer.",
             _OPERATION,
             buckets=(0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
             unit="seconds",
-            registry=registry,
         )
-        self.retries = Counter("edge_api_retries", "Requests that were tried again.", _OPERATION, registry=registry)
-        self.unexpected = Counter(
+        self.retries = counter("edge_api_retries", "Requests that were tried again.", _OPERATION)
+        self.unexpected = counter(
             "edge_api_unexpected_values",
             "Values in good answers that are not known for their field.",
             (*_OPERATION, "field"),
-            registry=registry,
         )
-        self.throttled = Counter(
+        self.throttled = counter(
             "edge_api_throttled_seconds",
             "Time that calls waited for the account's request budget.",
             ("account",),
             unit="seconds",
-            registry=registry,
         )
-        self.budget = Gauge(
+        self.budget = gauge(
             "edge_api_budget_requests_per_second",
             "Requests a second that the account may be sent at the moment.",
             ("account",),
-            registry=registry,
         )
-        self.capacity = Gauge(
+        self.capacity = gauge(
             "edge_api_capacity_requests_per_second",
             "Requests a second that each limit of the account's budget allows at the moment; the lower one binds."
             " What max_in_flight allows follows from how long calls take.",
             ("account", "limit"),
-            registry=registry,
         )
-        self.demand = Gauge(
+        self.demand = gauge(
             "edge_api_demand_requests_per_second",
             "Requests a second that the account's targets and intervals ask for.",
             ("account",),
-            registry=registry,
         )
-        self.build = Gauge(
+        self.build = gauge(
             "edge_exporter_build_info",
             "Version of the exporter and of the Python that runs it.",
             ("version", "python"),
-            registry=registry,
         )
         self.build.labels(version, python_platform.python_version()).set(1)
-        self.reload_successful = Gauge(
+        self.reload_successful = gauge(
             "edge_exporter_config_last_reload_successful",
             "Whether the last attempt to load the configuration went well.",
-            registry=registry,
         )
-        self.reload_success_time = Gauge(
+        self.reload_success_time = gauge(
             "edge_exporter_config_last_reload_success_timestamp_seconds",
             "When the configuration was last loaded.",
             unit="seconds",
-            registry=registry,
         )
-        self.interval = Gauge(
+        self.interval = gauge(
             "edge_exporter_collector_interval_seconds",
             "Time between two polls of a target, stretched where the budget does not carry the configured one.",
             ("collector",),
             unit="seconds",
-            registry=registry,
         )
-        self.duration = Gauge(
+        self.duration = gauge(
             "edge_exporter_collector_duration_seconds",
             "How long the collector's last poll of a target took.",
             ("collector",),
             unit="seconds",
-            registry=registry,
         )
-        self.missed = Counter(
+        self.missed = counter(
             "edge_exporter_collector_missed_runs",
             "Polls that were due while the one before had not ended, and ticks of the scheduler that were lost.",
             ("collector",),
-            registry=registry,
         )
-        self.shard = Gauge(
+        self.shard = gauge(
             "edge_exporter_shard_info",
             "The shards that this process polls, and how many there are.",
             ("shard", "shards"),
-            registry=registry,
         )
-        self.shard_held = Gauge(
+        self.shard_held = gauge(
             "edge_exporter_shard_held",
             "Whether it is certain that no other exporter counts this shard; counters are served only then.",
             ("shard",),
-            registry=registry,
         )
-        self.shard_epoch = Gauge(
+        self.shard_epoch = gauge(
             "edge_exporter_shard_epoch",
             "How often a shard has been claimed so far, by any exporter, as the one that holds it knows.",
             ("shard",),
-            registry=registry,
         )
-        self.shard_takeovers = Counter(
+        self.shard_takeovers = counter(
             "edge_exporter_shard_takeovers",
             "Claims of a shard's lease by this exporter, the first one too.",
             ("shard",),
-            registry=registry,
         )
-        self.shard_losses = Counter(
+        self.shard_losses = counter(
             "edge_exporter_shard_losses",
             "Leases of a shard that another exporter claimed while this one held them, as after a suspension.",
             ("shard",),
-            registry=registry,
         )
-        self.refused_rows = Counter(
+        self.refused_rows = counter(
             "edge_exporter_ledger_refused_rows",
             "Rows of counters that were not written, because another exporter had claimed their shard.",
-            registry=registry,
         )
-        self.state_database = Histogram(
+        self.state_database = histogram(
             "edge_exporter_state_database_seconds",
             "Time that the state's database took for an operation, with the way there and back.",
             ("operation",),
             buckets=_SECONDS,
             unit="seconds",
-            registry=registry,
         )
-        self.series = Gauge(
+        self.series = gauge(
             "edge_exporter_series",
             "Series of targets that are exposed, the exporter's own not counted.",
-            registry=registry,
         )
-        self.dropped = Gauge(
+        self.dropped = gauge(
             "edge_exporter_series_dropped",
             "Series that the cap on the family's series keeps out.",
             ("family",),
-            registry=registry,
         )
-        self.absent = Gauge(
+        self.absent = gauge(
             "edge_exporter_absent_families",
             "Families that targets could have and have no series of, by collector and cause, counted once a minute or "
             "less often where there are many; `edge-exporter explain` names them.",
             ("collector", "cause"),
-            registry=registry,
         )
-        self.loop_lag = Histogram(
+        self.loop_lag = histogram(
             "edge_exporter_loop_lag_seconds",
             "How late the event loop, on which all polls and scrapes run, came to what was due, ten times a second.",
             buckets=_SECONDS,
             unit="seconds",
-            registry=registry,
         )
-        self.render = Gauge(
+        self.render = gauge(
             "edge_exporter_render_duration_seconds",
             "How long it took to render what changed and to join the last generation of the exposition.",
             unit="seconds",
-            registry=registry,
         )
-        self.ledger_up = Gauge(
+        self.ledger_up = gauge(
             "edge_exporter_ledger_up",
             "Whether the last write of the counters' state went well.",
-            registry=registry,
         )
         # It counts as up until a write fails.
         self.ledger_up.set(1)
-        self.ledger_set_aside = Gauge(
+        self.ledger_set_aside = gauge(
             "edge_exporter_ledger_set_aside_timestamp_seconds",
             "When a state file that could not be used was last renamed, or was found without its journal; 0 where that "
             "never happened in this run.",
             unit="seconds",
-            registry=registry,
         )
-        self.corrections = Counter(
+        self.corrections = counter(
             "edge_exporter_ledger_corrections",
             "Days or months that fell on the platform after they had been counted; the counters stand.",
             ("family",),
-            registry=registry,
         )
-        self.script_budget = Gauge(
+        self.script_budget = gauge(
             "edge_script_monthly_budget_dollars",
             "What the script may cost a month, from the configuration.",
             ("account", "script_id", "script"),
             unit="dollars",
-            registry=registry,
         )
-        self.script_budget_unmatched = Gauge(
+        self.script_budget_unmatched = gauge(
             "edge_exporter_script_budget_unmatched",
             "Whether a configured monthly budget belongs to no script that is polled, by the name or id it is set for.",
             ("account", "script"),
-            registry=registry,
         )
         ProcessCollector(registry=registry)
         PlatformCollector(registry=registry)

@@ -31,6 +31,10 @@ LONGEST: Final = tuple(
         "counters/test_hostile_platform.py",
         "polling/test_faults_of_time.py",
         "shards/test_takeover_in_prometheus.py",
+        "web/test_descriptors.py",
+        "shards/test_handover.py",
+        "shards/test_cut_off.py",
+        "test_daemon.py",
     )
 )
 

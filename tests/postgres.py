@@ -134,6 +134,8 @@ def postgres_running() -> Iterator[Postgres]:
         )
         with (folder / "data" / "postgresql.conf").open("a") as settings:
             settings.write("listen_addresses = '127.0.0.1'\nmax_connections = 50\nshared_buffers = '32MB'\n")
+            # In its own folder: what is in /dev/shm others may remove, and it may be small in a container.
+            settings.write("dynamic_shared_memory_type = mmap\n")
         server = Postgres(folder, free_port())
         server.start()
         try:

@@ -12,7 +12,7 @@ def test_one_shard_owns_everything() -> None:
     assert all(Shard().owns(TargetKey.of("main", "dns_zone", str(number))) for number in range(100))
 
 
-@pytest.mark.parametrize("total", range(1, 17))
+@pytest.mark.parametrize("total", [1, 2, 3, 4, 8, 16])
 def test_the_share_that_moves_to_a_further_shard_is_its_own_and_no_more(total: int) -> None:
     before = [owner(key, total) for key in KEYS]
     after = [owner(key, total + 1) for key in KEYS]
