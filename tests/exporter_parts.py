@@ -35,21 +35,11 @@ from exporter.targets.registry import Change, Registry
 from exporter.targets.sharding import Shard
 from exporter.targets.target import DATABASE_PREFIX, PollKey, Target
 from exporter.telemetry import Telemetry
+from tests.turned_clock import TurnedClock
 
 START = datetime(2026, 2, 8, 12, 0, tzinfo=UTC).timestamp()
 
 Labels = Mapping[str, str]
-
-
-@dataclass
-class TurnedClock:
-    """A monotonic clock that tests turn."""
-
-    now: float = 1000.0
-
-    def __call__(self) -> float:
-        """The time that it was turned to."""
-        return self.now
 
 
 async def at_once(_seconds: float) -> None:

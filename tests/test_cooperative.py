@@ -5,7 +5,7 @@ import pytest
 
 from exporter.cooperative import SLICE_SECONDS, at_once, in_slices, unhurried
 from exporter.event_loop import Turns, watch_lag
-from tests.exporter_parts import TurnedClock
+from tests.turned_clock import TurnedClock
 
 
 async def test_all_items_come_in_their_order() -> None:

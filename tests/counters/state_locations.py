@@ -58,12 +58,12 @@ class FileLocation:
         return self._folder / f"{self._life}" / "state.db"
 
     def storage(self, clock: Callable[[], float], set_aside: Callable[[float], None]) -> FileStorage:
-        """See `Place.storage`."""
+        """See `StateLocation.storage`."""
         return FileStorage(self.path, clock, set_aside)
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """See `Place.locked`: another process has a transaction open."""
+        """See `StateLocation.locked`: another process has a transaction open."""
         database = sqlite3.connect(self.path, isolation_level=None)
         database.execute("BEGIN IMMEDIATE")
         yield
@@ -71,17 +71,17 @@ class FileLocation:
         database.close()
 
     def copy_to_next_life(self) -> None:
-        """See `Place.copy_to_next_life`."""
+        """See `StateLocation.copy_to_next_life`."""
         before = self.path
         self._life += 1
         _copy(before, self.path)
 
     def lose(self, piece: str) -> None:
-        """See `Place.lose`: someone deletes the file, or what stands beside it."""
+        """See `StateLocation.lose`: someone deletes the file, or what stands beside it."""
         self.path.with_name(self.path.name + piece).unlink(missing_ok=True)
 
     def rows(self) -> dict[PollKey, Stored]:
-        """See `Place.rows`: read from a copy, so that the next life finds the files as the last one left them."""
+        """Return the rows of a copy, so that the next life finds the files as the last one left them."""
         copy = self._folder / "copy" / "state.db"
         _copy(self.path, copy)
         file = StateFile(copy)
@@ -120,7 +120,7 @@ class DatabaseLocation:
     def storage(
         self, _clock: Callable[[], float] | None = None, _set_aside: Callable[[float], None] | None = None
     ) -> DatabaseStorage:
-        """See `Place.storage`."""
+        """See `StateLocation.storage`."""
         self._holders += 1
         group = Group(self.installation, 1, f"test/{self._holders}")
         return DatabaseStorage(
@@ -129,13 +129,13 @@ class DatabaseLocation:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """See `Place.locked`: the table is away."""
+        """See `StateLocation.locked`: the table is away."""
         self.execute("ALTER TABLE edge_exporter_row RENAME TO away")
         yield
         self.execute("ALTER TABLE away RENAME TO edge_exporter_row")
 
     def copy_to_next_life(self) -> None:
-        """See `Place.copy_to_next_life`."""
+        """See `StateLocation.copy_to_next_life`."""
         self.execute(
             f"INSERT INTO away SELECT 'life-{self._life + 1}', collector, account, kind, id, shard, shards, name, "  # noqa: S608 - a number
             f"success, data FROM away WHERE installation = 'life-{self._life}'"
@@ -143,14 +143,14 @@ class DatabaseLocation:
         self._life += 1
 
     def lose(self, _piece: str) -> None:
-        """See `Place.lose`: every connection is cut."""
+        """See `StateLocation.lose`: every connection is cut."""
         self.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
             "WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
 
     def rows(self) -> dict[PollKey, Stored]:
-        """See `Place.rows`."""
+        """See `StateLocation.rows`."""
         database = self.connect()
         try:
             return database.all_rows(self.installation)

@@ -2,7 +2,8 @@ import pytest
 
 from exporter.causes import Cause
 from exporter.explain.counting import EVERY_SECONDS, FIRST_SECONDS, keep_counting
-from tests.exporter_parts import TurnedClock, exporter_parts
+from tests.exporter_parts import exporter_parts
+from tests.turned_clock import TurnedClock
 
 
 class Ended(Exception):

@@ -1,7 +1,6 @@
 """What is believed of each target, and for how long."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from exporter.collectors.collector import Outcome
 from exporter.exposition.status_board import LAST_SUCCESS, TARGET_UP, StatusBoard
@@ -9,29 +8,19 @@ from exporter.exposition.store import Store, Update
 from exporter.metric import Count, DayBuckets, Family, FamilyInfo, Kind, Sample
 from exporter.targets.target import PollKey, Target
 from tests.polled import fail, succeed
+from tests.turned_clock import TurnedClock
 
 QUERIES = FamilyInfo("edge_dns_window_queries", "Queries.", Kind.GAUGE, "", ("zone_id",))
 TOTAL = FamilyInfo("edge_dns_queries_total", "Queries.", Kind.COUNTER, "", ("zone_id",))
 ZONE = Target("main", "dns_zone", "101", "example.com")
 
 
-@dataclass
-class Clock:
-    """A clock that tests turn."""
-
-    now: float
-
-    def __call__(self) -> float:
-        """The time that it was turned to."""
-        return self.now
-
-
 class StoreSetup:
     """A store with its clocks, and what it handed on."""
 
     def __init__(self, remembered: float = 0.0) -> None:
-        self.clock = Clock(1_770_000_000.0)
-        self.monotonic = Clock(100.0)
+        self.clock = TurnedClock(1_770_000_000.0)
+        self.monotonic = TurnedClock(100.0)
         self.lifetime = 0.0
         self.store = Store(
             StatusBoard(self.clock, lambda _collector, _target: remembered),

@@ -5,16 +5,7 @@ from collections import Counter
 from structlog.testing import capture_logs
 
 from exporter.polling.failure_log import MOST_NAMED, WINDOW_SECONDS, FailureLog
-
-
-class Clock:
-    """A clock that stands where it is put."""
-
-    now = 0.0
-
-    def __call__(self) -> float:
-        """The time."""
-        return self.now
+from tests.turned_clock import TurnedClock
 
 
 def facts(zone: int, account: str = "main") -> dict[str, str]:
@@ -23,7 +14,7 @@ def facts(zone: int, account: str = "main") -> dict[str, str]:
 
 
 def test_few_targets_are_named_each() -> None:
-    failure_log = FailureLog(Clock())
+    failure_log = FailureLog(TurnedClock(0.0))
     with capture_logs() as logs:
         failure_log.fails(facts(1), "timeout", "no answer within 10 s")
         failure_log.recovers(facts(1))
@@ -36,7 +27,7 @@ def test_few_targets_are_named_each() -> None:
 
 
 def test_of_very_many_the_others_are_counted_when_the_window_ends() -> None:
-    clock = Clock()
+    clock = TurnedClock(0.0)
     failure_log = FailureLog(clock)
     with capture_logs() as logs:
         for zone in range(1000):
@@ -58,7 +49,7 @@ def test_of_very_many_the_others_are_counted_when_the_window_ends() -> None:
 
 
 def test_the_next_window_names_again_after_it_has_told_of_the_last() -> None:
-    clock = Clock()
+    clock = TurnedClock(0.0)
     failure_log = FailureLog(clock)
     with capture_logs() as logs:
         for zone in range(MOST_NAMED + 3):
@@ -72,7 +63,7 @@ def test_the_next_window_names_again_after_it_has_told_of_the_last() -> None:
 
 
 def test_nothing_is_lost_at_the_end() -> None:
-    failure_log = FailureLog(Clock())
+    failure_log = FailureLog(TurnedClock(0.0))
     with capture_logs() as logs:
         for zone in range(MOST_NAMED + 1):
             failure_log.recovers(facts(zone))

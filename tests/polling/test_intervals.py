@@ -1,8 +1,11 @@
 """How often each target is polled."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
-from exporter.collectors import dns_record_scans, dns_statistics
+import pytest
+
+from exporter.collectors import discovery, dns_record_scans, dns_statistics
 from exporter.polling.intervals import Intervals
 from exporter.polling.plan import Plan
 from exporter.targets.sharding import Shard
@@ -43,6 +46,17 @@ def test_the_shortest_interval_of_an_account_is_that_of_its_most_frequent_collec
     for plan in PLANS.values():
         intervals.note(plan, [ZONE])
     assert intervals.shortest("main") == 300.0
+
+
+@pytest.mark.parametrize(("shards", "interval"), [(1, 600.0), (3, 1800.0), (6, 3600.0), (20, 3600.0)])
+def test_a_list_that_another_shard_owns_is_asked_for_less_often_the_more_shards_there_are(
+    shards: int, interval: float
+) -> None:
+    plan = Plan(discovery.COLLECTOR, 600.0)
+    intervals = Intervals({"discovery": plan}, {}, Shard(0, shards))
+    account = Target("main", "account", "main")
+    assert intervals.configured(plan, replace(account, scouted=True)) == interval
+    assert intervals.configured(plan, account) == 600.0
 
 
 def test_an_account_of_which_nothing_is_polled_has_no_interval() -> None:

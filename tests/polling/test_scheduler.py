@@ -48,6 +48,8 @@ async def test_in_the_first_round_few_targets_do_not_wait_behind_the_many_of_ano
     assert len(polled) > 1000
     # Evenly shared, a few polls of each of two DNS collectors come before: workers begin not quite in the order.
     assert sum(path.startswith("/dnszone/") for path in before) < 100
+    first = [path.rpartition("/")[2] for path in polled if path.startswith("/dnszone/")][:400]
+    assert 150 < first.count("statistics") < 250, "the two share the budget evenly"
 
 
 async def test_the_duration_of_a_collector_is_that_of_its_last_poll() -> None:
@@ -447,6 +449,16 @@ async def test_a_key_that_is_refused_is_not_offered_more_often_for_that() -> Non
             await parts.turn(60)
         refused = parts.samples("edge_api_requests_total", operation="dns_statistics", code="401")
         assert refused == {("main",): 1.0}
+
+
+async def test_a_part_of_the_budget_is_used_by_accounts_and_all_of_it_by_databases() -> None:
+    async with exporter_parts(account=DNS_ONLY, world=world(), database={"auth_token": "any"}) as parts:
+        before = {name: account.capacity.rate for name, account in parts.schedule.accounts.items()}
+        parts.schedule.resize(0.25)
+        accounts = parts.schedule.accounts
+        used = {name: (entry.capacity.rate, entry.client.rate_limiter.rate) for name, entry in accounts.items()}
+        assert used == {name: (rate * (0.25 if name == "main" else 1),) * 2 for name, rate in before.items()}
+        assert accounts["main"].capacity.max_in_flight == accounts["main"].client.rate_limiter.max_in_flight == 2
 
 
 async def test_the_limit_that_binds_is_shown_by_its_name() -> None:

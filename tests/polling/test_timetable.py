@@ -79,3 +79,11 @@ def test_collectors_and_accounts_begin_at_different_moments() -> None:
         due.replace({target: target})
         begins.add(due.phase(target))
     assert len(begins) == 4
+
+
+def test_the_earliest_due_time_is_known() -> None:
+    due = Timetable("database_query")
+    assert due.earliest() is None
+    due.put(QUERY, 5000.0, 1)
+    due.put(replace(QUERY, id="orders/late"), 6000.0, 2)
+    assert due.earliest() == 5000.0

@@ -10,7 +10,7 @@ from pydantic import SecretStr
 from exporter.platform.errors import CredentialError
 from exporter.settings import key_file
 from exporter.settings.key_file import CHECK_SECONDS, PATIENCE, KeyFile
-from tests.exporter_parts import TurnedClock
+from tests.turned_clock import TurnedClock
 from tests.waiting import until
 
 

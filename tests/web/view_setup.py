@@ -29,8 +29,9 @@ from exporter.web.app import create_app
 from exporter.web.status import View
 from exporter.web.status_models import LedgerView, TargetView
 from exporter.web.target_query import Query
-from tests.exporter_parts import START, TurnedClock, at_once
+from tests.exporter_parts import START, at_once
 from tests.polled import fail, succeed
+from tests.turned_clock import TurnedClock
 
 STATISTICS = "dns_statistics"
 SCANS = "dns_record_scans"

@@ -18,7 +18,7 @@ from starlette.types import Message, Scope
 
 from exporter.web.auth.access import AccessControl, PasswordCheck, WebConfig, load_web_config, slow_check
 from exporter.web.auth.tls import ServerTls
-from tests.exporter_parts import TurnedClock
+from tests.turned_clock import TurnedClock
 from tests.web.auth.test_tls import no_error
 from tests.web.certificates import Authority
 
