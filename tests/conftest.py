@@ -39,7 +39,7 @@ LONGEST: Final = tuple(
 )
 
 # The suite tries few examples of each property, and other ones each time; `make fuzz` has its own profile of many.
-settings.register_profile("suite", settings.get_profile(settings.get_current_profile_name()), max_examples=40)
+settings.register_profile("suite", settings(max_examples=40))
 settings.load_profile("suite")
 
 
