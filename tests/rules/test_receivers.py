@@ -125,9 +125,11 @@ def test_slack_pagerduty_and_mail_receive_what_the_page_promises(services: Servi
         {"labels": {"alertname": f"Edge{severity.title()}", "severity": severity}, "annotations": annotations}
         for severity in ("critical", "warning", "info")
     ]
-    with alertmanager_reading(config, tmp_path / "data") as url:
-        post = httpx.Client(base_url=url, trust_env=False, timeout=PATIENCE).post
-        post("/api/v2/alerts", json=alerts[:1]).raise_for_status()
+    with (
+        alertmanager_reading(config, tmp_path / "data") as url,
+        httpx.Client(base_url=url, trust_env=False, timeout=PATIENCE) as client,
+    ):
+        client.post("/api/v2/alerts", json=alerts[:1]).raise_for_status()
         wait_until(lambda: {"/slack", "/pagerduty"} <= services.posted.keys(), "Slack and PagerDuty")
         (attachment,) = services.posted.pop("/slack")["attachments"]
         assert attachment["title"] == "FIRING EdgeCritical (1)"
@@ -135,7 +137,7 @@ def test_slack_pagerduty_and_mail_receive_what_the_page_promises(services: Servi
         event = services.posted["/pagerduty"]
         assert (event["event_action"], event["routing_key"]) == ("trigger", "YOUR-INTEGRATION-KEY")
         assert event["payload"]["summary"] == f"EdgeCritical: {SUMMARY}"
-        post("/api/v2/alerts", json=alerts[1:]).raise_for_status()
+        client.post("/api/v2/alerts", json=alerts[1:]).raise_for_status()
         wait_until(lambda: "/slack" in services.posted and services.mails, "Slack and a mail")
         assert services.posted["/slack"]["attachments"][0]["title"] == "FIRING EdgeWarning (1)"
         (mail,) = services.mails
