@@ -16,6 +16,12 @@ _QUERIES: Final = frozenset({"SELECT", "WITH", "VALUES"})
 _Column: TypeAlias = dict[str, str | None]
 
 
+_DECLARED = (
+    "SELECT DISTINCT declared.type FROM sqlite_schema AS stored, pragma_table_info(stored.name) AS declared "
+    "WHERE declared.type <> ''"
+)
+
+
 class Stream:
     """One connection, with its stored SQL texts."""
 
@@ -150,11 +156,13 @@ class Stream:
             self._connection.execute(f"CREATE TEMP VIEW described_query AS {statement.without_parameters}")
             columns = self._connection.execute("PRAGMA temp.table_info(described_query)").fetchall()
             self._connection.execute("DROP VIEW temp.described_query")
+            declared = {kind for (kind,) in self._connection.execute(_DECLARED)}
         except FAULTS:
             return []
         finally:
             self._connection.set_authorizer(authorize)
-        return [column[2] or None for column in columns]
+        # Where a column has no declared type, newer versions of SQLite give the name of its affinity.
+        return [kind if kind in declared else None for _, _, kind, *_ in columns]
 
     def _run(self, statement: Statement, ordered: list[object]) -> dict[str, Any]:
         began = self._monotonic()
