@@ -45,8 +45,8 @@ settings.load_profile("suite")
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Three workers more than there are cores: at any time some tests wait for a scrape or for a process."""
-    return len(os.sched_getaffinity(0)) + 3
+    """Five workers more than there are cores: at any time some tests wait for a scrape or for a process."""
+    return len(os.sched_getaffinity(0)) + 5
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
