@@ -229,9 +229,10 @@ async def running_process(daemon: Daemon) -> AsyncIterator[None]:
         # Before it has started, a signal would end this process.
         await until(lambda: started.is_set() or running.done())
         yield
-        os.kill(os.getpid(), signal.SIGTERM)
-        await running
     finally:
+        if not running.done():
+            os.kill(os.getpid(), signal.SIGTERM)
+        await running
         gc.unfreeze()
         sys.setswitchinterval(turn)
         gc.set_threshold(*thresholds)
@@ -256,6 +257,8 @@ async def test_a_reload_by_signal_leaves_nothing_behind_and_says_what_broke_it(c
         wanted = lambda: 1 / 0  # type: ignore[assignment,return-value] # noqa: E731
         with capture_logs() as logs:
             await reload()
+            # The loop calls what logs it after the task has ended.
+            await until(lambda: "background task failed" in [line["event"] for line in logs])
         assert [line["work"] for line in logs if line["event"] == "background task failed"] == ["reload"]
 
 
