@@ -9,7 +9,7 @@ DAY: Final = 86_400
 _EPOCH: Final = date(1970, 1, 1).toordinal()
 _DATE_TIME: Final = re.compile(
     r"(?P<date>\d{4}-\d{2}-\d{2})"
-    r"(?:T(?P<time>\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)(?P<zone>[Zz]|[+-]\d{2}:\d{2})?)?",
+    r"(?:T(?P<time>(?:[01]\d|2[0-3]):\d{2}(?::\d{2}(?:\.\d{1,9})?)?)(?P<zone>[Zz]|[+-]\d{2}:\d{2})?)?",
     re.ASCII,
 )
 
