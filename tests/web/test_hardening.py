@@ -212,4 +212,5 @@ async def test_nothing_waits_for_ten_thousand_rows() -> None:
             await server.stop()
     assert response.text.count("<tr>") == 10_000 + 3 + 1 + len(setup.schedule.plans)
     assert len(response.content) < 10_000_000
-    assert answered > 10
+    # Where the page kept the loop to itself, only what came before it and after it would be answered.
+    assert answered > 3
