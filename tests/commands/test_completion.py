@@ -86,7 +86,7 @@ def test_zsh_completes_with_descriptions(path: str) -> None:
     found = ask("zsh", ZSH % "edge-exporter call dns_statistics id=5 ''", path)
     assert found == [
         "suffix[]",
-        "dateFrom=:First moment of the window; counts with dateTo only.",
+        "dateFrom=:First moment of the window; used only with dateTo.",
         "dateTo=:Last moment of the window.",
     ]
 

@@ -233,7 +233,7 @@ async def test_a_key_that_cannot_stand_in_a_header_is_not_sent(key: str) -> None
             await kit.client.call(Request(shield.PLAN_SEGMENTATION))
     assert (server.requests, str(caught.value)) == (
         [],
-        "the key is empty, or holds characters that cannot stand in a header",
+        "the key is empty, or holds characters that are not allowed in a header",
     )
 
 
