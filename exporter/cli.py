@@ -62,7 +62,7 @@ class LazyGroup(click.Group):
         return list(COMMANDS)
 
     def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Load a command; None if there is none of this name."""
+        """Load a command; return None if no command has this name."""
         entry = COMMANDS.get(cmd_name)
         if entry is None:
             return None

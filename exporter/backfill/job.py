@@ -1,4 +1,4 @@
-"""Writes the history of the day counters: the days that the platform shows and the live counters do not count."""
+"""Writes the history of the day counters: the days that the platform shows and that the live counters exclude."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -73,7 +73,7 @@ class Selected:
 
     Attributes:
         accounts: names of accounts; empty for all.
-        zones: ids or domains of DNS zones; if not empty, only these zones are selected.
+        zones: ids or domains of DNS zones; empty for all.
     """
 
     accounts: frozenset[str] = frozenset()
@@ -170,7 +170,7 @@ class Backfill:
             if polled.date is not None:
                 self._today[account] = day_of(polled.date)
             if polled.error is not None:
-                self._fail(self._failures, target, f"not all that is there could be listed: {polled.error}")
+                self._fail(self._failures, target, f"the list of resources is incomplete: {polled.error}")
         probe = next((work for work in self._chosen() if work[1].account == account), None)
         if account not in self._today and probe is not None:
             # An error is reported when the target itself is read.
@@ -243,7 +243,7 @@ class Backfill:
         try:
             beginning, shown = await self._read(history, target, report.span)
         except NotAvailable:
-            # The zone does not have this resource, so there is no history of it. That is no failure.
+            # The zone does not have this resource, so it has no history of it. This is not a failure.
             spool.add(_mark(history, target), {}, 0)
             return
         span = report.span

@@ -30,7 +30,7 @@ HEALTH = (TARGET_UP, LAST_SUCCESS)
 
 @dataclass(frozen=True, slots=True)
 class Gaps:
-    """The families that the last successful poll of a target did not give, and why.
+    """The families that are missing in the last successful poll of a target, and why.
 
     Attributes:
         lack: why the answer contained no samples.
