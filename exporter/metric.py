@@ -42,7 +42,7 @@ class MonthToDate:
     """A counter's source: a value that grows through a UTC month and starts again with the next."""
 
     value: float
-    # There are no parts that it could be the sum of.
+    # A month-to-date value is never the sum of other series.
     is_whole: ClassVar[bool] = False
 
 

@@ -152,7 +152,7 @@ class Backfill:
         if end > today or span.first > today:
             raise SpanError(f"{span} reaches into the future: the platform has {date.fromordinal(today)}")
         if span.first > end:
-            raise SpanError(f"{span} holds no day")
+            raise SpanError(f"{span} contains no day")
         return span
 
     async def _discover(self, account: str) -> None:
@@ -224,7 +224,7 @@ class Backfill:
         """Yield a failure for each requested zone that does not exist."""
         known = {name for _, target in chosen for name in (target.id, target.name)}
         for zone in sorted(self._selected.zones - known):
-            yield Failure("", f"dns_zone/{zone}", "", "no account that was asked has such a zone")
+            yield Failure("", f"dns_zone/{zone}", "", "no selected account has this zone")
 
     async def _work(self, works: Iterator[Work], spool: Spool, report: Report) -> None:
         for history, target in works:

@@ -145,5 +145,5 @@ def test_a_refusal_of_the_whole_shows_no_secret_even_in_its_traceback(tmp_path: 
 def test_a_pair_of_key_and_file_is_one_too_many(tmp_path: Path) -> None:
     write(tmp_path, "hunter2", "key")
     assert refusal(tmp_path, f"{ACCOUNT}    api_key_file: key\n") == [
-        "config.yml:5: accounts[0].api_key_file: set beside api_key; expected one of the two"
+        "config.yml:5: accounts[0].api_key_file: set together with api_key; expected one of the two"
     ]
