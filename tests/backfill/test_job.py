@@ -1,4 +1,4 @@
-"""The command `backfill`: what it refuses, how it ends, and what it says."""
+"""The command `backfill`: the arguments that it refuses, how it ends, and what it prints."""
 
 import asyncio
 import math

@@ -182,7 +182,7 @@ async def test_a_zone_that_cannot_be_read_spoils_no_other_and_is_tried_again(tmp
 
 
 class Unplugged(Exception):
-    """Raised where the process ends."""
+    """Raised at the point where the process would end."""
 
 
 async def test_interrupted_anywhere_it_goes_on_and_writes_the_same(tmp_path: Path) -> None:

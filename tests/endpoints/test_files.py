@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - a message stands on one line, as it is printed
-"""Wrong endpoints: each is refused by its line, in words that say what to do."""
+"""Wrong endpoints: each is refused with its line, and with a message that says what to do."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - a message stands on one line, as it is printed
-"""Secrets: where they come from, that they are read again, and that nothing shows them."""
+"""Secrets: their sources, reading them again, and that no output shows them."""
 
 import traceback
 from collections.abc import Callable

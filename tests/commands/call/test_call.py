@@ -1,4 +1,4 @@
-"""`call` against the sandbox: what goes out, what comes back, and the exit code that scripts go by."""
+"""`call` against the sandbox: the request, the printed answer, and the exit code for scripts."""
 
 import json
 from pathlib import Path

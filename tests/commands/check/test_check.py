@@ -1,4 +1,4 @@
-"""`check` on a platform that is well, and on every way in which it, or the configuration, is not."""
+"""`check` on a healthy platform, and with each fault of the platform or the configuration."""
 
 import re
 import signal
@@ -34,7 +34,7 @@ collectors:
 
 
 def without_counts(table: str) -> str:
-    """A table that does not change with every metric that is added."""
+    """Return the table without the parts that change with every new metric."""
     return re.sub(r"\d+ series", "N series", table)
 
 

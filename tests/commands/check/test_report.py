@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - tables as they are printed
-"""The table of `check` for terminals of any width, and what it summarises."""
+"""The table of `check` for terminals of any width, and its summaries."""
 
 import re
 from textwrap import dedent
@@ -23,7 +23,7 @@ ROWS = [
 
 
 def plain(text: str) -> str:
-    """What a terminal shows, without its colours."""
+    """Return the text on a terminal, without colours."""
     return "\n".join(re.sub(r"\x1b\[[0-9;]*m", "", line).rstrip() for line in text.splitlines())
 
 
