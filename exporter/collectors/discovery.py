@@ -154,7 +154,7 @@ def _has_none(fault: PlatformError) -> bool:
 
 
 def _limit_list(limits: Iterable[RateLimitMetrics], zone_id: str) -> ResourceList:
-    """A zone's rate limits. One that cannot be read counts by its id; without an id the list is not complete."""
+    """Return a zone's rate limits. An unreadable one is kept by its id; one without an id makes the list incomplete."""
     ids: list[int | None] = []
     complete = True
     for limit in limits:

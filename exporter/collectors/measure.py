@@ -58,7 +58,7 @@ def _samples(labels: LabelValues, metric: Metric[P], payload: P) -> Iterable[Sam
     seen: set[LabelValues] = set()
     for key, number in value.items():
         values = _values(key)
-        # Two keys may meet in one label value after cutting; a series stands once.
+        # Cutting long label values can make two of them equal. Only the first is kept, because a series must be unique.
         if number is None or values in seen:
             continue
         seen.add(values)

@@ -68,7 +68,7 @@ class EndpointMetric:
 
     @property
     def unit(self) -> str:
-        """The base unit with which the name ends, empty for none."""
+        """The base unit at the end of the name; empty if there is none."""
         stem = self.name.removesuffix("_total")
         return next((unit for unit in _UNITS if stem.endswith(f"_{unit}")), "")
 

@@ -12,7 +12,7 @@ _COLLECTORS = "--collectors."
 
 
 class RunCommand(SettingsCommand):
-    """Lists every section of the settings; the flags of all collectors as one pattern, with the collectors' names."""
+    """Lists every section of the settings in the help; one pattern stands for the flags of all collectors."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options."""
