@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 
 
 class Exporter:
-    """`edge-exporter run` on a configuration file; returns from its making once it serves.
+    """`edge-exporter run` on a configuration file; the constructor returns when it serves.
 
     Args:
         settings: the configuration.

@@ -39,7 +39,7 @@ class Shapes:
 
 @dataclass(frozen=True)
 class Dated:
-    """The date of an answer, this machine's clock and the monotonic clock; or the accepted time when a process starts."""
+    """The date of an answer, this machine's clock and the monotonic clock; or the accepted time at a process start."""
 
     date: datetime | None
     wall: float

@@ -56,7 +56,7 @@ class Counter:
 
 
 def window(today: int, each: float = 100, **changed: float) -> dict[int, float]:
-    """Return a chart of 31 days, the oldest clipped to 40. `day_3=7` sets the count of day 3, `before_3=7` of day -3."""
+    """Return a chart of 31 days, the oldest of 40. `day_3=7` sets the count of day 3, `before_3=7` of day -3."""
     counts = dict.fromkeys(range(today - 30, today + 1), each)
     counts[today - 30] = 40
     for name, count in changed.items():
