@@ -66,7 +66,7 @@ MEANINGS: Mapping[Cause, Meaning] = {
     Cause.COLLECTOR_DISABLED: Meaning(
         "the collector is disabled", "Set `enabled: true` in the collector's section and reload."
     ),
-    Cause.DENIED: Meaning("a pattern of series.deny keeps the family out", "Remove or narrow the pattern and reload."),
+    Cause.DENIED: Meaning("a pattern of series.deny excludes the family", "Remove or narrow the pattern and reload."),
     Cause.NOT_ALLOWED: Meaning(
         "series.allow is set, and none of its patterns matches the family's whole name",
         "Add the family to series.allow, or remove series.allow, and reload.",
@@ -106,7 +106,7 @@ MEANINGS: Mapping[Cause, Meaning] = {
         "Read the answer with `edge-exporter call`, and report the field to the platform or to this project.",
     ),
     Cause.STALE: Meaning(
-        "polls have failed for so long that the last values were withdrawn",
+        "polls have failed for so long that the last values were removed",
         "Correct what the evidence names; series come back with the first good poll.",
     ),
     Cause.FAILING: Meaning(

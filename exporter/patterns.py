@@ -12,8 +12,8 @@ import re2
 
 # Syntax of Python's engine that RE2 does not have, and its replacement.
 _UNSUPPORTED = (
-    (r"\(\?<?[=!]", "lookaround", "match less and sort out the rest, as with exclude beside include"),
-    (r"\\[1-9]|\(\?P=", "backreference", "write out what it stands for"),
+    (r"\(\?<?[=!]", "lookaround", "match less and remove the rest, for example with exclude in addition to include"),
+    (r"\\[1-9]|\(\?P=", "backreference", "write the repeated text itself"),
     (r"\\Z", "'\\Z'", "write '\\z' or '$' for the end of the text"),
     (r"\(\?>|[*+?}]\+", "atomic group or possessive quantifier", "write a plain one, which takes no longer here"),
     (r"\\[uUN]", "'\\u' escape", "write the character itself"),

@@ -10,7 +10,8 @@ from contextlib import suppress
 # The longest wait of the event loop for another thread, at each of its steps; Python's default is 5 ms.
 TURN_SECONDS = 0.0005
 # New objects between two collections of the youngest generation. The results of polls wait about a second for the
-# ledger and the renderer; with Python's 700 they are all examined meanwhile, which takes 5 % of a poll's time.
+# ledger and the renderer. With Python's default of 700, they would all be examined during that time, which takes 5 % of
+# a poll's time.
 YOUNG_OBJECTS = 20_000
 # The oldest generation contains all targets, and its collection stops every thread. Few long-lived objects here are
 # reference cycles, so it is collected a hundred times less often than by default.

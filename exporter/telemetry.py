@@ -140,7 +140,7 @@ class Telemetry:
         )
         self.shard = gauge(
             "edge_exporter_shard_info",
-            "The shards that this process polls, and how many there are.",
+            "The shards that this process polls, and the number of all shards.",
             ("shard", "shards"),
         )
         self.shard_held = gauge(
@@ -249,7 +249,7 @@ class Telemetry:
         """Expose the families of these accounts only.
 
         Args:
-            accounts: account → returns whether it is up; None where another shard reports it.
+            accounts: account → returns whether it is up; None if another shard reports it.
         """
         for family in (self.budget, self.capacity, self.demand):
             family.clear()

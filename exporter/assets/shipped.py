@@ -19,7 +19,7 @@ class AssetError(Exception):
 
 
 def find_folder(name: str) -> Path:
-    """Find a shipped folder: inside the installed package, or beside the package in the repository.
+    """Find a shipped folder: inside the installed package, or next to the package in the repository.
 
     Args:
         name: `alertmanager`, `dashboards`, `prometheus` or `runbooks`.

@@ -51,7 +51,7 @@ class History:
         collector: the collector whose series get a history.
         window_days: how many days one call can request; 0 if a call cannot choose its days.
         asking: returns how the days of a window are requested, from its first and last day.
-        zero_days: a day that is missing in the answer counts 0 if it is one of the last so many days. Any other missing
+        zero_days: a missing day counts 0 if it is one of the last `zero_days` days. Any other missing
             day is unknown.
     """
 

@@ -45,7 +45,7 @@ RESOURCES: Metric[SearchListing] = Metric(
 )
 
 
-_NOT_SEARCHED = Lack(Cause.NOT_CONFIGURED, "neither dns_zones.discover nor scripts.discover asks for the search")
+_NOT_SEARCHED = Lack(Cause.NOT_CONFIGURED, "dns_zones.discover and scripts.discover are off, so nothing is searched")
 
 
 @dataclass(frozen=True, slots=True)

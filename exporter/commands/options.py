@@ -143,7 +143,7 @@ def section_of(parameter: click.Parameter) -> str:
 
 
 def help_records(ctx: click.Context, parameters: Iterable[click.Parameter]) -> list[tuple[str, str]]:
-    """Return the options among parameters with their help; arguments stand in the usage line."""
+    """Return the options among parameters with their help; arguments are in the usage line."""
     return [
         record
         for parameter in parameters

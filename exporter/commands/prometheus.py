@@ -1,4 +1,4 @@
-"""Runs a real Prometheus beside the demo, with the shipped configuration and rules."""
+"""Runs a real Prometheus together with the demo, with the shipped configuration and rules."""
 
 import asyncio
 import os
@@ -26,7 +26,7 @@ _READY = "ready to receive web requests"
 
 
 class PrometheusError(Exception):
-    """Prometheus cannot run beside the demo; the message says why, and what to do."""
+    """Prometheus cannot run together with the demo; the message says why, and what to do."""
 
 
 def find_program() -> str:

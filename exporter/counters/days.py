@@ -44,7 +44,7 @@ class DaySeries:
 
     @property
     def value(self) -> float:
-        """The counter: the sum over all days. It is computed anew each time, so that rounding errors do not add up."""
+        """The counter: the sum over all days. It is computed again each time, so that rounding errors do not add up."""
         return math.fsum((self.closed, *self._counted(self.highs)))
 
     def uncounted(self, ordinal: int) -> float | None:

@@ -52,8 +52,8 @@ class Daemon:
 
     Attributes:
         server: serves the endpoints, once it has started.
-        ledger: counts.
-        renderer: prints the exposition.
+        ledger: counts polls, and stores the counters.
+        renderer: renders the exposition.
     """
 
     def __init__(self, settings: Settings, load: Callable[[], Settings], clocks: Clocks = SYSTEM) -> None:
@@ -84,7 +84,7 @@ class Daemon:
 
     @property
     def state_location(self) -> str | None:
-        """The location of the counters' state, without a password; None where they start anew with the process."""
+        """The location of the counters' state, without a password; None for memory, where counters start at 0."""
         return self._shards.storage.location or None
 
     @property

@@ -88,9 +88,9 @@ class Polling:
         """Poll and serve the targets of these shards and no others.
 
         Args:
-            epochs: the shards, with the epochs of their leases. Where the epoch is new, another exporter may have had
-                the shard meanwhile.
-            rows: what was read of the shards whose epochs are new.
+            epochs: the shards, with the epochs of their leases. If an epoch is new, another exporter may have held the
+                shard in the meantime.
+            rows: the stored rows of the shards with new epochs.
             render: renders the exposition.
         """
         before, self._epochs = self._epochs, epochs

@@ -10,7 +10,7 @@ platform come before those from its answers, and causes that concern a whole tar
    discovery is not complete. These exclude each other. If discovery fails because of the key, the key is the cause.
 4. The target has no valid result. A refused key, a key without the permission and an answer out of range come before
    STALE and FAILING, which are their consequences. A target that was never polled waits for discovery, for the ledger,
-   or for its first poll. The cause is STALE if series were withdrawn, and FAILING if there were none.
+   or for its first poll. The cause is STALE if series were removed, and FAILING if there were none.
 5. The target has a valid result, even if later polls failed. A family that is in it exceeds the cap. For a family that
    is not in it: the counter waits for the ledger; or the answer as a whole has no value (not available, never scanned,
    no row); or a source field has a value that cannot be read; or it is null or left out.

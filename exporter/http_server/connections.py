@@ -66,7 +66,7 @@ class Connections:
         return len(self._open) < self.limit
 
     def close_oldest(self) -> bool:
-        """Close the connection that has waited for its client longest; False where none waits."""
+        """Close the connection that has waited longest for its client; return False if none waits."""
         oldest = next(iter(self._waiting), None)
         if oldest is None:
             return False

@@ -83,7 +83,7 @@ class ScriptBudgets:
             self.show()
 
     def show(self) -> None:
-        """Assign the budgets anew, and serve them."""
+        """Assign the budgets again, and serve them."""
         scripts = list(self._registry.targets("script"))
         owners = self._owners(scripts)
         self._telemetry.script_budget.clear()

@@ -143,7 +143,7 @@ class _Stall(_Breakpoint):
 
 
 class _Drip(_Fault):
-    """Sends the body in small pieces, one every so many seconds."""
+    """Sends the body in small pieces at regular intervals."""
 
     kind: Literal["drip"]
     seconds: _Seconds

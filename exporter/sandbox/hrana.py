@@ -1,4 +1,4 @@
-"""The database's protocol: pipeline requests as they are sent, and values as they are written."""
+"""The database's protocol: the form of pipeline requests and of values."""
 
 import base64
 import binascii

@@ -16,7 +16,7 @@ SHARE_OF_FILES = 4
 
 
 class SandboxServer:
-    """Serves the sandbox on a port of its own, until it is stopped.
+    """Serves the sandbox on a separate port until it is stopped.
 
     Args:
         app: the application of `create_app`.

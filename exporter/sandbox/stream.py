@@ -161,7 +161,7 @@ class Stream:
             return []
         finally:
             self._connection.set_authorizer(authorize)
-        # Where a column has no declared type, newer versions of SQLite give the name of its affinity.
+        # If a column has no declared type, newer versions of SQLite give the name of its affinity.
         return [kind if kind in declared else None for _, _, kind, *_ in columns]
 
     def _run(self, statement: Statement, ordered: list[object]) -> dict[str, Any]:

@@ -29,7 +29,7 @@ _MOST_FAULTS_SHOWN = 20
 
 @dataclass(frozen=True, slots=True)
 class IdsFile:
-    """A file with one id in each line, as it was when the settings were loaded."""
+    """The content of a file with one id in each line, from the time when the settings were loaded."""
 
     path: Path
     ids: tuple[int, ...] = field(repr=False)
@@ -80,14 +80,15 @@ class DnsZonesSettings(Section):
         IdsFile | None,
         PlainValidator(parse_ids_file),
         PlainSerializer(lambda file: None if file is None else str(file.path)),
-        Field(description="A file of such ids, one a line; '#' starts a comment."),
+        Field(description="A file of such ids, one in each line; '#' starts a comment."),
     ] = None
     include: Annotated[
         tuple[PatternField, ...],
-        Field(description="Only discovered zones whose domain one of these patterns is found in."),
+        Field(description="Discover only zones whose domain contains a match of one of these patterns."),
     ] = ()
     exclude: Annotated[
-        tuple[PatternField, ...], Field(description="Never discovered zones that one of these is found in.")
+        tuple[PatternField, ...],
+        Field(description="Discover no zones whose domain contains a match of one of these."),
     ] = ()
 
     def all_ids(self) -> tuple[int, ...]:

@@ -59,7 +59,7 @@ def parse_database_url(value: object) -> str:
 
 
 def token_in_url(value: object) -> str | None:
-    """Return the token from a URL's query, where client libraries accept it; None if there is none."""
+    """Return the token from a URL's query, which client libraries also accept; None if there is none."""
     if not isinstance(value, str):
         return None
     return dict(_parameters(value.partition("?")[2])).get(TOKEN_PARAMETER)

@@ -65,9 +65,7 @@ class KeyFile:
         await asyncio.wait({looking}, timeout=PATIENCE)
         if not looking.done() and not self._is_stuck:
             self._is_stuck = True
-            logger().warning(
-                "key file cannot be read at the moment, its file system does not answer", file=str(self._path)
-            )
+            logger().warning("key file cannot be read now, its file system does not respond", file=str(self._path))
             if not self._found.secret:
                 self._found = _Found(None, "", f"{self._path} cannot be read: its file system does not answer")
 

@@ -27,7 +27,7 @@ _UNDERSTOOD_TAGS = frozenset(
     for name in ("str", "null", "bool", "int", "float", "timestamp", "map", "seq", "merge", "value")
 )
 
-# The beginning of a message of the parser → our message, which says what to do.
+# The beginning of a message of the parser → the message for the user, which says what to do.
 _WORDING = (
     ("found character '\\t'", "a tab in the indentation; use spaces"),
     ("found character", "{problem}; quote the value"),

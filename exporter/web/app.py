@@ -26,7 +26,7 @@ from exporter.web.target_query import Known, Query, QueryError, parse_query
 if TYPE_CHECKING:
     from exporter.web.page.page import Pages
 
-# Reloads the configuration, and returns its faults; none where it is now in force.
+# Reloads the configuration, and returns its faults; none if it is now in force.
 Reload = Callable[[], Awaitable[tuple[str, ...]]]
 
 _HTML = "text/html; charset=utf-8"

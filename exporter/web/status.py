@@ -175,8 +175,8 @@ class View:
         config: when the configuration in force was loaded, and the faults of a later one that was refused.
         unmatched_budgets: account and configured name of the monthly budgets that belong to no script.
         explainer: explains why families have no series.
-        leases: the leases in the state's database; None where the state is in no database.
-        ledger: the state of the durable counters; None where it is not known.
+        leases: the leases in the state's database; None if the state is not in a database.
+        ledger: the state of the durable counters; None if unknown.
     """
 
     board: StatusBoard

@@ -294,7 +294,7 @@ def _answers() -> list[Situation]:
             words=("due at 2026-02-08 12:",),
         ),
         Situation(
-            "an endpoint whose series were withdrawn",
+            "an endpoint whose series were removed",
             whole(Cause.STALE, ZONES, FIRST),
             with_endpoints(fault=status(PATH, body=GOOD)),
             _withdrawn,

@@ -282,7 +282,7 @@ def _keys() -> list[Situation]:
             words=("forbidden",),
         ),
         Situation(
-            "a key that was refused for so long that series were withdrawn",
+            "a key that was refused for so long that series were removed",
             whole(Cause.KEY_REFUSED, DNS, "dns_zone/101") | whole(Cause.KEY_REFUSED, SCANS, "dns_zone/101"),
             {"account": ONE_ZONE},
             after(status(".*", 401), turns=4000),
@@ -432,7 +432,7 @@ def _failing() -> list[Situation]:
     ]
     stale = [
         Situation(
-            f"series that were withdrawn: {reason}",
+            f"series that were removed: {reason}",
             whole(Cause.STALE, DNS, "dns_zone/101"),
             {"account": ONE_ZONE},
             after(fault, turns=4000),

@@ -78,7 +78,8 @@ def command(
 
     `promtool tsdb create-blocks-from openmetrics FILE DIR` makes blocks of it. The series are those of the daemon's
     counters, each day's count spread evenly over the day, and end where the daemon's own counting began, as the state
-    file records: run it beside the daemon, or before its first start. Then it records where the daemon is to continue.
+    file records: run it while the daemon runs, or before the first start of the daemon, which then continues from
+    there.
 
     It stays within each account's budget. After an interruption, run the same command again: it continues, and retries
     what could not be read.

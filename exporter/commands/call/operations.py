@@ -17,7 +17,7 @@ SQL = "sql"
 SQL_HELP = "Executes SQL statements on a database, and gives their rows."
 _SQL_NOTES = (
     "A statement is SQL, - (standard input) or @FILE. All of them go in one request, and each gives its columns and "
-    "rows, or its own error. What does not surely read asks before it is sent."
+    "rows, or its own error. A statement that may write needs a confirmation."
 )
 _COLUMNS = ("OPERATION", "REQUEST", "PARAMETERS", "DOES")
 
@@ -70,7 +70,7 @@ def _written(parameter: Parameter) -> str:
 
 
 def listing(width: int | None) -> str:
-    """Return a table of the operations for a terminal of this width; None stands for a program."""
+    """Return a table of the operations for a terminal of this width; with None, for a program."""
     rows = [
         (
             operation.name,

@@ -117,9 +117,9 @@ def _print_offline(settings: Settings, file: MarkedFile, *, is_json: bool) -> No
 
 
 def render(rows: Sequence[Row], width: int | None) -> str:
-    """Return the table for a terminal of this width; None stands for a program.
+    """Return the table for a terminal of this width; with None, for a program.
 
-    On a narrow terminal each account has a table of its own, in which a target's name stands below the target.
+    On a narrow terminal each account has its own table, with each target's name below the target.
     """
     cells = [row.cells() for row in rows]
     colours = None if width is None else _COLOURS

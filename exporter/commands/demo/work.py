@@ -94,11 +94,11 @@ async def run_demo(
     seed: int,
     log_level: Level = "warning",
 ) -> None:
-    """Serve a sandbox, and the exporter on it, until SIGTERM or SIGINT; with a port for it, a Prometheus too.
+    """Serve a sandbox, and the exporter on it, until SIGTERM or SIGINT; with a port for Prometheus, run that, too.
 
     Raises:
         ListenError: an address cannot be used.
-        PrometheusError: Prometheus was asked for and cannot run.
+        PrometheusError: Prometheus is requested and cannot run.
     """
     world = World(seed, WorldClock(speed=FAST if fast else 1.0), healthy=True)
     sandbox = SandboxServer(create_app(world), host=HOST, port=sandbox_port)

@@ -64,8 +64,8 @@ class Attempt:
 
     Args:
         settings: the account, and the endpoints of the file alone.
-        account: the account that is asked.
-        target_id: the target to poll; empty for the first that there is.
+        account: the account to call.
+        target_id: the target to poll; empty for the first one.
 
     Attributes:
         failed: whether any endpoint failed.

@@ -9,7 +9,7 @@ import click
 
 _WIDEST = 110
 _NARROWEST = 30
-# Below this width a term and its meaning do not fit beside each other.
+# Below this width a term and its meaning do not fit on one line.
 _TWO_COLUMNS = 60
 # The indentation of arguments below a long command.
 _HANGING = 8

@@ -51,10 +51,10 @@ def calendar_day(key: str) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class _Keys:
-    """What the keys of a chart say of its buckets.
+    """The information that a chart's keys give about its buckets.
 
     Attributes:
-        days: the ordinal of each bucket's UTC day; None where the key is not a date.
+        days: the ordinal of each bucket's UTC day; None if the key is not a date.
         single_days: the same, if every key is a date and no two have the same day; else empty.
         width: the length of the buckets in days, if it is regularly more than one; else 0.
     """

@@ -129,14 +129,14 @@ _TRANSLATIONS: tuple[tuple[tuple[type[BaseException], ...], type[errors.Transpor
 CAUGHT = (aiohttp.ClientError, OSError, TimeoutError, ValueError)
 
 _WORDS: dict[type[errors.TransportError], str] = {
-    errors.ProxyFault: "the proxy would not carry the call",
+    errors.ProxyFault: "the proxy refused the call",
     errors.TlsFault: "the TLS handshake failed",
     errors.NameFault: "the host name does not resolve",
-    errors.ConnectTimeout: "no connection within the time for it",
-    errors.Deadline: "no answer within the time for it",
+    errors.ConnectTimeout: "no connection within the time limit",
+    errors.Deadline: "no answer within the time limit",
     errors.Refused: "nothing accepts connections there",
     errors.Reset: "the connection ended before the answer did",
-    errors.NotHttp: "what came back is not HTTP",
+    errors.NotHttp: "the answer is not HTTP",
 }
 
 

@@ -69,7 +69,7 @@ class PasswordCheck:
         self._waiting += 1
         try:
             async with self._turns:
-                if self._recalls(entry):  # another request has checked the same password meanwhile
+                if self._recalls(entry):  # another request has checked the same password in the meantime
                     return True
                 is_right = await asyncio.to_thread(bcrypt.checkpw, password[:_LONGEST_PASSWORD], hashed)
         finally:
@@ -96,7 +96,7 @@ class PasswordCheck:
 
 
 def slow_check(users: Mapping[str, SecretStr]) -> tuple[int, float] | None:
-    """Return the highest bcrypt cost of the users' hashes and the seconds of a check; None where the cost is low."""
+    """Return the highest bcrypt cost of the users' hashes and the seconds of a check; None if the cost is low."""
     cost = max((int(secret.get_secret_value()[4:6]) for secret in users.values()), default=0)
     if cost < _SLOW_COST:
         return None

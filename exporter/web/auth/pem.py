@@ -26,7 +26,7 @@ class Pem:
 
     Attributes:
         name: the configuration key that gives it.
-        file: the file; None where the text is in the configuration.
+        file: the file; None if the text is in the configuration.
         text: the text.
     """
 

@@ -41,7 +41,7 @@ _Stamp = tuple[tuple[int, int, int] | None, ...]
 class TlsSettings:
     """The TLS settings of a server, as the web configuration names them.
 
-    Certificate, key and authorities are each a file or a text; where both are given, the file is used.
+    Certificate, key and authorities are each a file or a text; if both are given, the file is used.
     """
 
     cert_file: Path | None = None
@@ -65,7 +65,7 @@ class TlsSettings:
 
 
 def openssl_ciphers(names: Iterable[str]) -> str | None:
-    """Translate cipher suites to OpenSSL's names; empty where all are of TLS 1.3, None where a name is unknown."""
+    """Translate cipher suites to OpenSSL's names; empty if all are of TLS 1.3, None if a name is unknown."""
     try:
         return ":".join(cipher for cipher in (_CIPHERS[name] for name in names) if cipher)
     except KeyError:

@@ -21,7 +21,7 @@ def write(directory: Path, text: str) -> Path:
 
 
 def refusal(directory: Path, text: str) -> list[str]:
-    """Return the faults of a file with this text as they are printed, without the directory."""
+    """Return the printed faults of a file with this text, without the directory."""
     with pytest.raises(WebConfigError) as refused:
         load_web_config(write(directory, text))
     return str(refused.value).replace(f"{directory}/", "").splitlines()
