@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - a message stands on one line, as it is printed
-"""Hostile answers: each fails its own target, in words that say why, or yields what can be had of it."""
+"""Hostile answers: each one fails only its own target, with a clear message, or gives the values that can be read."""
 
 import json
 from typing import Any
