@@ -79,7 +79,7 @@ MEANINGS: Mapping[Cause, Meaning] = {
         "Compare the pattern with the name: correct it, or list the target's id under `ids`, and reload.",
     ),
     Cause.NOT_CONFIGURED: Meaning(
-        "the configuration does not ask for it", "Name the target in the configuration, or switch its discovery on."
+        "the configuration does not select it", "Name the target in the configuration, or switch its discovery on."
     ),
     Cause.NOT_DISCOVERED: Meaning(
         "the platform's complete list does not hold the target",
@@ -97,8 +97,8 @@ MEANINGS: Mapping[Cause, Meaning] = {
         "Wait for the next discovery; if it fails, correct what the evidence names. Configured ids need no list.",
     ),
     Cause.LEDGER: Meaning(
-        "the counter is served after the ledger has saved it, and it has not yet",
-        "See whether the disk under state.path is full or read-only; the rest follows by itself.",
+        "the ledger has not saved the counter yet, and serves it only then",
+        "Check whether the disk of state.path is full or read-only; then no further step is needed.",
     ),
     Cause.FIRST_POLL: Meaning("the target has not been polled yet", "Wait until the named time."),
     Cause.OUT_OF_RANGE: Meaning(

@@ -8,7 +8,7 @@ from typing import ClassVar, Generic, TypeVar
 T_contra = TypeVar("T_contra", contravariant=True)
 
 Number = float | int | bool | None
-# A larger value is not a count: no 64-bit integer holds it, and sums of it would overflow.
+# A larger value is not a count: it does not fit into 64 bits, and sums of it would overflow.
 LARGEST_COUNT = 2.0**63
 LabelValues = tuple[str, ...]
 

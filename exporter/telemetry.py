@@ -81,7 +81,7 @@ class Telemetry:
         self.retries = counter("edge_api_retries", "Retries of requests.", _OPERATION)
         self.unexpected = counter(
             "edge_api_unexpected_values",
-            "Values in good answers that are not known for their field.",
+            "Unknown values of fields in good answers.",
             (*_OPERATION, "field"),
         )
         self.throttled = counter(

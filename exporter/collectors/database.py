@@ -29,7 +29,7 @@ QUERY_PREFIX = "edge_database_"
 
 UP = FamilyInfo(
     "edge_database_up",
-    "Whether the database answered a statement, polled: 0 as soon as it does not.",
+    "Whether the database answered a statement, polled: 0 from the first failure on.",
     Kind.GAUGE,
     "",
     ("database",),

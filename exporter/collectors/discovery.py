@@ -1,4 +1,4 @@
-"""Which resources an account has, by search and the shield-zone list."""
+"""Finds an account's resources, by search and the list of shield zones."""
 
 from collections import Counter
 from collections.abc import Awaitable, Iterable

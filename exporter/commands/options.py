@@ -22,7 +22,7 @@ def config_option(function: C) -> C:
     """Add `--config` to a command."""
     return click.option(
         "--config",
-        # A file that cannot be read is reported later, in the same words as one that the variable names.
+        # A file that cannot be read is reported later, in the same way as a file from the variable.
         type=click.Path(path_type=Path, readable=False),
         default=None,
         help="The configuration file (YAML); also EDGE_EXPORTER_CONFIG.",

@@ -97,7 +97,7 @@ async def running(port: int) -> AsyncIterator[Prometheus]:
         try:
             lines = process.stderr
             if lines is None:
-                raise PrometheusError("prometheus gives no log")
+                raise PrometheusError("prometheus has no log output")
             address = await _ready(lines)
             drained = asyncio.create_task(_drain(lines), name="prometheus log")
             yield Prometheus(process, f"http://{address}", config, folder)

@@ -22,7 +22,7 @@ from exporter.settings.loading import SettingsError, load
 from exporter.settings.types import format_duration
 from exporter.telemetry import Telemetry
 
-# Operations that only a setting enables.
+# Operations that are only called if a setting enables them.
 _OPT_IN = {"script_read_by_update": "read: update"}
 # Families that come from the configuration, and the collector with whose families they are listed.
 _BESIDE = {"edge_script_monthly_budget_dollars": "scripts"}

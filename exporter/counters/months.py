@@ -169,7 +169,7 @@ def month_from_plain(fields: list[float]) -> MonthSeries:
         ValueError: the row has another form.
     """
     if not _FEWEST_FIELDS <= len(fields) <= _FEWEST_FIELDS + len(_DEFAULTS):
-        raise ValueError("a series of the state is not as this version writes it")
+        raise ValueError("a series of the state does not have the form that this version writes")
     created, month, polled, baseline, high, last, closed, *rest = fields
     seen, has_fallen, former, guard, is_held = (*rest, *_DEFAULTS[len(rest) :])
     return MonthSeries(

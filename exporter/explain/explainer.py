@@ -202,7 +202,7 @@ class Explainer:
         if candidate.cause is not None:
             standing: _Finding = (candidate.cause, candidate.evidence)
         elif target.kind == collector.polls and not collector.wants(target):
-            standing = (Cause.NOT_CONFIGURED, "the configuration names, and lets discover, nothing that it would list")
+            standing = (Cause.NOT_CONFIGURED, "the configuration selects nothing that this collector lists")
         else:
             status = self._sources.board.find(target.polled_by(collector.name))
             if status is not None and status.polled and (status.served or status.up):
@@ -241,11 +241,11 @@ class Explainer:
         """Return why a target that is polled here has no valid result."""
         is_withdrawn = status is not None and status.failure is not None and status.failure.expired > 0
         if target.kind != collector.polls:
-            # Its list is polled, for the account; it has a failure of its own only if its item cannot be read.
+            # The target's list is polled, for the account; the target itself fails only if its item cannot be read.
             target = Target(target.account, collector.polls, target.account)
             listing = self._sources.board.find(target.polled_by(collector.name))
             if listing is not None and listing.failure is None and (status is None or not status.polled):
-                return Cause.NOT_DISCOVERED, f"the platform's list of {moment(listing.success)} does not hold it"
+                return Cause.NOT_DISCOVERED, f"the platform's list of {moment(listing.success)} does not contain it"
             if listing is not None and listing.failure is not None:
                 status = listing
         if status is None or status.failure is None:

@@ -45,7 +45,7 @@ def one_line(text: str) -> str:
     return line[: MESSAGE_LIMIT - 1] + "…"
 
 
-# Shown in place of a secret, everywhere.
+# The text that replaces a secret.
 MASK = "***"
 
 

@@ -156,7 +156,7 @@ def is_out_of_range(error: ValidationError) -> bool:
     return all(fault["type"] in _RANGE_FAULTS for fault in found)
 
 
-# An item of a list that is validated by itself: `list[Each[Zone]]`.
+# An item of a list that is validated separately: `list[Each[Zone]]`.
 Each = Annotated[T, WrapValidator(_one_by_one)]
 
 

@@ -11,7 +11,7 @@ from exporter.runtime import file_limit
 
 MOST_CONNECTIONS = 512
 LEAST_CONNECTIONS = 16
-# The exporter may run in the same process, and needs files of its own.
+# The exporter may run in the same process, and needs a part of the files.
 SHARE_OF_FILES = 4
 
 

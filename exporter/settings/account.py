@@ -107,7 +107,7 @@ class ScriptsSettings(Section):
     ] = "get"
     monthly_budget_dollars: Annotated[
         Mapping[Text, Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]],
-        Field(description="A script's name or id and what it may cost in a month. A renamed script keeps its budget."),
+        Field(description="A script's name or id, and its budget for a month. A renamed script keeps its budget."),
     ] = Field(default_factory=dict)
 
 
@@ -162,7 +162,7 @@ class AccountSettings(Section):
         Literal["access_key", "bearer"],
         Field(
             description=AUTH.help,
-            json_schema_extra={"secret": True},  # a key put here by mistake is not shown
+            json_schema_extra={"secret": True},  # a key that was put here by mistake must not be shown
         ),
     ] = "access_key"
     budget: BudgetSettings = Field(default_factory=BudgetSettings.model_construct)

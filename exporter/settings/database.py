@@ -25,7 +25,7 @@ _FAMILIES_OF_OUR_OWN = frozenset({"up", "query_duration_seconds", "query_rows"})
 def parse_query_name(value: object) -> str:
     """Validate a query's name, which becomes a part of a metric's name."""
     if not isinstance(value, str) or not _NAME.fullmatch(value):
-        raise expected("a name of letters, digits and '_' that starts with no digit, best in lower case")
+        raise expected("a name of letters, digits and '_' that does not start with a digit, best in lower case")
     if value in _FAMILIES_OF_OUR_OWN:
         raise refused(f"'{value}' is taken: the exporter has a metric edge_database_{value} of its own")
     return value
@@ -85,7 +85,7 @@ class QuerySettings(Section):
     name: Annotated[
         str,
         BeforeValidator(parse_query_name),
-        Field(description="The query's name, which makes the metric edge_database_<name>."),
+        Field(description="The query's name; its metric is edge_database_<name>."),
     ]
     help: Annotated[str, Field(description="The metric's help text.")] = ""
     sql: Annotated[str, BeforeValidator(_parse_sql), Field(description="One reading SQL statement.")]

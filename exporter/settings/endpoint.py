@@ -76,7 +76,7 @@ def _parse_name(value: object) -> str:
 
 def _parse_metric_name(value: object) -> str:
     if not isinstance(value, str) or not _METRIC_NAME.fullmatch(value):
-        raise expected("a metric name of letters, digits, '_' and ':' that starts with no digit")
+        raise expected("a metric name of letters, digits, '_' and ':' that does not start with a digit")
     return value
 
 
@@ -154,7 +154,7 @@ class MetricSettings(Section):
         source, name = given[0], str(raw.get("name", ""))
         for suffix, kinds in (("_total", ("days", "month")), ("_info", ("info",))):
             if source in kinds and not name.endswith(suffix):
-                yield at(("name",), refused(f"'{name[:60]}' uses {source}, so its name must end with {suffix}"))
+                yield at(("name",), refused(f"'{name[:60]}' uses {source}, so the name must end with {suffix}"))
             if source not in kinds and name.endswith(suffix):
                 yield at(("name",), refused(f"'{name[:60]}' ends with {suffix}, which is for {' and '.join(kinds)}"))
         if source == "info":

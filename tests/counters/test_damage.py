@@ -208,7 +208,7 @@ def test_a_journal_that_was_left_behind_by_a_deleted_file_brings_nothing_back(pa
         assert [driver.poll(count) for count in (60, 61)] == [0, 1]
         assert driver.events.asides == [1770379200.0]
     assert [(line["event"], line["error"]) for line in logs] == [
-        ("state file put aside", "it is gone, and its journal was left behind")
+        ("state file put aside", "it was removed, but not its journal")
     ]
     assert asides(path) == [f"{ASIDE}-wal"]
 

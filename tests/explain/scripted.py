@@ -201,7 +201,7 @@ def _found() -> list[Situation]:
             "a configured shield zone that the list does not hold",
             whole(Cause.NOT_DISCOVERED, "shield_zones", "shield_zone/99"),
             {"account": {"shield_zones": {"ids": [99]}}},
-            words=("does not hold it",),
+            words=("does not contain it",),
         ),
         Situation(
             "a search that fails",

@@ -10,7 +10,7 @@ from exporter.commands.completing import complete_account
 from exporter.commands.loading import loading
 from exporter.commands.options import SettingsCommand, config_option
 
-# Possible times between samples: see `exporter.backfill.samples.STEPS`.
+# The times between samples are those of `exporter.backfill.samples.STEPS`.
 _STEPS = ("15m", "1h", "3h")
 
 

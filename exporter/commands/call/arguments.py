@@ -98,7 +98,7 @@ def _sorted_out(operation: Operation[Any], words: Sequence[str]) -> tuple[dict[s
     for word in words:
         name, equals, text = word.partition("=")
         if not equals:
-            # It may be the secret itself.
+            # The text may be the secret itself, so it is not shown.
             found = "an argument without '='" if _has_secret(operation) else _shown(word)
             faults.append(f"found {found}, expected NAME=VALUE")
         elif name not in known:

@@ -21,7 +21,7 @@ _SQL_NOTES = (
 )
 _COLUMNS = ("OPERATION", "REQUEST", "PARAMETERS", "DOES")
 
-# The update with an empty body is `script_update` without a name, so it is not listed as an operation.
+# The update with an empty body is not listed: it is `script_update` without a name.
 _CALLABLE: Mapping[str, Operation[Any]] = {
     operation.name: operation for operation in OPERATIONS if operation is not scripting.READ_BY_UPDATE
 }

@@ -11,7 +11,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlencode
 from urllib.request import HTTPSHandler, ProxyHandler, Request, build_opener
 
-# A hundred thousand targets take some seconds to look through.
+# The time limit: with a hundred thousand targets, an answer takes some seconds.
 TIMEOUT_SECONDS = 60.0
 _LONGEST_REFUSAL = 2000
 _UNAUTHORIZED = 401
@@ -27,7 +27,7 @@ class Access:
     """The address of an exporter, and the credentials for it.
 
     Attributes:
-        url: where it serves, without a slash at its end.
+        url: its address, without a slash at the end.
         username: for basic authentication; empty for none.
         password: its password.
         ca_file: certificates of the authorities that are trusted, in place of the system's.

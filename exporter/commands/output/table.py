@@ -11,7 +11,7 @@ import click
 from exporter.terminal import escape
 
 _GAP = 2
-# A column that is broken into lines is no narrower: below, each row is a paragraph.
+# The smallest width of a column that may be broken; in narrower tables each row becomes a paragraph.
 _LEAST_FOLDED = 16
 
 Cells = Sequence[Sequence[str]]

@@ -27,7 +27,7 @@ _LONGEST_CREDENTIALS = 8192
 _LONGEST_PASSWORD = 72  # bcrypt ignores the bytes after these
 _MOST_REMEMBERED = 256
 _CHECKS_AT_ONCE = 2
-# Without a limit, clients with wrong passwords would keep all connections busy.
+# Without this limit, clients with wrong passwords could keep all connections busy.
 _MOST_WAITING = 128
 _SLOW_COST = 13
 

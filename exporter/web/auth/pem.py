@@ -8,7 +8,7 @@ from pathlib import Path
 
 from exporter.regular_file import read_regular, unreadable
 
-# The capacity of a pipe.
+# The capacity of a pipe, in bytes.
 LARGEST_INLINE = 64 * 1024
 
 

@@ -13,7 +13,7 @@ from exporter.web.auth.pem import TlsFileError, read_pem
 
 _VERSIONS = {"TLS12": ssl.TLSVersion.TLSv1_2, "TLS13": ssl.TLSVersion.TLSv1_3}
 _CURVES = {"CurveP256": "prime256v1", "CurveP384": "secp384r1", "CurveP521": "secp521r1", "X25519": "X25519"}
-# The standard's names of cipher suites, which the file uses, and OpenSSL's. Suites of TLS 1.3 are always on.
+# The standard's names of cipher suites, which the file uses, and their names in OpenSSL. TLS 1.3 suites are always on.
 _CIPHERS: Mapping[str, str] = {
     "TLS_AES_128_GCM_SHA256": "",
     "TLS_AES_256_GCM_SHA384": "",
