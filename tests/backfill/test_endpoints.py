@@ -155,8 +155,8 @@ async def test_a_path_without_dates_gives_the_days_that_it_shows_by_itself(tmp_p
     # The oldest of ten days may be incomplete.
     assert ended.total("edge_things_total", thing_id="7") == sum(count("7", ago(days)) for days in range(9))
     assert (
-        "things: of edge_things_total, the history has only the days in the answer, because the path has no dates such as "
-        "{days_ago:30}" in ended.said
+        "things: of edge_things_total, the history has only the days in the answer, because the path has no dates such "
+        "as {days_ago:30}" in ended.said
     )
 
 
