@@ -204,7 +204,7 @@ class Telemetry:
             "edge_exporter_ledger_up",
             "Whether the last write of the counters' state succeeded.",
         )
-        # Up until a write fails.
+        # The state counts as usable until a write fails.
         self.ledger_up.set(1)
         self.ledger_set_aside = gauge(
             "edge_exporter_ledger_set_aside_timestamp_seconds",

@@ -34,17 +34,21 @@ _NOTES = {
         "poll, or 27 days back."
     ),
     "scripts": (
-        "Counters of month-to-date values count each rise. A fall to below half in a new month is a reset at once. A "
-        "fall to below half within a month, and any fall on a month's first day or after 24 h without a poll, is a "
-        "reset if the next poll is below the old value, too. Any other fall is a correction, and the counter does not "
-        "fall. For a day after a reset, a value of at least the old month's last one counts only if it lasts for 24 h. "
-        "The gauge shows a negative value, and the counter ignores it.\n\n"
-        "What can still go wrong: the rise between a month's last poll and its end is unknown, and in no counter. Two "
-        "successive wrong low answers are treated as a reset, and the month counts again when its value has been back "
-        "for 24 h; so is a lasting correction on a month's first day. After 24 h without a poll over a month's end, a "
-        "value that rose counts completely, even if the platform resets more than 6 h late; within the month's first "
-        "6 h only its rise counts, even if the platform has already reset. A wrong low value at the very first poll "
-        "counts when it is right again."
+        "Counters of month-to-date values count each rise. If the value falls, this is\n\n"
+        "- a reset at once, if it falls to below half and the UTC month has changed;\n"
+        "- a reset if the next poll is below the old value, too, for a fall to below half within a month, and for any "
+        "fall on a month's first day or after 24 h without a poll;\n"
+        "- otherwise a correction, and the counter does not fall.\n\n"
+        "For a day after a reset, a value of at least the old month's last one counts only if it lasts for 24 h. The "
+        "gauge shows a negative value, and the counter ignores it.\n\n"
+        "What can still go wrong:\n\n"
+        "- The rise between a month's last poll and its end is unknown, and in no counter.\n"
+        "- Two successive wrong low answers are treated as a reset, and the month counts again when its value has been "
+        "back for 24 h. A lasting correction on a month's first day is treated as a reset, too.\n"
+        "- After 24 h without a poll over a month's end, a value that rose counts completely, even if the platform "
+        "resets more than 6 h late. Within the month's first 6 h only its rise counts, even if the platform has "
+        "already reset.\n"
+        "- A wrong low value at the very first poll counts when it is right again."
     ),
     "shield_rate_limits": (
         'The days of the map are counts by action, or plain numbers, which have `action="unclassified"`. Sum over all '
