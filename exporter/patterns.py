@@ -17,7 +17,7 @@ _UNSUPPORTED = (
     (r"\\Z", "'\\Z'", "write '\\z' or '$' for the end of the text"),
     (r"\(\?>|[*+?}]\+", "atomic group or possessive quantifier", "write a plain one, which is as fast here"),
     (r"\\[uUN]", "'\\u' escape", "write the character itself"),
-    (r"\(\?\(|\(\?#|\(\?[aLux]", "comment, condition or flag of Python's", "leave it out"),
+    (r"\(\?\(|\(\?#|\(\?[aLux]", "comment, condition or flag of Python's engine", "leave it out"),
 )
 # Python's engine reads this as {0,n}, and RE2 reads it as plain text.
 _OPEN_REPETITION = re.compile(r"(?<!\\)\{,\d+\}")

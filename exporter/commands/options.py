@@ -68,7 +68,7 @@ class AccountCommand(Command):
         return [*self.own_params(ctx), *self.account_params]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the command's own options, then an account's."""
+        """Write the command's own options, then those of an account."""
         write_section(formatter, "Options", help_records(ctx, self.own_params(ctx)))
         write_section(formatter, "Account", help_records(ctx, self.account_params))
 

@@ -129,7 +129,7 @@ class Renderer:
         self._eager_until = self._monotonic() + EAGER_SECONDS
 
     def is_alive(self) -> bool:
-        """Whether a generation was built recently."""
+        """Return whether a generation was built recently."""
         return self._monotonic() - self._rendered < LONGEST_SILENCE
 
     async def select(self, wanted: Filter, form: Format, *, gzip: bool = False, renew: bool = False) -> bytes:

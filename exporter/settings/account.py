@@ -80,7 +80,7 @@ class DnsZonesSettings(Section):
         IdsFile | None,
         PlainValidator(parse_ids_file),
         PlainSerializer(lambda file: None if file is None else str(file.path)),
-        Field(description="A file of such ids, one in each line; '#' starts a comment."),
+        Field(description="A file of ids, one in each line; '#' starts a comment."),
     ] = None
     include: Annotated[
         tuple[PatternField, ...],

@@ -93,7 +93,9 @@ class QuerySettings(Section):
     labels: Annotated[
         tuple[Annotated[str, BeforeValidator(parse_label)], ...], Field(description="The columns that become labels.")
     ] = ()
-    interval: Annotated[OptionalInterval, Field(description="The interval; null for the database collector's.")] = None
+    interval: Annotated[
+        OptionalInterval, Field(description="The interval; null for that of the database collector.")
+    ] = None
     max_rows: Annotated[int, Field(ge=1, le=1_000_000, description="A query that returns more rows fails.")] = 1000
 
     @classmethod

@@ -50,7 +50,7 @@ def test_names_families_that_exist(use: Use) -> None:
 
 @every_query
 def test_matches_and_groups_by_labels_that_exist(use: Use) -> None:
-    """Every label by which a query matches or groups is one of its families'."""
+    """A query matches and groups only by labels that its families have."""
     found = selected(use)
     labels = SCRAPE_LABELS.union(*(KNOWN[family_of(part.name)].labels for part in found if part.name))
     # Labels that label_replace adds.

@@ -165,7 +165,7 @@ def translate(error: BaseException, host: str) -> errors.TransportError:
 
 
 def _gave_up(connecting: aiohttp.ClientConnectorError) -> bool:
-    """Return whether the operating system's own timeout ended the connection before the client's."""
+    """Return whether the timeout of the operating system ended the connection before that of the client."""
     return isinstance(connecting.os_error, TimeoutError)
 
 
