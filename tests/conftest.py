@@ -1,7 +1,8 @@
 """What every test leaves as it was."""
 
+import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from functools import cache
 from itertools import chain, zip_longest
 from pathlib import Path
@@ -47,6 +48,17 @@ settings.load_profile("suite")
 def pytest_xdist_auto_num_workers() -> int:
     """Five workers more than there are cores: at any time some tests wait for a scrape or for a process."""
     return len(os.sched_getaffinity(0)) + 5
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep the garbage collector away from what is collected: thousands of tests, none of which is garbage."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
