@@ -70,9 +70,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[Postgres]:
+def postgres(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
     """A real PostgreSQL, started for the first test that asks for it."""
-    with postgres_running() as server:
+    own = tmp_path_factory.getbasetemp()
+    with postgres_running(own.parent if hasattr(request.config, "workerinput") else own) as server:
         yield server
 
 
