@@ -2,7 +2,7 @@
 
 
 def __getattr__(name: str) -> str:
-    """Look `__version__` up at its first use, so that help texts need not import `importlib.metadata`."""
+    """Look up `__version__` at its first use, so that help texts need not import `importlib.metadata`."""
     if name != "__version__":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - see above

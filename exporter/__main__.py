@@ -5,16 +5,16 @@ import os
 import signal
 import sys
 
-# Standard output goes to a file whose disk is full or removed.
+# Standard output is a file, and its disk is full or the file was removed.
 _UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 
 
 def main() -> None:
     """Run the command line."""
     fill_closed_streams()
-    # Pydantic would search every installed package for plugins, and pass them what it validates.
+    # Without this, pydantic searches every installed package for plugins, and passes them the validated values.
     os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
-    # Python's handling of Ctrl-C can be lost during an import; the system's cannot.
+    # Python's Ctrl-C handler can be lost during an import; the operating system's default cannot.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     from exporter.cli import command  # noqa: PLC0415 - see above
 
@@ -24,7 +24,7 @@ def main() -> None:
     except OSError as error:
         if error.errno not in _UNWRITABLE:
             raise
-        # The rest of the output goes to the null device, or the interpreter would report the error again at its end.
+        # Send the rest of the output to the null device; otherwise the interpreter reports the error again at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(f"the output cannot be written: {error.strerror}")
 

@@ -1,7 +1,7 @@
-"""The causes for which a family of a target has no series: their meanings, and what to do.
+"""The causes of an absence: why a family of a target has no series: their meanings, and what to do.
 
 `edge-exporter explain`, `/api/v1/explain`, the status page, `check` and `edge_exporter_absent_families` use these
-words. A cause's value is the `cause` label; values are added and never removed. Where several causes hold,
+words. A cause's value is the `cause` label; values are added and never removed. If several causes apply,
 `exporter.explain.explainer` decides which one is reported.
 """
 
@@ -20,7 +20,7 @@ from exporter.platform.errors import (
 
 
 class Cause(StrEnum):
-    """A cause of an absence; where several hold, the first is reported."""
+    """A cause of an absence; if several apply, the first of this list is reported."""
 
     COLLECTOR_DISABLED = "collector_disabled"
     DENIED = "denied"
@@ -45,7 +45,7 @@ class Cause(StrEnum):
 
     @property
     def text(self) -> str:
-        """Its meaning, as a sentence without the full stop."""
+        """Its meaning, as a sentence without a full stop."""
         return MEANINGS[self].text
 
     @property
@@ -133,11 +133,11 @@ MEANINGS: Mapping[Cause, Meaning] = {
 
 @dataclass(frozen=True, slots=True)
 class Lack:
-    """The cause for which a good answer gave a target no sample of some families.
+    """Explains why a good answer gave a target no samples of some families.
 
     Attributes:
         cause: NO_VALUE where the answer held no value for them.
-        words: the evidence; empty where the families' source fields are enough.
+        words: the evidence; empty if naming the families' source fields is enough.
         unexpected: wire names of fields whose value is unknown or cannot be read. The cause of families with such a
             source field is OUT_OF_RANGE.
     """

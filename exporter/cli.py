@@ -39,7 +39,8 @@ COMMANDS = {
         "exporter.commands.call.command", "Carry out one documented operation, and print what it answers as JSON."
     ),
     "endpoint": Entry(
-        "exporter.commands.endpoint.command", "Try endpoints of your own: the call, what is read, and the metrics."
+        "exporter.commands.endpoint.command",
+        "Try your own endpoints: the call, the values that are read, and the metrics.",
     ),
     "sandbox": Entry("exporter.commands.sandbox.command", "Serve the local platform alone."),
     "metrics": Entry("exporter.commands.reference", "Print the reference of every metric."),
@@ -62,7 +63,7 @@ class LazyGroup(click.Group):
         return list(COMMANDS)
 
     def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Load a command; None if there is none of this name."""
+        """Load a command; return None if no command has this name."""
         entry = COMMANDS.get(cmd_name)
         if entry is None:
             return None

@@ -34,7 +34,7 @@ def client_of(
 
     Args:
         settings: the account or database.
-        observer: notified of every attempt.
+        observer: is notified of every attempt.
         shards: how many processes share the budget of an account; only one shard polls a database.
         clocks: the clocks.
         platform_time: the known time of the account's platform; None where it is not known.

@@ -9,12 +9,12 @@ from datetime import UTC, datetime
 
 @dataclass(frozen=True, slots=True)
 class Clocks:
-    """The clocks that a part of the program lives by; those of the machine by default.
+    """The clocks that a part of the program uses; by default the machine's own.
 
     Attributes:
         wall: unix seconds; they jump when the machine's clock is set.
         monotonic: seconds that never jump.
-        sleep: waits that many seconds.
+        sleep: waits for a number of seconds.
     """
 
     wall: Callable[[], float] = time.time

@@ -1,4 +1,4 @@
-"""Long work on the event loop in short pieces, so that scrapes and other polls never wait for it."""
+"""Splits long work on the event loop into short pieces, so that scrapes and other polls need not wait for it."""
 
 import time
 import types
@@ -20,7 +20,7 @@ async def unhurried(items: Iterable[T], monotonic: Callable[[], float] = time.mo
     """Yield the items, and let the rest of the loop run whenever the work on them has taken a slice of time.
 
     Args:
-        items: what is to be worked on; a generator does a piece of its work for each item.
+        items: the items to work on; a generator does a part of its work for each item.
         monotonic: a clock in seconds.
     """
     began = monotonic()
@@ -35,7 +35,7 @@ async def in_slices(work: Generator[None, None, T], monotonic: Callable[[], floa
     """Do work that yields after each small piece, and let the rest of the loop run after each slice of time.
 
     Args:
-        work: a generator; between two of its pieces anything else on the loop may run.
+        work: a generator; after each `yield` other tasks of the loop may run.
         monotonic: a clock in seconds.
 
     Returns:
@@ -48,7 +48,7 @@ async def in_slices(work: Generator[None, None, T], monotonic: Callable[[], floa
 
 
 def at_once(work: Generator[None, None, T]) -> T:
-    """Do the same work without a pause."""
+    """Do the same work without pauses."""
     results: list[T] = []
     for _ in _keeping(work, results):
         pass

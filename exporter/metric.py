@@ -42,7 +42,7 @@ class MonthToDate:
     """A counter's source: a value that grows through a UTC month and starts again with the next."""
 
     value: float
-    # There are no parts that it could be the sum of.
+    # A month-to-date value is never the sum of other series.
     is_whole: ClassVar[bool] = False
 
 
@@ -66,13 +66,13 @@ class Metric(Generic[T_contra]):
     Attributes:
         name: the literal family name as it is exposed (a counter's with its `_total`).
         help: one sentence that names the source field.
-        value: payload → number, or None where there is no sample. With `labels`, payload → mapping of label
-            values to numbers (a plain string as the key where there is one label).
+        value: payload → number, or None for no sample. With `labels`, payload → mapping of label values to
+            numbers; with one label, each key is a plain string.
         counted: for counters, in place of `value`: payload → the source that the ledger counts from, or a mapping
             of label values to sources, or None.
-        labels: names of the labels beyond those of the collector's target.
+        labels: the names of the labels that come after the target's.
         unit: the base unit with which the name ends, for OpenMetrics.
-        source: what it is read from in the answer, where the help need not name it.
+        source: the fields of the answer that it is read from, if the help does not name them.
     """
 
     name: str
@@ -94,9 +94,9 @@ class FamilyInfo:
     """A family without its samples.
 
     Attributes:
-        name: as exposed; a counter's ends `_total`.
+        name: as exposed; that of a counter ends with `_total`.
         labels: all label names, the target's own first.
-        source: what it is read from in the answer; empty where the help says it.
+        source: the fields of the answer that it is read from; empty if the help names them.
     """
 
     name: str
@@ -109,9 +109,11 @@ class FamilyInfo:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One series' value; `values` are its label values in the order of the family's label names.
+    """The value of one series.
 
-    `created` is a counter's true creation as unix seconds, where it is known.
+    Attributes:
+        values: the label values, in the order of the family's label names.
+        created: the time of a counter's first sight in unix seconds; None if unknown.
     """
 
     values: LabelValues
@@ -121,7 +123,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A family's samples from one target."""
+    """The samples of one target in a family."""
 
     info: FamilyInfo
     samples: tuple[Sample, ...]
@@ -132,8 +134,8 @@ class Count:
     """The sources of a counter family, by label values, for the ledger.
 
     Attributes:
-        labels: the values of the target's own labels; a renamed label does not end the series.
-        sources: the values of the metric's further labels → the source.
+        labels: the values of the target's labels, which do not identify the series, so that a new name does not end it.
+        sources: the values of the metric's other labels → the source.
     """
 
     info: FamilyInfo
@@ -141,14 +143,14 @@ class Count:
     sources: tuple[tuple[LabelValues, Source], ...]
 
 
-# Longer label values are cut, because other people choose the names on the platform.
+# Longer label values are cut, because users of the platform choose the names.
 LABEL_VALUE_LIMIT = 1024
 
 
 def label_value(text: str) -> str:
     """Convert any text to a valid label value: no NUL, no lone surrogate, at most 1,024 characters.
 
-    The exposition formats require UTF-8, and Prometheus's scanner takes a NUL as the end of its input.
+    The exposition formats require UTF-8, and Prometheus's parser treats a NUL as the end of the input.
     """
     if text.isascii() and "\0" not in text:
         return text if len(text) <= LABEL_VALUE_LIMIT else text[: LABEL_VALUE_LIMIT - 1] + "…"

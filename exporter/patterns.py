@@ -1,7 +1,7 @@
-"""Users' regular expressions, matched in linear time whatever the pattern.
+"""Regular expressions of the configuration, matched in linear time with RE2.
 
-Names come from the platform, and with a pattern such as `(a+)+$` and a suitable name, Python's own engine would run
-for years. RE2 is the engine of Prometheus, so that patterns have the same meaning here.
+Names come from the platform. With a pattern such as `(a+)+$` and a certain name, Python's own engine would run for
+years. RE2 is the engine of Prometheus, so that patterns have the same meaning here.
 """
 
 import re
@@ -10,7 +10,7 @@ from typing import Any
 
 import re2
 
-# Syntax that Python's engine has and RE2 lacks, and what to write instead.
+# Syntax of Python's engine that RE2 does not have, and its replacement.
 _UNSUPPORTED = (
     (r"\(\?<?[=!]", "lookaround", "match less and sort out the rest, as with exclude beside include"),
     (r"\\[1-9]|\(\?P=", "backreference", "write out what it stands for"),
@@ -19,7 +19,7 @@ _UNSUPPORTED = (
     (r"\\[uUN]", "'\\u' escape", "write the character itself"),
     (r"\(\?\(|\(\?#|\(\?[aLux]", "comment, condition or flag of Python's", "leave it out"),
 )
-# Python's engine reads this as {0,n}, and RE2 as plain text.
+# Python's engine reads this as {0,n}, and RE2 reads it as plain text.
 _OPEN_REPETITION = re.compile(r"(?<!\\)\{,\d+\}")
 
 

@@ -1,4 +1,4 @@
-"""Creates the storage of the state from its settings: memory, a file, or the part of some shards in a database."""
+"""Creates the storage of the state from its settings: memory, a file, or some shards of a database."""
 
 import os
 import secrets
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 
 def file_storage(state: StateSettings, set_aside: Callable[[float], None]) -> Storage:
-    """Create the storage of the ledger's rows where no database is set: a file, or memory.
+    """Create the storage of the ledger's rows for settings without a database: a file, or memory.
 
     Args:
         state: the settings of the state.
-        set_aside: called with unix seconds when a state file had to be put aside.
+        set_aside: called with unix seconds when a damaged state file is renamed.
     """
     return MemoryStorage() if state.path is None else FileStorage(state.path, SYSTEM.wall, set_aside)
 
@@ -40,11 +40,11 @@ def database_storage(
 
     Args:
         state: the settings of the database.
-        share: the one shard, or which of them may be held.
+        share: the only shard, or the shards that may be held.
         observer: called when shards come and go.
-        shard_of: the shard that a row belongs to; None where that is not known.
+        shard_of: returns the shard of a row; None if it is not known.
     """
-    # Imported here because it is an extra; the settings have checked that it is installed.
+    # Imported here because it is an optional extra; the settings have checked that it is installed.
     from exporter.counters.database_storage import DatabaseStorage  # noqa: PLC0415 - an extra
     from exporter.counters.state_database import Group  # noqa: PLC0415 - an extra
 
@@ -65,25 +65,25 @@ def lone_storage(state: StateSettings, share: Share) -> "DatabaseStorage":
 
 
 class Unobserved:
-    """Observes nothing (see `exporter.counters.database_storage.StorageObserver`)."""
+    """Ignores all events of the storage."""
 
     def claimed(self, _shard: int) -> None:
-        """No-op."""
+        """Ignore the event."""
 
     def lost(self, _shard: int) -> None:
-        """No-op: the next write fails."""
+        """Ignore the event: the next write fails."""
 
     def renewed(self) -> None:
-        """No-op."""
+        """Ignore the event."""
 
     def held(self, _epochs: Mapping[int, int], _rows: Mapping[PollKey, Stored]) -> None:
-        """No-op."""
+        """Ignore the event."""
 
     def refused(self, _rows: int) -> None:
-        """No-op."""
+        """Ignore the event."""
 
     def took(self, _operation: str, _seconds: float) -> None:
-        """No-op."""
+        """Ignore the event."""
 
 
 def problem_of(state: StateSettings) -> str:
@@ -129,6 +129,6 @@ def baselines(state: StateSettings, share: Share) -> Baselines:
     database = StateDatabase(_address(state), state.lease)
     recorded = RecordedBaselines(partial(database.row, state.installation), database.close)
     if len(share.held) > 1:
-        # Targets of all shards, which no one process counts: what the running exporters have counted serves.
+        # The targets of all shards, which no single process counts: the stored rows of the running exporters are read.
         return recorded
     return open_shared_baselines(lone_storage(state, share), recorded, SYSTEM)

@@ -19,7 +19,7 @@ from exporter.causes import Cause
 from exporter.metric import FamilyInfo, Kind
 
 _OPERATION = ("account", "operation")
-# Bounds of the buckets, in seconds, from a step of the event loop to a database that hardly answers.
+# Upper bounds of the buckets in seconds, from one step of the event loop to a very slow database.
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 ALERTED_REASONS = ("unauthorized", "forbidden", "rate_limited", "server_error", "timeout", "refused")
 
@@ -63,7 +63,7 @@ class Telemetry:
         )
         self.requests = counter(
             "edge_api_requests",
-            "Requests to the platform by status code, none where no answer came; retries count.",
+            "Requests to the platform by status code (none without an answer), including retries.",
             (*_OPERATION, "code"),
         )
         self.failures = counter(
@@ -78,7 +78,7 @@ class Telemetry:
             buckets=(0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
             unit="seconds",
         )
-        self.retries = counter("edge_api_retries", "Requests that were tried again.", _OPERATION)
+        self.retries = counter("edge_api_retries", "Retries of requests.", _OPERATION)
         self.unexpected = counter(
             "edge_api_unexpected_values",
             "Values in good answers that are not known for their field.",
@@ -92,18 +92,18 @@ class Telemetry:
         )
         self.budget = gauge(
             "edge_api_budget_requests_per_second",
-            "Requests a second that the account may be sent at the moment.",
+            "Requests a second that the account's budget currently allows.",
             ("account",),
         )
         self.capacity = gauge(
             "edge_api_capacity_requests_per_second",
-            "Requests a second that each limit of the account's budget allows at the moment; the lower one binds."
-            " What max_in_flight allows follows from how long calls take.",
+            "Requests a second that each limit of the account's budget currently allows; the lower one applies. The "
+            "value of max_in_flight depends on the duration of calls.",
             ("account", "limit"),
         )
         self.demand = gauge(
             "edge_api_demand_requests_per_second",
-            "Requests a second that the account's targets and intervals ask for.",
+            "Requests a second that the account's targets need at the configured intervals.",
             ("account",),
         )
         self.build = gauge(
@@ -114,7 +114,7 @@ class Telemetry:
         self.build.labels(version, python_platform.python_version()).set(1)
         self.reload_successful = gauge(
             "edge_exporter_config_last_reload_successful",
-            "Whether the last attempt to load the configuration went well.",
+            "Whether the last attempt to load the configuration succeeded.",
         )
         self.reload_success_time = gauge(
             "edge_exporter_config_last_reload_success_timestamp_seconds",
@@ -123,19 +123,19 @@ class Telemetry:
         )
         self.interval = gauge(
             "edge_exporter_collector_interval_seconds",
-            "Time between two polls of a target, stretched where the budget does not carry the configured one.",
+            "Time between two polls of a target, longer than configured if the budget does not suffice.",
             ("collector",),
             unit="seconds",
         )
         self.duration = gauge(
             "edge_exporter_collector_duration_seconds",
-            "How long the collector's last poll of a target took.",
+            "Duration of the collector's last poll of a target.",
             ("collector",),
             unit="seconds",
         )
         self.missed = counter(
             "edge_exporter_collector_missed_runs",
-            "Polls that were due while the one before had not ended, and ticks of the scheduler that were lost.",
+            "Polls that were skipped because the poll before had not ended, or because the scheduler was late.",
             ("collector",),
         )
         self.shard = gauge(
@@ -150,12 +150,12 @@ class Telemetry:
         )
         self.shard_epoch = gauge(
             "edge_exporter_shard_epoch",
-            "How often a shard has been claimed so far, by any exporter, as the one that holds it knows.",
+            "How often a shard has been claimed so far, by any exporter, as reported by its holder.",
             ("shard",),
         )
         self.shard_takeovers = counter(
             "edge_exporter_shard_takeovers",
-            "Claims of a shard's lease by this exporter, the first one too.",
+            "Claims of a shard's lease by this exporter, including the first.",
             ("shard",),
         )
         self.shard_losses = counter(
@@ -169,63 +169,63 @@ class Telemetry:
         )
         self.state_database = histogram(
             "edge_exporter_state_database_seconds",
-            "Time that the state's database took for an operation, with the way there and back.",
+            "Time of an operation of the state database, including the network.",
             ("operation",),
             buckets=_SECONDS,
             unit="seconds",
         )
         self.series = gauge(
             "edge_exporter_series",
-            "Series of targets that are exposed, the exporter's own not counted.",
+            "Exposed series of targets, without the exporter's own.",
         )
         self.dropped = gauge(
             "edge_exporter_series_dropped",
-            "Series that the cap on the family's series keeps out.",
+            "Series that are left out because of the cap on the family's series.",
             ("family",),
         )
         self.absent = gauge(
             "edge_exporter_absent_families",
-            "Families that targets could have and have no series of, by collector and cause, counted once a minute or "
-            "less often where there are many; `edge-exporter explain` names them.",
+            "Absent families of targets, by collector and cause, counted once a minute or less often; "
+            "`edge-exporter explain` names them.",
             ("collector", "cause"),
         )
         self.loop_lag = histogram(
             "edge_exporter_loop_lag_seconds",
-            "How late the event loop, on which all polls and scrapes run, came to what was due, ten times a second.",
+            "Delay of the event loop, which runs all polls and scrapes, measured ten times a second.",
             buckets=_SECONDS,
             unit="seconds",
         )
         self.render = gauge(
             "edge_exporter_render_duration_seconds",
-            "How long it took to render what changed and to join the last generation of the exposition.",
+            "Time to render the changes and to join the last generation of the exposition.",
             unit="seconds",
         )
         self.ledger_up = gauge(
             "edge_exporter_ledger_up",
-            "Whether the last write of the counters' state went well.",
+            "Whether the last write of the counters' state succeeded.",
         )
-        # It counts as up until a write fails.
+        # Up until a write fails.
         self.ledger_up.set(1)
         self.ledger_set_aside = gauge(
             "edge_exporter_ledger_set_aside_timestamp_seconds",
-            "When a state file that could not be used was last renamed, or was found without its journal; 0 where that "
+            "When a state file that could not be used was last renamed, or was found without its journal; 0 if that "
             "never happened in this run.",
             unit="seconds",
         )
         self.corrections = counter(
             "edge_exporter_ledger_corrections",
-            "Days or months that fell on the platform after they had been counted; the counters stand.",
+            "Values of days or months that fell on the platform after they were counted; the counters do not fall.",
             ("family",),
         )
         self.script_budget = gauge(
             "edge_script_monthly_budget_dollars",
-            "What the script may cost a month, from the configuration.",
+            "The configured monthly budget of the script.",
             ("account", "script_id", "script"),
             unit="dollars",
         )
         self.script_budget_unmatched = gauge(
             "edge_exporter_script_budget_unmatched",
-            "Whether a configured monthly budget belongs to no script that is polled, by the name or id it is set for.",
+            "1 for a configured monthly budget whose name or id matches no polled script.",
             ("account", "script"),
         )
         ProcessCollector(registry=registry)
@@ -258,18 +258,18 @@ class Telemetry:
             self.throttled.labels(account)
 
     def declare_ups(self, accounts: Mapping[str, Callable[[], bool] | None]) -> None:
-        """Expose whether accounts are up, of those alone that this process answers for; see `declare_accounts`."""
+        """Expose whether accounts are up, for those that this process reports; argument as for `declare_accounts`."""
         self.up.clear()
         for account, is_up in accounts.items():
             if is_up is not None:
                 self.up.labels(account).set_function(is_up)
 
     def declare_shards(self, shards: Iterable[int], is_held: Callable[[int], bool]) -> None:
-        """Let the series of shards' leases begin.
+        """Start the series of the leases of shards.
 
         Args:
-            shards: those that this process holds or may hold.
-            is_held: whether it is certain that no other exporter counts a shard.
+            shards: the shards that this process holds or may hold.
+            is_held: returns whether it is certain that no other exporter counts a shard.
         """
         for shard in shards:
             self.shard_held.labels(str(shard)).set_function(partial(is_held, shard))
@@ -280,8 +280,8 @@ class Telemetry:
         """Expose which shards this process polls.
 
         Args:
-            total: how many there are.
-            held: shard → how often its lease has been claimed; None where that is not known.
+            total: the number of shards.
+            held: shard → how often its lease has been claimed; None if unknown.
         """
         self.shard.clear()
         self.shard_epoch.clear()
@@ -295,7 +295,7 @@ class Telemetry:
 
         Args:
             label: `account` or `collector`.
-            value: its name; a database's with its prefix.
+            value: the name; that of a database with its prefix.
         """
         for family in vars(self).values():
             if isinstance(family, Counter | Gauge | Histogram) and label in family._labelnames:  # noqa: SLF001

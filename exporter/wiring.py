@@ -1,4 +1,4 @@
-"""Creates the arguments of the parts from the settings."""
+"""Creates the parts' arguments from the settings."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -21,7 +21,7 @@ from exporter.targets.target import DATABASE_PREFIX, Target
 
 
 def named(settings: Settings) -> dict[str, AccountSettings | DatabaseSettings]:
-    """Return the accounts and databases by name, as `exporter.targets.target.account_of` names those of targets."""
+    """Return the accounts and databases by name, in the form of `exporter.targets.target.account_of`."""
     return {
         **{account.name: account for account in settings.accounts},
         **{DATABASE_PREFIX + database.name: database for database in settings.databases},

@@ -1,4 +1,4 @@
-"""The exporter's polling parts on a real sandbox server, with the scheduler's clock in the test's hand."""
+"""The exporter's polling parts on a real sandbox server, with a scheduler's clock that tests control."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -43,18 +43,18 @@ Labels = Mapping[str, str]
 
 
 async def at_once(_seconds: float) -> None:
-    """Sleep no time at all."""
+    """Return at once."""
     await asyncio.sleep(0)
 
 
 def poll_now(schedule: Schedule, collector: str) -> None:
-    """Start the polls of every target of a collector, which were not due yet."""
+    """Start the polls of every target of a collector before they are due."""
     schedule.make_due(collector)
     schedule.tick(collector)
 
 
 async def flushed(ledger: Ledger) -> None:
-    """Wait until the ledger has published everything that it was handed."""
+    """Wait until the ledger has published all recorded polls."""
     loop = asyncio.get_running_loop()
     done = asyncio.Event()
 
@@ -67,7 +67,7 @@ async def flushed(ledger: Ledger) -> None:
 
 @dataclass
 class ExporterParts:
-    """Everything between the platform and the exposition, wired as the daemon wires it."""
+    """Everything between the platform and the exposition, connected as in the daemon."""
 
     world: World
     faults: Faults
@@ -84,14 +84,14 @@ class ExporterParts:
     changes: list[Change] = field(default_factory=list)
 
     async def settle(self) -> None:
-        """Wait until all polls have ended, are counted and published, and print a generation."""
+        """Wait until all polls have ended and are counted and published, and render a generation."""
         for _ in range(3):
             await self.schedule.drained()
             await flushed(self.ledger)
         await self.renderer.render()
 
     async def turn(self, seconds: float) -> None:
-        """Let time pass, on the scheduler's clock and the platform's, and poll what is due."""
+        """Let time pass on the scheduler's clock and the platform's, and poll what is due."""
         self.clock.now += seconds
         self.world.clock.advance(seconds)
         for name in self.schedule.plans:
@@ -101,7 +101,7 @@ class ExporterParts:
         await self.renderer.render()
 
     def explainer(self) -> Explainer:
-        """Explains the absences of what is exposed."""
+        """Return an explainer of the present absences."""
         return Explainer(
             Sources(
                 scope=lambda: wiring.scope(self.settings),
@@ -120,16 +120,16 @@ class ExporterParts:
         return 0.0 if at is None else self.world.clock.now() - (self.clock() - at)
 
     def absences(self, **wanted: object) -> list[Absence]:
-        """What is absent of what is asked for."""
+        """Return the absences that a question selects."""
         found = self.explainer().absences(replace(Wanted(), **wanted))  # type: ignore[arg-type] # fields by name
         return [absence for absence in found if absence is not None]
 
     def text(self) -> str:
-        """The current exposition."""
+        """Return the current exposition."""
         return b"".join(self.renderer.current.bodies[Format.TEXT].pieces).decode()
 
     def samples(self, name: str, **labels: str) -> dict[tuple[str, ...], float]:
-        """Label values other than those given → value, of a family's samples that carry the given labels."""
+        """Return other label values → value, for a family's samples with the given labels."""
         found: dict[tuple[str, ...], float] = {}
         # The parser is slow, and tests ask often: it reads the lines of this family alone.
         lines = [line for line in self.text().splitlines() if line.startswith((f"{name}{{", f"{name} "))]
@@ -141,7 +141,7 @@ class ExporterParts:
         return found
 
     def value(self, name: str, **labels: str) -> float | None:
-        """The one sample that carries these labels, or None where there is none."""
+        """Return the only sample with these labels; None if there is none."""
         found = list(self.samples(name, **labels).values())
         assert len(found) <= 1, f"{name} {labels} stands {len(found)} times"
         return found[0] if found else None
@@ -150,7 +150,7 @@ class ExporterParts:
 def configuration(
     url: str, collectors: Mapping[str, object], more: Mapping[str, object] | None = None, /, **account: object
 ) -> Settings:
-    """Settings for one account on the sandbox."""
+    """Return settings for one account on the sandbox."""
     reported = {
         "name": "main",
         "base_url": url,
@@ -176,17 +176,17 @@ async def exporter_parts(
     state: Path | None = None,
     database: Mapping[str, object] | None = None,
 ) -> AsyncIterator[ExporterParts]:
-    """The parts of an exporter whose first round has ended, or has met a fault, which is not waited for.
+    """Run the parts of an exporter, and wait for the end of the first round, unless it has a fault.
 
     Args:
-        account: settings of the account.
+        account: the settings of the account.
         collectors: settings of the collectors.
-        world: the sandbox's; a small one of its own where none is given.
-        shard: which part of the targets it polls.
-        url: of another platform than the sandbox.
-        fault: is there from the start.
+        world: the sandbox's world; by default a small one.
+        shard: the share of the targets that it polls.
+        url: the address of another platform than the sandbox.
+        fault: a fault from the start.
         more: other sections of the settings.
-        state: the ledger's file; None for none.
+        state: the ledger's file; None for memory.
         database: settings of a database on the sandbox; None for none.
     """
     made = world or World(seed=1, clock=WorldClock(START, speed=0))

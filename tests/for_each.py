@@ -1,4 +1,4 @@
-"""Makes one test of a check that is to hold in many cases."""
+"""Makes one test of a check with many cases."""
 
 import inspect
 from collections.abc import Callable, Sequence
@@ -9,14 +9,14 @@ Check = Callable[..., None]
 
 
 def for_each(argument: str, cases: Sequence[T], name: Callable[[T], str]) -> Callable[[Check], Check]:
-    """Run a check on every case within one test, which fails with each case that does not hold by its name.
+    """Run a check on every case within one test; a failure names every failed case.
 
-    A test of its own for each of hundreds of cases would take longer to set up than to run.
+    With hundreds of cases, a separate test for each would take longer to set up than to run.
 
     Args:
         argument: the check's parameter that takes the case; its other parameters are fixtures.
-        cases: what it is run on.
-        name: what a case is called.
+        cases: the cases.
+        name: returns the name of a case.
     """
 
     def decorate(check: Check) -> Check:

@@ -1,4 +1,4 @@
-"""What the interface document lists."""
+"""The operations of the interface document."""
 
 # The endpoint table of the interface document, and its database pipeline.
 DOCUMENTED = (

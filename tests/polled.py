@@ -1,4 +1,4 @@
-"""Records polls by hand: on the status board, and in the store beside it, as `exporter.polling.results` does."""
+"""Records polls without a collector: on the status board and in the store, like `exporter.polling.results`."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -37,7 +37,7 @@ def fail(
     lifetime: float,
     duration: float = 0.1,
 ) -> bool:
-    """Record a poll that failed; returns whether the target begins to fail with it."""
+    """Record a failed poll; return whether it is the target's first failure."""
     begins = not store.board.is_failing(collector, outcome.target)
     status = store.board.failed(collector, outcome, reason, message, duration=duration, cause=Cause.FAILING)
     if outcome.families:

@@ -1,4 +1,4 @@
-"""A real PostgreSQL of the tests' own, and databases in it."""
+"""A real PostgreSQL for the tests, and databases in it."""
 
 import fcntl
 import itertools
@@ -27,10 +27,10 @@ _UNPRIVILEGED = "nobody"
 
 @dataclass
 class Postgres:
-    """A server that runs.
+    """A running server.
 
     Attributes:
-        folder: what belongs to it.
+        folder: the folder of its files.
         port: its port on the loopback.
     """
 
@@ -41,23 +41,23 @@ class Postgres:
 
     @property
     def pid(self) -> int:
-        """The server's process; each connection has a child of it."""
+        """The process id of the server; each connection has a child process."""
         assert self._process is not None
         return self._process.pid
 
     def url(self, database: str, port: int | None = None) -> str:
-        """The address of a database, with the password."""
+        """Return the address of a database, with the password."""
         return f"postgresql://{USER}:{PASSWORD}@127.0.0.1:{port or self.port}/{database}"
 
     def new_database(self) -> str:
-        """The address of a new, empty database."""
+        """Create an empty database, and return its address."""
         name = f"state_{next(self._numbers)}"
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
             connection.execute(f"CREATE DATABASE {name}".encode())
         return self.url(name)
 
     def start(self) -> None:
-        """Start it, and wait until it answers."""
+        """Start the server, and wait until it answers."""
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
                 [find("postgres"), "-D", self.folder / "data", "-p", str(self.port), "-k", self.folder],
@@ -69,18 +69,18 @@ class Postgres:
         assert not self.has_ended(), (self.folder / "log").read_text()
 
     def stop(self) -> None:
-        """End it as a crash would: it recovers from its journal when it starts again."""
+        """Stop the server like a crash; it recovers from its journal at the next start."""
         assert self._process is not None
         self._process.send_signal(signal.SIGQUIT)
         self._process.wait(PATIENCE)
 
     def has_ended(self) -> bool:
-        """Whether it does not run."""
+        """Return whether the server is stopped."""
         return self._process is None or self._process.poll() is not None
 
     @contextmanager
     def pooled(self, database: str) -> Iterator[str]:
-        """The address of a database behind a PgBouncer that gives each transaction another connection."""
+        """Yield the address of a database behind a PgBouncer that gives each transaction another connection."""
         port = free_port()
         users = self.folder / "users"
         users.write_text(f'"{USER}" "{PASSWORD}"\n')
@@ -115,10 +115,10 @@ def _user() -> str | None:
 
 @contextmanager
 def postgres_running(shared: Path) -> Iterator[Postgres]:
-    """Run a server on a port of its own, which ends with the block.
+    """Run a server on a free port until the block ends.
 
     Args:
-        shared: a folder, which several processes may share: one makes a cluster for all.
+        shared: a folder, which several processes may share: one of them makes a cluster for all.
     """
     folder = Path(tempfile.mkdtemp(prefix="edge-postgres-"))
     try:

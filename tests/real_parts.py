@@ -1,4 +1,4 @@
-"""The real parts that tests run: finds their programs, and starts a Prometheus or an Alertmanager."""
+"""Finds the real programs that tests run, and starts a Prometheus or an Alertmanager."""
 
 import asyncio
 import json
@@ -31,7 +31,7 @@ _PROMETHEUS_READY = "ready to receive web requests"
 
 
 class Release(StrEnum):
-    """A release of Prometheus to test with: the installed one, or a newer one that stands beside it."""
+    """A release of Prometheus for tests: the installed one, or a newer one in a separate folder."""
 
     INSTALLED = ""
     LAST_OF_2 = "prometheus-2.53"
@@ -45,7 +45,7 @@ class Part:
     Attributes:
         install: the command that installs it on a Debian machine.
         others: further names under which it may be installed.
-        needs: the parts without which it does not work.
+        needs: other parts that it requires.
     """
 
     install: str
@@ -88,11 +88,10 @@ PARTS: Final[Mapping[str, Part]] = {
 
 
 def find(name: str) -> str:
-    """The path of a real part's program, which is there with everything that it needs.
+    """Return the path of a real program, if the program and everything that it requires are installed.
 
-    Looks beside this Python, in the repository's node_modules, among the newer parts, and on the path. Where the
-    program or a part that it needs is missing, the test is skipped with the command that installs it; in CI the test
-    fails.
+    Looks beside this Python, in the repository's node_modules, among the newer parts, and on the path. If the program
+    or a part that it requires is missing, the test is skipped with the command that installs it; in CI the test fails.
 
     Args:
         name: the name of the part in `PARTS`.
@@ -109,7 +108,7 @@ def find(name: str) -> str:
 
 
 def find_node_packages(*packages: str) -> str:
-    """The path of Node, for scripts that import npm packages; a test without one of them ends as in `find`.
+    """Return the path of Node, for scripts that import npm packages.
 
     Args:
         packages: names with versions, such as `@libsql/client@0.18.0`.
@@ -122,7 +121,7 @@ def find_node_packages(*packages: str) -> str:
 
 
 def end_without(what: str, install: str) -> NoReturn:
-    """End a test whose real part is missing: a failure in CI, which installs all parts, and a skip elsewhere.
+    """End a test whose real program is missing: skip it, or fail in CI, which installs all of them.
 
     Args:
         what: what is missing.
@@ -135,9 +134,9 @@ def end_without(what: str, install: str) -> NoReturn:
 
 
 def find_newer(part: str, program: str) -> str:
-    """The path of a program that is not installed but unpacked from a newer release of Debian.
+    """Return the path of a program that is unpacked from a newer release of Debian, and not installed.
 
-    It is looked for nowhere else, so that a test of a release never runs with another one. Where it is missing the test
+    It is not searched elsewhere, so that a test of a release never runs with another one. If it is missing the test
     is skipped, or fails in CI, as in `find`.
 
     Args:
@@ -151,19 +150,19 @@ def find_newer(part: str, program: str) -> str:
 
 
 def find_prometheus(release: Release = Release.INSTALLED) -> str:
-    """The Prometheus of a release."""
+    """Return the Prometheus of a release."""
     return find_newer(release, "prometheus") if release else find("prometheus")
 
 
 def find_promtool(release: Release = Release.INSTALLED) -> str:
-    """Prometheus's own checker and importer, of a release."""
+    """Return Prometheus's own checker and importer, of a release."""
     if release:
         return find_newer(release, "promtool")
     return find("promtool")
 
 
 def create_blocks(history: Path, data: Path, release: Release = Release.INSTALLED) -> None:
-    """Make a Prometheus's blocks of an OpenMetrics file with timestamps, by a release's promtool."""
+    """Create a Prometheus's blocks from an OpenMetrics file with timestamps, with a release's promtool."""
     subprocess.run(
         [
             find_promtool(release),
@@ -177,21 +176,21 @@ def create_blocks(history: Path, data: Path, release: Release = Release.INSTALLE
 
 
 class Prometheus:
-    """The HTTP API of a Prometheus that runs."""
+    """The HTTP API of a running Prometheus."""
 
     def __init__(self, url: str) -> None:
         self.url = url
 
     def ask(self, query: str, **parameters: object) -> list[dict[str, Any]]:
-        """The result of an instant query; by default of this moment."""
+        """Return the result of an instant query; by default at this moment."""
         return self._get("query", query=query, **parameters)
 
     def ask_range(self, query: str, *, start: float, end: float, step: float | str) -> list[dict[str, Any]]:
-        """The result of a range query."""
+        """Return the result of a range query."""
         return self._get("query_range", query=query, start=start, end=end, step=step)
 
     async def until(self, query: str, expected: float) -> None:
-        """Wait until a query's one value is as expected."""
+        """Wait until a query's only value is as expected."""
         last: list[dict[str, Any]] = []
         try:
             async with asyncio.timeout(PATIENCE):
@@ -211,7 +210,7 @@ class Prometheus:
 
 
 def scraping(*targets: str, interval: str = "1s") -> dict[str, Any]:
-    """A configuration that scrapes targets as the job `edge`; none for one that only serves what it holds."""
+    """Return a configuration that scrapes targets as the job `edge`; without targets it only serves stored samples."""
     job = {"job_name": "edge", "honor_labels": True, "static_configs": [{"targets": targets}]}
     return {"global": {"scrape_interval": interval}, "scrape_configs": [job] if targets else []}
 
@@ -220,7 +219,7 @@ def scraping(*targets: str, interval: str = "1s") -> dict[str, Any]:
 def prometheus_running(
     home: Path, config: dict[str, Any] | None = None, release: Release = Release.INSTALLED
 ) -> Iterator[Prometheus]:
-    """A Prometheus that serves `home/data` on a port of its own, and ends with the block."""
+    """Run a Prometheus that serves `home/data` on a free port until the block ends."""
     file = home / "prometheus.yml"
     file.write_text(json.dumps(config if config is not None else scraping()))
     with prometheus_reading(file, home / "data", release) as running:
@@ -229,7 +228,7 @@ def prometheus_running(
 
 @contextmanager
 def prometheus_reading(file: Path, data: Path, release: Release = Release.INSTALLED) -> Iterator[Prometheus]:
-    """A Prometheus with a configuration file, on a port of its own; it ends with the block."""
+    """Run a Prometheus with a configuration file on a free port until the block ends."""
     options = (f"--storage.tsdb.path={data}", "--storage.tsdb.retention.time=100y", _ANY_PORT)
     with _serving(find_prometheus(release), f"--config.file={file}", *options, ready=_PROMETHEUS_READY) as url:
         yield Prometheus(url)
@@ -237,7 +236,7 @@ def prometheus_reading(file: Path, data: Path, release: Release = Release.INSTAL
 
 @contextmanager
 def alertmanager_reading(file: Path, data: Path) -> Iterator[str]:
-    """An Alertmanager with a configuration file, on a port of its own; its address. It ends with the block."""
+    """Run an Alertmanager with a configuration file on a free port until the block ends; yield its address."""
     options = (f"--storage.path={data}", "--cluster.listen-address=", _ANY_PORT)
     with _serving(find("prometheus-alertmanager"), f"--config.file={file}", *options, ready=_LISTENING.pattern) as url:
         yield url
@@ -245,7 +244,7 @@ def alertmanager_reading(file: Path, data: Path) -> Iterator[str]:
 
 @contextmanager
 def victoria_metrics_running(data: Path) -> Iterator[Prometheus]:
-    """A VictoriaMetrics on a port of its own, with Prometheus's HTTP API; it ends with the block."""
+    """Run a VictoriaMetrics, with Prometheus's HTTP API, on a free port until the block ends."""
     options = (f"-storageDataPath={data}", "-retentionPeriod=100y", f"-httpListenAddr=127.0.0.1:{free_port()}")
     with _serving(find_newer("victoria-metrics", "victoria-metrics"), *options, ready="started server at") as url:
         yield Prometheus(url)
@@ -269,7 +268,7 @@ def _serving(program: str, *options: str, ready: str) -> Iterator[str]:
 
 
 class _Log:
-    """Reads what a program says, to its end: a full pipe would hold it up."""
+    """Reads the output of a program to its end: a full pipe would block the program."""
 
     def __init__(self, process: subprocess.Popen[str], ready: str) -> None:
         self._process = process
@@ -281,13 +280,13 @@ class _Log:
         self._reader.start()
 
     def url(self) -> str:
-        """Where it listens, once it is ready."""
+        """Return the address of the program, when it is ready."""
         self._told.wait(PATIENCE)
         assert self._url, f"{self._process.args!r} did not start: {''.join(self._lines[-3:])}"
         return self._url
 
     def end(self) -> None:
-        """Read the rest."""
+        """Read the rest of the output."""
         self._reader.join()
         assert self._process.stderr is not None
         self._process.stderr.close()

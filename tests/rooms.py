@@ -33,7 +33,7 @@ LAYERS: tuple[frozenset[str], ...] = (
 
 @dataclass(frozen=True)
 class Module:
-    """A module of the package, as its source says."""
+    """A module of the package, and its source."""
 
     name: str
     file: Path
@@ -45,16 +45,16 @@ class Module:
 
     @cached_property
     def nodes(self) -> list[ast.AST]:
-        """Every node of its syntax tree."""
+        """Return every node of its syntax tree."""
         return list(ast.walk(self.tree))
 
     @cached_property
     def tree(self) -> ast.Module:
-        """Its syntax tree."""
+        """Return its syntax tree."""
         return ast.parse(self.file.read_text(encoding="utf-8"))
 
     def imports(self) -> Iterator[str]:
-        """The modules, and the names of modules, that it imports."""
+        """Return the modules, and the names of modules, that it imports."""
         for node in self.nodes:
             if isinstance(node, ast.Import):
                 yield from (alias.name for alias in node.names)
@@ -88,7 +88,7 @@ def layer_of(unit: str) -> int:
 
 
 def imports_of(unit: str) -> dict[str, int]:
-    """Which other rooms the modules of a room import, and by how many imports."""
+    """Return the other rooms that a room imports, each with the number of imports."""
     names = [name for module in MODULES if module.unit == unit for name in module.imports()]
     found = [unit_of(name) for name in names if name.startswith("exporter.")]
     return {other: found.count(other) for other in sorted(set(found) - {"", unit})}

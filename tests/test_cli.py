@@ -109,7 +109,7 @@ def test_a_closed_stream_is_no_reason_for_a_trace(words: str, closed: str) -> No
 
 
 def test_what_is_logged_to_a_closed_stream_goes_nowhere() -> None:
-    """Not into the file or the socket that was opened first, which would have the stream's number."""
+    """The text must not go to the file or socket that was opened first and got the stream's number."""
     code = (
         "import os, tempfile, exporter.__main__ as program; program.fill_closed_streams()\n"
         "with tempfile.TemporaryFile() as file: os.write(2, b'said'); raise SystemExit(os.fstat(file.fileno()).st_size)"
@@ -121,7 +121,7 @@ def test_what_is_logged_to_a_closed_stream_goes_nowhere() -> None:
 def test_whether_a_configuration_may_be_read_is_seen_when_it_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file that may not be is the configuration's fault (1), as where the variable names it, and no misuse (2)."""
+    """An unreadable file is a fault of the configuration (1), as with the variable, and no misuse (2)."""
     config = tmp_path / "edge.yml"
     config.write_text("collecters: {}\n")
     monkeypatch.setattr(os, "access", lambda *_, **__: False)

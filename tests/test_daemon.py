@@ -40,7 +40,7 @@ state: {{path: {state}}}
 
 
 class ConfiguredSandbox:
-    """A sandbox, a configuration file for it, and daemons that were started from that."""
+    """A sandbox, a configuration file for it, and the daemons of that configuration."""
 
     def __init__(self, folder: Path, sandbox: SandboxServer, world: World, faults: Faults) -> None:
         self.sandbox = sandbox
@@ -84,13 +84,13 @@ async def configured(tmp_path: Path) -> AsyncIterator[ConfiguredSandbox]:
 
 
 async def scraped(daemon: Daemon, client: httpx.AsyncClient, name: str) -> dict[str, float]:
-    """Series → value of a family, once the first round has been published."""
+    """Return series → value of a family, after the first round was published."""
     await until(daemon.schedule.all_discovered)
     return await scraped_of(daemon, client, name)
 
 
 async def scraped_of(daemon: Daemon, client: httpx.AsyncClient, name: str) -> dict[str, float]:
-    """The same where not every account can be discovered."""
+    """Return the same for settings in which not every account can be discovered."""
     for _ in range(1000):
         await daemon.schedule.drained()
         await flushed(daemon.ledger)
@@ -220,7 +220,7 @@ async def test_a_scrape_right_after_a_reload_shows_its_result(configured: Config
 
 @asynccontextmanager
 async def running_process(daemon: Daemon) -> AsyncIterator[None]:
-    """A daemon that owns this process: it handles the signals, and tunes the garbage collector and the threads."""
+    """Run a daemon that owns this process: it handles the signals, and tunes the garbage collector and the threads."""
     turn, thresholds = sys.getswitchinterval(), gc.get_threshold()
     started = asyncio.Event()
     gc.unfreeze()

@@ -1,4 +1,4 @@
-"""The documents name only what is there: targets of the Makefile, commands of the program and their options."""
+"""The documents name only existing things: targets of the Makefile, commands of the program and their options."""
 
 import re
 from collections.abc import Iterator
@@ -21,12 +21,12 @@ _CALLS = (("edge-exporter",), ("python", "-m", "exporter"))
 
 
 def spans(text: str) -> list[str]:
-    """What is set as code within the prose."""
+    """Return the texts that are marked as code in the prose."""
     return [" ".join(span.split()) for span in _SPAN.findall(text)]
 
 
 def commands(text: str) -> Iterator[list[str]]:
-    """The words of each command in a document: of every line of its blocks, and of what is set as code in its prose."""
+    """Return the words of each command in a document: in the lines of its code blocks, and in code within the prose."""
     lines = "\n".join(_BLOCK.findall(text)).replace("\\\n", " ").splitlines()
     for line in [*lines, *spans(_BLOCK.sub("", text))]:
         for part in _SEPARATOR.split(re.sub(r"(?:^|\s)#\s.*", "", line)):
@@ -35,17 +35,17 @@ def commands(text: str) -> Iterator[list[str]]:
 
 
 def targets_named(text: str) -> set[str]:
-    """The Makefile's targets that a document names."""
+    """Return the Makefile's targets that a document names."""
     return {words[1] for words in commands(text) if words[0] == "make" and len(words) > 1}
 
 
 def calls(text: str) -> list[list[str]]:
-    """The calls of the program that a document shows: the words after its name."""
+    """Return the calls of the program that a document shows: the words after its name."""
     return [words[len(call) :] for words in commands(text) for call in _CALLS if tuple(words[: len(call)]) == call]
 
 
 def faults(words: list[str]) -> list[str]:
-    """What of a call there is not: the command, or options of it."""
+    """Return the parts of a call that do not exist: the command, or options of it."""
     if not words or words[0].startswith("-"):
         return []
     # With the group's settings: click keeps the help option that it makes here.
@@ -60,7 +60,7 @@ def faults(words: list[str]) -> list[str]:
 
 
 def targets() -> set[str]:
-    """The targets that the Makefile has."""
+    """Return the targets of the Makefile."""
     return set(re.findall(r"^([a-z][a-z-]*):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
 
 

@@ -1,4 +1,4 @@
-"""The commented configuration file is whole, and says the defaults as they are."""
+"""The commented configuration file is complete, and shows the real defaults."""
 
 import shutil
 from pathlib import Path
@@ -17,7 +17,7 @@ ALTERNATIVES = {"api_key", "auth_token"}
 
 
 def loaded(folder: Path) -> Settings:
-    """The example's settings, with the secrets beside it."""
+    """Load the example's settings, with the secrets in the same folder."""
     shutil.copy(EXAMPLE, folder)
     (folder / "api-key").write_text("a-key")
     (folder / "database-token").write_text("a-token")

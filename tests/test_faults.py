@@ -1,4 +1,4 @@
-"""A failing target never harms another: each fault, what the failing zone shows, and what the others show."""
+"""A failing target never affects another: each fault, the series of the failing zone, and those of the others."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -59,19 +59,19 @@ GROUPS = [(name,) for name in ALONE] + [STALLS, OTHERS[::2], OTHERS[1::2]]
 
 
 def small_world(zones: int = 3) -> World:
-    """A few zones, at a fixed time that stands still."""
+    """A few zones, at a fixed time."""
     return World(seed=1, clock=WorldClock(START, speed=0), dns_zones=zones)
 
 
 def true_today(parts: ExporterParts, zone: str) -> int:
-    """What the platform has truly counted of a zone today."""
+    """Return the platform's true count of a zone today."""
     today = datetime.fromtimestamp(parts.world.clock.now(), UTC).date()
     return parts.world.dns.true_queries(int(zone), today)
 
 
 @pytest.mark.parametrize("names", GROUPS, ids=lambda names: names[0])
 async def test_a_fault_of_one_zone_is_one_failure_and_nobody_elses(names: tuple[str, ...]) -> None:
-    """Each fault has a zone of its own, and all zones are polled together with one that is well."""
+    """Poll all zones together: one for each fault, and one without a fault."""
     # A deadline is waited for in truth; where none passes it must not, however busy the machine is.
     patience = {"timeout": 1.0} if names == STALLS else {}
     zones = {name: str(int(WELL) + number) for number, name in enumerate(names, start=1)}

@@ -1,4 +1,4 @@
-"""The project's rules, read from the source: who may import whom, and what no module may do."""
+"""The project's rules, checked in the source: which modules import which, and what no module may do."""
 
 import ast
 
@@ -65,7 +65,7 @@ def test_nothing_of_the_tests_or_of_the_sandbox_is_used_by_what_runs_for_real() 
 
 
 def handlers(kind: str) -> list[tuple[str, ast.ExceptHandler]]:
-    """Where a class of exceptions is caught, alone or among others."""
+    """Return where a class of exceptions is caught, alone or among others."""
     return [
         (module.name, node)
         for module in MODULES
@@ -92,7 +92,7 @@ def test_whoever_catches_everything_passes_it_on() -> None:
 
 
 def mutable_names(module: Module) -> set[str]:
-    """Names of the module itself that hold something which could be changed."""
+    """Return the module's own names that hold a mutable object."""
     found: set[str] = set()
     for node in module.tree.body:
         targets = (
@@ -107,7 +107,7 @@ def mutable_names(module: Module) -> set[str]:
 
 
 def changed_names(module: Module) -> set[str]:
-    """Names whose values a module changes: by a method, an item, or an augmented assignment."""
+    """Return the names whose values a module changes: by a method, an item, or an augmented assignment."""
     found: set[str] = set()
     for node in module.nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in MUTATORS:

@@ -10,10 +10,10 @@ from exporter.log import configure, logger
 
 
 class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
+    """A stream that reports that it is a terminal."""
 
     def isatty(self) -> bool:
-        """Whether it is a terminal: it says so."""
+        """Return True."""
         return True
 
 

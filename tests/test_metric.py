@@ -12,14 +12,14 @@ Value = Callable[[object], object]
 
 
 def measured(metric: Metric[object], labels: tuple[str, ...] = ()) -> tuple[Family | None, Count | None]:
-    """The family and the count that one metric makes of some payload."""
+    """Return the family and the count of one metric for any payload."""
     info = FamilyInfo(metric.name, metric.help, metric.kind, metric.unit, ("account", "zone_id", *labels))
     families, counts = measure(TARGET, (info,), (metric,), object())
     return (families[0] if families else None, counts[0] if counts else None)
 
 
 def gauge(value: object, *labels: str) -> list[tuple[tuple[str, ...], float]]:
-    """The samples of a gauge whose payload gives this value."""
+    """Return the samples of a gauge whose payload gives this value."""
     metric: Metric[object] = Metric("edge_a", "A.", value=lambda _: value, labels=labels)  # type: ignore[arg-type,return-value]
     family, count = measured(metric, labels)
     assert count is None

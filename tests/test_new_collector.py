@@ -24,7 +24,7 @@ NAME = "dns_zone_traffic"
 
 
 class Zone(BaseHTTPRequestHandler):
-    """A platform that has one zone, which serves queries."""
+    """A platform with one zone, which serves queries."""
 
     def do_GET(self) -> None:
         """Answer each request with the statistics of a zone."""
@@ -70,7 +70,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(checkout: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run the copy's command line to its end."""
+    """Run the copy's command line, and wait for its end."""
     return subprocess.run(
         [sys.executable, "-m", "exporter", *words],
         cwd=checkout,
@@ -82,7 +82,7 @@ def run(checkout: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 def configured(folder: Path, base_url: str) -> str:
-    """Write a configuration file that sets the new collector; returns its path."""
+    """Write a configuration file that sets the new collector; return its path."""
     file = folder / "edge.yml"
     file.write_text(
         json.dumps(
@@ -149,7 +149,7 @@ def test_the_daemon_serves_its_family(checkout: Path, tmp_path: Path) -> None:
 
 
 def until_served(process: subprocess.Popen[str], url: str, text: str) -> str:
-    """Ask until the answer holds a text, the process has ended, or it is clear that the text never comes."""
+    """Repeat a request until the answer contains a text, the process has ended, or the time is over."""
     answered = ""
     deadline = time.monotonic() + PATIENCE
     while process.poll() is None and time.monotonic() < deadline:

@@ -1,4 +1,4 @@
-"""Every operation of the interface document is in the client, the sandbox, `call`, and a collector where it reads."""
+"""Every operation of the interface document is in the client, the sandbox and `call`, and reads are in a collector."""
 
 import re
 
@@ -13,17 +13,17 @@ WRITES = {"script_add_secret", "shield_bot_category_action", "shield_access_list
 
 
 def shape(path: str) -> str:
-    """A path whatever its parameters are called."""
+    """Return a path without the names of its parameters."""
     return re.sub(r"\{[^}]*\}", "{}", path)
 
 
 def named(method: str, path: str) -> list[Operation[object]]:
-    """The client's operations for a row."""
+    """Return the client's operations for a row."""
     return [operation for operation in OPERATIONS if (operation.method, shape(operation.path)) == (method, shape(path))]
 
 
 def collectors(method: str, path: str) -> list[str]:
-    """The collectors that ask for a row."""
+    """Return the collectors that call a row's operation."""
     return [
         collector.name
         for collector in CATALOGUE

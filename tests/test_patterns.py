@@ -1,4 +1,4 @@
-"""Users' regular expressions: what they match, how long that takes, and what is said of those that are none."""
+"""Regular expressions of users: what they match, how long that takes, and the messages for invalid ones."""
 
 import re
 import sys
@@ -30,7 +30,7 @@ def test_a_pattern_matches_as_prometheus_matches_it(
 
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(a|aa)+$", "(a*)*b", "(.*a){20}$", "^(([a-z])+.)+[A-Z]([a-z])+$"])
 def test_no_pattern_takes_longer_than_the_text_is_long(pattern: str) -> None:
-    """Python's engine would not end in a lifetime, so that this test needs no clock."""
+    """Python's engine would not end in a lifetime, so this test needs no clock."""
     made = Pattern(pattern)
     assert not made.search("a" * 100_000 + "!")
     assert not made.fullmatch("a" * 100_000 + "!")
@@ -70,5 +70,5 @@ def test_a_refusal_writes_nothing_to_standard_error(capfd: pytest.CaptureFixture
 
 
 def test_patterns_are_equal_by_their_text() -> None:
-    """A reload compares the settings: what did not change is left as it is."""
+    """A reload compares the settings, so that unchanged parts are kept."""
     assert Pattern("a+") == Pattern("a+") != Pattern("a*")

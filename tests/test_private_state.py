@@ -1,4 +1,4 @@
-"""Tests use what is public: none reads, replaces or imports a private name of the object or module that it tests."""
+"""Tests use public names only: no test reads, replaces or imports a private name of another object or module."""
 
 import ast
 from pathlib import Path
@@ -28,7 +28,7 @@ def is_private(name: str) -> bool:
 
 
 def private_names(tree: ast.Module) -> set[str]:
-    """The private names of other objects and modules that a test module uses."""
+    """Return the private names of other objects and modules that a test module uses."""
     found: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and is_private(node.attr):

@@ -9,7 +9,7 @@ from tests.real_parts import PARTS, end_without, find
 
 @pytest.fixture
 def bin_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder that is the whole search path, beside a Python that stands alone."""
+    """A folder that is the whole search path, with a Python that finds no other programs."""
     python = tmp_path / "alone" / "python"
     python.parent.mkdir()
     monkeypatch.setattr(sys, "executable", str(python))
@@ -19,7 +19,7 @@ def bin_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def install(name: str, folder: Path) -> str:
-    """Put a program into a folder; its path."""
+    """Put a program into a folder; return its path."""
     path = folder / name
     path.write_text("#!/bin/sh\n")
     path.chmod(0o755)
@@ -49,7 +49,7 @@ def test_whatever_a_part_needs_is_a_part() -> None:
 
 
 def find_or_skip(name: str) -> str:
-    """Why the test that needs a part is skipped."""
+    """Return why the test that needs a part is skipped."""
     with pytest.raises(pytest.skip.Exception) as skipped:
         find(name)
     return str(skipped.value)

@@ -1,4 +1,4 @@
-"""Only regular files are read; pipes and devices are refused at once, with what they are."""
+"""Only regular files are read; pipes and devices are refused at once, with their type."""
 
 import os
 import socket

@@ -1,4 +1,4 @@
-"""What a release is made by: its version, its notes, and the scripts that the workflows run."""
+"""The parts of a release: its version, its notes, and the scripts that the workflows run."""
 
 import re
 import shutil
@@ -18,7 +18,7 @@ CHANGELOG = (
 
 
 def notes(folder: Path, version: str) -> tuple[str, str, int]:
-    """What the script says of a version, with a changelog of its own."""
+    """Return the script's output for a version, with a given changelog."""
     (folder / ".ci").mkdir()
     shutil.copy(ROOT / ".ci" / "release-notes", folder / ".ci")
     (folder / "CHANGELOG.md").write_text(CHANGELOG)

@@ -10,7 +10,7 @@ from exporter.telemetry import Telemetry
 
 
 def lines(telemetry: Telemetry, *beginnings: str) -> list[str]:
-    """Sample lines that begin so."""
+    """Return the sample lines with this beginning."""
     text = generate_latest(telemetry.exposed()).decode()
     return [line for line in text.splitlines() if line.startswith(beginnings)]
 

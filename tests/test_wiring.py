@@ -1,4 +1,4 @@
-"""Which collectors are run."""
+"""The collectors that the settings enable."""
 
 import pytest
 
@@ -7,12 +7,12 @@ from exporter.settings.model import Settings
 
 
 def run(**settings: object) -> set[str]:
-    """The collectors that these settings let run."""
+    """Return the collectors that these settings enable."""
     return {plan.collector.name for plan in wiring.plans(configured(**settings))}
 
 
 def configured(**settings: object) -> Settings:
-    """Settings of one account."""
+    """Return settings of one account."""
     account = {"name": "main", "base_url": "https://api.example.net", "api_key": "secret"}
     return Settings.model_validate({"accounts": [account], **settings})
 

@@ -1,14 +1,14 @@
-"""A clock that a test turns."""
+"""A clock that tests set."""
 
 from dataclasses import dataclass
 
 
 @dataclass
 class TurnedClock:
-    """A clock that stands until a test turns it."""
+    """A clock that only moves when a test sets it."""
 
     now: float = 1000.0
 
     def __call__(self) -> float:
-        """Return the time that it was turned to."""
+        """Return the time of the clock."""
         return self.now

@@ -1,7 +1,7 @@
-"""How long tests wait for what other tasks, threads and processes bring about.
+"""Waits for results of other tasks, threads and processes.
 
-No test passes or fails by how fast the machine is: each waits for an event or for a condition, and the times here end
-only what would hang.
+No test depends on the machine's speed: each waits for an event or a condition, and the time limits here only end a test
+that would hang.
 """
 
 import asyncio
@@ -18,10 +18,10 @@ T = TypeVar("T")
 
 
 async def until(condition: Callable[[], object], awaited: str = "what was awaited") -> None:
-    """Wait on the event loop until a condition holds that no event announces.
+    """Wait on the event loop for a condition that no event announces.
 
     Raises:
-        AssertionError: it does not hold after `PATIENCE`.
+        AssertionError: it is not true after `PATIENCE`.
     """
     try:
         async with asyncio.timeout(PATIENCE):
@@ -32,10 +32,10 @@ async def until(condition: Callable[[], object], awaited: str = "what was awaite
 
 
 def wait_until(condition: Callable[[], object], awaited: str = "what was awaited") -> None:
-    """Wait until a condition holds, such as what another process answers.
+    """Wait for a condition, such as the answer of another process.
 
     Raises:
-        AssertionError: it does not hold after `PATIENCE`.
+        AssertionError: it is not true after `PATIENCE`.
     """
     ends = time.monotonic() + PATIENCE
     while not condition():
@@ -44,7 +44,7 @@ def wait_until(condition: Callable[[], object], awaited: str = "what was awaited
 
 
 def settled(ask: Callable[[], T], expected: object) -> T:
-    """Ask again until the answer is as expected; the last answer, for an assertion to show."""
+    """Repeat a question until the answer is as expected; return the last answer, for an assertion."""
     ends = time.monotonic() + PATIENCE
     while (answer := ask()) != expected and time.monotonic() < ends:
         time.sleep(0.1)

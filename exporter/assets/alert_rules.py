@@ -16,7 +16,7 @@ _LABEL: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 _MARKED: Final = r"(?m)\S+(\s+# threshold: {name})$"
 _KINDS: Final = {"label": "labels", "annotation": "annotations", "threshold": "thresholds"}
 _FIELDS: Final = ("for", "keep_firing_for", "severity", "expr")
-# How the shipped rules select the exporter's own scrape job in expressions, and name it in texts.
+# How expressions of the shipped rules select the exporter's scrape job, and how texts name it.
 _JOB: Final = 'job=~".*edge-exporter.*"'
 _JOB_IN_WORDS: Final = "a job with edge-exporter in its name"
 _JOB_PATTERN: Final = re.compile(r'[^"\\\s]+')

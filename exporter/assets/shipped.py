@@ -39,7 +39,7 @@ def dashboards(assignments: Iterable[str]) -> dict[str, str]:
     """Return the Grafana dashboards: a file's name → its text.
 
     Raises:
-        AssetError: there are assignments. Dashboards need none: their variables choose data source, job and account.
+        AssetError: assignments are given. Dashboards accept none: their variables choose data source, job and account.
     """
     for assignment in assignments:
         raise AssetError(f"{assignment}: nothing of the dashboards is set; their variables choose job and account")
@@ -120,7 +120,7 @@ def _severities(assignments: Iterable[str], what: str) -> Mapping[str, str]:
 
 
 def _replaced(text: str, form: str, names: Mapping[str, str]) -> str:
-    """Replace all names that are written in a form, in one pass, so that two names can be exchanged."""
+    """Replace all names that match a pattern, in one pass, so that two names can be exchanged."""
     if not names:
         return text
     found = re.compile("|".join(re.escape(form.format(name)) for name in names))

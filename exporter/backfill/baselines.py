@@ -1,4 +1,4 @@
-"""Finds where the live counters of a target begin: as the ledger has recorded, or records now if no daemon runs."""
+"""Finds where the live counters of a target begin: from the ledger, or by a first poll if no daemon runs."""
 
 import asyncio
 import sqlite3
@@ -23,7 +23,7 @@ Poll = Callable[[], Awaitable[Polled]]
 
 
 class BaselineError(Exception):
-    """It is not known where a target's live counters begin; the message says why."""
+    """The beginning of a target's live counters is unknown; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Beginning:
 
     Attributes:
         name: the name of the target in the served series.
-        series: family and values of its own labels → the counter of days.
+        series: family and label values beyond the target's → the counter of days.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Baselines(Protocol):
             poll: polls the target now.
 
         Raises:
-            BaselineError: it is not known where they begin.
+            BaselineError: their beginning is not known.
             PlatformError: the poll failed.
         """
         ...

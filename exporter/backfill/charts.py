@@ -49,10 +49,10 @@ class History:
 
     Attributes:
         collector: the collector whose series get a history.
-        window_days: how many days one call can request; 0 if it only shows the default days.
-        asking: the first and the last day of a window → how these days are requested.
-        zero_days: of this many days up to today, a day that is missing in the answer counts 0. Any other missing day
-            is unknown.
+        window_days: how many days one call can request; 0 if a call cannot choose its days.
+        asking: returns how the days of a window are requested, from its first and last day.
+        zero_days: a day that is missing in the answer counts 0 if it is one of the last so many days. Any other missing
+            day is unknown.
     """
 
     collector: TargetCollector[Any]
@@ -78,7 +78,7 @@ class _Windowed:
         return await self.caller.call(request)
 
     async def find(self, request: Request[Any]) -> Answer[Any]:
-        """Send a request whose value may be None, as it is."""
+        """Send a request whose value may be None, without a change."""
         return await self.caller.find(request)
 
 
@@ -99,7 +99,7 @@ def families(histories: Iterable[History]) -> tuple[FamilyInfo, ...]:
 
 
 async def days(history: History, poll: Poll, wanted: Collection[int], now: datetime) -> Shown:
-    """Return what the platform shows of the wanted days, and possibly of others.
+    """Return what the platform shows of the requested days; the answer may hold other days, too.
 
     Args:
         history: the collector, and how its days are requested.

@@ -1,4 +1,4 @@
-"""Writes the history of the day counters: the days that the platform shows and the live counters do not count."""
+"""Writes the history of the day counters: the days that the platform shows and that the live counters exclude."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -73,7 +73,7 @@ class Selected:
 
     Attributes:
         accounts: names of accounts; empty for all.
-        zones: ids or domains of DNS zones; if not empty, only these zones are selected.
+        zones: ids or domains of DNS zones; empty for all.
     """
 
     accounts: frozenset[str] = frozenset()
@@ -152,7 +152,7 @@ class Backfill:
         if end > today or span.first > today:
             raise SpanError(f"{span} reaches into the future: the platform has {date.fromordinal(today)}")
         if span.first > end:
-            raise SpanError(f"{span} holds no day")
+            raise SpanError(f"{span} contains no day")
         return span
 
     async def _discover(self, account: str) -> None:
@@ -170,7 +170,7 @@ class Backfill:
             if polled.date is not None:
                 self._today[account] = day_of(polled.date)
             if polled.error is not None:
-                self._fail(self._failures, target, f"not all that is there could be listed: {polled.error}")
+                self._fail(self._failures, target, f"the list of resources is incomplete: {polled.error}")
         probe = next((work for work in self._chosen() if work[1].account == account), None)
         if account not in self._today and probe is not None:
             # An error is reported when the target itself is read.
@@ -224,7 +224,7 @@ class Backfill:
         """Yield a failure for each requested zone that does not exist."""
         known = {name for _, target in chosen for name in (target.id, target.name)}
         for zone in sorted(self._selected.zones - known):
-            yield Failure("", f"dns_zone/{zone}", "", "no account that was asked has such a zone")
+            yield Failure("", f"dns_zone/{zone}", "", "no selected account has this zone")
 
     async def _work(self, works: Iterator[Work], spool: Spool, report: Report) -> None:
         for history, target in works:
@@ -243,7 +243,7 @@ class Backfill:
         try:
             beginning, shown = await self._read(history, target, report.span)
         except NotAvailable:
-            # The zone does not have this resource, so there is no history of it. That is no failure.
+            # The zone does not have this resource, so it has no history of it. This is not a failure.
             spool.add(_mark(history, target), {}, 0)
             return
         span = report.span

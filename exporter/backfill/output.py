@@ -1,4 +1,4 @@
-"""Collects lines target by target, though the output has them by family, and can resume after an interruption."""
+"""Collects lines by target, writes them by family, and can continue after an interruption."""
 
 import fcntl
 import json

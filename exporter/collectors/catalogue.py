@@ -35,18 +35,18 @@ CATALOGUE: tuple[Collector, ...] = (
     search.COLLECTOR,
     discovery.COLLECTOR,
     database.COLLECTOR,
-    # Without queries of its own; see `with_queries`.
+    # Without the configured queries, which `with_queries` adds.
     database.QueryCollector(()),
 )
 
 
 def with_queries(queries: Iterable[database.Query]) -> tuple[Collector, ...]:
-    """The catalogue with the users' queries in it."""
+    """Return the catalogue with the configured SQL queries."""
     return (*CATALOGUE[:-1], database.QueryCollector(queries))
 
 
 def families(collectors: Iterable[Collector] = CATALOGUE) -> Iterator[FamilyInfo]:
-    """Every family of these collectors, each once, in order."""
+    """Return every family of these collectors, each once, in order."""
     seen: set[str] = set()
     for collector in collectors:
         for info in collector.families:

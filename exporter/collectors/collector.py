@@ -1,4 +1,4 @@
-"""What a collector is: an endpoint call, the labels of its target, and the metrics that its payload yields."""
+"""Defines a collector: the calls of a poll, the labels of its target, and the metrics of the answer."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,7 +12,7 @@ from exporter.platform.errors import PlatformError, WrongShape
 from exporter.platform.operation import Answer, Caller, Operation
 from exporter.targets.target import Inventory, Names, Target, TargetKey
 
-# The platform's window spans a day or two more, of which the oldest may be cut off within the day.
+# The window of the platform's charts is one or two days longer; its oldest day may be incomplete.
 CHART_DAYS = 30
 
 T = TypeVar("T")
@@ -22,14 +22,14 @@ T_contra = TypeVar("T_contra", contravariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a fetch may use: the account's client, bound to the poll's deadline, and known names."""
+    """What a poll uses: the account's client, which ends calls at the poll's deadline, and the known names."""
 
     caller: Caller
     names: Names
     now: datetime
-    # Whether a resource is this shard's: what is not need not be asked for more of it.
+    # Returns whether this shard polls a resource. No further calls are made for resources of other shards.
     owns: Callable[[TargetKey], bool] = lambda _key: True
-    # Receives what a discovery has found before its end; the result of the poll does not repeat it.
+    # Receives a part of a discovery's findings before its end; the result of the poll then does not contain this part.
     found: "Callable[[Inventory], Awaitable[None]] | None" = None
 
 
@@ -43,14 +43,14 @@ class Label(Generic[T_contra]):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of a poll for one target: all of its families and counts, or what went wrong.
+    """The result of a poll for one target: all of its families and counts, or the error.
 
     Attributes:
-        error: the failure. Families that come beside it are exposed all the same; as a rule there are none.
-        chart: the counts of the last days for the status page, oldest first; empty where there is no chart.
-        fingerprint: of the answer, where an equal one gives the same; empty where it may not.
-        is_unchanged: whether the answer was the last one again, so that its values stand.
-        lack: why families that are not among these have no samples.
+        error: the failure. Usually there are no families then; those that exist are exposed.
+        chart: the counts of the last days for the status page, oldest first; empty without a chart.
+        fingerprint: identifies the answer; empty if an equal answer could give another result.
+        is_unchanged: whether the answer was equal to the last one, so that the last values stay valid.
+        lack: why the families that are missing here have no samples.
     """
 
     target: Target
@@ -68,9 +68,9 @@ class Polled:
     """The outcomes of one poll.
 
     Attributes:
-        outcomes: the polled target's own first, then those of the other targets in its answer.
-        date: the platform's clock, where its answer carried it.
-        found: what a discovery learnt of which resources there are.
+        outcomes: first that of the polled target, then those of other targets in its answer.
+        date: the platform's time, if its answer has a date.
+        found: the resources that a discovery found.
     """
 
     outcomes: tuple[Outcome, ...]
@@ -78,19 +78,19 @@ class Polled:
     found: Inventory | None = None
 
     def noting(self, unexpected: frozenset[str]) -> "Polled":
-        """The same, with the wire names of fields of the polled target's answer that held unexpected values."""
+        """Return the same with unexpected fields: those of the polled target's answer, by their names in JSON."""
         first, *others = self.outcomes
         first = replace(first, lack=replace(first.lack, unexpected=unexpected))
         return replace(self, outcomes=(first, *others))
 
     @property
     def error(self) -> PlatformError | None:
-        """The failure of the polled target itself, None where there is none."""
+        """The error of the polled target itself; None without one."""
         return self.outcomes[0].error
 
 
 class Collector(Protocol):
-    """A row of the catalogue."""
+    """A collector, which is one row of the catalogue."""
 
     @property
     def name(self) -> str:
@@ -99,12 +99,12 @@ class Collector(Protocol):
 
     @property
     def section(self) -> str:
-        """The key under `collectors:` that switches it and sets its interval: its own name, or another collector's."""
+        """The key under `collectors:` with its switch and interval: its own name, or that of another collector."""
         ...
 
     @property
     def discovers(self) -> bool:
-        """Whether its answers say which targets an account has."""
+        """Whether it finds the targets of an account."""
         ...
 
     @property
@@ -114,48 +114,48 @@ class Collector(Protocol):
 
     @property
     def interval(self) -> float:
-        """Seconds between two polls of a target, unless the configuration says otherwise."""
+        """Seconds between two polls of a target, if the configuration sets no other interval."""
         ...
 
     @property
     def operations(self) -> tuple[Operation[Any], ...]:
-        """What a poll asks of the platform."""
+        """The operations of the platform that a poll calls."""
         ...
 
     @property
     def owns_target(self) -> bool:
-        """Whether a 404 on its call means that the target itself is gone, for all collectors that poll it."""
+        """Whether a 404 means that the target no longer exists. All collectors then stop polling it."""
         ...
 
     @property
     def families(self) -> tuple[FamilyInfo, ...]:
-        """Every family that it can yield, in the order in which they are exposed."""
+        """Every family that it can yield, in the order of the exposition."""
         ...
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The kinds of target that its answers give families of; the kind that it polls is one of them."""
+        """The kinds of targets for which its answers give families, including the kind that it polls."""
         ...
 
     def families_of(self, kind: str, target_id: str) -> tuple[FamilyInfo, ...]:
-        """The families that a target could have from it; an id that does not exist stands for any target."""
+        """Return the families that it can give a target; with an unknown id, those that any target could have."""
         ...
 
     def wants(self, target: Target) -> bool:
-        """Whether a target of its kind has anything for it."""
+        """Return whether it polls this target, which is of its kind."""
         ...
 
     async def poll(self, context: Context, target: Target) -> Polled:
         """Poll a target once.
 
         Raises:
-            PlatformError: there is no usable answer, for this target or for the others in it.
+            PlatformError: there is no usable answer.
         """
         ...
 
 
 def describe(labels: Sequence[Label[Any]], metrics: Iterable[Metric[Any]]) -> tuple[FamilyInfo, ...]:
-    """The families of a collector: its target's labels before each metric's own."""
+    """Return the families of a collector; the target's labels come before the metric's own."""
     names = tuple(label.name for label in labels)
     return tuple(
         FamilyInfo(metric.name, metric.help, metric.kind, metric.unit, names + metric.labels, metric.source)
@@ -164,7 +164,7 @@ def describe(labels: Sequence[Label[Any]], metrics: Iterable[Metric[Any]]) -> tu
 
 
 class Defaults:
-    """What a collector has unless it says otherwise: a section of its own, and families of the kind that it polls."""
+    """Defaults for collectors: a section of its own name, and families only for the kind that it polls."""
 
     __slots__ = ()
 
@@ -174,17 +174,17 @@ class Defaults:
 
     @property
     def section(self) -> str:
-        """The section of its settings has its own name."""
+        """Return its own name."""
         return self.name
 
     @property
     def discovers(self) -> bool:
-        """Finds no targets."""
+        """Return False: it finds no targets."""
         return False
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Makes series of the targets that it polls, and of no others."""
+        """Return only the kind that it polls."""
         return (self.polls,)
 
     def families_of(self, _kind: str, _target_id: str) -> tuple[FamilyInfo, ...]:
@@ -194,16 +194,16 @@ class Defaults:
 
 @dataclass(frozen=True, slots=True)
 class TargetCollector(Defaults, Generic[P]):
-    """A collector whose call answers for the target that it polls.
+    """A collector whose call gives the values of one target.
 
     Attributes:
-        fetch: makes the calls of one poll; the value is None where the platform has nothing, which is no
-            failure and yields no samples.
+        fetch: makes the calls of one poll. A value of None means that the platform has no data: no failure, and no
+            samples.
         labels: the labels of its target.
         metrics: what the payload yields.
-        tells_name: the target's name, where the payload holds it.
-        chart: day → count, of which the status page draws the last days; None where the payload has no such chart.
-        nothing: why there are no samples where the platform has nothing.
+        tells_name: returns the target's name, if the payload contains it.
+        chart: returns day → count; the status page draws the last days. None if the payload has no such chart.
+        nothing: the cause of the absence if the platform has no data.
     """
 
     name: str
@@ -223,11 +223,11 @@ class TargetCollector(Defaults, Generic[P]):
         object.__setattr__(self, "families", describe(self.labels, self.metrics))
 
     def wants(self, target: Target) -> bool:
-        """Return whether the target is polled for itself, and not only to find others."""
+        """Return whether this target is polled; some targets exist only to discover others."""
         return not target.scouted
 
     async def poll(self, context: Context, target: Target) -> Polled:
-        """Make the call, and turn its answer into the series of the target."""
+        """Make the calls, and turn the answer into the series of the target."""
         answer = await self.fetch(context, target)
         if self.tells_name is not None:
             target = context.names.learn(target, self.tells_name(answer.value) or "")
@@ -241,7 +241,7 @@ class TargetCollector(Defaults, Generic[P]):
 
 @dataclass(frozen=True, slots=True)
 class Item(Generic[T]):
-    """One item of a listing: its payload, or what is wrong with it."""
+    """One item of a list: its payload, or its error."""
 
     id: str
     payload: T | None = None
@@ -250,7 +250,7 @@ class Item(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Listing(Generic[P, T]):
-    """What a list call gave: the whole, and its items."""
+    """The answer of a list call: the whole, and its items."""
 
     whole: P
     items: tuple[Item[T], ...]
@@ -258,12 +258,12 @@ class Listing(Generic[P, T]):
 
 @dataclass(frozen=True, slots=True)
 class ListCollector(Defaults, Generic[P, T]):
-    """A collector whose one call answers for many targets: an account's list.
+    """A collector whose single call gives the values of many targets: a list of an account's resources.
 
     Attributes:
-        metrics: what the whole list yields, for the polled target (the account).
+        metrics: the metrics of the whole list, with the labels of the polled account.
         item_kind: the kind of target that an item is.
-        item_metrics: what an item yields.
+        item_metrics: the metrics of an item.
     """
 
     name: str
@@ -285,20 +285,20 @@ class ListCollector(Defaults, Generic[P, T]):
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Makes series of the targets that it polls, and of the items of its list."""
+        """Return the kind that it polls, and the kind of its items."""
         return (self.polls, self.item_kind)
 
     def families_of(self, kind: str, _target_id: str) -> tuple[FamilyInfo, ...]:
-        """Return the families of the list, or those of an item."""
+        """Return the families of the whole list, or those of an item."""
         own = len(self.metrics)
         return self.families[:own] if kind == self.polls else self.families[own:]
 
     def wants(self, target: Target) -> bool:
-        """Return whether an item of the account is polled; no other needs the list."""
+        """Return whether any item of the account is polled; otherwise the list is not needed."""
         return self.item_kind in target.watched
 
     async def poll(self, context: Context, target: Target) -> Polled:
-        """Make the call, and turn each item into series; an item that is wrong fails alone."""
+        """Make the call, and turn each item into series; an error in one item does not affect the others."""
         answer = await self.fetch(context, target)
         listing = answer.value
         values = tuple(label_value(label.value(target, listing.whole)) for label in self.labels)

@@ -11,7 +11,7 @@ from exporter.targets.target import Target
 
 @dataclass(frozen=True, slots=True)
 class ImageTags:
-    """An image's tags, and those that are watched for."""
+    """The tags of an image, and the tags that the configuration watches for."""
 
     tags: frozenset[str]
     watched: tuple[str, ...]

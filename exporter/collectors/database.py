@@ -38,7 +38,7 @@ UP = FamilyInfo(
 
 @dataclass(frozen=True, slots=True)
 class DatabaseCollector(Defaults):
-    """Asks each database for the smallest answer it can give."""
+    """Polls each database with the smallest statement, `SELECT 1`."""
 
     name: str = "database"
     polls: str = "database"
@@ -52,7 +52,7 @@ class DatabaseCollector(Defaults):
         return True
 
     async def poll(self, context: Context, target: Target) -> Polled:
-        """Execute `SELECT 1`; a database that does not answer is both a failure and a 0."""
+        """Execute `SELECT 1`; if the database does not answer, the poll fails and the gauge is 0."""
         try:
             answer = await database.execute(context.caller, ["SELECT 1"], 1)
             refused: PlatformError | None = next(
@@ -93,11 +93,11 @@ _OF_EACH_QUERY = (DURATION, ROWS, INTERVAL)
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A user's query: each row is a sample of the gauge `edge_database_<name>`.
+    """A configured query: each row is a sample of the gauge `edge_database_<name>`.
 
     Attributes:
-        value: the column that holds the samples' values.
-        labels: the columns that become labels.
+        value: the column of the samples' values.
+        labels: the columns of the labels.
         max_rows: more rows than this are a failure of the query.
     """
 
@@ -116,20 +116,20 @@ class Query:
         return FamilyInfo(f"{QUERY_PREFIX}{self.name}", self.help, Kind.GAUGE, "", ("database", *self.labels))
 
     def target(self) -> Target:
-        """The target that stands for the query."""
+        """The target that represents the query."""
         asked = {name: str(getattr(self, name)) for name in ("sql", "value", "labels", "help", "max_rows")}
         return Target("", "query", f"{self.database}/{self.name}", self.name, asked, interval=self.interval)
 
 
 class QueryCollector(Defaults):
-    """Polls users' queries; each of them is a target of its own, and fails alone.
+    """Polls the configured queries; each is its own target, so that its failure does not affect the others.
 
     Args:
         queries: all queries of the configuration.
     """
 
     name = "database_queries"
-    # A query is switched as its database is; its interval is its own, or that of the databases.
+    # Queries are switched on and off together with the databases; each query may have its own interval.
     section = COLLECTOR.section
     polls = "query"
     interval = COLLECTOR.interval
@@ -138,12 +138,12 @@ class QueryCollector(Defaults):
 
     def __init__(self, queries: Iterable[Query]) -> None:
         self._queries = {query.target().id: query for query in queries}
-        # What the databases have said about their queries' SQL, which they are asked once.
+        # The queries that their database has described as reading only; it is not asked again.
         self._reading: set[tuple[str, str]] = set()
         self.families = (*_OF_EACH_QUERY, *(query.info for query in self._queries.values()))
 
     def families_of(self, _kind: str, target_id: str) -> tuple[FamilyInfo, ...]:
-        """Return the families of all queries, and the one that a query makes."""
+        """Return the families that all queries have, and the query's own gauge."""
         query = self._queries.get(target_id)
         return _OF_EACH_QUERY if query is None else (*_OF_EACH_QUERY, query.info)
 
@@ -176,7 +176,7 @@ class QueryCollector(Defaults):
 
 
 def _lack(query: Query, rows: Rows) -> Lack:
-    """Why a query that was answered gave no sample."""
+    """Return why a query with a good answer gave no samples."""
     if not rows.rows:
         return Lack(Cause.NO_ROW, f"the query {query.name} returned 0 rows")
     number = len(rows.rows)
@@ -184,21 +184,21 @@ def _lack(query: Query, rows: Rows) -> Lack:
 
 
 async def _says_reading(context: Context, query: Query) -> bool:
-    """Let SQL pass that only reads, by the database's own word, or by the leading keyword where it has none.
+    """Check that SQL only reads: the database decides, or the leading keyword if the database cannot.
 
     Returns:
-        Whether that was the database's own word.
+        Whether the database decided.
 
     Raises:
         StatementError: the SQL is more than one statement, or writes.
-        PlatformError: the database gives no answer now.
+        PlatformError: the database does not answer now.
     """
     if not is_single(query.sql):
         raise StatementError("the query must be a single statement")
     try:
         reads = await database.is_readonly(context.caller, query.sql)
     except (Rejected, NotFound, StatementError, BadAnswer):
-        # The interface documents `execute` alone; a database that knows no `describe` may refuse it in any way.
+        # Only `execute` is documented; a database without `describe` may refuse it with any error.
         reads = None
     if not (leads_with_reading(query.sql) if reads is None else reads):
         raise StatementError("the query must only read: it may not run here")
@@ -209,22 +209,22 @@ _COMMENTS = re.compile(r"--[^\n]*|/\*.*?(\*/|\Z)", re.DOTALL)
 _QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\]""")
 _READING = re.compile(r"\s*(select|with|values|explain)\b", re.IGNORECASE)
 _TOKEN = re.compile(f"{_QUOTED.pattern}|{_COMMENTS.pattern}", re.DOTALL)
-# What WITH may lead beside SELECT and VALUES; `replace(…)` is a function.
+# Statements that WITH may introduce, apart from SELECT and VALUES; `replace(…)` is a function.
 _WRITING = re.compile(r"\b(insert|update|delete|replace)\b(?!\s*\()", re.IGNORECASE)
 
 
 def _bare(sql: str) -> str:
-    """The SQL without comments and quoted text, so that what is left are its keywords and punctuation."""
+    """Remove comments and quoted text from SQL; keywords and punctuation remain."""
     return _TOKEN.sub(lambda found: " " if found[0][:2] in ("--", "/*") else "''", sql)
 
 
 def is_single(sql: str) -> bool:
-    """Whether there is one statement, with or without a semicolon at its end."""
+    """Return whether the SQL is one statement, with or without a semicolon at its end."""
     return ";" not in _bare(sql).rstrip().rstrip(";")
 
 
 def leads_with_reading(sql: str) -> bool:
-    """Whether a statement begins with a reading keyword that leads nothing which writes."""
+    """Return whether a statement begins with a reading keyword and contains no writing one."""
     bare = _bare(sql)
     found = _READING.match(bare)
     if found is None:
@@ -233,14 +233,14 @@ def leads_with_reading(sql: str) -> bool:
         case "with":
             return _WRITING.search(bare) is None
         case "explain":
-            # EXPLAIN runs nothing, save for pragmas, some of which take effect while they are compiled.
+            # EXPLAIN executes nothing except some pragmas, which take effect when they are compiled.
             return re.search(r"\bpragma\b", bare, re.IGNORECASE) is None
         case _:
             return True
 
 
 async def samples_of(query: Query, rows: Rows) -> tuple[Sample, ...]:
-    """A query's rows as samples; a row whose value is NULL or infinite is none.
+    """Return the samples of a query's rows; a row whose value is NULL or infinite gives none.
 
     Raises:
         WrongShape: a column is missing, a value is no number, two rows have the same labels, or there are too many.
@@ -258,7 +258,7 @@ async def samples_of(query: Query, rows: Rows) -> tuple[Sample, ...]:
             found = ", ".join(f"{name}={text!r}" for name, text in zip(query.labels, labels[1:], strict=True))
             raise WrongShape(f"row {number} has the same labels as another row: {found or 'no labels at all'}")
         samples[labels] = Sample(labels, value)
-    # A database need not keep an order; the exposition does.
+    # The order of a database's rows may change; the exposition is sorted.
     return tuple(samples[labels] for labels in sorted(samples))
 
 
@@ -274,7 +274,7 @@ def _columns(query: Query, names: Sequence[str]) -> Mapping[str, int]:
     return positions
 
 
-# Each character has one way to match: a cell may hold megabytes of digits and then something else.
+# Each character can match in one way only, so that a cell with megabytes of digits is rejected fast.
 _NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?\s*", re.ASCII | re.IGNORECASE)
 
 

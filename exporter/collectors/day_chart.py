@@ -1,4 +1,4 @@
-"""Charts of UTC days: what the metrics of such a chart are made of."""
+"""Converts charts to UTC days, for metrics and counters."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -11,7 +11,7 @@ Days = Mapping[int, float]
 
 
 def days_of(chart: Mapping[str, float | None] | None) -> Days | None:
-    """A chart's days; None for a chart of which nothing can be read, as for none.
+    """Return a chart's days; None if there is no chart, or if none of its buckets can be read.
 
     Raises:
         WrongShape: the buckets are longer than a day.
@@ -21,15 +21,15 @@ def days_of(chart: Mapping[str, float | None] | None) -> Days | None:
 
 
 def newest(days: Days | None) -> float | None:
-    """The count of a chart's newest day."""
+    """Return the count of a chart's newest day."""
     return days[max(days)] if days else None
 
 
 def newest_start(days: Days | None) -> float | None:
-    """When a chart's newest day began, as unix seconds."""
+    """Return the beginning of a chart's newest day, in unix seconds."""
     return datetime.fromordinal(max(days)).replace(tzinfo=UTC).timestamp() if days else None
 
 
 def buckets(days: Days | None) -> DayBuckets:
-    """A chart's days as a counter's source."""
+    """Return a chart's days as the source of a counter."""
     return DayBuckets(days or {}, charted=days is not None)

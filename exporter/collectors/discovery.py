@@ -28,13 +28,13 @@ from exporter.targets.target import Inventory, Resource, ResourceList, Target, T
 
 T = TypeVar("T")
 
-# How many shield zones are asked for their rate limits at once; the account's budget may allow fewer.
+# Parallel calls for the rate limits of shield zones; the account's budget may allow fewer.
 AT_ONCE = 8
 
-# Search's word for a type of resource → the kind of target. A pull zone is no target; it lends its name.
+# The type of a search result → the kind of target. Pull zones are not polled; only their names are used.
 KINDS = {"dns": "dns_zone", "script": "script", "cdn": "cdn"}
 
-# What an account's target watches where the lists are to be discovered.
+# Entries in `watched` of an account's target: the lists to request.
 SEARCH, SHIELD_ZONES, RATE_LIMITS = "discover search", "discover shield_zone", "discover rate_limit"
 
 RESOURCES: Metric[SearchListing] = Metric(
@@ -50,9 +50,9 @@ _NOT_SEARCHED = Lack(Cause.NOT_CONFIGURED, "neither dns_zones.discover nor scrip
 
 @dataclass(frozen=True, slots=True)
 class DiscoveryCollector(Defaults):
-    """Lists an account's resources; what it finds decides what the other collectors poll.
+    """Lists an account's resources, which become the targets of the other collectors.
 
-    What its target watches for says which lists are wanted: `SEARCH`, `SHIELD_ZONES`, `RATE_LIMITS`.
+    The `watched` field of its target selects the lists: `SEARCH`, `SHIELD_ZONES`, `RATE_LIMITS`.
     """
 
     name: str = "discovery"
@@ -67,11 +67,11 @@ class DiscoveryCollector(Defaults):
         object.__setattr__(self, "families", describe((ACCOUNT,), (RESOURCES,)))
 
     def wants(self, target: Target) -> bool:
-        """Return whether a list of the account is wanted."""
+        """Return whether the account's resources are to be listed."""
         return SEARCH in target.watched or SHIELD_ZONES in target.watched
 
     async def poll(self, context: Context, target: Target) -> Polled:
-        """List what is wanted. One list that fails spoils neither the others nor what is known already."""
+        """Request the selected lists. If one fails, the others and the resources known before stay valid."""
         faults: list[PlatformError] = []
         lists: dict[str, ResourceList] = {}
         outcome = Outcome(target, lack=_NOT_SEARCHED)
@@ -131,7 +131,7 @@ def _shield_list(listing: shield.ZoneListing, names: dict[str, str]) -> Resource
 
 
 def _owned(context: Context, account: str, zones: ResourceList) -> ResourceList:
-    """The zones of this shard, for rate limits stay with their zone."""
+    """Return the zones of this shard; a rate limit belongs to the shard of its zone."""
     own = (zone for zone in zones.resources if context.owns(TargetKey.of(account, "shield_zone", zone.id)))
     return ResourceList(tuple(own), zones.complete)
 
@@ -139,7 +139,7 @@ def _owned(context: Context, account: str, zones: ResourceList) -> ResourceList:
 async def _passed_on(
     context: Context, lists: dict[str, ResourceList], *, names_follow: bool = False
 ) -> dict[str, ResourceList]:
-    """Pass on what is known so far, so that its targets need not wait for the other calls; return what is left."""
+    """Pass on the lists so far, so that polling need not wait for the other calls; return the lists that remain."""
     if context.found is None:
         return lists
     await context.found(Inventory(lists, names_follow))
@@ -147,14 +147,14 @@ async def _passed_on(
 
 
 def _has_none(fault: PlatformError) -> bool:
-    """Whether a zone's plan has no rate limits, or the zone went meanwhile; other envelopes are failures."""
+    """Return whether the error means that a zone has no rate limits: its plan has none, or the zone was deleted."""
     return isinstance(fault, NotAvailable) or (
         isinstance(fault, EnvelopeError) and fault.error_key.startswith("not_found")
     )
 
 
 def _limit_list(limits: Iterable[RateLimitMetrics], zone_id: str) -> ResourceList:
-    """A zone's rate limits. One that cannot be read counts by its id; without an id the list is not complete."""
+    """Return a zone's rate limits. An unreadable one is kept by its id; one without an id makes the list incomplete."""
     ids: list[int | None] = []
     complete = True
     for limit in limits:
@@ -167,13 +167,13 @@ def _limit_list(limits: Iterable[RateLimitMetrics], zone_id: str) -> ResourceLis
 
 
 async def _rate_limits(context: Context, zones: ResourceList, faults: list[PlatformError]) -> ResourceList | None:
-    """Rate limits zone by zone, by a listing that not every platform has: None where the first zone's is a 404."""
+    """List the rate limits of each zone; return None if the platform has no such list (404 for the first zone)."""
     found: dict[int, tuple[Resource, ...]] = {}
     complete = zones.complete
     ended = False
 
     async def ask(place: int, zone: Resource) -> bool:
-        """Note the rate limits of a zone; returns whether there is such a listing for it."""
+        """Add the rate limits of a zone; return False if the platform has no such list."""
         nonlocal complete, ended
         try:
             answer = await shield.zone_rate_limits(context.caller, int(zone.id))
@@ -182,7 +182,7 @@ async def _rate_limits(context: Context, zones: ResourceList, faults: list[Platf
                 return True
             faults.append(fault)
             complete = False
-            # What is wrong with one zone is no fault of the next; what keeps every call from being answered is.
+            # An error of one zone does not stop the others; an error that would affect every call does.
             ended = ended or isinstance(fault, TransportError | RateLimited | Unauthorized | CredentialError)
             return True
         listed = _limit_list(answer.value or [], zone.id)

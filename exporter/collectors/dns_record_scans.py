@@ -13,7 +13,7 @@ from exporter.platform.operation import Answer
 from exporter.platform.wire import timestamp
 from exporter.targets.target import Target
 
-# None stands for a zone that was never scanned: a state, and not a failure.
+# None means that the zone was never scanned, which is not a failure.
 Scan = DnsRecordScanJob | None
 
 

@@ -14,7 +14,7 @@ from exporter.targets.target import Target
 
 @dataclass(frozen=True, slots=True)
 class ZoneTraffic:
-    """A zone's statistics with the charts added up to UTC days; None for a chart without a readable day."""
+    """The statistics of a zone, with charts summed by UTC day; a chart without a readable day is None."""
 
     total: float | None
     queries: Days | None
@@ -22,11 +22,11 @@ class ZoneTraffic:
     by_type: Mapping[str, float] | None
 
     def routed_windows(self) -> dict[str, float | None]:
-        """The sum of each routing's chart."""
+        """Return the sum of each routing's chart."""
         return {routing: None if days is None else sum(days.values()) for routing, days in self.routed.items()}
 
     def routed_days(self) -> dict[str, float | None]:
-        """The newest day of each routing's chart."""
+        """Return the count of the newest day of each routing's chart."""
         return {routing: newest(days) for routing, days in self.routed.items()}
 
 
@@ -39,7 +39,7 @@ def _by_type(chart: Mapping[str, float | None] | None) -> dict[str, float] | Non
         if count is not None:
             mnemonic = record_type(key)
             sums[mnemonic] = sums.get(mnemonic, 0) + count
-    # The platform need not keep an order; the exposition does.
+    # The order in the platform's answer may change; the exposition is sorted.
     return dict(sorted(sums.items()))
 
 

@@ -1,4 +1,4 @@
-"""Turns a payload into the families and counts that the declared metrics make of it."""
+"""Computes families and counts from a payload, as the metrics declare."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,9 +18,9 @@ def measure(
 
     Args:
         labels: the values of the target's labels.
-        infos: what is fixed of each metric's family, in the same order.
+        infos: the family of each metric, in the same order.
         metrics: the declarations.
-        payload: what the platform answered.
+        payload: the platform's answer.
 
     Raises:
         WrongShape: a value cannot be read from this payload; OutOfRange where it is too large.
@@ -58,7 +58,7 @@ def _samples(labels: LabelValues, metric: Metric[P], payload: P) -> Iterable[Sam
     seen: set[LabelValues] = set()
     for key, number in value.items():
         values = _values(key)
-        # Two keys may meet in one label value after cutting; a series stands once.
+        # Cutting long label values can make two of them equal. Only the first is kept, because a series must be unique.
         if number is None or values in seen:
             continue
         seen.add(values)
@@ -68,11 +68,11 @@ def _samples(labels: LabelValues, metric: Metric[P], payload: P) -> Iterable[Sam
 def _finite(number: float) -> float:
     value = float(number)
     if not math.isfinite(value):
-        raise OverflowError("its parts add up to more than a number can hold")
+        raise OverflowError("the sum of its parts is too large for a number")
     return value
 
 
 def enum_samples(value: int | None, names: Mapping[int, str]) -> dict[str, float]:
-    """1 for the name of an enum value and 0 for the others; nothing where there is no value."""
+    """Return 1 for the name of an enum's value and 0 for its other names; nothing if there is no value."""
     current = known(value, names)
     return {} if current is None else {name: float(name == current) for name in (*names.values(), UNKNOWN)}

@@ -1,4 +1,4 @@
-"""Polls a target once; the daemon, `check` and `backfill` all do it here."""
+"""Polls a target once, for the daemon, `check` and `backfill`."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -15,14 +15,15 @@ from exporter.targets.target import Inventory, Target
 
 
 def failed(target: Target, error: PlatformError) -> Polled:
-    """The result of a poll that yielded nothing but an error."""
+    """Return the result of a poll that failed."""
     return Polled((Outcome(target, error=error),))
 
 
 def _recognisable(polled: Polled, fingerprint: bytes) -> Polled:
-    """The result of a poll with its answer's fingerprint, where an equal answer would give the same.
+    """Add the answer's fingerprint to the result of a poll, if an equal answer would give an equal result.
 
-    A list holds many targets. A month to date is counted by the time of each poll, also while it does not change.
+    It is not added for a list, which has many targets, and not for month-to-date values, whose count depends on the
+    time of each poll, too.
     """
     outcome = polled.outcomes[0]
     sources = (source for count in outcome.counts for _, source in count.sources)
@@ -33,10 +34,10 @@ def _recognisable(polled: Polled, fingerprint: bytes) -> Polled:
 
 
 class Poller:
-    """Runs collectors, and gives them what they need.
+    """Runs collectors.
 
     Args:
-        registry: names of resources, and which of them this process polls.
+        registry: the names of resources, and which of them this process polls.
         clocks: the clocks.
     """
 
@@ -57,13 +58,13 @@ class Poller:
         """Poll a target once. An error of the platform is part of the result.
 
         Args:
-            collector: what is run.
-            target: what is polled.
-            caller: carries out the calls.
-            found: receives what a discovery has found before its end, which is then not part of the result; without
-                it, the result holds all.
-            recognition: the caller's, where an answer that is the last one again need not be parsed.
-            now: the time that the poll takes for the present; None for the real one.
+            collector: the collector to run.
+            target: the target to poll.
+            caller: makes the calls.
+            found: receives the findings of a discovery before its end; the result does not repeat them. Without it, the
+                result contains all findings.
+            recognition: recognises an answer that is equal to the last one; such an answer is not parsed.
+            now: the time that the poll uses as the present; None for the real one.
         """
         present = now or self._clocks.utc()
         context = Context(caller, self._registry, present, owns=self._registry.owns, found=found)
@@ -77,12 +78,12 @@ class Poller:
         return polled if recognition is None else _recognisable(polled, recognition.fingerprint)
 
     def accepts(self, target: Target, outcome: Outcome) -> bool:
-        """Whether an outcome of a poll counts.
+        """Return whether an outcome of a poll is used.
 
         Targets may have been removed while they were polled, and a list contains some that other shards poll.
 
         Args:
-            target: what was polled.
+            target: the polled target.
             outcome: one outcome of that poll.
         """
         if outcome.target == target:

@@ -18,18 +18,18 @@ ACTIONS: Mapping[str, Callable[[BreachCounts], int | None]] = {
 }
 
 
-# The action of days that are plain numbers: the interface document does not show which shape a day has.
+# The `action` label for days that are plain numbers: the interface document does not define a day's shape.
 UNCLASSIFIED = "unclassified"
 
 
 @dataclass(frozen=True, slots=True)
 class Breaches:
-    """A rate limit's breaches: over the window, and by UTC day and action.
+    """The breaches of a rate limit: in the window, and by UTC day and action.
 
     Attributes:
-        days: action → day → count; None where no day of the map can be read, or there is no map.
+        days: action → day → count; None if there is no map, or none of its days can be read.
         is_plain: whether all days of the map are plain numbers.
-        named: the days that the map names.
+        named: the days in the map.
         today: the ordinal of the platform's UTC day.
     """
 
@@ -41,18 +41,18 @@ class Breaches:
 
     @property
     def actions(self) -> tuple[str, ...]:
-        """The actions that the map can hold."""
+        """The actions that the map can contain."""
         plain = (UNCLASSIFIED,) if self.days is not None and self.days[UNCLASSIFIED] else ()
         return plain if self.is_plain else (*ACTIONS, *plain)
 
     def window(self) -> dict[str, float | None] | None:
-        """Breaches over the window by action."""
+        """Return the breaches in the window by action."""
         if self.overview is None:
             return None
         return {action: as_count(count(self.overview)) for action, count in ACTIONS.items()}
 
     def day(self) -> dict[str, float | None] | None:
-        """Today's breaches by action, in the shape that today has: 0 where the map does not name the day."""
+        """Return today's breaches by action; 0 if the map does not contain today."""
         if self.days is None:
             return None
         if self.today in self.named:
@@ -60,7 +60,7 @@ class Breaches:
         return dict.fromkeys((UNCLASSIFIED,) if self.is_plain else ACTIONS, 0)
 
     def buckets(self) -> dict[str, DayBuckets]:
-        """What the ledger counts, by action."""
+        """Return the day counts for the ledger, by action."""
         days = self.days or {}
         return {
             action: DayBuckets(days.get(action, {}), charted=self.days is not None, is_whole=action == UNCLASSIFIED)
@@ -91,7 +91,7 @@ async def _fetch(context: Context, target: Target) -> Answer[Breaches]:
     metrics = answer.value
     chart = metrics.days or {}
     named = frozenset(day for day in map(calendar_day, chart) if day is not None)
-    # A map of which nothing can be read says as little as none.
+    # If no key can be read as a day, the map is treated like a missing one.
     is_charted = metrics.days is not None and (not chart or bool(named))
     shapes = {isinstance(counts, BreachCounts) for counts in chart.values() if counts is not None}
     breaches = Breaches(

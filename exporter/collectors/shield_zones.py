@@ -1,4 +1,4 @@
-"""Shield zones, all of an account's in one listing (interface document, ShieldZone)."""
+"""Shield zones: one list call for all of an account (interface document, ShieldZone)."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ from exporter.targets.target import Target, TargetKey
 
 @dataclass(frozen=True, slots=True)
 class NamedZone:
-    """A shield zone with the name of its pull zone, which its own record does not hold."""
+    """A shield zone, and the name of its pull zone, which is not part of the zone's own answer."""
 
     zone: ShieldZone
     pull_zone: str
@@ -65,7 +65,7 @@ async def _fetch(context: Context, target: Target) -> Answer[Listing[ZoneListing
             if pull_zone_id is None
             else context.names.name_of(TargetKey.of(target.account, "cdn", str(pull_zone_id)))
         )
-        # A shield zone goes by its pull zone's name, as steadily as any other target by its own.
+        # A shield zone is named after its pull zone; the name is remembered like that of any target.
         named = context.names.learn(Target(target.account, "shield_zone", str(zone_id)), name)
         items.append(Item(str(zone_id), NamedZone(zone, named.name)))
     items.extend(

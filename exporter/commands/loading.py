@@ -10,8 +10,8 @@ from contextlib import contextmanager
 def loading() -> Iterator[None]:
     """Import modules without garbage collections, and let Ctrl-C end the process at once.
 
-    Imported objects are never garbage, and searching them would take a fifth of the start. Python's own handling
-    of Ctrl-C can be lost during an import; the default action of the system cannot.
+    Imported objects are never garbage, and searching them for garbage would take a fifth of the start. Python's own
+    handling of Ctrl-C can be lost during an import; the default action of the system cannot.
     """
     former = signal.signal(signal.SIGINT, signal.SIG_DFL)
     collects = gc.isenabled()

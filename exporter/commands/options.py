@@ -49,7 +49,7 @@ def _print_all(context: click.Context, _parameter: click.Parameter, value: bool)
 
 
 class AccountCommand(Command):
-    """A command that takes `--config` and the flags of an account, which have a section of their own in its help.
+    """A command that takes `--config` and the flags of an account, which have their own section in its help.
 
     Attributes:
         account_params: the flags of an account.
@@ -76,8 +76,8 @@ class AccountCommand(Command):
 class SettingsCommand(AccountCommand):
     """A command that takes every flag of the settings.
 
-    Its help lists its own options and an account's, `--help-all` all of them. The other flags are known to the settings
-    as a whole, which are loaded only if the command line holds an option that is not the command's own.
+    Its help lists its own options and an account's, `--help-all` all of them. The other flags come from the settings,
+    which are loaded only if the command line holds an option that is not the command's own.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - click's

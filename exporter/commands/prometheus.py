@@ -16,8 +16,8 @@ HOST = "127.0.0.1"
 PROGRAM = "prometheus"
 START_SECONDS = 30.0
 STOP_SECONDS = 3.0
-# What the shipped configuration says of a deployment, and what a demo needs: the one exporter, and something to see
-# within a minute. The rules are those of the shipped files, unchanged.
+# Parts of the shipped configuration, and their replacements in the demo: one exporter, and short intervals, so that
+# something is visible within a minute. The rules are the shipped ones, unchanged.
 _TARGET = "127.0.0.1:9877"
 _RULES = "rules/*.yml"
 _PACE = (("scrape_interval: 30s", "scrape_interval: 5s"), ("scrape_timeout: 10s", "scrape_timeout: 5s"))
@@ -44,7 +44,7 @@ def find_program() -> str:
 
 
 def configuration(folder: Path, target: str) -> str:
-    """Return the shipped configuration, with an exporter to scrape."""
+    """Return the shipped configuration, changed to scrape one exporter."""
     text = (folder / "prometheus.yml").read_text(encoding="utf-8")
     for shipped, ours in ((_TARGET, target), (_RULES, f"{folder}/{_RULES}"), *_PACE):
         if shipped not in text:
@@ -63,14 +63,14 @@ class Prometheus:
         self._folder = folder
 
     def scrape(self, target: str) -> None:
-        """Load the shipped configuration and rules, and scrape an exporter from now on."""
+        """Load the shipped configuration and rules, and start to scrape an exporter."""
         self._config.write_text(configuration(self._folder, target), encoding="utf-8")
         _signal(self._process, signal.SIGHUP)
 
 
 @asynccontextmanager
 async def running(port: int) -> AsyncIterator[Prometheus]:
-    """Run a Prometheus that ends with the block, as does what it stored.
+    """Run a Prometheus until the block ends; then delete its data.
 
     Raises:
         PrometheusError: there is none, or it does not start.
@@ -82,7 +82,7 @@ async def running(port: int) -> AsyncIterator[Prometheus]:
         raise PrometheusError(str(error)) from error
     with TemporaryDirectory(prefix="edge-exporter-demo-", ignore_cleanup_errors=True) as home:
         config = Path(home) / "prometheus.yml"
-        # Which port the exporter gets may not be known yet.
+        # The exporter's port may not be known yet.
         config.write_text("{}\n", encoding="utf-8")
         process = await asyncio.create_subprocess_exec(
             program,
@@ -108,9 +108,9 @@ async def running(port: int) -> AsyncIterator[Prometheus]:
 
 
 async def _ready(lines: asyncio.StreamReader) -> str:
-    """Read the log until it serves, and return the address that it has."""
+    """Read the log until Prometheus is ready, and return its address."""
     address, last, is_ready = "", "", False
-    # The two come in either order.
+    # The two lines come in either order.
     with suppress(TimeoutError):
         async with asyncio.timeout(START_SECONDS):
             async for line in lines:
@@ -124,7 +124,7 @@ async def _ready(lines: asyncio.StreamReader) -> str:
 
 
 async def _drain(lines: asyncio.StreamReader) -> None:
-    # A full pipe would hold it up.
+    # Keep reading: a full pipe would block Prometheus.
     while await lines.read(65_536):
         pass
 
@@ -142,7 +142,7 @@ async def _end(process: asyncio.subprocess.Process) -> None:
 def _signal(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
     """Send a signal to a process that may have ended.
 
-    Its own method would look whether it has, and take its exit code from under asyncio's eyes, which warns of that.
+    The process's own method would collect the exit code before asyncio does, and asyncio would log a warning.
     """
     if process.returncode is None:
         with suppress(ProcessLookupError):

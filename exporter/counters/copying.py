@@ -10,15 +10,15 @@ from exporter.targets.target import PollKey
 
 
 class CopyError(Exception):
-    """The state cannot be copied; the message says why, and holds no secret."""
+    """The state cannot be copied; the message says why, and contains no secret."""
 
 
 class WholeFile:
-    """A state file that is read or made as a whole; a damaged one stays where it is.
+    """A state file that is read or written as a whole; a damaged one is not moved.
 
     Args:
         path: the state file.
-        may_be_made: whether it is made where there is none.
+        may_be_made: whether to create the file if it does not exist.
     """
 
     is_shared = False
@@ -42,7 +42,7 @@ class WholeFile:
             raise StorageError(str(error)) from error
 
     def commit(self, rows: Mapping[PollKey, Stored | None]) -> Collection[PollKey]:
-        """Write rows in one transaction; none is ever refused."""
+        """Write rows in one transaction; return no refused rows, because a file has one owner."""
         try:
             if self._file is not None:
                 self._file.commit(rows)
@@ -63,17 +63,17 @@ class WholeFile:
 
 
 def copy_state(source: Callable[[], Storage], target: Callable[[], Storage]) -> int:
-    """Copy every row to a storage that holds none, and compare what is then in it.
+    """Copy every row to an empty storage, then read the copy and compare it.
 
     Args:
-        source: makes the storage that is copied, and that is left as it was.
-        target: makes the storage that is written.
+        source: creates the storage that is copied and not changed.
+        target: creates the storage that is written.
 
     Returns:
-        How many rows were copied.
+        The number of copied rows.
 
     Raises:
-        CopyError: an exporter runs on one of the two, the target holds rows, or one of them cannot be used.
+        CopyError: an exporter runs on one of the two, the target contains rows, or one of them cannot be used.
     """
     origin = source()
     try:

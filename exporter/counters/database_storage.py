@@ -1,4 +1,4 @@
-"""The ledger's storage in a PostgreSQL database that several exporters share, each with the shards that it holds."""
+"""Stores the ledger in a PostgreSQL database that several exporters share, each with the shards that it holds."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
@@ -13,39 +13,39 @@ LEASE_SECONDS = 15.0
 
 
 class StorageObserver(LeaseObserver, Protocol):
-    """Is called when shards come and go, on any thread."""
+    """Callbacks for changes of the held shards and for operations of the database, on any thread."""
 
     def held(self, epochs: Mapping[int, int], rows: Mapping[PollKey, Stored]) -> None:
-        """The ledger counts these shards from now on, and no others.
+        """Report the shards that the ledger counts from now on; it counts no others.
 
         Args:
-            epochs: the shards, with the epochs of their leases. Where the epoch is new, another exporter may have had
-                the shard meanwhile.
-            rows: what was read of the shards whose epochs are new.
+            epochs: the shards, with the epochs of their leases. If an epoch is new, another exporter may have held the
+                shard in the meantime.
+            rows: the stored rows of the shards with new epochs.
         """
 
     def refused(self, rows: int) -> None:
-        """So many rows were not written, because another exporter has claimed their shards."""
+        """Report how many rows were not written, because another exporter has claimed their shards."""
 
     def took(self, operation: str, seconds: float) -> None:
-        """The database took so long for an operation."""
+        """Report how many seconds an operation of the database took."""
 
 
 class DatabaseStorage:
     """Keeps the rows of the shards whose leases are held in a state database.
 
     Args:
-        url: reads the database's address, which may have a new password each time.
+        url: reads the database's address, whose password may change.
         group: this process, and the exporters that it shares the database with.
         observer: called when shards come and go.
-        only: the one shard to hold; None: a fair share of all.
-        shard_of: the shard that a row belongs to; None where that is not known.
+        only: the only shard to hold; None for a fair share of all shards.
+        shard_of: returns the shard of a row; None if it is not known.
         lease: the lease's length in seconds.
-        clock: seconds that never jump, and that count a suspension.
+        clock: seconds that never jump, and that include the time of a suspension.
 
     Attributes:
         leases: the shards that are held.
-        shard_of: as given.
+        shard_of: as in the arguments.
     """
 
     is_shared = True
@@ -70,26 +70,26 @@ class DatabaseStorage:
         self.shard_of = shard_of
         self._database = connect()
         self._is_prepared = False
-        # The shards whose rows the ledger has, with their epochs: nothing else is written.
+        # The shards whose rows the ledger has, with their epochs; only rows of these are written.
         self._read: Mapping[int, int] = {}
-        # The shards, with their epochs, whose counters may be in what is rendered.
+        # The shards, with their epochs, whose counters may be in the rendered exposition.
         self._rendered: Mapping[int, int] = {}
 
     @property
     def location(self) -> str:
-        """Host and database, without the password."""
+        """The host and the database, without the password."""
         return location_of(self._url)
 
     def is_behind(self) -> bool:
-        """Whether shards have come or gone since `prepare` was called."""
+        """Return whether the held shards have changed since the last call of `prepare`."""
         return self.leases.held != self._read
 
     def prepare(self) -> Opened | None:
         """Claim or renew leases, and return the rows of shards that are new to this process.
 
         Raises:
-            LeaseHeldError: another exporter holds the one shard.
-            LeaseLostError: another exporter has taken the one shard.
+            LeaseHeldError: another exporter holds the only shard of this process.
+            LeaseLostError: another exporter has claimed the only shard of this process.
         """
         if self._only is not None:
             if not self._is_prepared:
@@ -101,7 +101,8 @@ class DatabaseStorage:
             return None
         new = {shard for shard, epoch in epochs.items() if self._read.get(shard) != epoch}
         gone = {shard for shard, epoch in self._read.items() if epochs.get(shard) != epoch}
-        # Rows are read in a later transaction than the claim's: who held the lease before can write nothing after it.
+        # Rows are read in a transaction after the claim; from the claim on, the former holder of the lease can write
+        # nothing.
         rows = self._rows(new) if new else {}
         self._read = epochs
         if self._only is not None:
@@ -117,10 +118,10 @@ class DatabaseStorage:
         return {key: row for key, row in rows.items() if self.shard_of(key) in wanted or _is_shared(key)}
 
     def commit(self, rows: Mapping[PollKey, Stored | None]) -> Collection[PollKey]:
-        """Write rows under the leases of their shards; return those whose lease another exporter has."""
+        """Write rows under the leases of their shards; return the keys of rows that another exporter counts now."""
         if not self._read:
             return self._refuse(rows)
-        # Which shard's lease protects a deletion, or a row that all shards share, does not matter.
+        # A deletion, or a row that all shards share, may be protected by the lease of any shard.
         any_shard = min(self._read)
         shards = {key: any_shard if row is None or _is_shared(key) else self.shard_of(key) for key, row in rows.items()}
         writable = {
@@ -141,18 +142,18 @@ class DatabaseStorage:
         return refused
 
     def holds(self) -> bool:
-        """Return whether the leases of all rendered shards are certain at this moment."""
+        """Return whether this process now certainly holds the leases of all rendered shards."""
         return len(self.counted()) == len(self._rendered) > 0
 
     def counted(self) -> Mapping[int, int]:
-        """The rendered shards that certainly no other exporter has counted since, with their epochs; on any thread."""
+        """Return the rendered shards, with their epochs, that no other exporter can have counted; on any thread."""
         if not self.leases.are_certain():
             return {}
         held = self.leases.held
         return {shard: epoch for shard, epoch in self._rendered.items() if held.get(shard) == epoch}
 
     def rendered(self, epochs: Mapping[int, int]) -> None:
-        """Note that what is rendered holds counters of these shards alone, counted in these epochs."""
+        """Set the rendered shards: those whose counters are in the exposition, with the epochs of their counts."""
         self._rendered = epochs
 
     def close(self) -> None:
@@ -162,5 +163,5 @@ class DatabaseStorage:
 
 
 def _is_shared(key: PollKey) -> bool:
-    """Whether a row is of no target, and of use to every shard, such as a platform's time."""
+    """Return whether a row belongs to no target and is used by every shard, such as the time of a platform."""
     return key.target.kind == "account" and not key.target.id

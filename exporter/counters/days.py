@@ -1,4 +1,4 @@
-"""The rules by which an exact counter is made of day buckets."""
+"""The rules for an exact counter over the buckets of days."""
 
 import math
 from collections.abc import Iterable
@@ -9,9 +9,9 @@ from operator import index
 
 from exporter.metric import DayBuckets, is_count
 
-# Days this much older than the newest one leave: the platform's windows reach back 28 and 31 days.
+# Days that are older than the newest one by more than this are removed: the platform's windows are 28 and 31 days long.
 HORIZON_DAYS = 45
-# Only a bucket at the far end of a window (28 days the shortest) can be clipped by it.
+# Only the oldest bucket of a window can be incomplete. The shortest window is 28 days long.
 SHORTEST_WINDOW_DAYS = 27
 
 
@@ -19,18 +19,18 @@ SHORTEST_WINDOW_DAYS = 27
 class DaySeries:
     """A counter over the days of a sliding window.
 
-    The baseline of a day is what is not counted of it: 0 from the first sight on, and all that it held before that.
-    Only other baselines are stored.
+    A day's baseline is the part of its value that is not counted: 0 for days after the first sight, the whole value for
+    days before it. Only other baselines are stored.
 
     Attributes:
-        created: unix seconds of the first sight.
+        created: unix seconds of the first sight, which is the first poll with this series.
         first_day: the ordinal of the platform's UTC day at the first sight.
-        closed: what was counted of days that have left by age.
-        shut: the newest day that has left. Days up to this one are not counted again if they come back.
-        highs: day → the most that it ever held.
-        baselines: day → its baseline, for the day of the first sight, and for older ones that rose since.
-        lasts: day → what it held last, where that is below the most that it held.
-        is_whole: whether it counts the sum over the family's other series, see `DayBuckets.is_whole`.
+        closed: the sum counted for days that were removed by age.
+        shut: the newest removed day. Days up to this one are not counted again if a chart shows them again.
+        highs: day → its highest value.
+        baselines: day → its baseline, for the day of the first sight, and for older days whose value rose later.
+        lasts: day → its last value, if that is below its highest.
+        is_whole: whether it counts the sum over the family's other series, as `DayBuckets.is_whole` says.
     """
 
     created: float
@@ -44,17 +44,17 @@ class DaySeries:
 
     @property
     def value(self) -> float:
-        """The counter: the sum over all days, made anew each time so that rounding errors do not add up."""
+        """The counter: the sum over all days. It is computed anew each time, so that rounding errors do not add up."""
         return math.fsum((self.closed, *self._counted(self.highs)))
 
     def uncounted(self, ordinal: int) -> float | None:
-        """The baseline of a day; None where it is not known, because the day was never seen or has left by age."""
+        """Return the baseline of a day; None if it is unknown: the day was in no chart, or was removed by age."""
         if ordinal >= self.first_day:
             return self.baselines.get(ordinal, 0.0)
         return self.baselines.get(ordinal, self.highs.get(ordinal))
 
     def _counted(self, days: Iterable[int]) -> list[float]:
-        """What is counted of each of these days; days of which nothing is counted are left out."""
+        """Return the counted part of each of these days; days without a counted part are left out."""
         first, highs, baselines = self.first_day, self.highs, self.baselines
         return [highs[day] - baselines.get(day, 0.0) for day in days if day >= first or day in baselines]
 
@@ -62,12 +62,12 @@ class DaySeries:
         """Count a poll.
 
         Args:
-            source: the days as the platform shows them.
-            poll: when it was, and what the family's other shape has counted.
+            source: the days in the platform's answer.
+            poll: the time of the poll, and the counts of the family's other shape.
             first: whether this is the first sight of the series.
 
         Returns:
-            How many days fell; the counter stays as it is.
+            The number of days whose value fell; the counter does not change for them.
         """
         if not source.days:
             return 0
@@ -76,15 +76,15 @@ class DaySeries:
         today = poll.now.astimezone(UTC).toordinal()
         newest = max(source.days)
         oldest = min(source.days) if poll.oldest is None else poll.oldest
-        # Where the platform sends no time, its chart may hold a day that our own clock has not reached.
+        # Without a time from the platform, a chart may contain a day that this machine's clock has not reached.
         clipped = self._clipped(oldest, max(today, newest))
         highs, lasts = self.highs, self.lasts
-        # Most days have not changed.
+        # Skip unchanged days, which are most of them.
         for ordinal in [day for day, held in source.days.items() if highs.get(day) != held or day in lasts]:
             held = source.days[ordinal]
             if ordinal == clipped or not is_count(held):
                 continue
-            # A whole number takes fewer bytes as an integer.
+            # An integer takes fewer bytes in the row than a float.
             held = int(held) if float(held).is_integer() else held
             high = highs.get(ordinal)
             if high is None:
@@ -96,7 +96,7 @@ class DaySeries:
                 if held > high:
                     self._raise_day(ordinal, held, high, owed)
                 lasts.pop(ordinal, None)
-        # Where the platform's clock is ahead of its own charts, the charts decide which days are old.
+        # If the platform's clock is ahead of its charts, the charts decide which days are old.
         self._close(min(today, newest) - HORIZON_DAYS)
         return corrections
 
@@ -116,10 +116,11 @@ class DaySeries:
         self.highs[ordinal] = held
 
     def _clipped(self, oldest: int, today: int) -> int | None:
-        """The oldest day, where the window may begin within it; else None.
+        """Return the oldest day if the window may begin in the middle of it; else None.
 
         Platforms may leave out days without a count, so that the oldest day shown is not always at the window's end. A
-        day since the first sight is whole as long as it is younger than the shortest window; an older day may be cut.
+        day after the first sight is complete while it is younger than the shortest window; an older day may be
+        incomplete.
         """
         may_be = oldest < self.first_day or today - oldest >= SHORTEST_WINDOW_DAYS
         return oldest if may_be else None
@@ -132,28 +133,28 @@ class DaySeries:
         self.closed = math.fsum((self.closed, *self._counted(leaving)))
         self.shut = max(self.shut, *leaving)
         for ordinal in leaving:
-            # Its baseline stays: backfill reads from it where the history ends that was not counted.
+            # The baseline is kept: `backfill` uses it to find where the uncounted history ends.
             del self.highs[ordinal]
             self.lasts.pop(ordinal, None)
-        # Rounding may have cost a fraction its last bit, and a counter that falls by a bit looks like a reset.
+        # Rounding can make the sum slightly smaller, and any fall of a counter looks like a reset.
         while (lost := before - self.value) > 0:
             self.closed += lost
 
 
-# Day → what one shape of a family has counted of it beyond what the other shape has. A map may change its shape between
-# a count an action and one plain number: what one shape has counted is no rise of the other.
+# Day → the part of one shape's count that the other shape has not counted. A map may change its shape between counts by
+# action and one plain number; what one shape has counted must not be counted again by the other.
 Owed = dict[int, float]
 
 
 def _deduct(owed: Owed, ordinal: int, rise: float) -> float:
-    """Reduce what is owed of a day by its rise, to 0 at the least; returns by how much."""
+    """Reduce what is owed for a day by a rise, at most to 0; return the reduction."""
     taken = min(owed[ordinal], rise)
     owed[ordinal] -= taken
     return taken
 
 
 def owed_by(theirs: Iterable[DaySeries], ours: Iterable[DaySeries]) -> Owed:
-    """What some series have counted of each day beyond what others have."""
+    """Return for each day how much more the first series have counted than the second."""
     owed: Owed = {}
     for series in theirs:
         for ordinal, high in series.highs.items():
@@ -166,14 +167,16 @@ def owed_by(theirs: Iterable[DaySeries], ours: Iterable[DaySeries]) -> Owed:
 
 @dataclass(frozen=True, slots=True)
 class Poll:
-    """A poll, as one shape of a family takes it in.
+    """The facts of a poll for counting one shape of a family.
 
     Attributes:
         now: the platform's time.
-        wall: our own clock, unix seconds.
-        relatives: the family's series; where they count the same in another shape, a new series begins beside them.
-        owed: what the other shape has counted beyond this one; reduced while the poll is counted.
-        oldest: the oldest day of the family, where its series hold different days; None: each series has its own.
+        wall: this machine's clock, in unix seconds.
+        relatives: the family's series, if they count the same in another shape; a new series then begins with their
+            first day.
+        owed: how much more the other shape has counted than this one, by day; reduced while the poll is counted.
+        oldest: the oldest day of the family, if its series have different days; None to use the oldest day of each
+            series.
     """
 
     now: datetime
@@ -184,10 +187,10 @@ class Poll:
 
 
 def begin_days(source: DayBuckets, poll: Poll) -> DaySeries:
-    """The state of a series at its first sight, at which its counter is 0."""
+    """Return the state of a series after its first sight; its counter is 0."""
     series = DaySeries(poll.now.timestamp(), poll.now.astimezone(UTC).toordinal(), is_whole=source.is_whole)
     for relative in poll.relatives:
-        # The family has been counted in another shape: days since then are not history.
+        # The family was counted in another shape before, so days since then are counted and not history.
         series.first_day = min(series.first_day, relative.first_day)
         series.shut = max(series.shut, relative.shut)
     series.count(source, poll, first=not poll.relatives)
@@ -195,17 +198,17 @@ def begin_days(source: DayBuckets, poll: Poll) -> DaySeries:
 
 
 def days_to_plain(series: DaySeries) -> list[object]:
-    """A series as plain values, for a packed row: mostly small integers, which take the fewest bytes."""
+    """Convert a series to plain values for a packed row; mostly small integers, which take the fewest bytes."""
     columns = [_column(days, series.first_day) for days in (series.highs, series.baselines, series.lasts)]
     whole = [1] if series.is_whole else []
     return [series.created, series.first_day, series.closed, series.shut, *columns, *whole]
 
 
 def days_from_plain(fields: list[object]) -> DaySeries:
-    """The series of a packed row.
+    """Convert the plain values of a packed row to a series.
 
     Raises:
-        ValueError: the row is not one of ours.
+        ValueError: the row has another form.
     """
     numbers, columns, whole = fields[:4], fields[4:7], fields[7:]
     if len(columns) < len(("highs", "baselines", "lasts")) or whole not in ([], [1]):
@@ -217,21 +220,21 @@ def days_from_plain(fields: list[object]) -> DaySeries:
 
 
 def number(value: object) -> float:
-    """A number of a packed row.
+    """Return a number of a packed row.
 
     Raises:
         ValueError: it is not a finite number.
     """
     if isinstance(value, int | float) and math.isfinite(value):
         return float(value)
-    raise ValueError("a series of the state holds something that is no number")
+    raise ValueError("a series of the state holds a value that is not a number")
 
 
 def _column(days: dict[int, float], first_day: int) -> list[list[float]]:
     return [[*_offsets(tuple(days), first_day)], [*days.values()]] if days else []
 
 
-# Nearly all series of a family hold the same days. With these caches a row is read and written in half of the time.
+# Nearly all series of a family have the same days; these caches halve the time to read and write a row.
 @lru_cache(maxsize=256)
 def _offsets(days: tuple[int, ...], first_day: int) -> tuple[int, ...]:
     return tuple(day - first_day for day in days)
@@ -239,7 +242,7 @@ def _offsets(days: tuple[int, ...], first_day: int) -> tuple[int, ...]:
 
 @lru_cache(maxsize=256)
 def _ordinals(offsets: tuple[int, ...], first_day: int) -> tuple[int, ...]:
-    """The days of a stored column.
+    """Return the days of a stored column.
 
     Raises:
         TypeError: an offset is no integer.
@@ -253,9 +256,9 @@ def _days(column: object, first_day: int) -> dict[int, float]:
             return {}
         case [list(offsets), list(held)]:
             try:
-                # The sum says in one go whether all are numbers.
+                # One sum checks all values at once: it fails, or is not finite, if one of them is not a number.
                 if math.isfinite(math.fsum(held)):
                     return dict(zip(_ordinals(tuple(offsets), first_day), held, strict=True))
             except (TypeError, ValueError, OverflowError) as error:
-                raise ValueError("a series of the state holds something that is no number") from error
+                raise ValueError("a series of the state holds a value that is not a number") from error
     raise ValueError("a series of the state has days that are not as this version writes them")

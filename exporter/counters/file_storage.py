@@ -1,4 +1,4 @@
-"""The ledger's storage in a SQLite file that belongs to one process."""
+"""Stores the ledger in a SQLite file that belongs to one process."""
 
 import sqlite3
 from collections.abc import Callable, Collection, Mapping
@@ -18,15 +18,16 @@ from exporter.targets.target import PollKey
 
 
 class FileStorage:
-    """Keeps rows in a state file, which is made where there is none.
+    """Keeps rows in a state file, which is created if it does not exist.
 
-    A file that is damaged is put aside and made anew. One that was deleted or replaced under the running process is
-    written anew from what the process knows.
+    A damaged file is renamed and replaced by a new one. A file that was deleted or replaced while the process runs is
+    written again from memory.
 
     Args:
         path: the state file.
         clock: unix seconds.
-        set_aside: called with unix seconds when state was lost: a file was put aside, or had lost its journal.
+        set_aside: called with unix seconds when state was lost: a damaged file was renamed, or a file had lost its
+            journal.
     """
 
     is_shared = False
@@ -43,22 +44,22 @@ class FileStorage:
         self._file: StateFile | None = None
 
     def prepare(self) -> Opened | None:
-        """Lock and open the file, and return the rows that this process has not seen; None where there are none."""
+        """Lock and open the file, and return the rows that this process has not read yet; None if there are none."""
         try:
             is_taken = self._hold_lock()
             if self._file is not None and (is_taken or self._file.is_lost()):
-                # Without the lock another exporter may have come and gone: what it wrote is read again.
+                # Without the lock, another exporter may have used the file: its rows are read again.
                 what = "file or journal" if self._file.is_lost() else "lock"
                 self._say(self._log.error, "state file was lost, it is written anew", lost=what)
                 self._file.close()
                 self._file = None
             return self._open() if self._file is None else None
         except (sqlite3.Error, ValueError, OSError) as error:
-            # Read-only, locked by a backup, or no space: a later attempt may succeed.
+            # Read-only, locked by a backup, or a full disk: a later attempt may succeed.
             raise StorageError(str(error)) from error
 
     def commit(self, rows: Mapping[PollKey, Stored | None]) -> Collection[PollKey]:
-        """Write rows in one transaction; none is ever refused."""
+        """Write rows in one transaction; return no refused rows, because a file has one owner."""
         if self._file is None or self._lock is None:
             raise StorageError("the state file is not open")
         try:
@@ -72,18 +73,18 @@ class FileStorage:
         return ()
 
     def holds(self) -> bool:
-        """Return True: the lock keeps others out for as long as the process lives."""
+        """Return True: the lock excludes other exporters while the process runs."""
         return True
 
     def close(self) -> None:
-        """Close the file, note that its journal is gone, and release the lock."""
+        """Close the file, record whether its journal is empty, and release the lock."""
         if self._file is not None and self._file.close() and self._lock is not None:
             self._lock.note_journal(has_journal=False)
         if self._lock is not None:
             self._lock.release()
 
     def _hold_lock(self) -> bool:
-        """Hold the lock; returns whether it had to be taken for that."""
+        """Take the lock if it is not held; return whether it had to be taken."""
         if self._lock is not None and not self._lock.holds():
             self._lock.release()
             self._lock = None
@@ -119,13 +120,13 @@ class FileStorage:
             raise
         if not self._is_read:
             self._check_journal(file)
-        # What is found later in a file that was lost is older than what this process knows.
+        # A file that is found again after it was lost is older than the rows in memory.
         opened = Opened(rows, are_newer=not self._is_read)
         self._file, self._is_read = file, True
         return opened
 
     def _check_journal(self, file: StateFile) -> None:
-        """Report a journal that was removed after a kill: the file alone is older than what was served."""
+        """Report a journal that was deleted after a kill: the file alone is older than the served counters."""
         is_missed = self._lock is not None and self._lock.has_journal and not file.is_new
         if is_missed and not file.had_journal:
             self._set_aside(self._clock())

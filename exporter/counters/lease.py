@@ -1,4 +1,4 @@
-"""The shards that this process holds: claimed, renewed and handed over on a thread and a connection of their own."""
+"""Claims, renews and hands over the leases of shards, on its own thread and connection."""
 
 import threading
 import time
@@ -10,51 +10,52 @@ from exporter.counters.state_database import Group, StateDatabase
 from exporter.counters.storage import LeaseLostError, StorageError, report
 from exporter.log import logger
 
-# A lease is renewed so many times in its length, and is not relied on for the last tenth of it: clocks run differently.
+# A lease is renewed this many times in its length, and not relied on for its last tenth, because clocks differ.
 _RENEWALS = 6
 _RELIABLE = 0.9
-# Where an exporter's leases may have ended, all others' may have too, because the database was away. For this part of
-# their length it renews its own and takes no part in sharing, so that shards stay where they are.
+# If the leases of this exporter may have ended, those of all others may have, too, because the database was
+# unreachable. For this part of a lease's length it renews its own leases and claims no others, so that shards do not
+# move.
 _RETURN = 0.5
-# How long the end of the process waits for a renewal that is under way.
+# How long the end of the process waits for a renewal in progress.
 _LAST_ROUND_SECONDS = 1.0
 _LOST = "another exporter has claimed the lease"
 
 
 def boot_time() -> float:
-    """Seconds that never jump, and that go on while the machine is suspended."""
+    """Return seconds that never jump, and that include the time in which the machine is suspended."""
     return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 
 class LeaseObserver(Protocol):
-    """Is called when shards come and go, on any thread."""
+    """Callbacks for changes of the held shards, on any thread."""
 
     def claimed(self, shard: int) -> None:
-        """A shard was claimed."""
+        """Report that a shard was claimed."""
 
     def lost(self, shard: int) -> None:
-        """Another exporter has claimed a shard that this process held."""
+        """Report that another exporter has claimed a shard of this process."""
 
     def renewed(self) -> None:
-        """The database has answered; shards may have come or gone."""
+        """Report that the database has answered; the held shards may have changed."""
 
 
 class Leases:
     """The leases of this process in the state database.
 
-    With `only` it claims that one shard, once: one that was lost is not claimed again. Without, it claims a fair share
-    of all shards, hands over what it has too many of, and claims what others leave.
+    With `only` it claims that shard once, and not again if it is lost. Without `only` it claims a fair share of all
+    shards, hands over the shards that exceed this share, and claims shards that others release.
 
     Args:
         group: the process, and the exporters that it shares shards with.
-        connect: makes a connection of the renewal's own.
+        connect: creates a connection for the renewal.
         seconds: the lease's length.
         observer: called when shards come and go.
-        only: the one shard to claim; None: a fair share.
-        clock: seconds that never jump, and that count a suspension.
+        only: the only shard to claim; None for a fair share.
+        clock: seconds that never jump, and that include the time of a suspension.
 
     Attributes:
-        group: as given.
+        group: as in the arguments.
         holdings: all leases of the installation at the last renewal.
         has_answered: whether the database has answered a renewal.
     """
@@ -79,7 +80,7 @@ class Leases:
         self._clock = clock
         self._log = logger()
         self._guard = threading.Lock()
-        # Replaced whole, so that any thread may read it.
+        # Replaced as a whole, so that any thread may read it.
         self._held: Mapping[int, int] = {}
         self._has_lost = False
         self._until = 0.0
@@ -90,20 +91,20 @@ class Leases:
 
     @property
     def held(self) -> Mapping[int, int]:
-        """The shards that this process may write for, as far as it knows, and the epochs of their leases."""
+        """The shards for which this process may write, as far as it knows, with the epochs of their leases."""
         return self._held
 
     def are_certain(self) -> bool:
-        """Whether it is certain at this moment that no other exporter has any of the shards that are held."""
+        """Return whether it is certain now that no other exporter holds any of the held shards."""
         with self._guard:
             return bool(self._held) and self._clock() < self._until
 
     def take(self, database: StateDatabase) -> None:
-        """Claim the one shard, and begin to renew it.
+        """Claim the only shard, and start to renew its lease.
 
         Raises:
             LeaseHeldError: another exporter holds it.
-            LeaseLostError: it was held, and another exporter has claimed it since.
+            LeaseLostError: this process held it, and another exporter has claimed it since.
             StorageError: the database cannot be used.
         """
         if self._held:
@@ -115,20 +116,20 @@ class Leases:
         self.start()
 
     def start(self) -> None:
-        """Begin to renew, and to claim a share."""
+        """Start to claim and renew a fair share."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="leases", daemon=True)
             self._thread.start()
 
     def lose(self, shard: int, epoch: int) -> None:
-        """Note that another exporter has a shard that was held in an epoch."""
+        """Record that another exporter has claimed a shard, which was held in this epoch."""
         if self._drop(shard, epoch):
             place = f"{shard} of {self.group.shards}"
             report(self._log.error, "lease lost to another exporter", shard=place)
             self._observer.lost(shard)
 
     def release(self, database: StateDatabase) -> None:
-        """Stop renewing, and let others claim all that was held at once."""
+        """Stop renewing, and release all leases, so that others can claim the shards at once."""
         self._ending.set()
         if self._thread is not None:
             self._thread.join(timeout=_LAST_ROUND_SECONDS)
@@ -168,7 +169,7 @@ class Leases:
                     is_prepared = True
                 self._round(LeaseTable(database, self.group))
             except StorageError as error:
-                # Until the leases end, nothing changes.
+                # Until the leases end, the held shards stay the same.
                 if not self._is_failing:
                     report(self._log.warning, "leases not renewed", error=str(error))
                 self._is_failing = True
@@ -182,7 +183,7 @@ class Leases:
                 return
 
     def _round(self, table: LeaseTable) -> None:
-        """Renew, and claim or hand over what is missing or too much."""
+        """Renew the leases; then claim missing shards, or hand over those that exceed the share."""
         held, asked = self._held, self._clock()
         if 0 < self._until <= asked:
             self._shares_from = asked + self._seconds * _RETURN
@@ -206,7 +207,8 @@ class Leases:
                 self._add(claimed, asked)
                 report(self._log.info, "shards claimed", shards=_numbers(claimed))
         elif len(held) > share:
-            # Those that came last go first. They are not served from here on, and free when the database knows.
+            # Shards that were claimed last are handed over first. They are no longer served, and then released in the
+            # database.
             surplus = dict(list(held.items())[share:])
             for shard, epoch in surplus.items():
                 self._drop(shard, epoch)
@@ -215,9 +217,9 @@ class Leases:
 
 
 def fair_share(renewal: Renewal, group: Group) -> int:
-    """How many shards a process holds when all that run have their share.
+    """Return how many shards this process should hold.
 
-    Who holds the most has the larger share, where shares differ, so that as few as possible move.
+    If the shards cannot be divided evenly, the processes that hold the most get one more, so that few shards move.
     """
     members = dict.fromkeys(renewal.members | {group.holder}, 0)
     others = 0
@@ -225,7 +227,7 @@ def fair_share(renewal: Renewal, group: Group) -> int:
         if holding.holder in members:
             members[holding.holder] += 1
         else:
-            # One with a fixed index, or one that has not been heard of: what it holds is not shared.
+            # The holder has a fixed index, or is not known to run: its shards are not divided.
             others += holding.shards == group.shards
     share, rest = divmod(max(0, group.shards - others), len(members))
     ranks = sorted(members, key=lambda holder: (-members[holder], holder))

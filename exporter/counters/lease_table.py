@@ -1,4 +1,4 @@
-"""The leases in the state database: which process holds which shard, by the database's clock."""
+"""The leases in the state database: which process holds which shard, and until when by the database's clock."""
 
 from collections.abc import Mapping
 from typing import LiteralString, NamedTuple
@@ -6,7 +6,7 @@ from typing import LiteralString, NamedTuple
 from exporter.counters.state_database import LOCK, Connection, Group, StateDatabase
 from exporter.counters.storage import LeaseHeldError
 
-# Statements about leases are given up after this share of a lease's length, so that there is time for another attempt.
+# Statements about leases are cancelled after this share of a lease's length, so that there is time for another attempt.
 _PATIENCE = 1 / 3
 
 
@@ -15,9 +15,9 @@ class Holding(NamedTuple):
 
     Attributes:
         shard: the shard's number.
-        shards: how many shards its holder counts with.
+        shards: the number of shards in the holder's configuration.
         holder: the process that holds it.
-        epoch: how often the shard has been claimed.
+        epoch: the number of times that the shard has been claimed.
     """
 
     shard: int
@@ -27,12 +27,12 @@ class Holding(NamedTuple):
 
 
 class Renewal(NamedTuple):
-    """What a renewal found.
+    """The result of a renewal.
 
     Attributes:
         lost: shards whose leases another process has claimed.
         holdings: all leases of the installation that have not ended.
-        members: the running processes that share the shards among themselves.
+        members: the running processes that divide the shards among them.
     """
 
     lost: frozenset[int]
@@ -45,7 +45,7 @@ class LeaseTable:
 
     Args:
         database: a connection.
-        group: the process, and the exporters that it shares shards with.
+        group: this process, and the exporters with which it shares the shards.
 
     Raises:
         StorageError: by all methods: the database cannot be used.
@@ -60,10 +60,10 @@ class LeaseTable:
         return {**self._group._asdict(), "seconds": self._database.lease, "lock": LOCK, **more}
 
     def claim(self, shard: int) -> int:
-        """Claim a certain shard's lease, which is free, has ended, or is this process's already; returns its epoch.
+        """Claim the lease of one shard if it is free, has ended or belongs to this process; return its epoch.
 
         Raises:
-            LeaseHeldError: another process holds it, or one of another number of shards is held.
+            LeaseHeldError: another process holds it, or a lease with another number of shards is held.
         """
         values = self._values(shard=shard)
 
@@ -77,14 +77,14 @@ class LeaseTable:
         return self._database.run("claim", take, self._seconds)
 
     def claim_free(self, most: int, held: Mapping[int, int]) -> dict[int, int]:
-        """Claim free shards by one statement.
+        """Claim free shards with one statement.
 
         Args:
-            most: how many at most.
-            held: those that are held already, shard → epoch.
+            most: the highest number of shards to claim.
+            held: the shards that are held already, shard → epoch.
 
         Returns:
-            Shard → epoch; nothing while a lease of another number of shards is held.
+            Shard → epoch; empty while a lease with another number of shards is held.
         """
         values = self._values(most=most, **_arrays(held))
 
@@ -95,13 +95,14 @@ class LeaseTable:
         return self._database.run("claim", take, self._seconds)
 
     def renew(self, held: Mapping[int, int], *, is_member: bool) -> Renewal:
-        """Let leases last for their whole length again.
+        """Renew leases for their whole length.
 
-        A lease that has ended is renewed where no one has claimed it, and no lease of another number of shards is held.
+        A lease that has ended is renewed if no process has claimed it, and no lease with another number of shards is
+        held.
 
         Args:
             held: shard → epoch.
-            is_member: whether the process shares the shards with others, and is to be counted.
+            is_member: whether the process takes part in dividing the shards.
         """
         values = self._values(**_arrays(held))
 
@@ -124,7 +125,7 @@ class LeaseTable:
         return renewal
 
     def _revive(self, ended: Mapping[int, int]) -> set[int]:
-        """Renew leases that have ended; returns the shards for which that was allowed."""
+        """Renew leases that have ended; return the shards for which this was possible."""
         values = self._values(**_arrays(ended))
 
         def change(connection: Connection) -> set[int]:
@@ -134,11 +135,11 @@ class LeaseTable:
         return self._database.run("claim", change, self._seconds)
 
     def release(self, held: Mapping[int, int], *, leaves: bool = False) -> None:
-        """Let others claim leases at once.
+        """Release leases, so that others can claim them at once.
 
         Args:
             held: shard → epoch.
-            leaves: whether the process ends, and is not to be counted any more.
+            leaves: whether the process ends, and takes no further part in dividing the shards.
         """
         values = self._values(**_arrays(held))
 
@@ -155,9 +156,9 @@ def _arrays(held: Mapping[int, int]) -> dict[str, object]:
 
 
 def _lock(connection: Connection, values: Mapping[str, object]) -> None:
-    """Let no other exporter claim a lease before the transaction ends."""
+    """Prevent other exporters from claiming a lease before the transaction ends."""
     connection.execute(_END_ABANDONED, values)
-    # Two exporters of different totals could each find that the other has none.
+    # Without this lock, two exporters with different numbers of shards could each find no lease of the other.
     connection.execute(_LOCK_LEASES, values)
 
 
@@ -169,9 +170,9 @@ def _holder(connection: Connection, values: Mapping[str, object]) -> str:
     return f"{holder} holds shard {shard} of {shards}; its lease lasts for {max(0.0, float(seconds)):.0f} s"
 
 
-# An exporter whose machine or network has gone in the middle of a transaction keeps its locks. The database's time-outs
-# do not end it: none counts while the rest of a pipeline is awaited, and psycopg sends a flush after each sync, which
-# turns off `idle_in_transaction_session_timeout`.
+# An exporter whose machine or network failed in the middle of a transaction keeps its locks. The database's timeouts do
+# not end that transaction: none of them runs while the rest of a pipeline is expected, and psycopg sends a flush after
+# each sync, which turns off `idle_in_transaction_session_timeout`.
 _END_ABANDONED = """
     SELECT pg_terminate_backend(client.pid) FROM pg_stat_activity AS client
     WHERE client.usename = session_user AND client.datname = current_database() AND client.wait_event = 'ClientRead'
@@ -186,7 +187,7 @@ _END_ABANDONED = """
 """
 _LOCK_LEASES = "SELECT pg_advisory_xact_lock(%(lock)s)"
 
-# A lease of another total keeps all of this one's away, so that no target has two exporters.
+# A lease with another number of shards blocks all claims, so that no target belongs to two exporters.
 _NO_OTHER_TOTAL = """NOT EXISTS (
         SELECT FROM edge_exporter_lease other
         WHERE other.installation = %(installation)s AND other.shards <> %(shards)s
@@ -251,7 +252,7 @@ _JOIN: LiteralString = f"""
     VALUES (%(installation)s, %(holder)s, %(shards)s, {_END})
     ON CONFLICT (installation, holder) DO UPDATE SET expires = excluded.expires
 """  # noqa: S608 - constants of this module
-# Those that have ended are removed by those that go on; one is enough.
+# An exporter that leaves also removes the members whose time ended over a day ago.
 _LEAVE = """
     DELETE FROM edge_exporter_member
     WHERE installation = %(installation)s AND (holder = %(holder)s OR expires < clock_timestamp() - interval '1 day')

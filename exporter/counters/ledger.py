@@ -1,4 +1,4 @@
-"""The durable counters: counted on a thread of their own, kept in a storage, published after the commit."""
+"""The durable counters: counted on their own thread, kept in a storage, and published after the commit."""
 
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -33,39 +33,40 @@ RETRY_SECONDS = 5.0
 # How long the end of the process waits for the last commit.
 CLOSE_SECONDS = 3.0
 HIGHEST_BATCH = 5000
-# Rows of these names are of an account. In place of a success they hold the platform's time that was believed last, and
-# the time until which the platform asked for a pause.
+# Rows with these collectors belong to an account. Instead of the last success they hold the last accepted time of the
+# platform, and the end of the pause that the platform asked for.
 PLATFORM_TIME = "platform_time"
 PAUSE = "pause"
 _NOT_USABLE = "state not usable, counters stand still until it is"
 
 
 class LedgerObserver(Protocol):
-    """Is called for commits and failures of the ledger, on the ledger's thread."""
+    """Callbacks for corrections, commits and failures of the ledger, on the ledger's thread."""
 
     def corrected(self, family: str, times: int) -> None:
-        """Days or months of a family fell; their counters stand."""
+        """Report that values of days or months fell; the counters do not change."""
 
     def committed(self) -> None:
-        """A commit went well."""
+        """Report that a commit succeeded."""
 
     def commit_failed(self) -> None:
-        """A commit failed; what it held is tried again."""
+        """Report that a commit failed; its rows are written by a later one."""
 
     def set_aside(self, at: float) -> None:
-        """State was lost: at `at` (unix seconds) a file was put aside, or had no journal."""
+        """Report lost state: at `at` (unix seconds) a damaged file was renamed, or a file had no journal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A successful poll, on its way through the ledger.
+    """A successful poll that the ledger counts.
 
     Attributes:
-        key: the target, as its collector sees it.
+        key: the target and its collector.
         name: the target's name.
-        success: when the poll ended, as unix seconds of our own clock.
-        counts: the sources of each counter family in the answer; None: the same as at the last poll, on the same day.
-        now: the platform's clock.
+        success: when the poll ended, in unix seconds of this machine's clock.
+        counts: the sources of each counter family in the answer; None if they equal those of the last poll on the same
+            day.
+        now: the platform's time.
     """
 
     key: PollKey
@@ -79,20 +80,20 @@ Publish = Callable[[tuple[Family, ...]], None]
 
 
 class Ledger:
-    """Counts, writes in group commits, and publishes what was committed.
+    """Counts polls, writes them in group commits, and publishes the committed counters.
 
-    What has been served is on disk: a counter's new value is published after the commit that holds it. Where a commit
-    fails the last committed values stand, and what is missing follows with the first commit that goes well.
+    Served values are always on disk: a counter's new value is published after its commit. If a commit fails, the last
+    committed values are served until a later commit succeeds, which contains the missing polls.
 
     Args:
         storage: keeps the rows.
-        observer: is called for commits and failures.
+        observer: callbacks for commits and failures.
         clocks: the clocks.
-        linger: how long a group commit waits for company, in seconds.
+        linger: how long a group commit waits for further polls, in seconds.
         retry: how long to wait after a failed write, in seconds.
 
     Attributes:
-        fault: why the last write failed; empty where it did not.
+        fault: why the last write failed; empty if it succeeded.
     """
 
     def __init__(
@@ -116,7 +117,7 @@ class Ledger:
         self._to_delete: set[PollKey] = set()
         self._left: set[PollKey] = set()
         self._is_woken = False
-        # What is on disk, and what is counted but not yet there. A row is held packed: thousands of zones are many.
+        # The rows on disk, and the counted rows that are not saved yet. Rows stay packed, because there are many.
         self._rows: dict[PollKey, Stored] = {}
         self._unsaved: dict[PollKey, Stored | None] = {}
         self._platform_times: dict[str, PlatformTime] = {}
@@ -128,14 +129,14 @@ class Ledger:
         self._thread: threading.Thread | None = None
 
     def open(self, *, may_wait: bool = False) -> bool:
-        """Read what was remembered, and start counting.
+        """Read the stored rows, and start counting.
 
         Args:
-            may_wait: whether to give up for now where another exporter holds the lease. Otherwise counters are a gap
-                until it ends.
+            may_wait: whether to return False if another exporter holds the lease. Otherwise counting starts without the
+                lease, and no counters are served until that lease ends.
 
         Returns:
-            Whether it counts. False: this is to be called again.
+            Whether counting has started; if False, call this again.
 
         Raises:
             StateLockedError: another process has the state file.
@@ -153,39 +154,39 @@ class Ledger:
         return True
 
     def is_alive(self) -> bool:
-        """Whether polls that are handed over will be published."""
+        """Return whether polls that are recorded now will be published."""
         return self._thread is not None and self._thread.is_alive()
 
     def is_behind(self) -> bool:
-        """Whether what was counted is not on disk; asked on the ledger's thread, when a poll is published."""
+        """Return whether counted polls of a target are not on disk; call it on the ledger's thread, in `publish`."""
         return bool(self._unsaved)
 
     def close(self) -> None:
-        """Commit what is left, and stop."""
+        """Commit what is not saved, and stop."""
         with self._guard:
             self._stopping = True
             self._guard.notify_all()
         if self._thread is not None:
-            # A thread that still waits for the disk keeps the storage until the process ends.
+            # A thread that still waits for the disk keeps the storage open until the process ends.
             self._thread.join(timeout=CLOSE_SECONDS)
 
     def remembered(self) -> Mapping[PollKey, Stored]:
-        """Name and last success of each target; before the first poll, as an earlier run left them.
+        """The name and the last success of each target; until its first poll, those of an earlier run.
 
-        It changes with each commit, so that only a copy can be iterated over while polls are recorded.
+        Each commit changes it, so iterate over a copy while polls are recorded.
         """
         return self._rows
 
     def platform_time(self, account: str) -> PlatformTime:
-        """What is believed of the time on an account's platform; the storage keeps it."""
+        """Return the estimate of the time on an account's platform; the storage keeps it."""
         return self._platform_times.setdefault(account, PlatformTime(self._clocks))
 
     def pause(self, account: str) -> Pause:
-        """The pause that an account's platform asked for; the storage keeps it from its beginning."""
+        """Return the pause that an account's platform asked for; the storage keeps it."""
         return self._pauses.setdefault(account, Pause(self._clocks, self.wake))
 
     def record(self, entry: Entry, publish: Publish) -> None:
-        """Take in a poll.
+        """Record a poll, to be counted and published.
 
         Args:
             entry: the poll.
@@ -193,12 +194,12 @@ class Ledger:
         """
         with self._guard:
             self._waiting.append((entry, publish))
-            # The first wakes the thread, and the one that fills the batch; it is not woken for each in between.
+            # Wake the thread for the first poll and for the one that fills a batch, and not for each poll between.
             if len(self._waiting) in {1, HIGHEST_BATCH}:
                 self._guard.notify_all()
 
     def forget(self, keys: Iterable[PollKey]) -> None:
-        """Delete rows: their retention is over.
+        """Delete rows whose retention is over. If a target is polled at the same time, its row is kept.
 
         A target that is polled at the same time has come back, and its row stays.
         """
@@ -207,13 +208,13 @@ class Ledger:
             self._guard.notify_all()
 
     def leave(self, keys: Iterable[PollKey]) -> None:
-        """Leave targets to other shards: a shared storage keeps their rows for those, and another deletes them."""
+        """Drop targets that other shards count now. A shared storage keeps their rows; any other deletes them."""
         with self._guard:
             (self._left if self._storage.is_shared else self._to_delete).update(keys)
             self._guard.notify_all()
 
     def wake(self) -> None:
-        """Look at the storage now: what it holds for this process may have changed, or it may be usable again."""
+        """Check the storage now: this process may hold other shards, or the storage may be usable again."""
         with self._guard:
             self._next_try = 0.0
             self._is_woken = True
@@ -223,10 +224,10 @@ class Ledger:
         stopping = False
         while not stopping:
             with self._guard:
-                # What could not be saved is tried again even where nothing more comes.
+                # Write rows that could not be saved, even if no further polls come.
                 patience = max(0.0, self._next_try - self._clocks.monotonic()) if self._unsaved else None
                 self._guard.wait_for(self._has_work, timeout=patience)
-                # Company for the commit: one write for all the polls that end about now.
+                # Wait for further polls, so that one write saves all polls that end at about the same time.
                 self._guard.wait_for(
                     lambda: self._stopping or len(self._waiting) >= HIGHEST_BATCH, timeout=self._linger
                 )
@@ -245,14 +246,14 @@ class Ledger:
         return bool(self._waiting or self._to_delete or self._left or self._is_woken or self._stopping)
 
     def _turn(self, waiting: list[tuple[Entry, Publish]], to_delete: set[PollKey], *, last: bool) -> None:
-        # Polls are published in their time; a write that fails is not tried again for each of them.
+        # Publish polls without delay: after a failed write, no write is tried for each of them.
         is_time = last or not self._failing or self._clocks.monotonic() >= self._next_try
         usable = is_time and self._is_usable()
         counted = [self._count(entry) for entry, _ in waiting]
         self._unsaved.update(dict.fromkeys(to_delete.difference(entry.key for entry, _ in waiting)))
         refused = self._save() if usable else None
         for (entry, publish), families in zip(waiting, counted, strict=True):
-            # At the end of the process the event loop may be closed already, which raises this.
+            # At the end of the process the event loop may already be closed, which raises this error.
             with suppress(RuntimeError):
                 counts = entry.counts or ()
                 is_saved = refused is not None and entry.key not in refused
@@ -260,7 +261,7 @@ class Ledger:
             self._yield_to_others()
 
     def _is_usable(self) -> bool:
-        """Whether there is something to write to; opens the storage where that is needed."""
+        """Return whether the storage can be written; open it if needed."""
         try:
             self._prepare()
         except StorageError as error:
@@ -277,17 +278,17 @@ class Ledger:
             for key in [key for key in rows if opened.is_left(key)]:
                 del rows[key]
         if opened.are_newer:
-            # What was counted before they could be read began from nothing, or was passed by another exporter; the
-            # days count it again.
+            # Counts from before these rows were read started without them, or another exporter has counted since. They
+            # are dropped, and the next polls count the same days again.
             self._unsaved = {key: row for key, row in self._unsaved.items() if key not in found}
             self._rows = {**self._rows, **found}
         else:
-            # Where another exporter had it meanwhile, there may be targets in it that are new to this one.
+            # Another exporter may have held the shard in the meantime; its rows may contain targets that are new here.
             self._unsaved = {**self._rows, **self._unsaved}
             self._rows = {**found, **self._rows}
 
     def _targets_of(self, opened: Opened) -> dict[PollKey, Stored]:
-        """The rows of all targets; what is kept of the accounts is restored."""
+        """Return the rows of all targets, and restore the platform times and pauses of the accounts."""
         rows = dict(opened.rows)
         for key in [key for key in rows if key.collector in (PLATFORM_TIME, PAUSE)]:
             kept = self.platform_time if key.collector == PLATFORM_TIME else self.pause
@@ -295,7 +296,7 @@ class Ledger:
         return rows
 
     def _of_accounts(self) -> dict[PollKey, Stored | None]:
-        """The rows of all accounts."""
+        """Return the rows of all accounts."""
         times = {(PLATFORM_TIME, name): time.believed for name, time in dict(self._platform_times).items()}
         pauses = {(PAUSE, name): pause.until() for name, pause in dict(self._pauses).items()}
         return {
@@ -343,7 +344,7 @@ class Ledger:
         return families
 
     def _save(self) -> Collection[PollKey] | None:
-        """Write what is not saved; returns what another exporter counts now, and None where the write failed."""
+        """Write unsaved rows; return the keys that another exporter counts now, or None if the write failed."""
         try:
             refused = self._storage.commit({**self._unsaved, **self._of_accounts()})
         except StorageError as error:
@@ -364,7 +365,7 @@ class Ledger:
 
 
 def _counters(families: Families, counts: tuple[Count, ...]) -> tuple[Family, ...]:
-    """The counters that a poll asked for, as far as the ledger holds them."""
+    """Return the counters of a poll that the ledger has."""
     counters = []
     for count in counts:
         states = families.get(count.info.name, {})

@@ -1,4 +1,4 @@
-"""The rules by which an exact counter is made of a month-to-date value."""
+"""The rules for an exact counter over a month-to-date value."""
 
 import math
 from dataclasses import dataclass
@@ -8,9 +8,10 @@ from typing import ClassVar
 from exporter.metric import MonthToDate, is_count
 
 DAY_SECONDS = 86_400.0
-# A fall to below this share of the highest value is a reset; one to above it is a correction.
+# A fall below this share of the highest value is a reset; a smaller fall is a correction.
 RESET_SHARE = 0.5
-# After a long silence a value that rose belongs to the new month only when platforms that reset late have done so.
+# After a long time without a poll, a higher value belongs to the new month only after this time, by which platforms
+# that reset late have done so.
 LATE_RESET_SECONDS = 6 * 3600.0
 
 
@@ -18,22 +19,22 @@ LATE_RESET_SECONDS = 6 * 3600.0
 class MonthSeries:
     """A counter over a value that starts again with each UTC month.
 
-    A value that is compared is *believed*, or is left out until a later poll confirms it: one wrong answer counts
-    nothing. Fields after `closed` are unknown to rows of version 0.1, and their defaults stand for that.
+    A value is either accepted at once or ignored until a later poll confirms it, so that one wrong answer counts
+    nothing. Rows of version 0.1 do not have the fields after `closed`; the defaults are used for them.
 
     Attributes:
         created: unix seconds of the first sight.
-        month: year * 12 + month of the last believed poll.
+        month: year * 12 + month of the last accepted value.
         polled: the platform's unix seconds at the last poll.
-        baseline: what is not counted of the current month.
+        baseline: the part of the current month's value that is not counted.
         high: the highest value of the current month.
-        last: the last believed value.
-        closed: what was counted of earlier months.
-        seen: our own unix seconds at the last poll.
-        has_fallen: whether the last poll was below `last`, and the next one decides if that was a reset.
-        former: the last value before the last reset, while an old answer may still come; None afterwards.
-        guard: seconds for which a value at or above `former` is not believed.
-        is_held: whether the last poll was at or above `former` and is not believed yet.
+        last: the last accepted value.
+        closed: the sum counted for earlier months.
+        seen: unix seconds of this machine's clock at the last poll.
+        has_fallen: whether the last value was below `last`, so that the next poll decides whether that was a reset.
+        former: the last value before the last reset, while an outdated answer may still come; None afterwards.
+        guard: seconds for which a value of at least `former` is not accepted.
+        is_held: whether the last value was at least `former` and is not accepted yet.
     """
 
     created: float
@@ -60,12 +61,12 @@ class MonthSeries:
         """Count a poll.
 
         Args:
-            source: the month to date.
+            source: the month-to-date value.
             now: the platform's time.
-            wall: our own clock, unix seconds.
+            wall: this machine's clock, in unix seconds.
 
         Returns:
-            1 where the value fell and that was no reset, else 0.
+            1 for a correction (the value fell, and this was not a reset), else 0.
         """
         if not is_count(source.value):
             return 0
@@ -78,16 +79,17 @@ class MonthSeries:
         if self._holds(value):
             return rejected
         if is_new_month and value > self.last and silence > DAY_SECONDS and age > LATE_RESET_SECONDS:
-            # It is above the old month's value by chance: the exporter did not poll when the new month began.
+            # The new month's value is above the old one's by chance: the exporter did not poll at the beginning of the
+            # month.
             self._reset(value)
         self.high = max(self.high, value)
         self.month, self.last = month, value
         return rejected
 
     def _pass_time(self, now: float, wall: float) -> float:
-        """Note the time of a poll; returns the seconds since the poll before.
+        """Record the time of a poll; return the seconds since the poll before.
 
-        The platform's clock or ours may jump, and so the shorter time of the two counts.
+        One of the two clocks may jump, so the shorter of their times is used.
         """
         silence = max(0.0, min(now - self.polled, wall - self.seen))
         self.polled, self.seen = now, wall
@@ -101,7 +103,7 @@ class MonthSeries:
             self.former, self.guard = self.last, DAY_SECONDS
             self._reset(value)
         elif is_deep or silence > DAY_SECONDS or age < DAY_SECONDS:
-            # The next poll decides. Platforms reset late, or by another time zone; and answers may be wrong.
+            # The next poll decides: some platforms reset late or in another time zone, and the answer may be wrong.
             self.has_fallen = True
             return 0
         else:
@@ -111,7 +113,7 @@ class MonthSeries:
         return 0
 
     def _holds(self, value: float) -> bool:
-        """Whether a value may come from before the last reset, as from a replica that lags."""
+        """Return whether a value may be from before the last reset, for example from a delayed replica."""
         if self.former is None:
             return False
         if value < self.former:
@@ -125,33 +127,33 @@ class MonthSeries:
         return False
 
     def _reset(self, value: float) -> None:
-        # The sum as it was served: rounded once more it might be less, which looks like a reset of the counter.
+        # Use the served sum: rounding it again could make it smaller, which looks like a reset of the counter.
         self.closed = self.value
         self.baseline, self.high, self.last = 0.0, value, value
         self.has_fallen = False
 
 
 def month_of(moment: datetime) -> int:
-    """The UTC month of a moment as one number that grows by 1 a month."""
+    """Return a number for the UTC month of a time; it grows by 1 each month."""
     utc = moment.astimezone(UTC)
     return utc.year * 12 + utc.month
 
 
 def begin_month(source: MonthToDate, now: datetime, wall: float) -> MonthSeries:
-    """The state of a series at its first sight, at which its counter is 0; arguments as of `MonthSeries.count`."""
+    """Return the state of a series after its first sight (counter 0); arguments as for `MonthSeries.count`."""
     held = float(source.value)
     return MonthSeries(now.timestamp(), month_of(now), now.timestamp(), held, held, held, seen=wall)
 
 
-# As in version 0.1; rows of which the rest is missing are complete.
+# The number of values in a row of version 0.1; later fields may be missing.
 _FEWEST_FIELDS = 7
 _NEVER = -1.0
-# Of `seen`, `has_fallen`, `former`, `guard` and `is_held`.
+# The defaults of `seen`, `has_fallen`, `former`, `guard` and `is_held`.
 _DEFAULTS = (0.0, 0.0, _NEVER, 0.0, 0.0)
 
 
 def month_to_plain(series: MonthSeries) -> list[float]:
-    """A series as numbers, for a packed row; what stands at its default at the end is left out."""
+    """Convert a series to numbers for a packed row; fields at the end that have their defaults are left out."""
     former = _NEVER if series.former is None else series.former
     rest = [series.seen, int(series.has_fallen), former, series.guard, int(series.is_held)]
     while rest and rest[-1] == _DEFAULTS[len(rest) - 1]:
@@ -161,10 +163,10 @@ def month_to_plain(series: MonthSeries) -> list[float]:
 
 
 def month_from_plain(fields: list[float]) -> MonthSeries:
-    """The series of a packed row.
+    """Convert the numbers of a packed row to a series.
 
     Raises:
-        ValueError: the row is not one of ours.
+        ValueError: the row has another form.
     """
     if not _FEWEST_FIELDS <= len(fields) <= _FEWEST_FIELDS + len(_DEFAULTS):
         raise ValueError("a series of the state is not as this version writes it")
@@ -187,6 +189,6 @@ def month_from_plain(fields: list[float]) -> MonthSeries:
 
 
 def _age(moment: datetime) -> float:
-    """Seconds since the UTC month of a moment began."""
+    """Return the seconds since the beginning of the UTC month of a time."""
     utc = moment.astimezone(UTC)
     return (utc - utc.replace(day=1, hour=0, minute=0, second=0, microsecond=0)).total_seconds()

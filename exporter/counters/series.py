@@ -14,21 +14,21 @@ Series = DaySeries | MonthSeries
 
 
 def _is_sight(source: Source) -> bool:
-    """Whether a series can begin with this: a month needs a number to begin from, days need none."""
+    """Return whether a series can begin with this source: a month needs a valid number, days need nothing."""
     return not isinstance(source, MonthToDate) or is_count(source.value)
 
 
 def _begin(source: Source, poll: Poll) -> Series:
-    """The state of a series at its first sight, at which its counter is 0."""
+    """Return the state of a series after its first sight; its counter is 0."""
     if isinstance(source, MonthToDate):
         return begin_month(source, poll.now, poll.wall)
     return begin_days(source, poll)
 
 
 def _advance(series: Series | None, source: Source, poll: Poll) -> tuple[Series, int]:
-    """Count a poll in a series, or begin one; returns the series and how many corrections there were.
+    """Count a poll in a series, or begin one; return the series and the number of corrections.
 
-    A series whose source changes between days and months begins anew; its counter goes on from where it was.
+    If the source changes between days and months, the series begins again and the counter continues from its value.
     """
     if isinstance(series, DaySeries) and isinstance(source, DayBuckets):
         return series, series.count(source, poll, first=False)
@@ -48,16 +48,16 @@ def advance_family(
     now: datetime,
     wall: float,
 ) -> int:
-    """Count a poll in the series of one family of a target, and begin those that are new.
+    """Count a poll in the series of one family of a target, and begin new series.
 
     Args:
         states: label values → series; changed in place.
-        sources: label values → what is counted.
+        sources: label values → the source of the count.
         now: the platform's time.
-        wall: our own clock, unix seconds.
+        wall: this machine's clock, in unix seconds.
 
     Returns:
-        How many days or months fell; their counters stay as they are.
+        The number of corrections: days or months whose value fell. Their counters do not change.
     """
     corrections = 0
     of_parts, of_whole = _polls(states.values(), sources, now, wall)
@@ -74,12 +74,12 @@ def served_labels(
 ) -> tuple[LabelValues, ...]:
     """The label values of the series to serve after a poll, in order.
 
-    These are the ones that the poll shows. In a family that has both shapes all series are served, because only the
-    sum of all of them is right.
+    These are the series in the answer. In a family with both shapes all series are served, because only the sum of all
+    of them is right.
 
     Args:
-        states: the family's series; what a poll shows for the first time is missing where it could not be saved.
-        sources: what the poll shows.
+        states: the family's series; a new series is missing if it could not be saved.
+        sources: the sources in the answer.
     """
     shown = [labels for labels, _ in sources]
     if any(series.is_whole for series in states.values()) or any(source.is_whole for _, source in sources):
@@ -90,7 +90,7 @@ def served_labels(
 def _polls(
     states: Iterable[Series], sources: Iterable[tuple[LabelValues, Source]], now: datetime, wall: float
 ) -> tuple[Poll, Poll]:
-    """A poll for the parts of a family, and for their whole."""
+    """Return two views of a poll: for the series by action, and for the series of the whole."""
     days = [series for series in states if isinstance(series, DaySeries)]
     wholes = [series for series in days if series.is_whole]
     if not wholes and not any(source.is_whole for _, source in sources):
@@ -106,15 +106,15 @@ def _polls(
 
 
 def to_plain(series: Series) -> list[object]:
-    """A series as plain values, for a packed row."""
+    """Convert a series to plain values for a packed row."""
     return ["m", *month_to_plain(series)] if isinstance(series, MonthSeries) else ["d", *days_to_plain(series)]
 
 
 def from_plain(plain: object) -> Series:
-    """The series of a packed row.
+    """Convert the plain values of a packed row to a series.
 
     Raises:
-        ValueError: the row is not one of ours.
+        ValueError: the row has another form.
     """
     match plain:
         case ["m", *fields]:

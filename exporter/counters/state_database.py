@@ -1,7 +1,7 @@
 """The state database: packed rows and leases in PostgreSQL, shared by all exporters of an installation.
 
-Statements run in short transactions of three round trips, with time-outs below a lease's length. No state is kept in a
-session, so that a transaction pooler may stand in between.
+Statements run in short transactions of three round trips, with timeouts shorter than a lease. Sessions have no state,
+so that a transaction pooler can be used.
 """
 
 import time
@@ -18,9 +18,9 @@ from exporter.platform.errors import MASK
 from exporter.targets.target import PollKey
 
 SCHEMA_VERSION = 2
-# "edge" in ASCII: the advisory lock under which the schema is changed and leases are claimed.
+# "edge" in ASCII: the advisory lock for changes of the schema and for claims of leases.
 LOCK = 0x65646765
-# More rows than these are written in several transactions, so that none of them takes as long as a lease.
+# More rows than this are written in several transactions, so that each of them is shorter than a lease.
 _LARGEST_COMMIT = 5000
 _SHORTEST_CONNECT_SECONDS = 2
 _READ_SECONDS = 120.0
@@ -31,12 +31,12 @@ Rows = Mapping[PollKey, tuple[int, Stored | None]]
 
 
 class Group(NamedTuple):
-    """A process, and the exporters that it shares rows with.
+    """A process, and the exporters with which it shares rows.
 
     Attributes:
-        installation: the name of the exporters that share their rows.
-        shards: how many shards there are.
-        holder: a name of this process that no other one has.
+        installation: the common name of the exporters that share their rows.
+        shards: the number of shards.
+        holder: the unique name of this process.
     """
 
     installation: str
@@ -45,12 +45,12 @@ class Group(NamedTuple):
 
 
 class Connection(psycopg.Connection[tuple[Any, ...]]):
-    """A connection that waits for no answer longer than its patience.
+    """A connection with a time limit for each answer.
 
-    A proxy in between may keep a connection open whose other end is gone; no time-out of TCP notices that.
+    A proxy may keep a connection open although its other end is gone; no timeout of TCP detects that.
 
     Attributes:
-        patience: seconds that each answer is waited for.
+        patience: the longest wait for an answer, in seconds.
     """
 
     patience = _READ_SECONDS
@@ -59,7 +59,7 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
         """Wait for an answer.
 
         Raises:
-            psycopg.OperationalError: none came in time; the connection is closed.
+            psycopg.OperationalError: no answer came in time; the connection is closed.
         """
         return super().wait(self._limited(gen, time.monotonic() + self.patience), *args, **kwargs)
 
@@ -78,15 +78,15 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
 
 
 class StateDatabase:
-    """A connection to the state database; used by one thread at a time. It is made anew when it is lost.
+    """A connection to the state database; used by one thread at a time. A lost connection is opened again.
 
     Args:
-        url: reads the address, which may have a new password each time; raises StorageError where it cannot be read.
-        lease: a lease's length in seconds; no statement that writes takes longer than two thirds of it.
-        took: called with the name of each operation and the seconds that it took.
+        url: reads the address, whose password may change; raises StorageError if it cannot be read.
+        lease: a lease's length in seconds; a writing statement is cancelled after two thirds of it.
+        took: called with the name and the duration of each operation, in seconds.
 
     Raises:
-        StorageError: by all methods: the database cannot be used. No message holds the password.
+        StorageError: by all methods: the database cannot be used. The message does not contain the password.
     """
 
     def __init__(
@@ -105,13 +105,13 @@ class StateDatabase:
             self._connection = None
 
     def prepare(self) -> None:
-        """Make the tables, or lead older ones to this version's schema."""
-        # Without rights to create anything, an exporter can use tables that are there.
+        """Create the tables, or update those of an older version to this schema."""
+        # A role without the right to create tables can use existing ones.
         if self._version() < SCHEMA_VERSION:
             self.run("migrate", _migrate, _READ_SECONDS)
 
     def check(self) -> None:
-        """Find out whether it can be used, and change nothing."""
+        """Find out whether the database can be used, without changing anything."""
         if not self._version():
             statement = "SELECT has_schema_privilege(current_schema(), 'CREATE')"
             row = self.run("check", lambda connection: connection.execute(statement).fetchone(), self.lease)
@@ -129,35 +129,35 @@ class StateDatabase:
         return version
 
     def rows(self, group: Group, shards: Collection[int]) -> dict[PollKey, Stored]:
-        """The rows of some shards, and those that were written for another number: they may be of these shards."""
+        """Return the rows of some shards, and rows written for another number of shards, which may be of these."""
         values = {**group._asdict(), "held_shards": list(shards)}
         return self.run("read", lambda connection: dict(_read(connection, _OF_SHARDS, values)), _READ_SECONDS)
 
     def all_rows(self, installation: str) -> dict[PollKey, Stored]:
-        """The rows of all shards."""
+        """Return the rows of all shards."""
         values = {"installation": installation}
         return self.run("read", lambda connection: dict(_read(connection, _OF_INSTALLATION, values)), _READ_SECONDS)
 
     def row(self, installation: str, key: PollKey) -> Stored | None:
-        """One target's row; None where there is none."""
+        """Return one target's row; None if there is none."""
         names = ("collector", "account", "kind", "id")
         values = {"installation": installation, **dict(zip(names, _texts(key), strict=True))}
         return self.run("read", lambda connection: dict(_read(connection, _OF_TARGET, values)).get(key), self.lease)
 
     def commit(self, rows: Rows, group: Group, held: Mapping[int, int]) -> frozenset[int]:
-        """Write rows of the shards whose leases are held, and delete those that are None.
+        """Write rows of shards whose leases are held, and delete those whose value is None.
 
-        A connection that was lost is made anew once: a row can be written twice without harm.
+        A lost connection is opened again once: writing a row twice does no harm.
 
         Args:
-            rows: key → the row's shard, and the row.
-            group: the process that writes.
+            rows: key → the row's shard, and the row; a row of None is deleted.
+            group: this process.
             held: shard → epoch of its lease.
 
         Returns:
-            Shards that another process has claimed: nothing of them was written.
+            The shards that another process has claimed; their rows were not written.
         """
-        # All exporters lock the rows that they share in the same order.
+        # All exporters lock shared rows in the same order, which prevents deadlocks.
         ordered = iter(sorted(rows.items(), key=lambda item: columns(item[0])))
         known = {**group._asdict(), "held_shards": list(held), "held_epochs": list(held.values())}
         lost = frozenset[int]()
@@ -174,16 +174,16 @@ class StateDatabase:
         return lost
 
     def _commit(self, values: Mapping[str, object]) -> set[int]:
-        # The answer is read once the commit is confirmed.
+        # The result may be read only after the commit is confirmed.
         return {shard for (shard,) in self.run("commit", lambda to: to.execute(_COMMIT, values), self.lease)}
 
     def run(self, name: str, work: Callable[[Connection], R], seconds: float) -> R:
         """Run statements in one transaction.
 
         Args:
-            name: what it is, for its metric.
+            name: the operation's name, for its metric.
             work: executes the statements.
-            seconds: how long it may take at most.
+            seconds: the time limit.
         """
         began = time.monotonic()
         try:
@@ -195,7 +195,7 @@ class StateDatabase:
         except psycopg.Error as error:
             if self._connection is not None and self._connection.closed:
                 self.close()
-            # The cause is left out: it could quote the address.
+            # Without the original error, which could quote the address.
             raise StorageError(self._without_secret(error)) from None
         self._took(name, time.monotonic() - began)
         return done
@@ -210,13 +210,13 @@ class StateDatabase:
         return self._connection
 
     def _without_secret(self, error: psycopg.Error) -> str:
-        """An error's message in one line, without the password that was sent."""
+        """Return an error's message as one line, without the password."""
         message = " ".join(str(error).split())
         return message.replace(self._password, MASK) if self._password else message
 
 
 def location_of(url: Callable[[], str]) -> str:
-    """How a database is called in logs: its host, port and name."""
+    """Return the name of a database for logs: its host, port and name."""
     try:
         address = _address(url())
     except StorageError:
@@ -229,7 +229,7 @@ def _address(url: str) -> Mapping[str, Any]:
     try:
         return conninfo_to_dict(url)
     except psycopg.Error:
-        # The error may quote any part of an address that cannot be read.
+        # The error may quote any part of an address that cannot be parsed.
         raise StorageError("its address is not understood") from None
 
 
@@ -238,7 +238,7 @@ def _conninfo(address: Mapping[str, Any], lease: float) -> str:
     more: dict[str, Any] = {
         **address,
         "connect_timeout": max(_SHORTEST_CONNECT_SECONDS, int(third)),
-        # A peer that is gone without a word is noticed before the lease ends.
+        # A connection whose other end disappears is detected before the lease ends.
         "tcp_user_timeout": int(third * 1000),
         "keepalives": 1,
         "keepalives_idle": max(1, int(third / 2)),
@@ -270,13 +270,13 @@ def _read(
     connection: Connection, statement: LiteralString, values: Mapping[str, object]
 ) -> Iterator[tuple[PollKey, Stored]]:
     for collector, account, kind, target_id, name, success, data in connection.execute(statement, values, binary=True):
-        # Thousands of rows share these three.
+        # Thousands of rows share these three texts.
         yield PollKey.of(intern(collector), intern(account), intern(kind), target_id), Stored(name, success, data)
 
 
 def _arrays(rows: Sequence[tuple[PollKey, tuple[int, Stored | None]]]) -> dict[str, object]:
-    """Rows as arrays, one a column: those that are written, and the keys of those that are deleted."""
-    # A text that cannot be stored as it is may become another row's.
+    """Return rows as arrays, one for each column: the rows to write, and the keys of those to delete."""
+    # A text that PostgreSQL cannot store is changed, and may then equal the key of another row.
     kept = {_texts(key): (shard, row) for key, (shard, row) in rows if row is not None}
     deleted = [_texts(key) for key, (_, row) in rows if row is None]
     return {
@@ -294,13 +294,14 @@ def _texts(key: PollKey) -> tuple[str, ...]:
 
 
 def _text(text: str) -> str:
-    # PostgreSQL stores no zero in a text.
+    # PostgreSQL cannot store a zero character in a text.
     return whole_text(text).replace("\0", "?")
 
 
 _KEY = ("collector", "account", "kind", "id")
 
-# A database may be set to answer a commit before it is on disk, or to wait for ever: each transaction says otherwise.
+# The database's own settings may confirm a commit before it is on disk, or never time out; each transaction overrides
+# them.
 _GUARD = """
     SELECT set_config('statement_timeout', %(milliseconds)s, true),
            set_config('lock_timeout', %(milliseconds)s, true),
@@ -310,7 +311,7 @@ _GUARD = """
                ELSE current_setting('synchronous_commit') END, true)
 """
 
-# What is known of an account, such as its platform's time, is of use to every shard.
+# Rows of an account, such as its platform's time, are used by every shard.
 _OF_SHARDS = """
     SELECT collector, account, kind, id, name, success, data FROM edge_exporter_row
     WHERE installation = %(installation)s
@@ -326,7 +327,7 @@ _OF_TARGET = """
       AND kind = %(kind)s AND id = %(id)s
 """
 
-# The leases' rows are locked until the commit: a claim waits for it, and finds afterwards what was written.
+# The rows of leases are locked until the commit, so that a claim waits for it and then finds the written rows.
 _COMMIT = """
     WITH held AS MATERIALIZED (
         SELECT lease.shard FROM edge_exporter_lease AS lease
@@ -359,7 +360,7 @@ _COMMIT = """
     SELECT shard FROM held
 """
 
-# The n-th entry leads from schema n to n + 1.
+# Entry n changes schema n to n + 1.
 _MIGRATIONS: tuple[tuple[LiteralString, ...], ...] = (
     (
         """

@@ -1,4 +1,4 @@
-"""The state file: packed rows in SQLite, one a target of a collector."""
+"""The state file: packed rows in SQLite, one for each target of a collector."""
 
 import fcntl
 import os
@@ -17,11 +17,11 @@ from exporter.counters.storage import StateLockedError, Stored, columns, whole_t
 from exporter.targets.target import PollKey
 
 SCHEMA_VERSION = 1
-# "edge" in ASCII: whose database it is, as SQLite's header tells.
+# "edge" in ASCII: the application id in SQLite's header.
 APPLICATION_ID = 0x65646765
 BUSY_SECONDS = 2.0
 LARGEST_JOURNAL = 16 * 1024 * 1024
-# What SQLite keeps beside the file: the journal, and its index.
+# Files that SQLite keeps next to the database: the journal, and its index.
 _JOURNAL = ("-wal", "-shm")
 
 Column = str | float | bytes
@@ -31,16 +31,16 @@ class StateFile:
     """A connection to the state file; used by one thread at a time.
 
     Args:
-        path: the file, which is made where there is none.
+        path: the file, which is created if it does not exist.
 
     Attributes:
-        is_new: whether the file was made by this.
-        had_journal: whether the journal held something when the file was opened.
+        is_new: whether this object created the file.
+        had_journal: whether the journal had content when the file was opened.
 
     Raises:
-        sqlite3.Error: the file cannot be used; see `is_passing`.
-        ValueError: the file is not one that this version reads.
-        OSError: the file cannot be made, or is gone again.
+        sqlite3.Error: the file cannot be used; `is_passing` tells whether a retry may help.
+        ValueError: this version cannot read the file.
+        OSError: the file cannot be created, or was deleted again.
     """
 
     def __init__(self, path: Path) -> None:
@@ -69,12 +69,12 @@ class StateFile:
         if self._pragma("quick_check(1)") != "ok":
             raise ValueError("its pages are damaged")
         if not version or int(self._pragma("application_id")) != APPLICATION_ID:
-            # A file is made whole before it stands at its path.
+            # The exporter gives a file its name only when it is complete, so this file is not one of its own.
             raise ValueError("it is another program's database, or has lost its tables")
         with suppress(sqlite3.OperationalError):
-            # A read-only file cannot change its journal, and can still be read.
+            # The journal mode of a read-only file cannot be changed, but the file can be read.
             self._pragma("journal_mode=WAL")
-            # What is no journal has a size, too, and no pages.
+            # A file that is not a journal has a size but no pages.
             _, pages, _ = self._database.execute("PRAGMA wal_checkpoint").fetchone()
             self.had_journal = pages > 0
         self._pragma("synchronous=FULL")
@@ -82,17 +82,17 @@ class StateFile:
         _migrate(self._database, version)
 
     def _pragma(self, text: str) -> str:
-        """What a pragma answers, empty where it answers nothing."""
+        """Return the result of a pragma; empty if it has none."""
         row = self._database.execute(f"PRAGMA {text}").fetchone()
         return "" if row is None else str(row[0])
 
     def close(self) -> bool:
-        """Close the file; returns whether all of it is in the file itself, and no journal is left."""
+        """Close the file; return whether it contains everything, so that no journal is left."""
         self._database.close()
         return not _journal(self._path).exists()
 
     def is_lost(self) -> bool:
-        """Whether the file or the journal was deleted, moved, replaced or emptied: what is written would be lost."""
+        """Return whether the file or journal was deleted, moved, replaced or emptied, so that writes would be lost."""
         try:
             is_replaced = any(_identity(piece.stat()) != known for piece, known in self._identities.items())
             return is_replaced or not _size(self._path)
@@ -100,7 +100,7 @@ class StateFile:
             return True
 
     def _note_journal(self) -> None:
-        """Remember which journal is ours; SQLite makes it when it first needs one, and keeps it until the end."""
+        """Remember the identity of the journal, which SQLite creates when it first needs it and keeps until the end."""
         for suffix in _JOURNAL:
             piece = self._path.with_name(self._path.name + suffix)
             if piece not in self._identities:
@@ -108,22 +108,22 @@ class StateFile:
                     self._identities[piece] = _identity(piece.stat())
 
     def rows(self) -> Iterator[tuple[PollKey, Stored]]:
-        """Every row.
+        """Return every row.
 
         Raises:
             sqlite3.Error: the file is damaged.
-            ValueError: a row is not what was written.
+            ValueError: a row has an invalid checksum or form.
         """
         rows = self._database.execute("SELECT collector, account, kind, id, name, success, data, checksum FROM row")
         for *values, checksum in rows:
             if _checksum(values) != checksum:
                 raise ValueError("a row is damaged")
             collector, account, kind, target_id, name, success, data = values
-            # Thousands of rows share these three.
+            # Thousands of rows share these three texts.
             yield PollKey.of(intern(collector), intern(account), intern(kind), target_id), Stored(name, success, data)
 
     def commit(self, rows: Mapping[PollKey, Stored | None]) -> None:
-        """Write rows, and delete those that are None, all or nothing.
+        """Write rows, and delete those whose value is None, all or nothing.
 
         Raises:
             sqlite3.Error: nothing was written.
@@ -156,7 +156,7 @@ _WRITE = """
 """
 _DELETE = "DELETE FROM row WHERE collector = ? AND account = ? AND kind = ? AND id = ?"
 
-# The n-th entry leads from schema n to n + 1. SQLite keeps no checksum of what it stores, so each row has one.
+# Entry n changes schema n to n + 1. SQLite keeps no checksums of its content, so each row has one.
 MIGRATIONS = (
     f"""
     CREATE TABLE row (
@@ -175,11 +175,11 @@ def _migrate(database: sqlite3.Connection, version: int) -> None:
 
 
 def _create(path: Path) -> None:
-    """Make a state file beside its path, and move it there when it is whole.
+    """Create a state file under another name, and rename it when it is complete.
 
-    A file at the path that is empty or without our tables is then always one that was damaged.
+    An empty file at the path, or one without the tables, is therefore always a damaged one.
     """
-    # A link to a file that does not exist yet names the place for it.
+    # A link to a missing file names the place for the new one.
     place = Path(os.path.realpath(path))
     fresh = place.with_name(place.name + ".new")
     fresh.unlink(missing_ok=True)
@@ -201,7 +201,7 @@ def _journal(path: Path) -> Path:
 
 
 def _size(path: Path) -> int:
-    """Bytes of a file, 0 where there is none."""
+    """Return the size of a file in bytes; 0 if it does not exist."""
     try:
         return path.stat().st_size
     except FileNotFoundError:
@@ -216,22 +216,22 @@ def _identity(status: os.stat_result) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 
-# A line of the lock file.
+# The content of the lock file.
 _HAS_JOURNAL = "journal"
 
 
 class StateLock:
-    """Makes this process the only one that uses a state file, until it is released.
+    """Locks a state file for this process until it is released.
 
     Args:
-        path: the state file; the lock stands beside it.
+        path: the state file; the lock file is in the same folder.
 
     Attributes:
-        has_journal: whether the state file's journal holds what the file does not. The lock file keeps this, so that
-            a journal which is removed after a kill is missed.
+        has_journal: whether the state file's journal contains rows that the file does not. The lock file stores this,
+            so that a journal that was deleted after a kill is detected.
 
     Raises:
-        StateLockedError: another process has it.
+        StateLockedError: another process has locked it.
         OSError: the folder cannot be written.
     """
 
@@ -253,7 +253,7 @@ class StateLock:
         self._write()
 
     def note_journal(self, *, has_journal: bool) -> None:
-        """Keep whether the journal holds what the state file does not."""
+        """Store whether the journal contains rows that the state file does not."""
         if has_journal != self.has_journal:
             self.has_journal = has_journal
             self._write()
@@ -263,27 +263,28 @@ class StateLock:
         return self._handle.read(64).split("\n")
 
     def _write(self) -> None:
-        # The lock holds without it: it is for people, and for the process after a kill. A full disk takes nothing away.
+        # The lock works without this text, which informs people, and the next process after a kill. On a full disk it
+        # is not written.
         with suppress(OSError):
             self._handle.truncate(0)
             self._handle.write(f"{os.getpid()}\n" + (f"{_HAS_JOURNAL}\n" if self.has_journal else ""))
             self._handle.flush()
 
     def holds(self) -> bool:
-        """Whether it still keeps others out: a lock file that was deleted does not."""
+        """Return whether the lock still excludes others; that of a deleted lock file does not."""
         try:
             return _identity(self._path.stat()) == _identity(os.fstat(self._handle.fileno()))
         except OSError:
             return False
 
     def release(self) -> None:
-        """Let others use the state file."""
+        """Release the state file for other processes."""
         with suppress(OSError):
             self._handle.close()
 
 
 def put_aside(path: Path, now: float) -> Path:
-    """Rename a state file that cannot be read, with its journal; returns the new name.
+    """Rename a state file that cannot be read, and its journal; return the new name.
 
     Raises:
         OSError: the folder cannot be written.
@@ -294,7 +295,7 @@ def put_aside(path: Path, now: float) -> Path:
     while os.path.lexists(aside):
         count += 1
         aside = path.with_name(f"{path.name}.corrupt-{stamp}-{count}")
-    # The file itself goes last: SQLite would delete a journal that is left without one.
+    # The file itself is renamed last: SQLite would delete a journal without a file.
     for suffix in (*_JOURNAL, ""):
         piece = path.with_name(path.name + suffix)
         with suppress(FileNotFoundError):
@@ -302,7 +303,7 @@ def put_aside(path: Path, now: float) -> Path:
     return aside
 
 
-# The file itself may be well: it is locked or read-only, there is no space or no memory, or the disk does not answer.
+# Errors that do not concern the file's content: it is locked or read-only, disk or memory is full, or the disk fails.
 _PASSING = frozenset(
     {
         sqlite3.SQLITE_PERM,
@@ -317,27 +318,27 @@ _PASSING = frozenset(
         sqlite3.SQLITE_AUTH,
     }
 )
-# After these a connection is as good as before.
+# After these errors the connection is still usable.
 _HARMLESS = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL})
-# What a wrong statement or value of ours would raise: no fault of the file's, but it does not pass either.
+# Errors of a wrong statement or value of this program: the file is not damaged, but a retry does not help.
 _OURS = (sqlite3.DataError, sqlite3.IntegrityError, sqlite3.InterfaceError, sqlite3.ProgrammingError)
 
 
 def _code(error: Exception) -> int:
-    # The low byte is the error, the others say more of it.
+    # The low byte is the error; the other bytes give details.
     return int(getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)) & 0xFF
 
 
 def is_passing(error: Exception) -> bool:
-    """Whether waiting may help: the file is locked or read-only, or the disk is full."""
+    """Return whether a retry may help: the file is locked or read-only, or the disk is full."""
     return _code(error) in _PASSING
 
 
 def spoils_connection(error: sqlite3.Error) -> bool:
-    """Whether the file must be opened afresh: one that was opened read-only stays so, and damage must be seen to."""
+    """Return whether the file must be opened again: one opened as read-only stays so, and damage must be handled."""
     return _code(error) not in _HARMLESS and not isinstance(error, _OURS)
 
 
 def is_damage(error: sqlite3.Error) -> bool:
-    """Whether the error tells that the file itself is damaged."""
+    """Return whether the error means that the file itself is damaged."""
     return not is_passing(error) and not isinstance(error, _OURS)

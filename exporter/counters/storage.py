@@ -1,4 +1,4 @@
-"""What the ledger asks of its storage, and the rows that a storage keeps."""
+"""The interface between the ledger and its storage, and the rows that a storage keeps."""
 
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
@@ -10,20 +10,20 @@ from exporter.counters.series import Series, from_plain, to_plain
 from exporter.metric import LabelValues
 from exporter.targets.target import PollKey
 
-# family → values of the labels beyond the target's own → the series' state
+# family → label values beyond the target's → the series' state
 Families = dict[str, dict[LabelValues, Series]]
 
 
 class StorageError(Exception):
-    """Nothing can be read or written now; a later attempt may succeed. The message holds no secret."""
+    """Nothing can be read or written now; a later attempt may succeed. The message contains no secret."""
 
 
 class StateLockedError(StorageError):
-    """Another process has the state file."""
+    """Another process has locked the state file."""
 
 
 class LeaseHeldError(StorageError):
-    """Another exporter holds the lease of the shard; it is renewed, or ends by itself."""
+    """Another exporter holds the lease of the shard, which it renews or which ends."""
 
 
 class LeaseLostError(StorageError):
@@ -31,7 +31,7 @@ class LeaseLostError(StorageError):
 
 
 class Stored(NamedTuple):
-    """A packed row: what is remembered of one target of one collector.
+    """A packed row: the state of one target of one collector.
 
     Attributes:
         name: the target's name.
@@ -45,13 +45,13 @@ class Stored(NamedTuple):
 
 
 class Opened(NamedTuple):
-    """What was found in a storage that was opened.
+    """The rows of a storage that was opened.
 
     Attributes:
         rows: every row of this exporter.
-        are_newer: whether the rows replace what the ledger holds in memory, because it holds nothing yet or another
-            exporter may have gone on counting; otherwise the ledger writes what it holds.
-        is_left: returns whether a row that the ledger holds is another exporter's now, and is to be dropped.
+        are_newer: whether the rows replace those in the ledger's memory, because the memory is empty or another
+            exporter may have continued to count; otherwise the ledger writes its own rows.
+        is_left: returns whether another exporter now counts a row of the ledger, which then drops it.
     """
 
     rows: dict[PollKey, Stored]
@@ -64,71 +64,71 @@ class Storage(Protocol):
 
     @property
     def location(self) -> str:
-        """Where the rows are kept, for logs, without a secret."""
+        """Where the rows are kept; for logs, without a secret."""
         ...
 
     @property
     def is_shared(self) -> bool:
-        """Whether other exporters keep the rows of their own targets in it, too."""
+        """Whether other exporters keep their rows in it, too."""
         ...
 
     def prepare(self) -> Opened | None:
-        """Make it usable; returns what it holds where it had to be opened, and None where it is open.
+        """Make the storage usable; return its rows if it had to be opened, and None if it was open.
 
         Raises:
             StateLockedError: another process has the state file.
-            StorageError: it is not usable now.
+            StorageError: it cannot be used now.
         """
         ...
 
     def commit(self, rows: Mapping[PollKey, Stored | None]) -> Collection[PollKey]:
-        """Write rows durably, and delete those that are None; each of them as it is given, however often.
+        """Write rows durably, and delete those whose value is None; writing a row again replaces it.
 
         Returns:
-            Rows that were not written, because another exporter counts them now.
+            The keys of rows that were not written, because another exporter counts them now.
 
         Raises:
-            StorageError: not all of the others were written.
+            StorageError: not all of the other rows were written.
         """
         ...
 
     def holds(self) -> bool:
-        """Whether all counters that are rendered may be served: no other exporter counts them; asked on any thread."""
+        """Return whether all rendered counters may be served, because no other exporter counts them; on any thread."""
         ...
 
     def close(self) -> None:
-        """Leave it to others."""
+        """Release the storage for others."""
 
 
 class MemoryStorage:
-    """Keeps nothing: counters start anew with the process."""
+    """Keeps nothing: counters start again with each process."""
 
     location = ""
     is_shared = False
 
     def prepare(self) -> Opened | None:
-        """Nothing is ever found."""
+        """Return None: nothing is stored."""
         return None
 
     def commit(self, rows: Mapping[PollKey, Stored | None]) -> Collection[PollKey]:  # noqa: ARG002 - nothing is kept
-        """The ledger's own memory suffices."""
+        """Do nothing: the ledger keeps the rows in memory."""
         return ()
 
     def holds(self) -> bool:
-        """No other process has this one's memory."""
+        """Return True: no other process can use this memory."""
         return True
 
     def close(self) -> None:
-        """There is nothing to close."""
+        """Do nothing: nothing is open."""
 
 
 def columns(key: PollKey) -> tuple[str, str, str, str]:
-    """The columns that identify a row: collector, account, kind and id."""
+    """Return the columns that identify a row: collector, account, kind and id."""
     return key.collector, key.target.account, key.target.kind, key.target.id
 
 
 def pack(families: Families) -> bytes:
-    """Series as they are stored."""
+    """Convert series to the bytes that are stored."""
     plain = {
         family: [[labels, to_plain(state)] for labels, state in states.items()] for family, states in families.items()
     }
@@ -137,10 +137,10 @@ def pack(families: Families) -> bytes:
 
 
 def unpack(packed: bytes) -> Families:
-    """The series that were stored.
+    """Convert stored bytes to series.
 
     Raises:
-        ValueError: they are not as this version writes them.
+        ValueError: they have another form.
     """
     try:
         return {
@@ -152,11 +152,11 @@ def unpack(packed: bytes) -> Families:
 
 
 def whole_text(text: str) -> str:
-    """A text that can be stored: half a character, from an odd environment or file, becomes a question mark."""
+    """Return a text that can be stored: an unpaired surrogate becomes a question mark."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 def report(write: Callable[..., object], event: str, **facts: str) -> None:
-    """Log, as far as that is possible: the disk that is full may hold the log, too, and no counter stops for that."""
+    """Write a log line if possible: a full disk may hold the log, too, and this must not stop the counters."""
     with suppress(OSError, ValueError):
         write(event, **facts)

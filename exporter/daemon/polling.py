@@ -95,7 +95,7 @@ class Polling:
         """
         before, self._epochs = self._epochs, epochs
         kept = {shard for shard, epoch in epochs.items() if before.get(shard) == epoch}
-        # What was served of the others is removed first: another exporter may have counted them since.
+        # First remove the series of other shards, because another exporter may have counted them since.
         if kept != self._registry.share.held:
             await self._poll_shards(kept)
             await render()
@@ -108,7 +108,7 @@ class Polling:
         self.accounts.shards_changed()
         self._telemetry.show_shards(self._registry.share.total, epochs)
         zones = {target.account for target in change.added if target.kind == "shield_zone"}
-        # Which rate limits a new shield zone has is not known before the next discovery.
+        # The rate limits of a new shield zone are unknown before the next discovery.
         await self.schedule.targets_changed(zones)
 
     def forget_removed(self, retention: float) -> None:

@@ -59,7 +59,7 @@ class Shards:
         self.database = database_storage(state, self.share, self, self._shard_of) if state.is_shared else None
         self.storage = self.database or file_storage(state, telemetry.set_aside)
         self.ledger = Ledger(self.storage, telemetry, clocks=clocks)
-        # The accounts whose rate limits are remembered, and cannot be assigned to shards before they are listed.
+        # Accounts whose remembered rate limits cannot be assigned to shards before they are listed.
         self._unsettled: set[tuple[str, str]] = set()
 
     def _shard_of(self, key: PollKey) -> int | None:

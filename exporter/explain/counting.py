@@ -1,4 +1,4 @@
-"""Counts absences now and then, for the metric: seldom enough to cost next to nothing."""
+"""Counts absences from time to time, for the metric, with little processor time."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -7,10 +7,10 @@ from exporter.causes import Cause
 from exporter.cooperative import in_slices
 from exporter.explain.explainer import Explainer, tally
 
-# After a start most things still wait for their first poll; a person looks at that within seconds.
+# The first count comes soon after the start, because users look at it then; later counts become rarer.
 FIRST_SECONDS = 5.0
 EVERY_SECONDS = 60.0
-# A count takes at most this share of the time: with 100,000 targets it is made every few minutes.
+# A count uses at most this share of the time: with 100,000 targets there is one every few minutes.
 LARGEST_SHARE = 0.01
 
 
@@ -20,7 +20,7 @@ async def keep_counting(
     monotonic: Callable[[], float],
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> None:
-    """Count absent families by collector and cause again and again.
+    """Count absent families by collector and cause, again and again.
 
     Args:
         explainer: finds them.
@@ -34,5 +34,5 @@ async def keep_counting(
         began = monotonic()
         show(await in_slices(tally(explainer.absences()), monotonic))
         took = monotonic() - began
-        # From twice the time of the last wait on, so that a start is followed closely and the rest is not.
+        # Each wait is at least twice as long as the one before, so that counts are frequent only after the start.
         wait = max(min(EVERY_SECONDS, wait * 2), took / LARGEST_SHARE)

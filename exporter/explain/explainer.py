@@ -1,6 +1,6 @@
-"""Names exactly one cause for every family that a target could have and has no series of.
+"""Names exactly one cause for every family that a target could have and that has no series.
 
-If several causes hold, the one is reported that a person would have to remove first: causes from before any call of the
+If several causes apply, the one that a user must remove first is reported: causes from before any call of the
 platform come before those from its answers, and causes that concern a whole target before those of one family.
 
 1. The collector is disabled.
@@ -99,7 +99,7 @@ class Absence:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Selects what to explain; an empty set selects all.
+    """Selects the absences to explain; an empty set selects all.
 
     Attributes:
         families: names of families.

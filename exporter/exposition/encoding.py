@@ -131,7 +131,7 @@ def _fill(family: Family) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """One of the program's own families: its header in each format, and its lines, which are the same in both."""
+    """A family of the program's own metrics: its header in each format, and its lines, which are the same in both."""
 
     headers: dict[Format, bytes]
     lines: bytes
@@ -157,7 +157,7 @@ def exposed_name(metric: WireMetric) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """The part of a registry with given names: whole families, or single samples of them."""
+    """A part of a registry, selected by names: whole families, or single samples of them."""
 
     registry: Registry
     names: frozenset[str]

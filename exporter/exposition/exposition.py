@@ -1,4 +1,4 @@
-"""Keeps the bytes of `/metrics`: rendered when a target changes, joined into generations, never made for a scrape.
+"""Keeps the bytes of `/metrics`, which are rendered when a target changes, and not for each scrape.
 
 Each family of each target is a chunk of sample lines, with the same bytes in both formats. A segment joins the chunks
 of many targets; a segment that did not change keeps its joined and its compressed bytes. A generation contains all
@@ -49,23 +49,23 @@ class Filter:
     counts: Callable[[PollKey], bool] | None = None
 
     def wants_family(self, info: FamilyInfo) -> bool:
-        """Whether a family is selected by its name in either format; OpenMetrics leaves `_total` out."""
+        """Return whether a family is selected by its name in either format; OpenMetrics leaves `_total` out."""
         stem = info.name.removesuffix("_total") if info.kind is Kind.COUNTER else info.name
         return not self.names or info.name in self.names or stem in self.names
 
     def wants_key(self, key: PollKey) -> bool:
-        """Whether a target's chunks are selected."""
+        """Return whether a target's chunks are selected."""
         return (not self.collectors or key.collector in self.collectors) and (
             not self.targets or key.target.label in self.targets
         )
 
     def wants_counters(self, key: PollKey) -> bool:
-        """Whether a target's chunks of counters are selected."""
+        """Return whether a target's chunks of counters are selected."""
         return self.wants_key(key) and (self.counts is None or self.counts(key))
 
     @property
     def wants_own(self) -> bool:
-        """Whether the program's own metrics are selected; they belong to no collector and no target."""
+        """Return whether the program's own metrics are selected; they belong to no collector and no target."""
         return not self.collectors and not self.targets
 
 
@@ -203,7 +203,7 @@ class Exposition:
         return True
 
     def is_capped(self, family: str, key: PollKey) -> bool:
-        """Whether the cap of a family leaves a target's series out; any thread may call this."""
+        """Return whether the cap of a family leaves a target's series out; any thread may call this."""
         block = self._blocks.get(family)
         return block is not None and key in block.dropped
 

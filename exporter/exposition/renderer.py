@@ -153,15 +153,15 @@ class Renderer:
         return packed
 
     async def declare(self, families: Iterable[FamilyInfo]) -> None:
-        """Change the families, as `Exposition.declare`."""
+        """Set the families; arguments as for `Exposition.declare`."""
         await self._on_thread(self._exposition.declare, list(families))
 
     async def govern(self, cap: int, admits: Callable[[str], bool], *, created: bool) -> None:
-        """Change the cap and the exposed families, as `Exposition.govern`."""
+        """Set the cap and the exposed families; arguments as for `Exposition.govern`."""
         await self._on_thread(self._exposition.govern, cap, admits, created=created)
 
     def is_capped(self, family: str, key: PollKey) -> bool:
-        """Whether the cap of a family leaves a target's series out."""
+        """Return whether the cap of a family leaves a target's series out."""
         return self._exposition.is_capped(family, key)
 
     def close(self) -> None:

@@ -13,14 +13,14 @@ _HEALTH_LABELS = ("account", "collector", "target", "name")
 
 TARGET_UP = FamilyInfo(
     "edge_target_up",
-    "Whether the last poll of the target by this collector went well.",
+    "Whether the last poll of the target by this collector succeeded.",
     Kind.GAUGE,
     "",
     _HEALTH_LABELS,
 )
 LAST_SUCCESS = FamilyInfo(
     "edge_target_last_success_timestamp_seconds",
-    "When a poll of the target by this collector last went well; remembered across restarts.",
+    "When a poll of the target by this collector last succeeded; remembered across restarts.",
     Kind.GAUGE,
     "seconds",
     _HEALTH_LABELS,
@@ -30,7 +30,7 @@ HEALTH = (TARGET_UP, LAST_SUCCESS)
 
 @dataclass(frozen=True, slots=True)
 class Gaps:
-    """The families that the last successful poll of a target did not give, and why.
+    """The families that are missing in the last successful poll of a target, and why.
 
     Attributes:
         lack: why the answer contained no samples.
@@ -215,12 +215,12 @@ class StatusBoard:
         status.failure = replace(failure, expired=now)
 
     def is_failing(self, collector: str, target: Target) -> bool:
-        """Whether the last poll failed; False if it succeeded and its values have expired since."""
+        """Return whether the last poll failed; False if it succeeded and its values have expired since."""
         status = self._statuses.get(target.polled_by(collector))
         return status is not None and not status.up and bool(status.reason)
 
     def was_up(self, collector: str, target: Target) -> bool | None:
-        """Whether the last poll succeeded; None before the first."""
+        """Return whether the last poll succeeded; None before the first."""
         status = self._statuses.get(target.polled_by(collector))
         return None if status is None or not status.polled else status.up
 

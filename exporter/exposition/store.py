@@ -164,5 +164,5 @@ class Store:
         return Update((*(families or ()), *status.health()), whole=families is not None)
 
     def has_changes(self) -> bool:
-        """Whether there are changes since the last call of `changes`."""
+        """Return whether there are changes since the last call of `changes`."""
         return bool(self._changed)

@@ -139,11 +139,13 @@ class Acceptor:
         for accepted_before in range(BATCH):
             if not self._connections.has_room():
                 if accepted_before:
-                    # Whether another client waits shows in the next turn; only then is a connection closed for it.
+                    # Another waiting client is seen in the next turn of the loop; only then is a connection closed for
+                    # it.
                     return
                 self._crowding.goes_on(limit=self._connections.limit)
                 if not self._connections.close_oldest():
-                    # All are being answered, which ends soon; new ones wait in the system's queue until then.
+                    # All connections have complete requests, which end soon; new ones wait in the system's queue until
+                    # then.
                     self._pause(BUSY_SECONDS)
                     return
             try:

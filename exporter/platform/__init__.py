@@ -1,8 +1,8 @@
-"""The platform as a client sees it.
+"""The client of the platform's API.
 
-In: an operation of the interface document and its parameters. Out: a validated model of the answer, or one typed
+In: an operation of the interface document, with its parameters. Out: a validated model of the answer, or one typed
 error of `errors.py`. `http/` sends requests and reads answers, `api/` declares the operations and the models of their
 answers, one module for each area of the platform.
 
-Nothing here knows metrics, targets or the configuration. Only this package imports an HTTP client.
+This package does not depend on metrics, targets or the configuration. Only this package imports an HTTP client.
 """

@@ -29,7 +29,7 @@
     ├── StatementError            sql            an SQL error inside a 200 of the database endpoint
     └── CredentialError           credential     the key or token cannot be read where it should stand
 
-An error's text never holds a credential; the platform's own message is cut to a line.
+An error's text never contains a credential. The platform's own message is shortened to one line.
 """
 
 from typing import ClassVar
@@ -55,9 +55,9 @@ class PlatformError(Exception):
     Attributes:
         reason: the word for the class in metrics and logs.
         retryable: whether another attempt of a read may succeed.
-        status: the HTTP status; 0 where none came.
-        error_key: the platform's key for the error, where it sent one.
-        retry_after: the seconds of the platform's `Retry-After`, where it sent one.
+        status: the HTTP status; 0 without one.
+        error_key: the platform's key for the error, if it sent one.
+        retry_after: the seconds of the platform's `Retry-After`, if it sent one.
         fields: the platform's field errors, as (field, message).
     """
 
@@ -80,7 +80,7 @@ class PlatformError(Exception):
         self.fields = fields
 
     def redact(self, secret: str) -> None:
-        """Remove a secret from the message: one that is too short to be masked wherever it stands in an answer."""
+        """Remove a secret from the message, for secrets that are too short to be masked in the answer."""
 
         def without(text: str) -> str:
             return text.replace(secret, MASK) if secret else text
@@ -177,7 +177,7 @@ class Rejected(StatusError):
 
 
 class RequestTimeout(StatusError):
-    """408: the platform gave up waiting for the request."""
+    """408: the platform did not receive the whole request in time."""
 
     reason = "request_timeout"
     retryable = True
@@ -198,7 +198,7 @@ class ServerError(StatusError):
 
 
 class Redirected(StatusError):
-    """3xx: an answer that points elsewhere; the key does not follow it."""
+    """3xx: the platform points to another address; the client does not follow, and does not send the key there."""
 
     reason = "redirect"
 
@@ -234,7 +234,7 @@ class OutOfRange(WrongShape):
 
 
 class EnvelopeError(PlatformError):
-    """An error envelope under a success status (interface document, Errors)."""
+    """A failure inside an envelope with a success status (interface document, Errors)."""
 
     reason = "envelope"
 

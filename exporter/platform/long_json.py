@@ -2,7 +2,7 @@
 
 `json.loads` and pydantic hold the interpreter until the whole text is parsed: half a second and more for 16 MiB, on a
 thread as well. Here, a value that ends within a window of a few thousand characters is parsed at once, by the standard
-library's C scanner. Of a longer array or object, the values are parsed one by one.
+library's C scanner. The values of a longer array or object are parsed one by one.
 """
 
 import json
@@ -13,9 +13,9 @@ from enum import Enum
 from typing import Any
 
 WINDOW = 4096
-# Characters that are parsed between two pauses: about a millisecond's work.
+# The number of characters that are parsed between two pauses: about a millisecond's work.
 STEP = 16_384
-# Far above any documented answer; they limit the memory and the time for a hostile one.
+# Far above any documented answer; they limit the memory and the time for a hostile answer.
 MOST_ITEMS = 200_000
 MOST_VALUES = 50_000
 DEEPEST = 100
@@ -34,7 +34,7 @@ class Items:
     """The array of an answer that may be long.
 
     Attributes:
-        path: its place in the answer: keys, and `*` for an index of an array. Empty where it is the whole answer.
+        path: its place in the answer: keys, and `*` for an index of an array. Empty if it is the whole answer.
         read: converts a parsed item to the form that the answer's type expects; after a ValueError the item stays
             unconverted, and the validation of the whole answer reports it.
         most: parsing ends after this many items; None parses all, and more than `MOST_ITEMS` are refused.
@@ -50,7 +50,7 @@ class NotWholeJsonError(Exception):
 
 
 class TooManyValuesError(Exception):
-    """The text holds more values than any answer of this kind; the message says how many are accepted."""
+    """The text has more values than any answer of this kind; the message gives the limit."""
 
 
 class Step(Enum):
@@ -69,7 +69,7 @@ class LongJson:
     """One document.
 
     Args:
-        items: the array that may be long; None where the answer has none.
+        items: the array that may be long; None if the answer has none.
 
     Attributes:
         document: the part that has been parsed.
@@ -95,7 +95,7 @@ class LongJson:
         self._ahead_size += len(text)
 
     def end(self) -> None:
-        """Note that no more text will come."""
+        """Note that the text has ended."""
         self._ended = True
 
     def step(self) -> Step:

@@ -26,7 +26,7 @@ class Parameter:
         required: whether a request without it is refused.
         secret: whether its value may only come from standard input or a file.
         help: one sentence.
-        allowed: the allowed numbers with their names; None where all are allowed.
+        allowed: the allowed numbers with their names; None if all are allowed.
     """
 
     name: str
@@ -72,11 +72,11 @@ class Answer(Generic[T_co]):
     """A good answer.
 
     Attributes:
-        value: the payload; None only where the status is among the operation's `absent` ones.
-        date: the platform's time, from the `Date` header where it is credible; None where there is none.
+        value: the payload; None only if the status is one of the operation's `absent` statuses.
+        date: the platform's time, from the `Date` header if it is credible; None if it is missing.
         raw: the body as received.
-        seconds: from the request to the end of its answer, without retries and the wait for the account's budget; 0
-            where the answer was built from others.
+        seconds: from the request to the end of its answer, without retries and the wait for the account's budget; 0 if
+            the answer was built from others.
         is_recognised: whether it equals the last answer; then its value is None.
     """
 
@@ -96,7 +96,7 @@ class Request(Generic[T]):
         operation: the operation.
         path: parameters of the path.
         query: parameters of the query.
-        body: the JSON body; where there is none, operations other than GET send an empty object.
+        body: the JSON body; without one, operations other than GET send an empty object.
     """
 
     operation: Operation[T]
@@ -110,7 +110,7 @@ class Caller(Protocol):
     """Sends requests: the client, or the client with a deadline."""
 
     async def call(self, request: Request[T]) -> Answer[T]:
-        """Send a request whose answer is never absent.
+        """Send a request whose answer always has a value.
 
         Raises:
             PlatformError: there is no usable answer.
@@ -118,7 +118,7 @@ class Caller(Protocol):
         ...
 
     async def find(self, request: Request[T]) -> Answer[T | None]:
-        """Send a request; the answer's value is None where the status means that there is none.
+        """Send a request; the answer's value is None if the status means that the resource does not exist.
 
         Raises:
             PlatformError: there is no usable answer.

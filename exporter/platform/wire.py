@@ -47,7 +47,7 @@ class Wire(BaseModel):
     enums: ClassVar[Mapping[str, Mapping[int, str]]] = {}
 
     def failure(self) -> "EnvelopeFault | None":
-        """Return the failure that this payload reports; None where its shape has no place for one."""
+        """Return the failure that this payload reports; None if its shape cannot report one."""
         return None
 
     def unexpected(self) -> Iterator[str]:
@@ -94,7 +94,7 @@ Int64 = Annotated[int, Field(ge=-(2**63), le=2**63 - 1), BeforeValidator(_no_boo
 Integer = Int64 | None
 # The id of a resource in a list. A platform sends 0 where there is none.
 Identity = Annotated[Int64, Field(ge=1)]
-# A number of the interface: an integer is one, `true` is none.
+# A number of the interface: an integer is a number, `true` is not.
 Number = Annotated[float, Field(strict=True)]
 
 
@@ -174,7 +174,7 @@ class EnvelopeFault(CamelWire):
     status_code: Integer = None
 
     def is_failure(self) -> bool:
-        """Return whether it reports a failure; an object of defaults beside a good payload does not."""
+        """Return whether it reports a failure; an object of defaults next to a good payload does not."""
         return self.success is not True and bool(self.message or self.error_key)
 
 
@@ -187,14 +187,14 @@ class Envelope(CamelWire, Generic[T]):
 
     @classmethod
     def model_rebuild(cls, **options: Any) -> bool | None:  # noqa: ANN401 - pydantic's
-        """Build the validator, but not that of an envelope of anything: nothing is read with it.
+        """Build the validator, except for an envelope of `Any`, which is never used for reading.
 
         Pydantic asks for it at import, for each envelope of something, and loads its plugins for it.
         """
         return None if cls is Envelope else super().model_rebuild(**options)
 
     def unexpected(self) -> Iterator[str]:
-        """Name the fields of the payload, or of its items, that hold an unknown value."""
+        """Return the names of fields with an unknown value in the payload or its items."""
         return unexpected_in(self.data)
 
     def is_empty(self) -> bool:

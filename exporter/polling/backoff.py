@@ -1,11 +1,11 @@
-"""When a failed poll is repeated: minutes later instead of an interval later, within the account's budget."""
+"""Decides when a failed poll is repeated: within minutes, and within the account's budget."""
 
 from collections.abc import Collection
 
 from exporter.polling.intervals import Intervals
 from exporter.targets.target import PollKey, Target, account_of
 
-# The first repeat comes after so many seconds, each further one after twice the time of the one before.
+# The seconds before the first repeat; each further repeat waits twice as long as the one before.
 FIRST_WAIT = 60.0
 MOST_DOUBLINGS = 20
 
@@ -13,31 +13,31 @@ MOST_DOUBLINGS = 20
 class Backoff:
     """Decides when targets whose polls failed are polled again.
 
-    Repeats use what the regular polls leave of an account's capacity. While many targets fail, repeats are spread so
-    that they take no more than that, and those that would come after the regular poll are not made.
+    Repeats use the capacity of an account that the regular polls leave. If many targets fail, repeats are spread to fit
+    into it, and a repeat that would come after the regular poll is not made.
 
     Args:
-        intervals: how much an account's polls leave of its capacity.
+        intervals: gives the capacity that an account's polls leave.
     """
 
     def __init__(self, intervals: Intervals) -> None:
         self._intervals = intervals
         # How often in a row the polls of a target by a collector have failed.
         self._failures: dict[PollKey, int] = {}
-        # Account → the moment until which repeats have taken up its spare capacity.
+        # Account → the time until which repeats use its spare capacity.
         self._booked: dict[str, float] = {}
 
     def failed(self, collector: str, target: Target, now: float, due: float) -> float:
-        """When a target is polled next after a failure.
+        """Return when a target is polled next after a failure.
 
         Args:
             collector: the collector whose poll failed.
             target: the polled target.
-            now: the moment, on the monotonic clock.
-            due: when the target's regular poll comes, on the same clock.
+            now: the present, on the monotonic clock.
+            due: the time of the target's regular poll, on the same clock.
 
         Returns:
-            The moment of the repeat, or `due` where that is earlier.
+            The time of the repeat, or `due` if that is earlier.
         """
         key, account = target.polled_by(collector), account_of(target)
         failures = self._failures.get(key, 0)
@@ -50,7 +50,7 @@ class Backoff:
         return repeat
 
     def succeeded(self, collector: str, target: Target) -> None:
-        """End a target's row of failures."""
+        """Reset the count of a target's successive failures."""
         self._failures.pop(target.polled_by(collector), None)
 
     def forget_others(self, collector: str, targets: Collection[Target]) -> None:

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-# A poll's cost and an answer's time are smoothed over about so many polls.
+# The cost of a poll and the duration of an answer are averaged over about this many polls.
 SMOOTHING = 0.1
-# Intervals are stretched so that polls use this share of the capacity: retries need the rest.
+# Intervals are stretched until polls use this share of the capacity; the rest is for retries.
 SHARE = 0.95
 
 
@@ -14,8 +14,8 @@ class Capacity:
     """The requests a second that one account allows, measured from its polls.
 
     Attributes:
-        rate: requests a second that the budget gives at the moment.
-        max_in_flight: calls at once.
+        rate: the requests a second that the budget currently allows.
+        max_in_flight: the number of calls at once.
         seconds: the recent duration of a call, without its wait for the rate limiter.
         calls: collector → the recent number of calls in one of its polls.
     """
@@ -29,9 +29,9 @@ class Capacity:
         """Record the cost of a poll.
 
         Args:
-            collector: whose poll it was.
-            calls: how many calls it made.
-            seconds: how long they took together, without their waits for the rate limiter.
+            collector: the collector that polled.
+            calls: the number of its calls.
+            seconds: their total duration, without their waits for the rate limiter.
         """
         if not calls:
             return
@@ -49,9 +49,9 @@ class Capacity:
         return sum(rate * max(1.0, self.calls.get(collector, 1.0)) for collector, rate in polls.items())
 
     def limits(self) -> dict[str, float]:
-        """Requests a second that each limit of the budget allows, by its key in the configuration.
+        """Return the requests a second that each limit of the budget allows, by its key in the configuration.
 
-        How many `max_in_flight` allows depends on how long calls take; before the first call it is left out.
+        The rate of `max_in_flight` depends on the duration of calls; before the first call it is left out.
         """
         limits = {"requests_per_second": self.rate}
         if self.seconds:
@@ -59,13 +59,13 @@ class Capacity:
         return limits
 
     def requests_per_second(self) -> float:
-        """Requests a second that the lower limit allows."""
+        """Return the requests a second that the lower limit allows."""
         return min(self.limits().values())
 
     def stretch(self, polls: Mapping[str, float]) -> float:
-        """By how much the intervals must be longer than configured; 1 where they can be kept."""
+        """Return the factor by which intervals must be longer than configured; 1 if they need not be."""
         return max(1.0, self.demand(polls) / (self.requests_per_second() * SHARE))
 
     def spare(self, polls: Mapping[str, float]) -> float:
-        """Requests a second that polls at the stretched intervals leave; never less than the share for retries."""
+        """Return the requests a second that polls at the stretched intervals leave; at least the share for retries."""
         return self.requests_per_second() - self.demand(polls) / self.stretch(polls)

@@ -1,11 +1,11 @@
-"""Logs failures of targets once when they begin and once when they end; of very many, only their number."""
+"""Logs failures of targets, once at their beginning and once at their end; if they are many, only their number."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from exporter.log import logger
 
-# Of one account, for one reason, so many targets are named within the window; the others are counted.
+# For each account and reason, this many targets are named in a window; the others are only counted.
 MOST_NAMED = 20
 WINDOW_SECONDS = 60.0
 
@@ -18,7 +18,9 @@ class _Window:
 
 
 class FailureLog:
-    """Logs the beginnings and ends of failures. A platform that is down is a few lines, however many targets it has.
+    """Logs the beginnings and ends of failures.
+
+    If a platform is down, this takes only a few lines, however many targets it has.
 
     Args:
         monotonic: a clock in seconds.
@@ -35,8 +37,8 @@ class FailureLog:
 
         Args:
             facts: collector, account, target and name.
-            reason: why, in one word.
-            error: why, in words.
+            reason: the reason, as one word.
+            error: the message of the error.
         """
         if self._is_named(fails=True, account=facts["account"], reason=reason):
             self._log.warning("target fails", **facts, reason=reason, error=error)
@@ -47,12 +49,12 @@ class FailureLog:
             self._log.info("target recovered", **facts)
 
     def lists(self, collector: str, account: str, failure: tuple[str, str] | None) -> None:
-        """Log the failure of a list of another shard's account: no series of this shard shows it.
+        """Log the failure of a list for an account that another shard owns: no series of this shard shows it.
 
         Args:
-            collector: which list.
-            account: whose.
-            failure: the reason in one word and in more; None for a success.
+            collector: the collector that lists.
+            account: the account.
+            failure: the reason as one word, and the message; None for a success.
         """
         mark = (collector, account)
         if failure is None:
@@ -75,7 +77,7 @@ class FailureLog:
         return False
 
     def sum_up(self, *, end: bool = False) -> None:
-        """Log how many were not named in the windows that have ended, or in all at the `end`."""
+        """Log the number of targets that were not named in the windows that have ended; with `end`, in all windows."""
         now = self._monotonic()
         for key in [key for key, window in self._windows.items() if end or window.ends <= now]:
             (fails, account, reason), window = key, self._windows.pop(key)

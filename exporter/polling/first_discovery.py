@@ -7,20 +7,20 @@ from exporter.collectors.endpoints.listing import EndpointListCollector
 from exporter.platform.errors import CredentialError, PlatformError, TransportError, Unauthorized
 from exporter.targets.target import Inventory, Target
 
-# A first discovery without an answer (the platform is down, or the key is wrong) is repeated so often before targets
-# are polled without the names that it would have supplied.
+# A first discovery without an answer (the platform is down, or the key is wrong) is repeated this many times. Then the
+# targets are polled without the names that it would have supplied.
 FIRST_TRIES = 5
 FIRST_RETRY_SECONDS = 10.0
 NAMED_BY_DISCOVERY = frozenset({"dns_zone", "script", "shield_zone"})
 
 
 def waits_for_names(target: Target) -> bool:
-    """Whether labels of a target carry names that the first discovery supplies: its own, or those of what it lists."""
+    """Return whether the labels of a target contain names that the first discovery supplies."""
     return target.kind == "account" or (target.kind in NAMED_BY_DISCOVERY and not target.name)
 
 
 def tells_names(collector: Collector) -> bool:
-    """Whether others wait for its first answer: the lists of configured endpoints name nothing of other collectors."""
+    """Return whether targets wait for this collector's first answer; lists of configured endpoints supply no names."""
     return collector.discovers and not isinstance(collector, EndpointListCollector)
 
 
@@ -28,7 +28,7 @@ class FirstDiscovery:
     """Tracks the first discovery of each account.
 
     Args:
-        expected: returns the accounts that are discovered at the moment.
+        expected: returns the accounts that are discovered now.
         over: accounts whose first discovery ended before a reload.
 
     Attributes:
@@ -38,32 +38,32 @@ class FirstDiscovery:
     def __init__(self, expected: Callable[[], Collection[str]], over: Iterable[str] = ()) -> None:
         self.over = set(over)
         self._expected = expected
-        # Accounts of which a part was answered.
+        # Accounts of which a part of the discovery has succeeded.
         self._begun: set[str] = set()
         self._tries: dict[str, int] = {}
 
     def missing(self) -> set[str]:
-        """The accounts whose first discovery has not ended."""
+        """Return the accounts whose first discovery has not ended."""
         return set(self._expected()) - self.over
 
     def are_over(self, silent: Collection[str]) -> bool:
-        """Whether each account's first discovery has ended, well or not.
+        """Return whether the first discovery of each account has ended, with or without success.
 
         Args:
-            silent: accounts that do not answer. Of these it has ended with the first try, though others follow: one
-                account that is down must not keep the rest from being ready.
+            silent: accounts that do not answer. For these, the first attempt is enough, although others follow: an
+                account that is down must not delay readiness.
         """
         return self.missing() <= self._tries.keys() & set(silent)
 
     def found(self, account: str, inventory: Inventory) -> None:
-        """Record what a discovery has found, before its end or at it."""
+        """Record the findings of a discovery, before or at its end."""
         if inventory.names_follow:
             self._begun.add(account)
         elif any(kind in NAMED_BY_DISCOVERY for kind in inventory.lists):
             self.over.add(account)
 
     def ended(self, account: str, error: PlatformError | None) -> bool:
-        """Record that a discovery has ended; returns whether to repeat it soon, because there was no answer."""
+        """Record that a discovery has ended; return whether to repeat it soon, because there was no answer."""
         is_unanswered = isinstance(error, TransportError | Unauthorized | CredentialError)
         is_unanswered = is_unanswered and account not in self._begun
         if account in self.over or not is_unanswered or self._tries.get(account, 0) >= FIRST_TRIES:
@@ -73,7 +73,7 @@ class FirstDiscovery:
         return True
 
     def forget(self, account: str) -> None:
-        """Wait for a first discovery again: one that was refused has supplied no names."""
+        """Wait for a first discovery again, because a refused one has supplied no names."""
         self.over.discard(account)
         self._begun.discard(account)
         self._tries.pop(account, None)

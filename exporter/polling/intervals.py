@@ -1,4 +1,4 @@
-"""How often each target is polled, and for how long an answer is believed: as configured, and as the budgets allow."""
+"""Computes the interval of each target's polls, and how long values are valid, from configuration and budgets."""
 
 from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass
@@ -11,45 +11,45 @@ from exporter.targets.sharding import Share
 from exporter.targets.target import Target, account_of
 
 STALE_INTERVALS = 3
-# Shards that do not own an account list what is in it less often the more they are: all their listings together cost
-# about as much as the owner's, and a new resource is noticed within an hour at the default interval.
+# A shard that does not own an account discovers it less often, the more shards there are: all their discoveries
+# together cost about as much as the owner's. At the default interval, a new resource is found within an hour.
 MOST_SCOUT_INTERVALS = 6
-# The more targets an account has for its budget, the less discovery has to do with it: at 100,000 zones and 10 calls a
-# second everything would be stretched to hours, and a new zone would wait as long.
+# The upper limit for stretching discovery. Without it, with 100,000 zones and 10 calls a second, all intervals would be
+# stretched to hours, and a new zone would be found hours later.
 MOST_DISCOVERY_STRETCH = 3.0
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What the scheduler knows of an account, or of a database: its client and its capacity."""
+    """An account or a database of the scheduler: its client and its capacity."""
 
     client: Client
     capacity: Capacity
 
 
 class Intervals:
-    """The intervals of all collectors in all accounts; asked by the event loop, and by the thread that prints.
+    """The intervals of all collectors in all accounts; read by the event loop and by the renderer's thread.
 
     Args:
-        plans: by the collectors' names.
-        accounts: by the name that `account_of` gives.
-        share: which part of all targets this process polls; of it, only the total is used.
+        plans: collector → how it is run.
+        accounts: the accounts and databases, by their names from `account_of`.
+        share: the share of the targets that this process polls; only its total is used.
     """
 
     def __init__(self, plans: Mapping[str, Plan], accounts: Mapping[str, Account], share: Share) -> None:
         self._plans = plans
         self._accounts = accounts
         self._shards = share.total
-        # account → collector → polls a second that the configured intervals ask for; replaced whole, never changed, for
-        # another thread may be reading it.
+        # account → collector → polls a second at the configured intervals. It is replaced as a whole and never changed,
+        # because another thread may read it.
         self._polls: dict[str, dict[str, float]] = {}
 
     def note(self, plan: Plan, targets: Iterable[Target]) -> None:
-        """Note which targets a collector has, all of them."""
+        """Record all targets of a collector."""
         at_once(self.noting(plan, targets))
 
     def noting(self, plan: Plan, targets: Iterable[Target]) -> Generator[None, None, None]:
-        """The same, one target at a time."""
+        """Record all targets of a collector, with a pause after each."""
         name = plan.collector.name
         rates: dict[str, float] = {}
         for target in targets:
@@ -65,42 +65,42 @@ class Intervals:
         self._polls = noted
 
     def configured(self, plan: Plan, target: Target) -> float:
-        """Seconds between two polls of a target, as configured."""
+        """Return the configured seconds between two polls of a target."""
         if target.scouted and plan.collector.discovers:
             return plan.interval * min(self._shards, MOST_SCOUT_INTERVALS)
         return target.interval if target.interval is not None else plan.interval
 
     def effective(self, plan: Plan, target: Target) -> float:
-        """Seconds between two polls of a target, as its account's capacity allows."""
+        """Return the seconds between two polls of a target that its account's capacity allows."""
         return self.configured(plan, target) * self.stretch(account_of(target), plan.collector.name)
 
     def lifetime(self, plan: Plan, target: Target) -> float:
-        """Seconds for which a poll is believed, by the interval that is in force at the moment."""
+        """Return the seconds for which the values of a poll are valid, at the current interval."""
         if plan.stale_after is not None:
             return plan.stale_after
         return STALE_INTERVALS * self.effective(plan, target)
 
     def demand(self, account: str) -> float:
-        """Requests a second that an account's targets and intervals ask for."""
+        """Return the requests a second that an account's targets need at the configured intervals."""
         return self._accounts[account].capacity.demand(self._polls.get(account, {}))
 
     def spare_seconds(self, account: str, collector: str) -> float:
-        """Seconds for which one more poll of a collector takes up what an account's polls leave of its capacity."""
+        """Return for how many seconds one more poll of a collector uses an account's spare capacity."""
         capacity, polls = self._accounts[account].capacity, self._polls.get(account, {})
         return capacity.demand({collector: 1.0}) / capacity.spare(polls)
 
     def slowest(self, collector: str) -> float:
-        """The effective interval of a collector, in the account that stretches it most."""
+        """Return the effective interval of a collector, in the account that stretches it most."""
         stretches = (self.stretch(account, collector) for account, polls in self._polls.items() if collector in polls)
         return self._plans[collector].interval * max(stretches, default=1.0)
 
     def shortest(self, account: str) -> float:
-        """The shortest effective interval at which anything of an account is polled; 0 where nothing is."""
+        """Return the shortest effective interval of an account's polls; 0 without polls."""
         polls = self._polls.get(account, {})
         return min((self._plans[name].interval for name in polls), default=0.0) * self.stretch(account)
 
     def stretch(self, account: str, collector: str = "") -> float:
-        """By how much an account's capacity stretches intervals; those of discovery less than others."""
+        """Return the factor by which an account's capacity stretches intervals; it is limited for discovery."""
         known = self._accounts.get(account)
         stretch = known.capacity.stretch(self._polls.get(account, {})) if known is not None else 1.0
         discovers = collector in self._plans and self._plans[collector].collector.discovers

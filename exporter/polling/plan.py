@@ -1,4 +1,4 @@
-"""Which collector is run, and how often."""
+"""How a collector is run, and how often."""
 
 from dataclasses import dataclass
 
@@ -10,8 +10,8 @@ class Plan:
     """How a collector is run.
 
     Attributes:
-        interval: seconds between two polls of a target, as configured.
-        stale_after: seconds after which the values of a poll expire; None: three effective intervals.
+        interval: the configured seconds between two polls of a target.
+        stale_after: seconds after which the values of a poll expire; None for three effective intervals.
     """
 
     collector: Collector

@@ -24,15 +24,15 @@ class ResultRecorder:
     """Records outcomes in the ledger, the store and the status board, and logs failures.
 
     Args:
-        registry: which targets there are, at the moment of publishing too.
-        store: where families are published, with the status board beside it.
-        ledger: where counters are counted before that.
-        poller: decides which outcomes of a poll count.
+        registry: the targets; a removed one is not published.
+        store: receives the families; its board receives the status.
+        ledger: counts the counters before they are published.
+        poller: decides which outcomes of a poll are used.
         clocks: the clocks.
-        call_soon: hands a call over to the event loop, from any thread.
+        call_soon: passes a call to the event loop, from any thread.
 
     Attributes:
-        running: the collectors that are run.
+        running: the collectors in use, by name.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class ResultRecorder:
         self.running: Mapping[str, Collector] = {}
         self._unavailable: set[PollKey] = set()
         self._gone: set[Target] = set()
-        # Polls that the ledger has been handed and has not handed back.
+        # Polls that the ledger has received and not yet passed on for publishing.
         self._handed: set[PollKey] = set()
 
     async def record(
@@ -67,14 +67,14 @@ class ResultRecorder:
         lifetime: Callable[[Target], float],
         seconds: float,
     ) -> AsyncIterator[Outcome]:
-        """Record the result of a poll, and yield each of its outcomes that counts.
+        """Record the result of a poll, and yield each outcome that is used.
 
         Args:
-            collector: whose poll it was.
-            target: what was polled.
+            collector: the collector that polled.
+            target: the polled target.
             polled: the result.
-            lifetime: seconds for which a poll of a target may be believed by the intervals that are in force.
-            seconds: how long the poll took.
+            lifetime: returns the seconds for which the values of a target are valid.
+            seconds: the duration of the poll.
         """
         if target.scouted:
             error = polled.error
@@ -98,11 +98,11 @@ class ResultRecorder:
         """Count an outcome, and publish it when what was counted is on disk.
 
         Args:
-            collector: whose poll it was.
-            outcome: the result for a target.
-            now: the platform's clock.
-            lifetime: seconds for which it may be believed.
-            duration: seconds that the poll took.
+            collector: the collector that polled.
+            outcome: the result for one target.
+            now: the platform's time.
+            lifetime: seconds for which its values are valid.
+            duration: the duration of the poll in seconds.
         """
         name, target = collector.name, outcome.target
         if outcome.is_unchanged:
@@ -111,19 +111,20 @@ class ResultRecorder:
         key = target.polled_by(name)
         status = self._store.board.find(key)
         if status is not None:
-            # Until this is published, nothing served belongs to an answer that could come again.
+            # Until this outcome is published, the served values belong to an older answer, so no answer must be
+            # recognised.
             status.fingerprint = b""
         if collector.owns_target:
             self._gone.discard(target)
         elif target in self._gone:
-            # Another call was answered that there is no such resource: nothing of it is published.
+            # Another collector's call has shown that this resource no longer exists: nothing is published.
             outcome = Outcome(target, lack=GONE.lack)
 
         def publish(counters: tuple[Family, ...], fingerprint: bytes) -> None:
             self._handed.discard(key)
             if not self._is_current(collector, target):
                 return
-            # The platform may have answered, while the ledger wrote, that the target is gone.
+            # While the ledger wrote, the platform may have reported that the target no longer exists.
             shown = Outcome(target, lack=GONE.lack) if target in self._gone and not collector.owns_target else outcome
             if self._store.board.was_up(name, target) is False:
                 self.failure_log.recovers(_facts(name, target))
@@ -132,10 +133,10 @@ class ResultRecorder:
             status.fingerprint = fingerprint if shown is outcome else b""
 
         def hand_back(counters: tuple[Family, ...]) -> None:
-            # Where a commit has failed, older counters are published, and the next poll publishes its own.
+            # After a failed commit, the older counters are published; a later poll publishes the new ones.
             self._call_soon(publish, counters, b"" if self._ledger.is_behind() else outcome.fingerprint)
 
-        # Served only when it is on disk; the ledger's thread hands it back to the loop.
+        # Publish only what is on disk: the ledger's thread calls `hand_back` after the commit.
         self._handed.add(key)
         self._ledger.record(Entry(key, target.name, self._clocks.wall(), outcome.counts, now), hand_back)
 
@@ -156,12 +157,12 @@ class ResultRecorder:
     def _unchanged(
         self, collector: Collector, outcome: Outcome, now: datetime, *, lifetime: float, duration: float
     ) -> None:
-        """Record a poll whose answer was the last one again: only its time is new, on disk as in the exposition."""
+        """Record a poll with the same answer as the last one: only its time changes, on disk and in the exposition."""
         key = outcome.target.polled_by(collector.name)
 
         def publish() -> None:
             status = self._store.board.find(key)
-            # What was served may have been withdrawn while the ledger wrote; the next answer brings it back.
+            # The series may have been removed while the ledger wrote; the next answer restores them.
             if status is not None and status.fingerprint == outcome.fingerprint:
                 self._store.board.unchanged(status, duration=duration)
                 self._store.renew(status, lifetime)
@@ -174,9 +175,9 @@ class ResultRecorder:
         self._ledger.record(Entry(key, name, self._clocks.wall(), None, now), hand_back)
 
     def recognition(self, collector: Collector, target: Target) -> Recognition | None:
-        """What recognises the last answer of a target again; None for a collector whose answers are not compared.
+        """Return what recognises the target's last answer; None for a collector whose answers are not compared.
 
-        While series are left out for a cap no answer is recognised: those series come back with a poll.
+        While a cap excludes any series, no answer is recognised, because excluded series return only with a full poll.
         """
         if collector.discovers:
             return None
@@ -186,20 +187,20 @@ class ResultRecorder:
         return Recognition(last, asked, self._clocks)
 
     def forget_answers(self) -> None:
-        """Take in the next answer of each target, even if it is the last one again: other series may be admitted."""
+        """Process the next answer of each target even if it is unchanged, because other families may be exposed now."""
         self._store.board.forget_answers()
 
     def waits_for_ledger(self, key: PollKey) -> bool:
-        """Whether a good poll of a target has not come back from the ledger."""
+        """Return whether a successful poll of a target is not yet published by the ledger."""
         return key in self._handed
 
     def forget_removed(self) -> None:
-        """Forget removed targets: one that comes back is a new one."""
+        """Forget removed targets, so that one that returns is treated as new."""
         self._gone = {target for target in self._gone if self._registry.holds(target.key)}
         self._unavailable = {noted for noted in self._unavailable if self._registry.holds(noted.target)}
 
     def _is_current(self, collector: Collector, target: Target) -> bool:
-        """Whether a target is still polled: it, or its collector, may have been removed while the ledger wrote."""
+        """Return whether a target is still polled: it or its collector may have been removed while the ledger wrote."""
         return collector.name in self.running and (
             self._registry.holds(target.key) or (target.kind != collector.polls and self._registry.admits(target))
         )
@@ -216,16 +217,16 @@ class ResultRecorder:
         """Record a failure; families of earlier polls stay until they expire.
 
         Args:
-            collector: whose poll it was.
-            outcome: the target, with the families that are to be shown all the same.
-            error: what went wrong.
-            lifetime: seconds for which the target's series may be believed by the intervals that are in force.
-            duration: seconds that the poll took.
+            collector: the collector that polled.
+            outcome: the target, with the families that are exposed in spite of the failure.
+            error: the error.
+            lifetime: seconds for which the target's series are valid.
+            duration: the duration of the poll in seconds.
         """
         name, target = collector.name, outcome.target
         facts = _facts(name, target)
         if isinstance(error, NotAvailable):
-            # The zone does not have this resource: an answer without samples, which is logged once.
+            # The zone does not have this resource: not a failure, but an answer without samples, which is logged once.
             key = target.polled_by(name)
             if key not in self._unavailable:
                 self._unavailable.add(key)
@@ -252,7 +253,7 @@ class ResultRecorder:
 
 
 def _words(error: PlatformError) -> str:
-    """The platform's own words, with its key for them where that is not among these."""
+    """Return the platform's message, with its error key unless the message contains it."""
     words = str(error)
     return words if not error.error_key or error.error_key in words else f"{words} ({error.error_key})"
 

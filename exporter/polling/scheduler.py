@@ -1,4 +1,4 @@
-"""Decides when each target is polled; the one place where an unexpected exception of a poll ends."""
+"""Decides when each target is polled, and catches every unexpected exception of a poll."""
 
 import asyncio
 import itertools
@@ -38,21 +38,21 @@ TICKS_AN_INTERVAL = 60
 SHORTEST_TICK = 0.5
 LONGEST_TICK = 5.0
 CAPACITY_SECONDS = 1.0
-# A slot is at most so many intervals away.
+# A regular poll is at most this many intervals away.
 LATEST_SLOT = 1.5
 
 
 @dataclass(frozen=True, slots=True)
 class ScheduleState:
-    """What a schedule passes on to the one that replaces it on a reload.
+    """The state that a schedule passes on to the one that replaces it at a reload.
 
     Attributes:
-        results: records the results of polls, for the new schedule too.
-        discovered: accounts whose first discovery has ended, without those whose key was refused: a reload may bring
-            another key.
-        durations: collector → seconds of its last poll.
-        due: collector → its interval, and when each target is due, without polls that the reload interrupted.
-        deferred: collector and target whose next poll is as late as the platform asked for.
+        results: records the results of polls; the new schedule uses it, too.
+        discovered: accounts whose first discovery has ended, except those whose key was refused, because the reload may
+            change the key.
+        durations: collector → duration of its last poll in seconds.
+        due: collector → its interval, and when each target is due, without the polls that the reload interrupted.
+        deferred: the targets, by collector, whose next poll was delayed because the platform asked for it.
     """
 
     results: ResultRecorder
@@ -66,19 +66,20 @@ class Schedule:
     """Enqueues the targets that are due, and polls them.
 
     Args:
-        plans: the collectors that are run.
-        accounts: by the name that `account_of` gives.
-        registry: which targets there are.
-        store: where polls are published.
-        ledger: where counters are counted.
-        telemetry: where the program's own metrics are kept.
+        plans: the collectors, and how they are run.
+        accounts: the accounts and databases, by their names from `account_of`.
+        registry: the targets.
+        store: receives the results of polls.
+        ledger: counts the counters.
+        telemetry: the program's own metrics.
         clocks: the clocks.
-        call_soon: hands a call over to the event loop, from any thread.
+        call_soon: passes a call to the event loop, from any thread.
         changed: called when the targets have changed.
-        left: the state of the schedule before this one: after a reload, only interrupted polls come before their time.
+        left: the state of the schedule before a reload. Due times are kept; only interrupted polls are repeated at
+            once.
 
     Attributes:
-        pools: account → the polls that are queued or under way, and the workers.
+        pools: account → its workers, and the polls that are queued or running.
     """
 
     def __init__(
@@ -115,11 +116,11 @@ class Schedule:
             else left.results
         )
         self._unfinished: set[PollKey] = set()
-        # Targets whose next poll is as late as the platform asked for.
+        # The targets, by collector, whose next poll was delayed because the platform asked for it.
         self._deferred: set[PollKey] = set()
-        # Collector and account → the longest stretch of the interval since it last was far shorter.
+        # Collector and account → the longest stretch of the interval since it was last halved.
         self._stretched: dict[tuple[str, str], float] = {}
-        # Account → collector → the turn of its next poll.
+        # Account → collector → the time planned for its next poll.
         self._turns: dict[str, dict[str, float]] = {name: {} for name in self._accounts}
         self._first_discovery = FirstDiscovery(self._discovered_accounts, () if left is None else left.discovered)
         self.intervals = Intervals(self.plans, self._accounts, registry.share)
@@ -149,11 +150,11 @@ class Schedule:
 
     @property
     def accounts(self) -> Mapping[str, Account]:
-        """The accounts and databases that are polled."""
+        """The names of the accounts and databases that are polled."""
         return self._accounts
 
     def hand_over(self) -> "ScheduleState":
-        """The state for the schedule that replaces this one, which has stopped."""
+        """Return the state for the schedule that replaces this one; this one must have stopped."""
         refused = {name for name, account in self._accounts.items() if account.client.credential.is_refused()}
         due = {
             name: (
@@ -177,11 +178,11 @@ class Schedule:
         for name, plan in self.plans.items():
             interval, known = left.due.get(name, (0.0, {}))
             if interval == plan.interval:
-                # Turns are counted anew, and of two entries for one moment the turn decides.
+                # New sequence numbers: they decide the order of entries with the same time.
                 self._due[name].known = {target: (at, next(self._sequence)) for target, (at, _) in known.items()}
 
     def start(self) -> None:
-        """Poll everything at once, limited by the budgets only, and go on by the intervals."""
+        """Poll everything now, limited only by the budgets, and then at the intervals."""
         for plan in self.plans.values():
             seconds = min(LONGEST_TICK, max(SHORTEST_TICK, plan.interval / TICKS_AN_INTERVAL))
             name = plan.collector.name
@@ -212,7 +213,7 @@ class Schedule:
         """Make targets of a collector due now; the next tick enqueues them.
 
         Args:
-            name: the collector.
+            name: the collector's name.
             wanted: returns whether a target is made due; all are by default.
         """
         now, due = self._clocks.monotonic(), self._due[name]
@@ -220,15 +221,15 @@ class Schedule:
             due.put(target, now, next(self._sequence))
 
     async def drained(self) -> None:
-        """Wait until nothing is queued or under way."""
+        """Wait until no poll is queued or running."""
         for pool in self.pools.values():
             await pool.drained()
 
     async def stop(self) -> None:
-        """Stop ticking, and stop the polls that are under way."""
+        """Stop ticking, and cancel the polls that are running."""
         if self._scheduler.running:
             self._scheduler.remove_all_jobs()
-            # A tick that was submitted begins before it is cancelled.
+            # A submitted tick must begin before it is cancelled.
             await asyncio.sleep(0)
             self._scheduler.shutdown(wait=False)
         for pool in self.pools.values():
@@ -239,8 +240,8 @@ class Schedule:
         self._telemetry.missed.labels(event.job_id).inc()
 
     async def _tick_on_loop(self, name: str) -> None:
-        """Tick. APScheduler runs a job that is no coroutine on a thread, and nothing here is made for that."""
-        # It cancels the ticks under way when it is shut down, and would log a traceback for each.
+        """Enqueue due targets on the event loop; APScheduler would run a job that is not a coroutine on a thread."""
+        # At its shutdown, APScheduler cancels running ticks, and would log a traceback for each.
         with suppress(asyncio.CancelledError):
             await in_slices(self._ticking(name), self._clocks.monotonic)
 
@@ -249,7 +250,7 @@ class Schedule:
         at_once(self._ticking(name))
 
     def _ticking(self, name: str) -> Generator[None, None, None]:
-        """The same, a target at a time; several of these may be under way at once."""
+        """Enqueue the due targets of a collector one by one; several of these generators may run at once."""
         now = self._clocks.monotonic()
         self.last_tick = now
         plan, due = self.plans[name], self._due[name]
@@ -259,7 +260,7 @@ class Schedule:
         waiting: list[tuple[float, int, Target]] = []
         try:
             for at, turn, target in due.pop(now):
-                # Its labels carry names that the account's first discovery will supply.
+                # The first discovery of the account will supply names for the labels of this target.
                 if target.account in undiscovered and waits_for_names(target):
                     waiting.append((at, turn, target))
                 else:
@@ -276,7 +277,7 @@ class Schedule:
             self._results.failure_log.sum_up()
 
     def _catch_up(self, now: float) -> Generator[None, None, None]:
-        """Bring forward what was put off by long intervals that are short again, as after a pause of the account."""
+        """Advance polls that long intervals have delayed, when intervals are short again, for example after a pause."""
         for plan, account in itertools.product(self.plans.values(), self._accounts):
             mark = (plan.collector.name, account)
             stretch, longest = self.intervals.stretch(account, plan.collector.name), self._stretched.get(mark, 1.0)
@@ -298,7 +299,7 @@ class Schedule:
                 due.put(target, self._next_slot(plan, target, interval, now), next(self._sequence))
 
     def _repoll_renewed(self, now: float) -> Generator[None, None, None]:
-        """Poll the targets of an account at once where its key was refused and has changed."""
+        """Poll the targets of an account at once if its key was refused and has been replaced."""
         for name, account in self._accounts.items():
             if account.client.credential.is_renewed():
                 self._log.info("key has changed, polling at once", account=name)
@@ -319,7 +320,7 @@ class Schedule:
         }
 
     def all_discovered(self, silent: Collection[str] = ()) -> bool:
-        """Whether each account's first discovery has ended, well or not; see `FirstDiscovery.are_over`."""
+        """Return whether the first discovery of each account has ended; arguments as for `FirstDiscovery.are_over`."""
         return self._first_discovery.are_over(silent)
 
     def _take_targets(self, plan: Plan, due: Timetable, now: float) -> Generator[None, None, None]:
@@ -329,14 +330,14 @@ class Schedule:
             if plan.collector.wants(target):
                 targets[target] = target
             yield
-        # The targets have changed meanwhile: the tick that follows each change takes them.
+        # If the targets have changed in the meantime, the tick after that change takes them.
         if self._registry.version != version:
             return
         due.version = version
         for target in due.replace(targets):
             if due.version != version:
                 return
-            # Another tick of the same collector may have put it meanwhile.
+            # Another tick of the same collector may have added it in the meantime.
             if target not in due.known:
                 due.put(target, now, next(self._sequence))
             yield
@@ -358,9 +359,9 @@ class Schedule:
             self._telemetry.missed.labels(plan.collector.name).inc(missed)
 
     def _turn(self, collector: str, account: str, now: float) -> float:
-        """When a poll begins if the collectors of an account that have polls waiting share its capacity evenly.
+        """Return when a poll should begin, so that collectors with waiting polls share the account's capacity evenly.
 
-        So the few targets of one collector do not wait for the thousands of another one in the first round of polls.
+        So a collector with few targets does not wait for one with thousands in the first round of polls.
         """
         turns = self._turns[account]
         turn = max(now, turns.get(collector, now))
@@ -369,10 +370,10 @@ class Schedule:
         return turn
 
     def _next_slot(self, plan: Plan, target: Target, interval: float, now: float) -> float:
-        """The first of the target's own slots that is at least half an interval away."""
+        """Return the first regular poll of a target that is at least half an interval away."""
         offset = self._due[plan.collector.name].phase(target) * interval
         if target.scouted:
-            # Not all shards at once.
+            # Not all shards list the account at the same time.
             share = self._registry.share
             offset = (offset + share.first / share.total * interval) % interval
         return next_slot(offset, interval, now)
@@ -441,14 +442,14 @@ class Schedule:
         await self.targets_changed()
 
     def _repeat(self, plan: Plan, target: Target, error: PlatformError) -> None:
-        """Poll a target again soon after a failure, but not before the moment for which the platform asked."""
+        """Poll a target again soon after a failure, but not earlier than the platform asked."""
         asked = min((isinstance(error, RateLimited | ServerError) and error.retry_after) or 0.0, LONGEST_PAUSE)
         name, now = plan.collector.name, self._clocks.monotonic()
         due = self._due[name]
         if target not in due.known:
             return
         slot = at = due.known[target][0]
-        # A key that is refused is not offered more often; a new one is polled with at once.
+        # A refused key is not tried more often; after a change of the key all targets are polled at once.
         if not self._accounts[account_of(target)].client.credential.is_refused():
             at = self._backoff.failed(name, target, now, slot)
         at = max(at, now + asked)
@@ -458,24 +459,24 @@ class Schedule:
             self._deferred.add(target.polled_by(name))
 
     def lifetime(self, collector: str, target: Target) -> float:
-        """Seconds for which a poll of a target is believed at the moment; 0 where the collector is not run."""
+        """Return the seconds for which the values of a target are valid; 0 for a collector that is not run."""
         plan = self.plans.get(collector)
         return 0.0 if plan is None else self.intervals.lifetime(plan, target)
 
     def due_at(self, collector: str, target: Target) -> float | None:
-        """When a target is polled next, on the monotonic clock; None where the collector does not poll it."""
+        """Return when a target is polled next, on the monotonic clock; None if the collector does not poll it."""
         due = self._due.get(collector)
         known = None if due is None else due.known.get(target)
         return None if known is None else known[0]
 
     def waits_for_discovery(self, target: Target) -> bool:
-        """Whether a target is not polled before its account's first discovery has ended."""
+        """Return whether a target is not polled before its account's first discovery has ended."""
         return target.account in self._first_discovery.missing() and waits_for_names(target)
 
     def waits_for_ledger(self, key: PollKey) -> bool:
-        """Whether a good poll of a target has not come back from the ledger."""
+        """Return whether a successful poll of a target is not yet published by the ledger."""
         return self._results.waits_for_ledger(key)
 
     def polled(self) -> set[PollKey]:
-        """Every target as each of its collectors sees it."""
+        """Return the polled targets, once for each of their collectors."""
         return {target.polled_by(name) for name, due in self._due.items() for target in due.known}

@@ -1,4 +1,4 @@
-"""Keeps when each target of a collector is due, and where in the interval its polls lie."""
+"""Keeps the due time of each target of a collector, and the place of its polls in the interval."""
 
 import heapq
 from bisect import bisect_left
@@ -15,8 +15,8 @@ class Timetable:
 
     Attributes:
         collector: the collector's name.
-        known: target → when it is due, and the turn that makes an older entry of the heap void.
-        version: the version of the registry that the targets were taken from.
+        known: target → when it is due, and a sequence number, by which older entries of the heap become invalid.
+        version: the version of the registry from which the targets were taken.
     """
 
     collector: str
@@ -27,7 +27,7 @@ class Timetable:
     _order: dict[str, list[TargetKey]] = field(default_factory=dict)
 
     def put(self, target: Target, at: float, turn: int) -> None:
-        """Set the due time of a target; an earlier entry becomes void."""
+        """Set the due time of a target; its earlier entry becomes invalid."""
         self.known[target] = (at, turn)
         heapq.heappush(self.heap, (at, turn, target))
 
@@ -60,20 +60,21 @@ class Timetable:
                 yield at, turn, target
 
     def put_back(self, entries: Iterable[tuple[float, int, Target]]) -> None:
-        """Put back entries that were removed and have to wait."""
+        """Put back removed entries that have to wait."""
         for entry in entries:
             heapq.heappush(self.heap, entry)
 
     def earliest(self) -> float | None:
-        """When the next target is due; None without targets."""
+        """Return when the next target is due; None without targets."""
         return self.heap[0][0] if self.heap else None
 
     def phase(self, target: Target) -> float:
-        """Where in the interval a target's polls lie, from 0 to 1: the targets of an account evenly, in their order.
+        """Return the place of a target's polls in the interval, from 0 to 1.
 
-        What changes between two generations of the exposition is then next to each other, there and in the state, and
-        little else is compressed and written again. Each collector of each account begins elsewhere in the interval,
-        so that an account's few targets are not polled by all collectors at once. It is the same in every run.
+        The targets of an account are spread evenly, in their order. The changes between two generations are then
+        neighbours in the exposition and in the state, so that few other bytes are compressed and written again. Each
+        collector of each account has a different start, so that they do not poll the same targets at once. The place is
+        the same in every run.
         """
         keys = self._order.get(target.account, ())
         digest = blake2b(f"{self.collector}|{target.account}".encode(), digest_size=8).digest()
@@ -82,7 +83,7 @@ class Timetable:
 
 
 def next_slot(offset: float, interval: float, now: float) -> float:
-    """The first of the slots at `offset` in each interval that is at least half an interval away."""
+    """Return the first time at `offset` within an interval that is at least half an interval away."""
     earliest = now + interval / 2
     slots = -(-(earliest - offset) // interval)
     return offset + slots * interval

@@ -15,7 +15,7 @@ class Run:
 
     Attributes:
         until: when the next poll of the same target is due.
-        begin_by: when it begins at the latest if its account keeps up; polls begin in this order.
+        begin_by: the latest beginning if the account has enough capacity; polls begin in this order.
     """
 
     collector: Collector
@@ -37,9 +37,8 @@ class Run:
 class WorkerPool:
     """The queue and the workers of one account. Accounts share nothing, so a slow one delays only itself.
 
-    Polls begin in the order of `Run.begin_by`. In the order of their arrival, the first polls of thousands of new
-    targets would delay those of the few targets of another collector, and targets with short intervals until their
-    series are stale.
+    Polls begin in the order of `Run.begin_by`. If polls began in the order of their arrival, thousands of new targets
+    of one collector would delay the targets of other collectors, and series with short intervals would become stale.
 
     Attributes:
         starts: shared by the pools of a process, so that workers begin polls one after another.
@@ -60,7 +59,7 @@ class WorkerPool:
         self._tasks = [asyncio.create_task(self._work(), name="poll") for _ in range(self.workers)]
 
     async def stop(self) -> set[PollKey]:
-        """Stop the workers at once; returns what was queued or being polled."""
+        """Stop the workers at once; return the polls that were queued or running."""
         unfinished = set(self.busy)
         for task in self._tasks:
             task.cancel()
@@ -72,13 +71,13 @@ class WorkerPool:
         return unfinished
 
     async def drained(self) -> None:
-        """Wait until nothing is queued or under way."""
+        """Wait until no poll is queued or running."""
         while self.busy:
             self._idle.clear()
             await self._idle.wait()
 
     def offer(self, run: Run) -> bool:
-        """Queue a poll, unless one of the same target by the same collector has not ended; returns whether it is."""
+        """Queue a poll; return False if a poll of the same target by the same collector is queued or running."""
         mark = run.key
         if mark in self.busy:
             return False
@@ -90,7 +89,7 @@ class WorkerPool:
     async def _work(self) -> None:
         while True:
             await self._filled.acquire()
-            # Otherwise all polls of one tick would begin together, and a scrape would wait for all of them.
+            # Without this, all polls of a tick would begin at the same time, and a scrape would wait for all of them.
             async with self.starts:
                 await asyncio.sleep(0)
             run = heapq.heappop(self._queue)

@@ -68,7 +68,7 @@ class BudgetSettings(Section):
     requests_per_second: Annotated[
         float, Field(gt=0, le=100_000, allow_inf_nan=False, description="Calls started in a second.")
     ] = 10.0
-    max_in_flight: Annotated[int, Field(ge=1, le=4096, description="Calls that wait for an answer at once.")] = 32
+    max_in_flight: Annotated[int, Field(ge=1, le=4096, description="Calls in flight at once.")] = 32
 
 
 class DnsZonesSettings(Section):
@@ -124,7 +124,7 @@ class RateLimitSettings(Section):
     """One rate limit that is polled."""
 
     id: Annotated[Identifier, Field(description="The rate limit's id.")]
-    name: Annotated[str, Field(description="What the metrics call it.")] = ""
+    name: Annotated[str, Field(description="The name that labels its metrics.")] = ""
     shield_zone_id: Annotated[Identifier | None, Field(description="The shield zone that it belongs to.")] = None
 
 
@@ -147,7 +147,7 @@ class ImageSettings(Section):
     registry_id: Annotated[Text, Field(description="The registry: dockerhub, github or its number.")]
     namespace: Annotated[Text, Field(description="The image's namespace.")]
     name: Annotated[Text, Field(description="The image's name.")]
-    watch_tags: Annotated[tuple[Text, ...], Field(description="Tags whose presence is a metric each.")] = ()
+    watch_tags: Annotated[tuple[Text, ...], Field(description="Tags whose presence is exposed, one series each.")] = ()
 
 
 class AccountSettings(Section):
@@ -165,9 +165,9 @@ class AccountSettings(Section):
         ),
     ] = "access_key"
     budget: BudgetSettings = Field(default_factory=BudgetSettings.model_construct)
-    timeout: Annotated[Timeout, Field(description="The deadline of one attempt as a whole.")] = 10.0
-    proxy: Annotated[ProxyUrl, Field(description="The HTTP proxy on the way.", repr=False)] = None
-    ca_file: Annotated[ReadableFile, Field(description="Certificates of the authorities that are trusted, PEM.")] = None
+    timeout: Annotated[Timeout, Field(description="The deadline of a whole attempt.")] = 10.0
+    proxy: Annotated[ProxyUrl, Field(description="The HTTP proxy for the calls.", repr=False)] = None
+    ca_file: Annotated[ReadableFile, Field(description="Trusted certificates of authorities, PEM.")] = None
     dns_zones: DnsZonesSettings = Field(default_factory=DnsZonesSettings.model_construct)
     scripts: ScriptsSettings = Field(default_factory=ScriptsSettings.model_construct)
     shield_zones: ShieldZonesSettings = Field(default_factory=ShieldZonesSettings.model_construct)
@@ -175,7 +175,7 @@ class AccountSettings(Section):
     access_lists: tuple[AccessListSettings, ...] = ()
     waf_custom_rules: tuple[WafCustomRuleSettings, ...] = ()
     images: tuple[ImageSettings, ...] = ()
-    searches: Annotated[tuple[Text, ...], Field(description="Words whose number of search results is a metric.")] = ()
+    searches: Annotated[tuple[Text, ...], Field(description="Searches whose number of results is a metric.")] = ()
 
     def credential(self) -> SecretStr:
         """Return the current key.
@@ -187,7 +187,7 @@ class AccountSettings(Section):
 
     @classmethod
     def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
-        """Require one credential, and refuse what is listed twice."""
+        """Require one credential, and refuse repeated names."""
         yield from one_of(raw, "api_key", "api_key_file")
         for key in ("rate_limits", "access_lists", "waf_custom_rules"):
             yield from duplicates(named(raw, key, "id"), "id")
@@ -199,7 +199,7 @@ class AccountSettings(Section):
 
 
 def stored_secret(secret: SecretStr | None, file: Path | None) -> SecretStr:
-    """Return the secret, or what its file holds; validation made sure that one of them is set."""
+    """Return the secret, or the content of its file; validation made sure that one of them is set."""
     if file is not None:
         return read_secret(file)
     return secret if secret is not None else SecretStr("")
@@ -211,4 +211,4 @@ def one_of(raw: Mapping[str, object], key: str, file_key: str) -> Iterator[InitE
     if not given:
         yield at((key,), refused(f"missing; expected {key} or {file_key}"))
     elif len(given) > 1:
-        yield at((file_key,), refused(f"set beside {key}; expected one of the two"))
+        yield at((file_key,), refused(f"set together with {key}; expected one of the two"))

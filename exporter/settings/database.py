@@ -35,7 +35,7 @@ def parse_label(value: object) -> str:
     """Validate a label's name, which is also the name of a column."""
     name = parse_label_name(value)
     if name == "database":
-        raise refused("'database' is taken: every query's metric has that label already")
+        raise refused("'database' is taken: every query's metric already has that label")
     return name
 
 
@@ -93,8 +93,8 @@ class QuerySettings(Section):
     labels: Annotated[
         tuple[Annotated[str, BeforeValidator(parse_label)], ...], Field(description="The columns that become labels.")
     ] = ()
-    interval: Annotated[OptionalInterval, Field(description="How often; null is the database collector's.")] = None
-    max_rows: Annotated[int, Field(ge=1, le=1_000_000, description="More rows than these are a failure.")] = 1000
+    interval: Annotated[OptionalInterval, Field(description="The interval; null for the database collector's.")] = None
+    max_rows: Annotated[int, Field(ge=1, le=1_000_000, description="A query that returns more rows fails.")] = 1000
 
     @classmethod
     def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
@@ -103,7 +103,7 @@ class QuerySettings(Section):
         yield from duplicates((("labels", place), label) for place, label in enumerate(labels))
         for place, label in enumerate(labels):
             if label == raw.get("value", "value"):
-                yield at(("labels", place), refused(f"'{label}' is the value's column, which cannot be a label too"))
+                yield at(("labels", place), refused(f"'{label}' is the value's column, which cannot also be a label"))
 
 
 class DatabaseSettings(Section):
@@ -122,7 +122,7 @@ class DatabaseSettings(Section):
     auth_token: Annotated[Secret, Field(description="The access token; a read-only one suffices.")] = None
     auth_token_file: Annotated[SecretFile, Field(description="The file that holds the access token.")] = None
     budget: BudgetSettings = Field(default_factory=BudgetSettings.model_construct)
-    timeout: Annotated[Timeout, Field(description="The deadline of one attempt as a whole.")] = 10.0
+    timeout: Annotated[Timeout, Field(description="The deadline of a whole attempt.")] = 10.0
     queries: tuple[QuerySettings, ...] = ()
 
     def credential(self) -> SecretStr:
@@ -149,7 +149,8 @@ class DatabaseSettings(Section):
             yield from one_of(raw, "auth_token", "auth_token_file")
         elif raw.get("auth_token") is not None or raw.get("auth_token_file") is not None:
             yield at(
-                ("url",), refused(f"contains an {TOKEN_PARAMETER} beside auth_token or auth_token_file; expected one")
+                ("url",),
+                refused(f"contains an {TOKEN_PARAMETER} as well as auth_token or auth_token_file; expected one"),
             )
 
 

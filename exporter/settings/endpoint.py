@@ -83,7 +83,7 @@ def _parse_metric_name(value: object) -> str:
 def _parse_label(value: object) -> str:
     name = parse_label_name(value)
     if name in _TAKEN_LABELS:
-        raise refused(f"'{name}' is taken: the series have that label already, or Prometheus gives it a meaning")
+        raise refused(f"'{name}' is taken: the series already have that label, or Prometheus uses it")
     if is_secret_name(name):
         raise refused(f"'{name}' is named like a secret, which cannot be a label")
     return name
@@ -121,7 +121,7 @@ class EachSettings(Section):
 
     @classmethod
     def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
-        """Require `page` for what depends on it, and a list that is the same for the whole account."""
+        """Require `page` if other keys depend on it, and a path that is the same for the whole account."""
         for key in ("size", "more"):
             if raw.get(key) is not None and raw.get("page") is None:
                 yield at((key,), refused("needs page, the query parameter of the page's number"))
@@ -138,12 +138,10 @@ class MetricSettings(Section):
     days: Annotated[ExpressionField | None, Field(description="A counter: a chart of days.")] = None
     month: Annotated[ExpressionField | None, Field(description="A counter: a value of the month to date.")] = None
     info: Annotated[
-        Mapping[LabelName, LabelExpression], Field(description="An info: its labels, by name; the value is 1.")
+        Mapping[LabelName, LabelExpression], Field(description="An info metric: its labels, by name; the value is 1.")
     ] = Field(default_factory=dict)
     label: Annotated[LabelName | None, Field(description="The label whose values are the keys of an object.")] = None
-    scale: Annotated[
-        float, Field(gt=0, le=1e18, allow_inf_nan=False, description="What numbers are multiplied by.")
-    ] = 1.0
+    scale: Annotated[float, Field(gt=0, le=1e18, allow_inf_nan=False, description="A factor for all numbers.")] = 1.0
 
     @classmethod
     def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
@@ -162,7 +160,7 @@ class MetricSettings(Section):
         if source == "info":
             for key in ("label", "scale"):
                 if raw.get(key) is not None:
-                    yield at((key,), refused("set beside info, which has neither a label nor a scale of its own"))
+                    yield at((key,), refused("set together with info, which takes neither a label nor a scale"))
             if isinstance(raw.get("info"), Mapping) and not raw["info"]:
                 yield at(("info",), refused("is empty; expected labels and expressions"))
         elif isinstance(raw.get("label"), str) and isinstance(raw.get(source), str):
@@ -170,7 +168,7 @@ class MetricSettings(Section):
 
 
 def _secret_label(source: str, text: str) -> Iterator[InitErrorDetails]:
-    """Refuse an expression whose values could be secrets: a label's values are keys that it writes, or fields."""
+    """Refuse an expression whose values could be secrets; they are keys that it writes, or fields that it reads."""
     try:
         expression = compile_expression(text.strip())
     except ExpressionError:
@@ -188,15 +186,15 @@ class EndpointSettings(Section):
         BeforeValidator(_parse_name),
         Field(description="The collector's name, which is a key under collectors, too."),
     ]
-    path: Annotated[PathField, Field(description="What is asked by GET, below each account's base_url.")]
+    path: Annotated[PathField, Field(description="The path of the GET requests, below each account's base_url.")]
     each: EachSettings | None = None
     ids: Annotated[
         tuple[Annotated[str, BeforeValidator(_parse_id)], ...], Field(description="The ids of the targets.")
     ] = ()
-    kind: Annotated[Text | None, Field(description="A kind of target that is known already, such as dns_zone.")] = None
-    interval: Annotated[Interval, Field(description="How often each target is polled.")] = 600.0
+    kind: Annotated[Text | None, Field(description="An existing kind of target, such as dns_zone.")] = None
+    interval: Annotated[Interval, Field(description="The interval between two polls of a target.")] = 600.0
     label: Annotated[LabelName | None, Field(description="The labels of targets: <label>_id and <label>.")] = None
-    metrics: Annotated[tuple[MetricSettings, ...], Field(max_length=200, description="What the answers become.")]
+    metrics: Annotated[tuple[MetricSettings, ...], Field(max_length=200, description="The metrics in the answers.")]
 
     @property
     def target_kind(self) -> str:
@@ -207,7 +205,7 @@ class EndpointSettings(Section):
 
     @property
     def own_label(self) -> str:
-        """The stem of the labels of the endpoint's targets; empty if another endpoint or collector defines them."""
+        """The first part of the names of the endpoint's labels; empty if another endpoint or collector defines them."""
         return (self.label or self.name) if self.each is not None or self.ids else ""
 
     @classmethod
@@ -215,7 +213,7 @@ class EndpointSettings(Section):
         """Require one source of targets, and a path that fits it."""
         given = [key for key in _TARGETS if raw.get(key) is not None]
         if len(given) > 1:
-            yield at((given[1],), refused(f"set beside {given[0]}; expected one of {', '.join(_TARGETS)}"))
+            yield at((given[1],), refused(f"set together with {given[0]}; expected one of {', '.join(_TARGETS)}"))
         yield from _path_faults(raw.get("path"), given)
         if isinstance(raw.get("ids"), list):
             yield from duplicates((("ids", place), text) for place, text in enumerate(items(raw["ids"])))
@@ -239,15 +237,15 @@ def _path_faults(path: object, given: list[str]) -> Iterator[InitErrorDetails]:
 def _kind_faults(raw: Mapping[str, object], given: list[str]) -> Iterator[InitErrorDetails]:
     label = raw.get("label")
     if label is not None and (not given or given == ["kind"]):
-        yield at(("label",), refused("is for targets of each or ids; these have their labels already"))
+        yield at(("label",), refused("is for targets of each or ids; other targets already have their labels"))
     stem = str(label or raw.get("name", ""))
     if given and given != ["kind"] and stem in _TAKEN_KINDS:
         key = "label" if label is not None else "name"
-        yield at((key,), refused(f"'{stem}' is a kind of target already; expected another label, or kind: {stem}"))
+        yield at((key,), refused(f"'{stem}' is already a kind of target; expected another label, or kind: {stem}"))
 
 
 def _own_labels(raw: Mapping[str, object], given: list[str]) -> tuple[str, ...]:
-    """Return the labels that the endpoint's targets have already."""
+    """Return the labels that the endpoint's targets already have."""
     if given == ["kind"]:
         return tuple(label.name for label in KIND_LABELS.get(str(raw["kind"]), ()))
     stem = str(raw.get("label") or raw.get("name", ""))
@@ -255,7 +253,7 @@ def _own_labels(raw: Mapping[str, object], given: list[str]) -> tuple[str, ...]:
 
 
 def label_clashes(metrics: object, own: tuple[str, ...]) -> Iterator[InitErrorDetails]:
-    """Refuse the labels of an endpoint's metrics that its targets have already."""
+    """Refuse labels of an endpoint's metrics that its targets already have."""
     for place, metric in enumerate(items(metrics)):
         info, label = peek(metric, "info"), peek(metric, "label")
         paths: list[KeyPath] = [("info", key) for key in (info if isinstance(info, Mapping) else ()) if key in own]
@@ -263,4 +261,4 @@ def label_clashes(metrics: object, own: tuple[str, ...]) -> Iterator[InitErrorDe
             paths.append(("label",))
         for path in paths:
             name = label if path == ("label",) else path[-1]
-            yield at(("metrics", place, *path), refused(f"'{name}' is a label of the target already"))
+            yield at(("metrics", place, *path), refused(f"'{name}' is already a label of the target"))

@@ -123,7 +123,7 @@ def _families(endpoints: list[object], raw: Mapping[str, object]) -> Iterator[In
 
 
 def _sections(endpoints: list[object], raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
-    """Require that every key of `collectors` names a collector, and that an endpoint is polled before it is stale."""
+    """Require that every key of `collectors` names a collector, and that no endpoint's values expire between polls."""
     sections = raw.get("collectors")
     by_name = {_text(endpoint, "name"): endpoint for endpoint in endpoints}
     for name, section in sections.items() if isinstance(sections, Mapping) else ():

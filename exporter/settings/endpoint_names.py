@@ -32,12 +32,12 @@ def _of_metric(metric: MetricSettings) -> Iterator[str]:
     if re.search(r"[a-z][A-Z]", name):
         yield f"'{name}' is written in camelCase; expected snake_case"
     if ":" in name:
-        yield f"'{name}' holds ':', which is for recording rules"
+        yield f"'{name}' contains ':', which is reserved for recording rules"
     for word in words:
         if word in _BASE_UNITS:
             yield f"'{name}' is in {word}; expected the base unit {_BASE_UNITS[word]}, with scale"
         if word in _TYPES:
-            yield f"'{name}' holds the name of a metric type, {word}"
+            yield f"'{name}' contains the name of a metric type, {word}"
     suffix = next((suffix for suffix in _OF_HISTOGRAMS if name.endswith(suffix)), None)
     if suffix is not None:
-        yield f"'{name}' ends with {suffix}, which is for histograms"
+        yield f"'{name}' ends with {suffix}, which is reserved for histograms"

@@ -1,4 +1,4 @@
-"""Finds credentials that others could read: in a file that every user may read, or sent without encryption."""
+"""Finds credentials that others could read, in files that every user may read or in unencrypted requests."""
 
 from collections.abc import Iterator
 from ipaddress import ip_address
@@ -32,7 +32,7 @@ def warnings(settings: Settings) -> Iterator[tuple[KeyPath, str]]:
 
 def _of_file(place: KeyPath, path: Path | None) -> Iterator[tuple[KeyPath, str]]:
     if path is not None and may_be_read_by_others(path):
-        yield place, f"every user of this machine may read {path}; take that away with 'chmod o-r {path}'"
+        yield place, f"every user of this machine may read {path}; correct this with 'chmod o-r {path}'"
 
 
 def _of_url(place: KeyPath, url: str, what: str) -> Iterator[tuple[KeyPath, str]]:

@@ -49,7 +49,7 @@ def _is_single(field: FieldInfo) -> bool:
 
 
 def _default(defaults: BaseModel, path: KeyPath) -> object:
-    """Return the value where nothing is set; the default interval of a collector is no field's default."""
+    """Return the value that is used if none is set; the default interval of a collector is no field's default."""
     value: object = defaults
     for step in path:
         value = getattr(value, str(step))

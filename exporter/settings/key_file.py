@@ -1,4 +1,4 @@
-"""Reads a key from a file again when the file changes; on a thread, because a file system may not respond."""
+"""Reads a key file again when it changes, on a thread, because the file system may hang."""
 
 import asyncio
 import math
@@ -50,7 +50,7 @@ class KeyFile:
         """Return the key that was read last, and start reading the file again if that was some time ago.
 
         Raises:
-            CredentialError: the file could not be read, or held no key.
+            CredentialError: the file could not be read, or contained no key.
         """
         self._look()
         if self._found.problem:

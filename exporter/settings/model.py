@@ -33,7 +33,7 @@ def _leases_without_database(raw: Mapping[str, object]) -> Iterator[InitErrorDet
 
 
 class Settings(Section):
-    """All settings; `load` makes them from flags, environment and file.
+    """All settings; `load` builds them from flags, environment and file.
 
     Defaults are not validated, here and in the sections: help texts would then have to build the validators, too.
     """

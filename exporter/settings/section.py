@@ -48,7 +48,7 @@ def named(raw: Mapping[str, object], key: str, name: str) -> list[tuple[KeyPath,
 
 
 def items(value: object) -> list[object]:
-    """Return the items of a raw list; none if it is no list, which is reported elsewhere."""
+    """Return the items of a raw list; none for any other value, which another check reports."""
     return list(value) if isinstance(value, list | tuple) else []
 
 

@@ -39,10 +39,10 @@ class ShardOrdinalError(Exception):
     """`shard.index` is `auto`, and the host name does not end in an ordinal below the total."""
 
 
-Enabled = Annotated[bool, Field(description="Whether it runs at all.")]
+Enabled = Annotated[bool, Field(description="Whether the collector runs.")]
 StaleAfter = Annotated[
     OptionalInterval,
-    Field(description="How long a failing target's last values stay; null is three effective intervals."),
+    Field(description="How long the last values of a failing target are served; null for three effective intervals."),
 ]
 
 
@@ -50,7 +50,7 @@ class CollectorSettings(Section):
     """Whether and how often a collector polls each of its targets."""
 
     enabled: Enabled = True
-    interval: Annotated[Interval, Field(description="How often each target is polled.")]
+    interval: Annotated[Interval, Field(description="The interval between two polls of a target.")]
     stale_after: StaleAfter = None
 
     @classmethod
@@ -63,7 +63,7 @@ class EndpointCollectorSettings(Section):
     """Whether and how often a configured endpoint polls each of its targets."""
 
     enabled: Enabled = True
-    interval: Annotated[OptionalInterval, Field(description="How often; null is the endpoint's own interval.")] = None
+    interval: Annotated[OptionalInterval, Field(description="The interval; null for the endpoint's own.")] = None
     stale_after: StaleAfter = None
 
 
@@ -113,16 +113,14 @@ class CollectorsSettings(create_model("_Sections", __base__=Section, **_FIELDS))
 class SeriesSettings(Section):
     """Which series are served."""
 
-    max_per_family: Annotated[int, Field(ge=1, le=100_000_000, description="Series of one family, at most.")] = (
-        1_000_000
-    )
+    max_per_family: Annotated[int, Field(ge=1, le=100_000_000, description="The most series of a family.")] = 1_000_000
     deny: Annotated[
         tuple[PatternField, ...], Field(description="Families that are not served; patterns of whole names.")
     ] = ()
     allow: Annotated[
-        tuple[PatternField, ...], Field(description="The only families that are served; all where empty.")
+        tuple[PatternField, ...], Field(description="The only families that are served; all if empty.")
     ] = ()
-    created: Annotated[bool, Field(description="Serve counters' _created in OpenMetrics.")] = False
+    created: Annotated[bool, Field(description="Serve the _created samples of counters in OpenMetrics.")] = False
 
     def serves(self, family: str) -> bool:
         """Return whether a family of this name is served."""
@@ -142,15 +140,15 @@ class WebSettings(Section):
 
     listen: Annotated[Listen, Field(description="The address to listen on.")] = ListenAddress("127.0.0.1", 9877)
     config_file: Annotated[
-        FilePath, Field(description="A Prometheus exporters' web configuration file: TLS and basic auth.")
+        FilePath, Field(description="A web configuration file, as for other Prometheus exporters: TLS and basic auth.")
     ] = None
-    route_prefix: Annotated[RoutePrefix, Field(description="What every path starts with.")] = "/"
+    route_prefix: Annotated[RoutePrefix, Field(description="The prefix of every path.")] = "/"
 
 
 class StateSettings(Section):
     """Where counters are stored: in a file, or in a database that several exporters share."""
 
-    path: Annotated[FilePath, Field(description="The state file; null: counters start anew with the process.")] = Path(
+    path: Annotated[FilePath, Field(description="The state file; null: counters start at 0 with each process.")] = Path(
         "edge-exporter-state.db"
     )
     url: Annotated[
@@ -161,7 +159,7 @@ class StateSettings(Section):
         Text, Field(description="The name of the exporters that share their counters in the database.")
     ] = "default"
     lease: Annotated[
-        LeaseLength, Field(description="How long a shard in the database stays with an exporter that is not heard of.")
+        LeaseLength, Field(description="How long an exporter keeps its shards in the database without renewing them.")
     ] = 15.0
     retention: Annotated[Retention, Field(description="How long a removed target's counters are kept.")] = 2_592_000.0
 
@@ -189,7 +187,7 @@ class StateSettings(Section):
         """Require one address at most, of a PostgreSQL database."""
         given = [key for key in ("url", "url_file") if raw.get(key) is not None]
         if len(given) > 1:
-            yield at(("url_file",), refused("set beside url; expected one of the two"))
+            yield at(("url_file",), refused("set together with url; expected one of the two"))
         elif given and (problem := _database_problem(raw[given[0]], is_file=given[0] == "url_file")):
             yield at((given[0],), refused(problem))
 
@@ -199,14 +197,14 @@ def _database_problem(value: object, *, is_file: bool) -> str:
     try:
         secret = read_secret(parse_path(value)) if is_file else parse_secret(value)
     except (SecretFileError, PydanticCustomError):
-        # The value's own type reports it.
+        # The value's own type reports other faults.
         return ""
     address = secret.get_secret_value() if secret is not None else ""
     if not re.match(r"postgres(?:ql)?://[^\s]", address) or re.search(r"\s", address):
         what = f"{value} does not contain" if is_file else "is not"
         return f"{what} the address of a PostgreSQL; expected one such as postgresql://user:password@host/database"
     if find_spec("psycopg") is None:
-        return "needs a part that is not installed: pip install 'edge-exporter[postgres]'"
+        return "needs an extra that is not installed: pip install 'edge-exporter[postgres]'"
     return ""
 
 
@@ -228,7 +226,7 @@ class ShardSettings(Section):
         Metavar("INTEGER|auto|lease"),
         Field(
             description="This shard's number, from 0; auto: the ordinal at the end of the host name; lease: a fair "
-            "share of the shards, by leases in the state's database."
+            "share of the shards, by leases in the state database."
         ),
     ] = 0
     total: Annotated[int, Field(ge=1, le=_MOST_SHARDS, description="How many shards there are.")] = 1
@@ -291,7 +289,7 @@ def _whole(value: object) -> int | None:
 class LogSettings(Section):
     """The log."""
 
-    level: Annotated[Literal["debug", "info", "warning", "error"], Field(description="The least that is logged.")] = (
+    level: Annotated[Literal["debug", "info", "warning", "error"], Field(description="The lowest logged level.")] = (
         "info"
     )
     format: Annotated[

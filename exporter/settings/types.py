@@ -64,7 +64,7 @@ def parse_duration(text: str) -> float | None:
 
 
 def _seconds_of(value: object) -> float | None:
-    """Return the seconds of a duration that has not been validated; None if it is none."""
+    """Return the seconds of a duration that has not been validated; None if it is not valid."""
     if isinstance(value, str):
         return parse_duration(value)
     return float(value) if isinstance(value, int | float) else None
@@ -81,7 +81,7 @@ def format_duration(seconds: float) -> str:
 
 
 def stale_too_early(path: KeyPath, interval: object, stale_after: object) -> Iterator[InitErrorDetails]:
-    """Refuse a `stale_after` below a path that ends before a target is polled again."""
+    """Refuse a `stale_after` that ends before a target is polled again; `path` is the section's place."""
     polled, stale = _seconds_of(interval), _seconds_of(stale_after)
     if polled is not None and stale is not None and stale < polled:
         message = f"found {format_duration(stale)}, expected at least the interval ({format_duration(polled)})"

@@ -1,6 +1,6 @@
-"""Reads a YAML file as plain data, and remembers the line of each key.
+"""Reads a YAML file as plain data, and keeps the line of each key.
 
-Every scalar stays the text that was written, or None; the model that validates the data converts it. So `1.10` may be a
+Every scalar remains the written text, or None; the model that validates the data converts it. So `1.10` may be a
 version, `0123` a key and `on` a name without quotes, and flags, variables and the file are read in the same way.
 """
 

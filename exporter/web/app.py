@@ -185,7 +185,7 @@ def create_app(
         view: the state that the pages and the API show.
         renderer: holds the exposition.
         reload: reloads the configuration.
-        fence: decides which counters may be served; None: all.
+        fence: decides which counters may be served; None for all.
         route_prefix: the prefix of every path.
     """
     endpoints = _Endpoints(view, reload)

@@ -28,11 +28,11 @@ class Fence(Protocol):
     """Decides which counters may be served: those that no other exporter counts."""
 
     def holds(self) -> bool:
-        """Return whether that is certain at this moment for all rendered counters."""
+        """Return whether no other exporter counts any of the rendered counters, with certainty."""
         ...
 
     def counted(self) -> Mapping[int, int]:
-        """Return the shards for which that is certain at this moment, with a number that changes with its holder."""
+        """Return the shards that certainly no other exporter counts, with a number that changes with the holder."""
         ...
 
     def shard_of(self, key: PollKey, /) -> int | None:
@@ -45,9 +45,9 @@ class MetricsEndpoint:
 
     Args:
         renderer: holds the current generation.
-        collectors: names that `collect[]` may hold.
+        collectors: the names that `collect[]` accepts.
         is_target: whether a target is polled here.
-        fence: decides which counters may be served; None: all.
+        fence: decides which counters may be served; None for all.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class MetricsEndpoint:
             own = replace(wanted, counts=partial(_is_of, counted, fence.shard_of))
             # A whole scrape after this one is served from a generation, which must not be older.
             selected = await self._renderer.select(own, form, gzip=gzip, renew=wanted == Filter())
-            # Another exporter may have begun to count since this was begun.
+            # Another exporter may have begun to count since this answer was begun.
             if fence.counted() == counted:
                 return selected
 
@@ -98,7 +98,7 @@ class MetricsEndpoint:
         return self._fence is None or self._fence.holds()
 
     def _wanted(self, query_string: bytes) -> Filter | PlainTextResponse:
-        """Read the filter of a query string; return the refusal where it is wrong."""
+        """Read the filter of a query string; return the refusal if it is invalid."""
         if not query_string:
             return Filter()
         try:
@@ -160,7 +160,7 @@ async def _send(send: Send, form: Format, pieces: Iterable[bytes], size: int, *,
             await send({"type": "http.response.body", "body": last, "more_body": True})
         unyielded += len(last)
         last = piece
-        # A fast client would otherwise keep the loop from all other work.
+        # Let other tasks of the loop run, even if the client is fast.
         if unyielded >= STRETCH_BYTES:
             unyielded = 0
             await asyncio.sleep(0)

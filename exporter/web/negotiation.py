@@ -28,10 +28,10 @@ def _quality(text: str) -> float:
         return 0.0
 
 
-# A scraper sends the same headers each time. Remembering their meaning saves a tenth of a small scrape's time.
+# A scraper sends the same headers each time; caching their meaning saves a tenth of a small scrape's time.
 @lru_cache(maxsize=MOST_REMEMBERED)
 def choose_format(accept: str) -> Format:
-    """Choose OpenMetrics where `Accept` names it in our version and with a quality not below that of text."""
+    """Choose OpenMetrics if `Accept` names its version 1.0.0 with a quality not below that of text."""
     best: dict[str, float] = {}
     for value, parameters, quality in _preferences(accept):
         if value != _OPENMETRICS or parameters.get("version", "1.0.0") == "1.0.0":

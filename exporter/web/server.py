@@ -53,7 +53,7 @@ class WebServer:
 
     @property
     def port(self) -> int:
-        """The port; the bound one where it was 0."""
+        """The port that is in use, also if the configured one is 0."""
         return self._port if self._socket is None else int(self._socket.getsockname()[1])
 
     @property

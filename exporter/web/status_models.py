@@ -179,12 +179,12 @@ class LedgerView:
 
 @dataclass(frozen=True, slots=True)
 class ShardView:
-    """Which exporter holds a shard, where shards change hands.
+    """Which exporter holds a shard, if shards are shared by leases.
 
     Attributes:
         shard: its number.
-        holder: the exporter's host, process id and a random text; empty where no exporter holds it.
-        epoch: how often it has been claimed; 0 where no exporter holds it.
+        holder: the exporter's host, process id and a random text; empty if no exporter holds it.
+        epoch: how often it has been claimed; 0 if no exporter holds it.
         own: whether this exporter holds it.
     """
 

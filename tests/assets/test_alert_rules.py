@@ -26,7 +26,7 @@ def alerts_after(*assignments: str) -> dict[str, dict[str, object]]:
 
 @cache
 def alerts_before() -> dict[str, dict[str, object]]:
-    """Every alert of the shipped rules, written anew without a change."""
+    """Return every alert of the shipped rules, rendered without a change."""
     return alerts_after("label.unused=x")
 
 

@@ -187,7 +187,7 @@ def _add(raw: Raw, families: tuple[Family, ...], at: float) -> None:
 
 @asynccontextmanager
 async def backfill_setup(folder: Path, *, start: float = START, **account: object) -> AsyncIterator[BackfillSetup]:
-    """A sandbox whose clock stands still until a test sets it."""
+    """Run a sandbox whose clock moves only when a test sets it."""
     world = World(seed=1, clock=WorldClock(start, speed=0), dns_zones=12)
     faults = Faults()
     server = SandboxServer(create_app(world, faults))

@@ -177,4 +177,4 @@ async def test_what_has_no_history_is_named_with_the_reason(tmp_path: Path, path
 async def test_a_label_of_an_endpoint_s_series_is_not_given_twice(tmp_path: Path) -> None:
     async with serving() as served:
         ended = await backfill(served, tmp_path, endpoint(SPAN), "--label", "thing=x")
-    assert (ended.said, ended.code) == ("--label: 'thing' is a label that the series of an endpoint have already\n", 2)
+    assert (ended.said, ended.code) == ("--label: 'thing' is already a label of an endpoint's series\n", 2)

@@ -1,4 +1,4 @@
-"""The command `backfill`: what it refuses, how it ends, and what it says."""
+"""The command `backfill`: the arguments that it refuses, how it ends, and what it prints."""
 
 import asyncio
 import math
@@ -110,7 +110,7 @@ def test_a_longer_step_makes_a_smaller_file(config: Path) -> None:
     ("arguments", "says"),
     [
         (["--to", day(3)], "reaches into the future"),
-        (["--from", day(-3), "--to", day(-4)], "holds no day"),
+        (["--from", day(-3), "--to", day(-4)], "contains no day"),
         (["--from", day(2)], "reaches into the future"),
         (["--from", "yesterday"], "expected a UTC day such as"),
         (["--from", "2026-02-08T12:00:00Z"], "charts hold whole days"),
@@ -139,15 +139,15 @@ def test_a_wrong_configuration_is_refused_as_what_was_asked_for_is(config: Path)
 def test_a_zone_that_nobody_has_is_refused_and_nothing_is_left(config: Path, zone: str, near: str) -> None:
     result = backfill(config, "--zone", zone)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr == f"--zone: no account that was asked has a zone {zone!r}{near}\n"
+    assert result.stderr == f"--zone: no selected account has a zone {zone!r}{near}\n"
     assert list(config.parent.glob("history.om*")) == []
 
 
 def test_a_zone_that_nobody_has_spoils_no_other_and_is_not_promised(config: Path) -> None:
     result = backfill(config, "--zone", "101", "--zone", "nosuch")
     assert result.exit_code == 1
-    assert "not written: dns_zone/nosuch: no account that was asked has such a zone" in result.stderr
-    assert "No account that was asked has what --zone names: nosuch." in result.stdout
+    assert "not written: dns_zone/nosuch: no selected account has this zone" in result.stderr
+    assert "No selected account has these zones: nosuch." in result.stdout
     assert "tries them again" not in result.stdout
     assert [path.name for path in config.parent.glob("history.om*")] == ["history.om"]
 

@@ -43,7 +43,7 @@ def test_what_was_done_is_known_when_it_is_taken_up_again(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("cut", range(1, 40, 3))
 def test_a_half_written_target_is_cut_off(tmp_path: Path, cut: int) -> None:
-    """An interruption within the journal's line, and within the target's lines."""
+    """Interrupt within the journal's line, and within the target's lines."""
     output = tmp_path / "out.om"
     spool = Spool(output, FAMILIES, TERMS)
     spool.add("a", {FIRST: "a1\n"}, 1)

@@ -137,7 +137,7 @@ def test_a_midnight_a_noon_and_a_week_are_exact_on_each_prometheus(
 
 @pytest.mark.parametrize("release", Release)
 def test_the_rate_of_each_hour_is_the_days_mean(tmp_path: Path, release: Release) -> None:
-    """Each quarter of an hour, so that windows contain pairs of samples at all positions."""
+    """Check each quarter of an hour, so that windows contain pairs of samples at all positions."""
     month = written(tmp_path, "15m")
     create_blocks(month.output, tmp_path / "data", release)
     with prometheus_running(tmp_path, release=release) as server:

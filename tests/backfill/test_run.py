@@ -182,7 +182,7 @@ async def test_a_zone_that_cannot_be_read_spoils_no_other_and_is_tried_again(tmp
 
 
 class Unplugged(Exception):
-    """Raised where the process ends."""
+    """Raised at the point where the process would end."""
 
 
 async def test_interrupted_anywhere_it_goes_on_and_writes_the_same(tmp_path: Path) -> None:
@@ -226,7 +226,7 @@ async def test_an_answer_of_too_many_requests_is_waited_for(tmp_path: Path) -> N
     [
         (ago(3), ago(-1), "2026-02-05 to 2026-02-09 reaches into the future: the platform has 2026-02-08"),
         (ago(-2), None, "reaches into the future"),
-        (ago(3), ago(4), "holds no day"),
+        (ago(3), ago(4), "contains no day"),
     ],
 )
 async def test_days_that_cannot_be_are_refused(tmp_path: Path, first: date, last: date | None, says: str) -> None:

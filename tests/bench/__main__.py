@@ -23,7 +23,7 @@ SECTIONS: dict[str, Callable[[Plan, Report], None]] = {
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure what the command line asks for."""
+    """Run the measurements that the command line selects."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument(
         "sections", nargs="*", metavar="SECTION", help=f"{', '.join(SECTIONS)}; all where none is named"

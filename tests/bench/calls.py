@@ -1,4 +1,4 @@
-"""How many calls a second the platform client makes on one core."""
+"""Measures how many calls a second the platform client makes on one core."""
 
 import json
 import os
@@ -13,7 +13,7 @@ TURNS = 3
 
 
 def measure(plan: Plan, report: Report) -> None:
-    """Let every client call the same platform, in turn."""
+    """Measure each client on the same platform, one after another."""
     table = Table(
         "Platform calls on one core, models parsed",
         ("in flight", "client", "calls/s", "CPU ms a call", "times plain httpx"),

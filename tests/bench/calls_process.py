@@ -1,4 +1,4 @@
-"""Makes platform calls on one core with so many in flight: by the exporter's client, plain httpx or plain aiohttp."""
+"""Makes platform calls on one core, with a number in flight: by the exporter's client, plain httpx or plain aiohttp."""
 
 import argparse
 import asyncio
@@ -29,7 +29,7 @@ Call = Callable[[int], Awaitable[DnsZoneStatistics]]
 
 @asynccontextmanager
 async def by_exporter(url: str, in_flight: int) -> AsyncIterator[Call]:
-    """The exporter's own client, as the daemon wires it."""
+    """Call with the exporter's own client, as the daemon creates it."""
     settings = Settings.model_validate(
         {
             "accounts": [
@@ -56,7 +56,7 @@ async def by_exporter(url: str, in_flight: int) -> AsyncIterator[Call]:
 
 @asynccontextmanager
 async def by_httpx(url: str, in_flight: int) -> AsyncIterator[Call]:
-    """Call by httpx as it comes, with the same models."""
+    """Call with plain httpx, with the same models."""
     limits = httpx.Limits(max_connections=in_flight, max_keepalive_connections=in_flight)
     async with httpx.AsyncClient(base_url=url, limits=limits, headers={"AccessKey": KEY}) as client:
 
@@ -69,7 +69,7 @@ async def by_httpx(url: str, in_flight: int) -> AsyncIterator[Call]:
 
 @asynccontextmanager
 async def by_aiohttp(url: str, in_flight: int) -> AsyncIterator[Call]:
-    """Call by aiohttp as it comes, with the same models."""
+    """Call with plain aiohttp, with the same models."""
     connector = aiohttp.TCPConnector(limit=in_flight)
     async with aiohttp.ClientSession(connector=connector, headers={"AccessKey": KEY}) as session:
 
@@ -84,7 +84,7 @@ CLIENTS = {"exporter": by_exporter, "httpx": by_httpx, "aiohttp": by_aiohttp}
 
 
 async def measure(client: str, url: str, in_flight: int, seconds: float) -> dict[str, float]:
-    """Call for so many seconds; returns calls a second and milliseconds of processor time for each."""
+    """Call for a number of seconds; return calls a second, and milliseconds of processor time for each call."""
     async with CLIENTS[client](url, in_flight) as call:
         await asyncio.gather(*(call(zone) for zone in range(1, in_flight + 1)))
         made = 0
@@ -103,7 +103,7 @@ async def measure(client: str, url: str, in_flight: int, seconds: float) -> dict
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Call as the command line says, and tell what was measured."""
+    """Make the calls that the command line asks for, and print the measurements."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("client", choices=sorted(CLIENTS))
     parser.add_argument("url")

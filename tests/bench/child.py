@@ -1,4 +1,4 @@
-"""A process that is measured: started, looked at from outside, and stopped."""
+"""Starts a process that is measured, measures it from outside, and stops it."""
 
 import http.client
 import json
@@ -20,25 +20,25 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """A running process and where it serves metrics."""
+    """A running process, and the URL of its metrics."""
 
     popen: "subprocess.Popen[str]"
     url: str = ""
 
     def rss(self) -> float:
-        """Resident memory in MiB."""
+        """Return the resident memory in MiB."""
         for line in Path(f"/proc/{self.popen.pid}/status").read_text().splitlines():
             if line.startswith("VmRSS:"):
                 return int(line.split()[1]) / 1024
         raise RuntimeError(f"process {self.popen.pid} has ended")
 
     def cpu(self) -> float:
-        """Seconds of processor time that it has used."""
+        """Return the seconds of processor time that it has used."""
         fields = Path(f"/proc/{self.popen.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / _TICKS
 
     def stop(self) -> str:
-        """End it, and give what it wrote since it was last read."""
+        """End the process, and return its output since the last read."""
         self.popen.terminate()
         try:
             return self.popen.communicate(timeout=STOP_SECONDS)[0] or ""
@@ -51,13 +51,13 @@ class Child:
 def started(
     command: Sequence[str], *, url: str = "", quiet: bool = True, environment: Mapping[str, str] | None = None
 ) -> Iterator[Child]:
-    """Run a command until the block ends, which begins once `url` answers.
+    """Run a command until the block ends; the block begins when `url` answers.
 
     Args:
-        command: program and arguments.
-        url: what must answer; where it is empty, the command says it itself as JSON in its first line.
-        quiet: whether what it writes to standard error is thrown away.
-        environment: more variables of the environment.
+        command: the program and its arguments.
+        url: the URL that must answer; if empty, the command prints it as JSON in its first line.
+        quiet: whether its standard error is discarded.
+        environment: additional environment variables.
     """
     popen = subprocess.Popen(
         command,
@@ -81,7 +81,7 @@ def started(
 
 
 def own(module: str, *arguments: str) -> list[str]:
-    """The command of one of our modules."""
+    """Return the command that runs a module of the benchmark."""
     return [sys.executable, "-m", module, *arguments]
 
 

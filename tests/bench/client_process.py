@@ -1,4 +1,4 @@
-"""prometheus-client's own server with a registry of ready families, in a process of its own."""
+"""Runs prometheus-client's own server, with a registry of fixed families, in a separate process."""
 
 import argparse
 import json
@@ -13,18 +13,18 @@ from prometheus_client.registry import Collector
 
 
 class Ready(Collector):
-    """Families that were read from a text once."""
+    """A collector of families that were parsed from a text once."""
 
     def __init__(self, text: str) -> None:
         self._families = list(text_string_to_metric_families(text))
 
     def collect(self) -> Iterable[Metric]:
-        """The families."""
+        """Return the families."""
         return self._families
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Serve a file's families until SIGTERM."""
+    """Serve the families of a file until SIGTERM."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", type=Path)
     given = parser.parse_args(arguments)

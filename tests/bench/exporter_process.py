@@ -1,4 +1,4 @@
-"""The exporter's own store, renderer and web server in a process of their own, fed with made-up polls."""
+"""Runs the exporter's store, renderer and web server in a separate process, with simulated polls."""
 
 import argparse
 import asyncio
@@ -51,7 +51,7 @@ async def serving(feed: Feed, port: int = 0) -> AsyncIterator[tuple[WebServer, S
 
 
 async def repoll(feed: Feed, store: Store, seconds: float) -> None:
-    """Publish every zone once in each `seconds`, evenly spread."""
+    """Publish every zone once within `seconds`, evenly spread."""
     targets = list(feed.targets())
     began, published = time.monotonic(), 0
     while True:
@@ -64,20 +64,20 @@ async def repoll(feed: Feed, store: Store, seconds: float) -> None:
 
 
 class Lag:
-    """How much later than asked the event loop wakes a sleeper."""
+    """Return how much later than requested the event loop wakes a sleeping task."""
 
     def __init__(self) -> None:
         self._late: list[float] = []
 
     async def watch(self) -> None:
-        """Note the lag for ever."""
+        """Record the lag repeatedly, until cancelled."""
         while True:
             asked = time.monotonic()
             await asyncio.sleep(0.005)
             self._late.append(time.monotonic() - asked - 0.005)
 
     def summary(self) -> dict[str, float]:
-        """The median, the 99th percentile and the worst, in milliseconds."""
+        """Return the median, the 99th percentile and the maximum, in milliseconds."""
         late = sorted(self._late) or [0.0]
         return {
             "lag_p50_ms": late[len(late) // 2] * 1e3,
@@ -87,7 +87,7 @@ class Lag:
 
 
 async def serve(series: int, seconds: float) -> None:
-    """Serve until SIGTERM or SIGINT, then tell how the loop fared."""
+    """Serve until SIGTERM or SIGINT, then print the lag of the event loop."""
     feed, lag, ended = Feed(series), Lag(), asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -110,7 +110,7 @@ def _say(facts: dict[str, object]) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Serve as the command line says."""
+    """Serve with the arguments of the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--series", type=int, required=True)
     parser.add_argument("--repoll", type=float, default=0.0, help="seconds in which every target is polled once")

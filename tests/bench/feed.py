@@ -1,4 +1,4 @@
-"""Made-up polls of DNS zones: twenty series a zone, the health series among them."""
+"""Simulated polls of DNS zones: twenty series for each zone, including the health series."""
 
 import random
 from collections.abc import Iterator
@@ -23,17 +23,17 @@ FAMILIES: tuple[FamilyInfo, ...] = (*COLLECTOR.families, *HEALTH)
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """Polls of as many zones as give about so many series."""
+    """Simulates polls of as many zones as are needed for a number of series."""
 
     series: int
 
     @property
     def zones(self) -> int:
-        """How many zones there are."""
+        """The number of zones."""
         return max(1, self.series // SERIES_A_ZONE)
 
     def targets(self) -> Iterator[Target]:
-        """The zones, with names as long as names are."""
+        """The zones, with names of a typical length."""
         for number in range(FIRST_ZONE, FIRST_ZONE + self.zones):
             yield Target("main", "dns_zone", str(number), f"shop{number}.net")
 
@@ -44,13 +44,13 @@ class Feed:
 
 
 def publish(store: Store, target: Target, turn: int) -> None:
-    """Publish a zone's poll number `turn`, in which every value differs from the one before."""
+    """Publish a zone's poll number `turn`; all values differ from those of the poll before."""
     gauges, counters = families(target, turn)
     succeed(store, COLLECTOR.name, Outcome(target, gauges), counters, lifetime=LIFETIME, duration=0.05)
 
 
 def families(target: Target, turn: int) -> tuple[tuple[Family, ...], tuple[Family, ...]]:
-    """Gauges and counters of a zone's poll number `turn`."""
+    """Return the gauges and counters of a zone's poll number `turn`."""
     noise = random.Random(f"{target.id}/{turn}")  # noqa: S311 - figures for a benchmark
     own = (target.account, target.id, target.name)
     made = [Family(info, tuple(_samples(info, own, noise))) for info in COLLECTOR.families]

@@ -1,4 +1,4 @@
-"""Scrapes as Prometheus makes them: one after another on a connection that is kept, or many at once by wrk."""
+"""Scrapes like Prometheus: one after another on a kept connection, or many at once with wrk."""
 
 import http.client
 import random
@@ -20,7 +20,7 @@ FEWEST_ROUNDS = 3
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """How long scrapes took, in milliseconds."""
+    """The durations of scrapes, in milliseconds."""
 
     count: int
     median: float
@@ -29,7 +29,7 @@ class Latency:
 
     @classmethod
     def of(cls, seconds: list[float]) -> Self:
-        """Sum up single scrapes."""
+        """Summarise the durations of single scrapes."""
         ordered = sorted(seconds)
         last = ordered[min(len(ordered) - 1, int(len(ordered) * 0.99))]
         return cls(len(ordered), statistics.median(ordered) * 1e3, last * 1e3, ordered[-1] * 1e3)
@@ -45,7 +45,7 @@ class Scraper:
         self._headers = {"Accept-Encoding": encoding, "Accept": "text/plain;version=0.0.4"}
 
     def scrape(self) -> tuple[float, bytes]:
-        """Scrape once; returns the seconds until the last byte, and the body as it came."""
+        """Scrape once; return the seconds until the last byte, and the received body."""
         began = time.perf_counter()
         self._connection.request("GET", self._path, headers=self._headers)
         answer = self._connection.getresponse()
@@ -57,10 +57,10 @@ class Scraper:
 
 
 def interleaved(urls: Mapping[str, str], encoding: str, seconds: float) -> dict[str, Latency]:
-    """Scrape several servers in turn, again and again, for about so many seconds.
+    """Scrape several servers in turn, repeatedly, for about a number of seconds.
 
-    The turns change from round to round: some servers are still busy with themselves when they have answered, and
-    the next one would always bear it.
+    The order changes with each round: some servers are still busy after an answer, which would always slow down the
+    same next server.
     """
     scrapers = {name: Scraper(url, encoding) for name, url in urls.items()}
     taken: dict[str, list[float]] = {name: [] for name in urls}
@@ -80,7 +80,7 @@ def interleaved(urls: Mapping[str, str], encoding: str, seconds: float) -> dict[
 
 
 def paced(urls: Mapping[str, str], encoding: str, seconds: float, pause: float) -> dict[str, Latency]:
-    """Scrape servers in turn with pauses in between, so that what they do by themselves is met at every moment."""
+    """Scrape servers in turn with pauses, so that scrapes also coincide with the servers' own background work."""
     scrapers = {name: Scraper(url, encoding) for name, url in urls.items()}
     taken: dict[str, list[float]] = {name: [] for name in urls}
     for scraper in scrapers.values():
@@ -95,7 +95,7 @@ def paced(urls: Mapping[str, str], encoding: str, seconds: float, pause: float) 
 
 @dataclass(frozen=True, slots=True)
 class Crowd:
-    """What wrk saw: milliseconds, and answers a second."""
+    """The results of wrk: milliseconds, and answers a second."""
 
     median: float
     p99: float
@@ -106,7 +106,7 @@ _UNITS = {"us": 1e-3, "ms": 1.0, "s": 1e3, "m": 60e3}
 
 
 def crowd(url: str, encoding: str, seconds: int, clients: int = 8) -> Crowd | None:
-    """Scrape by so many clients at once; None where there is no wrk, or where no scrape ended in time."""
+    """Scrape with many clients at once; return None if wrk is missing or no scrape ended in time."""
     if shutil.which("wrk") is None:
         return None
     command = ["wrk", "-t1", f"-c{clients}", f"-d{seconds}s", "--latency", "--timeout", "60s"]

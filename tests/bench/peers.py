@@ -1,4 +1,4 @@
-"""The programs beside which the exporter is measured, each serving the same series."""
+"""The programs that the exporter is compared with, each serving the same series."""
 
 import shutil
 import urllib.request
@@ -34,12 +34,12 @@ http {{
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A program to measure against.
+    """A program that is measured in comparison.
 
     Attributes:
-        program: what must be installed, empty where it always is.
-        serve: serves a text, of which a copy stands in a folder as `metrics`.
-        most: the most series with which a machine of this kind can bear it.
+        program: the program that must be installed; empty if none is needed.
+        serve: serves a text, which is also in a folder as the file `metrics`.
+        most: the highest number of series that it can serve on such a machine.
     """
 
     name: str
@@ -49,13 +49,13 @@ class Peer:
 
     @property
     def is_installed(self) -> bool:
-        """Whether it can be started here."""
+        """Return whether it can be started here."""
         return not self.program or shutil.which(self.program) is not None
 
 
 @contextmanager
 def exporter(series: int, repoll: float = 0.0) -> Iterator[Child]:
-    """The exporter with made-up polls, each target's once in `repoll` seconds."""
+    """Run the exporter with simulated polls; each target is polled once in `repoll` seconds."""
     with started(
         own("tests.bench.exporter_process", "--series", str(series), "--repoll", str(repoll)), quiet=False
     ) as child:
@@ -119,7 +119,7 @@ PEERS = (
 
 @contextmanager
 def all_serving(series: int) -> Iterator[dict[str, Child]]:
-    """The exporter, and every peer that is installed, with the same series."""
+    """Return the exporter and every installed peer, with the same series."""
     bearable = [peer for peer in PEERS if series <= peer.most]
     with exporter(series) as subject, beside(subject.url, bearable) as serving:
         yield {EXPORTER: subject, **serving}
@@ -127,14 +127,14 @@ def all_serving(series: int) -> Iterator[dict[str, Child]]:
 
 @contextmanager
 def control(url: str) -> Iterator[dict[str, Child]]:
-    """An nginx, where it is installed, with the series of an exporter: what it suffers is the machine's fault."""
+    """Run nginx, if it is installed, with an exporter's series; delays of this server are caused by the machine."""
     with beside(url, (_NGINX_PEER,)) as serving:
         yield serving
 
 
 @contextmanager
 def beside(url: str, peers: Sequence[Peer]) -> Iterator[dict[str, Child]]:
-    """Peers, those that are installed, with the zones' series of an exporter."""
+    """Return the installed peers, with the series of an exporter's zones."""
     with urllib.request.urlopen(f"{url}?collect[]=dns_statistics") as answer:  # noqa: S310 - our own loopback
         text = answer.read()
     with ExitStack() as stack:

@@ -1,4 +1,4 @@
-"""How much is measured, and for how long."""
+"""The sizes and durations of the measurements."""
 
 from dataclasses import dataclass
 
@@ -11,18 +11,18 @@ class Plan:
         sizes: numbers of series.
         seconds: how long the servers of a size are scraped in turn, for each encoding.
         crowd_seconds: how long each server is scraped by many clients.
-        most_for_crowds: the largest size at which that is done.
-        most_repolled: the largest size at which every target is polled anew while it is scraped.
-        repoll: seconds in which every target is polled anew.
-        repoll_seconds: how long the exporter is scraped meanwhile, for each encoding.
-        in_flight: numbers of calls at once.
+        most_for_crowds: the largest size for that.
+        most_repolled: the largest size at which every target is polled again during the scrapes.
+        repoll: seconds in which every target is polled once.
+        repoll_seconds: how long the exporter is scraped during these polls, for each encoding.
+        in_flight: the numbers of calls at once.
         call_seconds: how long calls are made at each number.
         starts: how often the exporter is started.
         idle_targets: numbers of targets of an idle exporter.
         idle: seconds between two polls of each.
-        idle_seconds: how long each is watched.
-        daemon_series: how many series the whole daemon holds.
-        polled_zones: zones whose whole polls are counted, against the processor time that they take.
+        idle_seconds: how long each is measured.
+        daemon_series: the number of series of the whole daemon.
+        polled_zones: the number of zones for the measurement of whole polls.
         polled_interval: seconds between two polls of each.
         polled_rounds: how many intervals are measured, for each kind of answers.
     """

@@ -1,4 +1,4 @@
-"""A platform that answers every zone's statistics from memory, far faster than it can be asked."""
+"""A platform that answers every zone's statistics from memory, much faster than the client can ask."""
 
 import argparse
 import asyncio
@@ -14,14 +14,14 @@ CODES = (1, 5, 15, 16, 2, 257, 28, 65)
 
 
 def chart(grown: int) -> dict[str, float]:
-    """Daily buckets up to today."""
+    """Return daily buckets up to today."""
     today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     days = [today - timedelta(days=age) for age in range(DAYS - 1, -1, -1)]
     return {day.strftime("%Y-%m-%dT%H:%M:%SZ"): 1000 + place * 37 + grown for place, day in enumerate(days)}
 
 
 def answer(grown: int) -> bytes:
-    """A whole response; its figures grow from one to the next."""
+    """Return a whole response; its numbers grow with each response."""
     body = json.dumps(
         {
             "TotalQueriesServed": sum(chart(grown).values()),
@@ -36,7 +36,7 @@ def answer(grown: int) -> bytes:
 
 
 class Platform(asyncio.Protocol):
-    """Answers whatever is asked, one answer after another."""
+    """Answers any request, one after another."""
 
     def __init__(self, answers: Sequence[bytes]) -> None:
         self._answers = answers
@@ -45,12 +45,12 @@ class Platform(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Note where to answer."""
+        """Store the connection."""
         if isinstance(transport, asyncio.Transport):
             self._transport = transport
 
     def data_received(self, data: bytes) -> None:
-        """Answer each request that has ended; none of them has a body."""
+        """Answer each complete request; none of them has a body."""
         *requests, self._rest = (self._rest + data).split(b"\r\n\r\n")
         for _ in requests:
             self._asked += 1
@@ -74,7 +74,7 @@ async def serve() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Serve as the command line says."""
+    """Serve with the arguments of the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--core", type=int, help="the core that it keeps to")
     given = parser.parse_args(arguments)

@@ -1,4 +1,4 @@
-"""What whole polls cost: the daemon on an nginx that answers each of many zones with 30-day charts."""
+"""Measures the cost of whole polls: a daemon polls an nginx with 30-day charts for each of many zones."""
 
 import shutil
 import time
@@ -19,7 +19,7 @@ FASTEST = 100_000
 
 
 def measure(plan: Plan, report: Report) -> None:
-    """Count polls for each CPU second of the daemon: call, model, charts, durable counters, exposition."""
+    """Measure polls for each CPU second of the daemon: call, model, charts, durable counters, exposition."""
     if shutil.which("nginx") is None:
         return
     zones, interval = plan.polled_zones, plan.polled_interval
@@ -46,7 +46,7 @@ def measure(plan: Plan, report: Report) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Mark:
-    """How many requests there were, and how much processor time was used, at a moment."""
+    """The number of requests and the used processor time at a moment."""
 
     requests: int
     used: float
@@ -60,11 +60,11 @@ class _Watch:
         self.began = time.monotonic()
 
     def mark(self) -> _Mark:
-        """Where things stand."""
+        """Return the present numbers."""
         return _Mark(self._platform.requests(), self._child.cpu(), time.monotonic())
 
     def row(self, since: _Mark) -> tuple[int, float, float, float]:
-        """What has been since a mark, as cells of the table."""
+        """Return the change since a mark, as cells of the table."""
         now = self.mark()
         polls, used = now.requests - since.requests, now.used - since.used
         return polls, ratio(polls, used), used / (now.at - since.at), self._child.rss()

@@ -1,4 +1,4 @@
-"""What was measured, as a table for people and as JSON."""
+"""Formats the measurements as a table for people and as JSON."""
 
 import json
 import math
@@ -14,18 +14,18 @@ Cell = str | float | int
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows under a title; the first cells of a row name it."""
+    """A table with a title; the first cells of a row identify it."""
 
     title: str
     columns: tuple[str, ...]
     rows: list[tuple[Cell | None, ...]] = field(default_factory=list)
 
     def add(self, *cells: Cell | None) -> None:
-        """Append a row; None where there is nothing to tell."""
+        """Append a row; None in a cell means that there is no value."""
         self.rows.append(cells)
 
     def markdown(self) -> str:
-        """The table as Markdown."""
+        """Return the table as Markdown."""
         lines = [self.columns, tuple("---" for _ in self.columns), *(tuple(map(_text, row)) for row in self.rows)]
         body = "\n".join("| " + " | ".join(line) + " |" for line in lines)
         return f"### {self.title}\n\n{body}\n"
@@ -40,7 +40,7 @@ def _text(cell: Cell | None) -> str:
 
 
 class Report:
-    """Collects tables, and prints each when it is whole."""
+    """Collects tables, and prints each when it is complete."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
@@ -48,7 +48,7 @@ class Report:
         self._out.write(f"{machine()}\n\n")
 
     def add(self, table: Table) -> None:
-        """Take in a table that is whole."""
+        """Add and print a complete table."""
         self._tables.append(table)
         self._out.write(table.markdown() + "\n")
         self._out.flush()
@@ -66,7 +66,7 @@ class Report:
 
 
 def machine() -> str:
-    """The machine in a line."""
+    """Describe the machine in a line."""
     cpu = next(
         (
             line.partition(":")[2].strip()
@@ -80,10 +80,10 @@ def machine() -> str:
 
 
 def ratio(part: float, whole: float) -> float:
-    """How many times `whole` a `part` is."""
+    """Return how many times as large as `part` the `whole` is."""
     return part / whole if whole else float("nan")
 
 
 def growth(sizes: Sequence[int], values: Sequence[float]) -> float:
-    """The power of the size with which a value grows, between the first size and the last."""
+    """Return the exponent with which a value grows with the size, between the first size and the last."""
     return math.log(values[-1] / values[0]) / math.log(sizes[-1] / sizes[0])

@@ -1,4 +1,4 @@
-"""How long scrapes take: alone, while everything is polled anew, and by many clients at once."""
+"""Measures scrapes: alone, while every target is polled, and by many clients at once."""
 
 from tests.bench import load
 from tests.bench.child import Child
@@ -65,7 +65,7 @@ def _crowds(plan: Plan, size: int, encoding: str, servers: dict[str, Child], tab
 
 
 def measure_repoll(plan: Plan, report: Report) -> None:
-    """Scrape the exporter while every target is polled anew, and an nginx at rest beside it."""
+    """Scrape the exporter while every target is polled again, and an idle nginx for comparison."""
     columns = ("series", "encoding", "server", "scrapes", "median ms", "p99 ms", "worst ms")
     table = Table(f"Scrape while every target of the exporter is polled anew in {plan.repoll:g} s", columns)
     for size in (size for size in plan.sizes if size <= plan.most_repolled):

@@ -1,4 +1,4 @@
-"""The whole daemon, as it is started by its command, on a platform that answers at once."""
+"""Measures the whole daemon, started by its command, on a platform that answers at once."""
 
 import json
 import statistics
@@ -24,7 +24,7 @@ PAUSE = 0.02
 
 @contextmanager
 def daemon(platform: str, zones: int, interval: float, rate: float = RATE) -> Iterator[Child]:
-    """The exporter with one account, which polls the statistics of so many zones."""
+    """Run the exporter with one account, which polls the statistics of a number of zones."""
     with TemporaryDirectory() as folder:
         address = f"127.0.0.1:{free_port()}"
         settings = {
@@ -67,7 +67,7 @@ def await_polls(url: str, zones: int) -> None:
 
 
 def measure_memory(plan: Plan, report: Report) -> None:
-    """Resident memory with nothing, and with many series polled and scraped; and how long scrapes take meanwhile."""
+    """Measure resident memory without and with many polled and scraped series, and the duration of these scrapes."""
     memory = Table("The whole daemon: resident memory", ("series", "MiB", "bytes a series", "CPU of a core"))
     columns = ("series", "server", "scrapes", "median ms", "p99 ms", "worst ms")
     scrapes = Table(f"The whole daemon: gzip scrape while every target is polled each {plan.repoll:g} s", columns)
@@ -94,7 +94,7 @@ def measure_memory(plan: Plan, report: Report) -> None:
 
 
 def measure_start(plan: Plan, report: Report) -> None:
-    """Time from the start of the process to its first answer at /metrics."""
+    """Measure the time from the start of the process to its first answer at /metrics."""
     table = Table("From the start of the process to the first /metrics", ("targets", "median ms", "worst ms"))
     with started(own("tests.bench.platform_process")) as platform:
         for zones in (1, 1000):
@@ -108,7 +108,7 @@ def measure_start(plan: Plan, report: Report) -> None:
 
 
 def measure_idle(plan: Plan, report: Report) -> None:
-    """Processor time of a daemon that has nothing to do but its polls."""
+    """Measure the processor time of a daemon that only polls."""
     table = Table(f"CPU at idle, targets polled each {plan.idle:g} s", ("targets", "CPU of a core", "MiB"))
     shares: list[float] = []
     with started(own("tests.bench.platform_process")) as platform:

@@ -1,4 +1,4 @@
-"""An nginx that answers every zone's statistics from files, which can be replaced by newer ones."""
+"""An nginx that answers every zone's statistics from files, which can be replaced."""
 
 import json
 import urllib.request
@@ -41,12 +41,12 @@ class ZonesNginx:
     folder: Path
 
     def requests(self) -> int:
-        """How many requests it has answered."""
+        """Return the number of answered requests."""
         with urllib.request.urlopen(f"{self.url}/requests") as answer:  # noqa: S310 - our own loopback
             return int(answer.read().split()[9])
 
     def write(self, grown: int) -> None:
-        """Replace all answers; today holds `grown` more than at first."""
+        """Replace all answers; today's count is higher by `grown` than in the first answers."""
         for place in range(ANSWERS):
             written = self.folder / "new"
             written.write_bytes(_answer(place, grown))
@@ -74,7 +74,7 @@ def _answer(place: int, grown: int) -> bytes:
 
 @contextmanager
 def zones_nginx() -> Iterator[ZonesNginx]:
-    """Run one until the block ends."""
+    """Run an nginx until the block ends."""
     with TemporaryDirectory() as name:
         folder, port = Path(name), free_port()
         url = f"http://127.0.0.1:{port}"

@@ -1,4 +1,4 @@
-"""A caller that answers each operation with a body of its own."""
+"""A caller with a fixed answer for each operation."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,16 +13,16 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class AnsweringCaller:
-    """Answers by operation, always the same."""
+    """Gives each operation the same answer every time."""
 
     bodies: Mapping[str, bytes]
 
     async def call(self, request: Request[T]) -> Answer[T]:
-        """See `exporter.platform.operation.Caller`."""
+        """Implements `exporter.platform.operation.Caller`."""
         raw = self.bodies[request.operation.name]
         return Answer(payload(request.operation, raw, 200), DATE, raw, SECONDS)
 
     async def find(self, request: Request[T]) -> Answer[T | None]:
-        """See `exporter.platform.operation.Caller`."""
+        """Implements `exporter.platform.operation.Caller`."""
         answer: Answer[Any] = await self.call(request)
         return answer

@@ -1,4 +1,4 @@
-"""Polls of single collectors, and the exposition text that they come to."""
+"""Polls single collectors, and renders the results as exposition text."""
 
 import os
 from collections.abc import Mapping
@@ -24,21 +24,21 @@ WRITE = "WRITE_EXPOSITIONS"
 
 @dataclass
 class KnownNames:
-    """Names as a test sets them; what a payload tells is taken over, where nothing else is known."""
+    """Names that a test sets; a name from a payload is used if the test sets none."""
 
     names: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     def name_of(self, key: TargetKey) -> str:
-        """See `exporter.targets.target.Names`."""
+        """Implements `exporter.targets.target.Names`."""
         return self.names.get((key.kind, key.id), "")
 
     def learn(self, target: Target, name: str) -> Target:
-        """See `exporter.targets.target.Names`."""
+        """Implements `exporter.targets.target.Names`."""
         return replace(target, name=target.name or name)
 
 
 def context_of(caller: ScriptedCaller, names: Mapping[tuple[str, str], str] | None = None) -> Context:
-    """What a fetch may use."""
+    """Return the context of a fetch."""
     return Context(caller, KnownNames(names or {}), NOW)
 
 
@@ -49,12 +49,12 @@ async def poll(
     names: Mapping[tuple[str, str], str] | None = None,
     date: datetime | None = NOW,
 ) -> Polled:
-    """Poll a target once, on answers that stand in for the platform's."""
+    """Poll a target once, with prepared answers instead of the platform's."""
     return await collector.poll(context_of(ScriptedCaller(list(answers), date), names), target)
 
 
 def exposed(collector: Collector, *polls: Polled, form: Format = Format.TEXT) -> str:
-    """The exposition of a collector's families after some polls, its counters counted over all of them."""
+    """Return the exposition of a collector's families after some polls, with counters over all of them."""
     counters: dict[tuple[str, LabelValues], dict[LabelValues, Series]] = {}
     families: list[Family] = []
     for polled in polls:
@@ -75,10 +75,10 @@ def _counted(count: Count, counters: dict[tuple[str, LabelValues], dict[LabelVal
 
 
 def assert_as_in_file(exposition: str, name: str, folder: Path = EXPOSITIONS) -> None:
-    """Hold the exposition of a collector's whole payload against the file that it stands in, or write that anew.
+    """Compare the exposition of a collector's whole payload with its file, or write the file again.
 
     Raises:
-        AssertionError: they differ; it names the file, shows the lines, and says how to write it anew.
+        AssertionError: they differ; the message names the file, shows the lines, and says how to write it again.
     """
     path = folder / f"{name}.prom"
     if os.environ.get(WRITE):
@@ -97,5 +97,5 @@ def assert_as_in_file(exposition: str, name: str, folder: Path = EXPOSITIONS) ->
 
 
 def samples(exposition: str, family: str) -> list[str]:
-    """The sample lines of a family."""
+    """Return the sample lines of a family."""
     return [line for line in exposition.splitlines() if line.startswith((f"{family}{{", f"{family} "))]

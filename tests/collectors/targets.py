@@ -24,5 +24,5 @@ TARGETS = {
 
 
 def collectors() -> tuple[Collector, ...]:
-    """The catalogue with a query in it."""
+    """The catalogue with one configured query."""
     return with_queries([QUERY])

@@ -20,7 +20,7 @@ DATABASES = {"database", "query"}
 
 
 async def whole(form: Format) -> str:
-    """The exposition of every collector's good answer."""
+    """Return the exposition of every collector's good answer."""
     bodies = {name: json.dumps(body).encode() for name, body in GOOD.items()}
     text = ""
     for collector in collectors():

@@ -27,18 +27,18 @@ LIST = Target("main", "account", "main", watched=("thing",))
 
 
 class Names:
-    """Names that are known, and those that were reported."""
+    """Known names, and a list of the reported ones."""
 
     def __init__(self, known: dict[str, str] | None = None) -> None:
         self.known = known or {}
         self.reported: list[str] = []
 
     def name_of(self, key: TargetKey) -> str:
-        """See `exporter.targets.target.Names`."""
+        """Implements `exporter.targets.target.Names`."""
         return self.known.get(key.id, "")
 
     def learn(self, target: Target, name: str) -> Target:
-        """See `exporter.targets.target.Names`."""
+        """Implements `exporter.targets.target.Names`."""
         self.reported.append(name)
         return replace(target, name=self.known.get(target.id, name))
 
@@ -96,7 +96,7 @@ def listing(*items: Item[str], whole: str = "9") -> ListCollector[str, str]:
 
 
 def values(outcome: Outcome) -> dict[str, list[tuple[tuple[str, ...], float]]]:
-    """What an outcome exposes."""
+    """Return the exposition of an outcome."""
     return {family.info.name: [(one.values, one.value) for one in family.samples] for family in outcome.families}
 
 

@@ -1,4 +1,4 @@
-"""Whatever a platform answers, a poll ends in families that can be exposed and counted, or in a typed error."""
+"""Any answer of a platform leads to families that can be exposed and counted, or to a typed error."""
 
 import asyncio
 import math
@@ -18,7 +18,7 @@ from tests.platform.damage import damaged
 
 
 async def polled(collector: Collector, bodies: dict[str, bytes]) -> Polled | None:
-    """The outcome of a poll; None where it ended in a typed error."""
+    """Return the outcome of a poll; None if it ended in a typed error."""
     context = Context(AnsweringCaller(bodies), KnownNames(), NOW)
     try:
         return await collector.poll(context, TARGETS[collector.polls])
@@ -43,7 +43,7 @@ def test_a_damaged_answer_ends_in_families_or_in_a_typed_error(collector: Collec
 
 
 def assert_sound(exposition: str) -> None:
-    """Hold that an exposition is one: each series stands once, and each value is a finite number."""
+    """Check that an exposition is valid: each series is unique, and each value is a finite number."""
     for family in text_string_to_metric_families(exposition):
         series = [tuple(sorted(sample.labels.items())) for sample in family.samples]
         assert len(series) == len(set(series))

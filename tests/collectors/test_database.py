@@ -77,14 +77,14 @@ async def asked(one: Query, *answers: str | PlatformError | None) -> Polled:
 
 
 async def result_of(one: Query, columns: Sequence[str], *rows: Sequence[object]) -> list[str]:
-    """The samples of a query's own family."""
+    """Return the samples of a query's own family."""
     collector = QueryCollector([one])
     exposition = exposed(collector, await poll(collector, one.target(), READS, table(columns, *rows)))
     return [line for line in exposition.splitlines() if line.startswith("edge_database_open")]
 
 
 async def refusal(one: Query, columns: Sequence[str], *rows: Sequence[object]) -> str:
-    """Why a query's result is refused."""
+    """Return why a query's result is refused."""
     with pytest.raises(WrongShape) as caught:
         await asked(one, READS, table(columns, *rows))
     return str(caught.value)

@@ -197,7 +197,7 @@ async def test_several_zones_are_asked_for_their_rate_limits_at_once() -> None:
 
     class Waiting(ScriptedCaller):
         async def find(self, request: Request[T]) -> Answer[T | None]:
-            """See `ScriptedCaller.find`, which does not wait."""
+            """Implement `Caller.find` without waiting."""
             nonlocal under_way, most
             under_way += 1
             most = max(most, under_way)

@@ -22,7 +22,7 @@ SECOND = """{"TotalQueriesServed": 6110.0,
 
 
 async def traffic(**charts: object) -> str:
-    """The exposition of a zone whose answer holds nothing but these charts."""
+    """Return the exposition of a zone whose answer contains only these charts."""
     names = {"total": "TotalQueriesServed", "types": "QueriesByTypeChart"}
     body = {names.get(name, f"{name.capitalize()}QueriesServedChart"): chart for name, chart in charts.items()}
     if "queries" in charts:

@@ -1,4 +1,4 @@
-"""Names come from a platform on which others write: whatever they hold, the exposition stays one."""
+"""Other people choose names on a platform: with any name, the exposition remains valid."""
 
 import json
 

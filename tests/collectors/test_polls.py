@@ -1,4 +1,4 @@
-"""A changed exposition is reported, and can be written anew."""
+"""A changed exposition is reported, and the file can be written again."""
 
 from pathlib import Path
 

@@ -74,7 +74,7 @@ def test_no_operation_of_a_poll_writes() -> None:
 
 
 async def test_a_negative_cost_is_shown_and_not_counted() -> None:
-    """As a credit or a refund may be; its counter goes on with the next number."""
+    """A credit or refund can be negative; the counter continues with the next valid number."""
     costs = (1.5, -2.0, 2.0)
     polls = [await poll(COLLECTOR, SCRIPT, ANSWER % (cost, 1, 2)) for cost in costs]
     shown = [samples(exposed(COLLECTOR, *polls[: count + 1]), "edge_script_monthly_cost_dollars") for count in range(3)]

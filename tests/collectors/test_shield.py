@@ -18,7 +18,7 @@ ACCOUNT = Target("main", "account", "main", "main")
 
 
 async def exposition(collector: Collector, target: Target, data: Any) -> str:
-    """The exposition of an envelope's data."""
+    """Return the exposition of an envelope's data."""
     return exposed(collector, await poll(collector, target, json.dumps({"data": data, "error": None})))
 
 

@@ -14,7 +14,7 @@ LABELS = 'rate_limit="login",rate_limit_id="55",shield_zone_id="3"'
 
 
 def counts(logged: int | None, challenged: int | None, blocked: int | None) -> dict[str, int | None]:
-    """What stands for a day, or for the whole window."""
+    """Return the counts of a day, or of the whole window."""
     total = sum(count or 0 for count in (logged, challenged, blocked))
     return {
         "totalBreaches": total,
@@ -30,7 +30,7 @@ def metrics(overview: object, days: object) -> str:
 
 
 async def today(days: object, date: datetime | None = None) -> list[str]:
-    """The samples of today's breaches: action and value."""
+    """Return the samples of today's breaches: action and value."""
     polled = await poll(COLLECTOR, LIMIT, metrics(None, days), date=date)
     lines = samples(exposed(COLLECTOR, polled), "edge_shield_rate_limit_day_breaches")
     return [line.partition('action="')[2].replace(f'",{LABELS}}}', "") for line in lines]

@@ -17,7 +17,7 @@ PAGE = '{"totalCount": %d, "totalPages": 1, "currentPage": 1, "nextPage": null, 
 
 
 async def zone(**fields: object) -> str:
-    """The exposition of an account with one zone of nothing but these fields."""
+    """Return the exposition of an account with one zone, which has only these fields."""
     body = {"data": [{"shieldZoneId": 3} | fields], "page": {"totalCount": 1}}
     return exposed(COLLECTOR, await poll(COLLECTOR, ACCOUNT, json.dumps(body)))
 

@@ -1,4 +1,4 @@
-"""What the commands are tried on."""
+"""Fixtures of the commands' tests: platforms, configurations and addresses."""
 
 import select
 import socket
@@ -16,14 +16,14 @@ Configure = Callable[..., Path]
 
 @pytest.fixture
 def platform() -> Iterator[Platform]:
-    """A platform with twelve zones, four scripts and three shield zones."""
+    """Run a platform with twelve zones, four scripts and three shield zones."""
     with running() as it:
         yield it
 
 
 @pytest.fixture
 def environ(platform: Platform) -> dict[str, str]:
-    """The least that is needed to reach the platform and its database."""
+    """The smallest settings that reach the platform and its database."""
     return {
         "EDGE_EXPORTER_BASE_URL": platform.url,
         "EDGE_EXPORTER_API_KEY": keys.API_KEY,
@@ -34,7 +34,7 @@ def environ(platform: Platform) -> dict[str, str]:
 
 @pytest.fixture
 def configure(tmp_path: Path) -> Configure:
-    """Writes a configuration file; `{url}` and other fields of its text are filled in."""
+    """Writes a configuration file; `{url}` and other fields of its text are replaced."""
 
     def write(text: str, **fields: str) -> Path:
         path = tmp_path / "config.yml"
@@ -48,7 +48,7 @@ def configure(tmp_path: Path) -> Configure:
 
 
 class UnusedAddress:
-    """An address at which somebody listens who never answers."""
+    """An address that accepts connections and never answers."""
 
     def __init__(self, listener: socket.socket) -> None:
         self._listener = listener
@@ -56,24 +56,24 @@ class UnusedAddress:
         self.url = f"http://127.0.0.1:{self.port}"
 
     def wait(self) -> None:
-        """Wait until somebody has made a connection."""
+        """Wait until a client has connected."""
         assert select.select([self._listener], [], [], 30)[0]
 
     def is_called(self) -> bool:
-        """Whether a connection was made."""
+        """Return whether a client has connected."""
         return bool(select.select([self._listener], [], [], 0)[0])
 
 
 @pytest.fixture
 def unused_address() -> Iterator[UnusedAddress]:
-    """An address that is to be left uncalled."""
+    """Yield an address, and check that no client connects to it."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         yield UnusedAddress(listener)
 
 
 @pytest.fixture
 def closed_port() -> int:
-    """A port on which nothing listens."""
+    """Return a port on which no program listens."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port: int = listener.getsockname()[1]
     return port

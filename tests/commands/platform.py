@@ -1,4 +1,4 @@
-"""A sandbox on a thread of its own, for commands that run a loop of theirs."""
+"""Runs a sandbox on its own thread, for commands that run their own event loop."""
 
 import asyncio
 import json
@@ -20,14 +20,14 @@ NOON = 1_770_379_200.0  # 2026-02-06T12:00:00Z, a Friday
 
 
 class Tally:
-    """Middleware that notes what comes in: method, path and body."""
+    """Middleware that records requests: method, path and body."""
 
     def __init__(self, app: ASGIApp, noted: list[tuple[str, str, bytes]]) -> None:
         self._app = app
         self._noted = noted
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Note a request, and serve it."""
+        """Record a request, and serve it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -47,8 +47,8 @@ class Platform:
     """A running sandbox.
 
     Attributes:
-        faults: what it does wrong.
-        noted: method, path and body of what came in.
+        faults: the scripted faults.
+        noted: method, path and body of the requests.
     """
 
     url: str
@@ -57,23 +57,23 @@ class Platform:
     noted: list[tuple[str, str, bytes]]
 
     def fail(self, **fault: Any) -> None:
-        """Let requests meet a fault, see `exporter.sandbox.fault_kinds`."""
+        """Script a fault; for its fields see `exporter.sandbox.fault_kinds`."""
         self.faults.add(fault)
 
     @property
     def requests(self) -> list[tuple[str, str]]:
-        """Method and path of what came in."""
+        """The methods and paths of the requests."""
         return [(method, path) for method, path, _ in self.noted]
 
     @property
     def last_body(self) -> Any:
-        """The JSON that came last."""
+        """The JSON of the last request."""
         return json.loads(self.noted[-1][2])
 
 
 @contextmanager
 def running(**sizes: Any) -> Iterator[Platform]:
-    """A sandbox whose clock stands still, with as many `dns_zones`, `scripts` and `shield_zones` as are asked for."""
+    """Run a sandbox whose clock stands still, with a number of DNS zones, scripts and shield zones."""
     started = threading.Event()
     made: list[Platform] = []
     ends: list[Callable[[], object]] = []

@@ -1,4 +1,4 @@
-"""Calls the command line as a person does, in this process or in one of its own."""
+"""Runs the command line like a user, in this process or in a separate one."""
 
 import json
 import os
@@ -22,7 +22,7 @@ PROGRAM = (sys.executable, "-m", "exporter")
 
 @dataclass(frozen=True)
 class Ended:
-    """How a command ended: what it printed, and its exit code."""
+    """The result of a command: its output, and its exit code."""
 
     out: str
     err: str
@@ -30,7 +30,7 @@ class Ended:
 
 
 def clean(environ: Mapping[str, str] | None = None) -> dict[str, str]:
-    """This process's environment without what is the exporter's, and with what is given."""
+    """Return this process's environment without the exporter's variables, and with the given ones."""
     return {name: value for name, value in os.environ.items() if not name.startswith(OURS)} | dict(environ or {})
 
 
@@ -44,13 +44,13 @@ def invoke(*words: str | Path, stdin: str | bytes | None = None, environ: Mappin
 
 
 class Process:
-    """A command in a process of its own."""
+    """A command in a separate process."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
 
     def read_until(self, text: str) -> str:
-        """What it prints, to the end of the line that holds a text."""
+        """Return its output up to the end of the line that contains a text."""
         assert self._process.stdout is not None
         seen = ""
         for line in self._process.stdout:
@@ -60,7 +60,7 @@ class Process:
         raise AssertionError(f"{text!r} did not come; what came is {seen!r}")
 
     def read_log(self, event: str) -> dict[str, Any]:
-        """The next line of its JSON log that tells of an event."""
+        """Return the next line of its JSON log with this event."""
         assert self._process.stderr is not None
         for line in self._process.stderr:
             reported: dict[str, Any] = json.loads(line)
@@ -73,7 +73,7 @@ class Process:
         self._process.send_signal(number)
 
     def wait(self) -> Ended:
-        """How it ended, with what it printed from now on; what it waits for on its way out stalls for longer."""
+        """Return its result, with the output from now on; the time limit covers a slow end."""
         out, err = self._process.communicate(timeout=END_SECONDS)
         return Ended(out, err, self._process.returncode)
 
@@ -85,7 +85,7 @@ def process(
     cwd: Path | None = None,
     stderr: int = subprocess.PIPE,
 ) -> Iterator[Process]:
-    """Start a command in a process of its own; at the end it is interrupted, and killed if that does not end it."""
+    """Start a command in a separate process; at the end it is interrupted, and killed if it does not end."""
     with subprocess.Popen(
         [*PROGRAM, *map(str, words)],
         stdin=subprocess.DEVNULL,

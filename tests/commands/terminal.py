@@ -1,4 +1,4 @@
-"""A terminal with a person at it."""
+"""A simulated user at a terminal."""
 
 import os
 import pty
@@ -17,14 +17,14 @@ AGAIN_SECONDS = 5.0
 
 @dataclass(frozen=True)
 class Session:
-    """What was seen on the terminal, and the exit code."""
+    """The text on the terminal, and the exit code."""
 
     seen: str
     code: int
 
 
 def type_in(words: Sequence[str], answers: Sequence[tuple[str, str]], environ: Mapping[str, str]) -> Session:
-    """Run a command on a terminal of 80 columns; when a text is seen, type the answer to it."""
+    """Run a command on a terminal of 80 columns; type each answer when its text appears."""
     pid, terminal = pty.fork()
     if pid == 0:
         os.execve(sys.executable, [*PROGRAM, *words], clean({"COLUMNS": "80", "TERM": "xterm", **environ}))  # noqa: S606

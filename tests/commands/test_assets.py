@@ -1,4 +1,4 @@
-"""`assets`: what is written out is what is shipped, changed as asked, and valid to the programs that read it."""
+"""`assets`: the written files are the shipped ones with the requested changes, and other programs accept them."""
 
 import json
 import re
@@ -23,7 +23,7 @@ OUTWARD = "](https://github.com/edge-exporter/edge-exporter/blob/main/deploy/"
 
 
 def written(folder: Path) -> dict[str, str]:
-    """The files of a folder, by name."""
+    """Return the files of a folder, by name."""
     return {path.name: path.read_text() for path in folder.iterdir()}
 
 

@@ -37,7 +37,7 @@ complete -C '%s'
 
 @pytest.fixture
 def path(tmp_path: Path) -> str:
-    """A search path on which the program stands."""
+    """Return a search path that contains the program."""
     program = tmp_path / "edge-exporter"
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m exporter "$@"\n')
     program.chmod(0o755)
@@ -45,7 +45,7 @@ def path(tmp_path: Path) -> str:
 
 
 def ask(shell: str, script: str, path: str) -> list[str]:
-    """What a shell prints."""
+    """Return the output of a shell."""
     ended = subprocess.run(
         [find(shell), "-c", script],
         capture_output=True,
@@ -86,7 +86,7 @@ def test_zsh_completes_with_descriptions(path: str) -> None:
     found = ask("zsh", ZSH % "edge-exporter call dns_statistics id=5 ''", path)
     assert found == [
         "suffix[]",
-        "dateFrom=:First moment of the window; counts with dateTo only.",
+        "dateFrom=:First moment of the window; used only with dateTo.",
         "dateTo=:Last moment of the window.",
     ]
 

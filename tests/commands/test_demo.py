@@ -11,7 +11,7 @@ from tests.waiting import wait_until
 
 
 def addresses(demo: Process) -> dict[str, str]:
-    """The addresses that it prints, by what they are."""
+    """Return the printed addresses by their names."""
     reported = demo.read_until("Stop with Ctrl-C")
     lines = [line.split("  ") for line in reported.splitlines() if "http://" in line]
     return {words[1]: words[-1].strip() for words in lines}

@@ -1,4 +1,4 @@
-"""Where the image's health check asks."""
+"""The address that the image's health check requests."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which heavy modules each command imports: a help text waits for none that it does not need."""
+"""The heavy modules that each command imports: a help text imports only what it needs."""
 
 import json
 import socket
@@ -78,7 +78,7 @@ def test_the_daemon_listens_before_it_imports_what_polls_and_pages_need(tmp_path
 
 
 def modules_of(words: str, folder: Path) -> tuple[subprocess.CompletedProcess[bytes], frozenset[str]]:
-    """How a command ended, and the heavy modules that it imported."""
+    """Return the result of a command, and the heavy modules that it imported."""
     config, found = folder / "edge.yml", folder / "modules"
     config.write_text(CONFIGURATION)
     found.touch()

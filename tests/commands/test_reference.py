@@ -1,4 +1,4 @@
-"""The metric reference, and that the committed one is it."""
+"""The metric reference, and its committed copy."""
 
 import json
 

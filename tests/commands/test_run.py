@@ -1,4 +1,4 @@
-"""`run`: how it starts, how it ends, and what it says where it cannot start."""
+"""`run`: its start, its end, and its messages if it cannot start."""
 
 import signal
 import sqlite3

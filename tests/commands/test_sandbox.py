@@ -14,7 +14,7 @@ HEADERS = {"AccessKey": keys.API_KEY}
 
 
 def address(sandbox: Process) -> str:
-    """Where it says that it is, once it has said all that it has to say."""
+    """Return the printed address, when the whole message has been printed."""
     reported = sandbox.read_until("Stop with Ctrl-C")
     return reported.split("sandbox      ")[1].split()[0]
 

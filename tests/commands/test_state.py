@@ -27,7 +27,7 @@ def write(path: Path) -> None:
 
 
 def read(path: Path) -> dict[PollKey, Stored]:
-    """What a state file holds."""
+    """Return the content of a state file."""
     file = StateFile(path)
     rows = dict(file.rows())
     file.close()
@@ -49,7 +49,7 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def address(postgres: Postgres, tmp_path: Path) -> str:
-    """A file that holds the address of a new database, as an argument names it."""
+    """Return a file with the address of a new database, in the form of an argument."""
     path = tmp_path / "url"
     path.write_text(postgres.new_database() + "\n")
     return f"@{path}"

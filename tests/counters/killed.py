@@ -2,8 +2,8 @@
 
 STATE is the folder of a state file, or the address of a state database.
 
-TRUTH is a file that holds how many queries the platform has served, mapped into memory, so that it outlives the
-process. What is served goes to standard output, a line each.
+TRUTH is a file with the number of queries that the platform has served; it is mapped into memory, so that it survives
+the process. Each served value is printed on a line of standard output.
 """
 
 import mmap
@@ -25,7 +25,7 @@ NUMBER = struct.Struct("=q")
 
 
 def location_of(state: str) -> FileLocation | DatabaseLocation:
-    """The place that an argument names."""
+    """Return the storage that an argument names."""
     return DatabaseLocation(state, SHORT_LEASE) if "://" in state else FileLocation(Path(state))
 
 

@@ -1,4 +1,4 @@
-"""A small world whose answers take every form, and the true answer to a poll at any moment."""
+"""A small world whose answers take every form, and the true value of a poll at any moment."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -27,13 +27,13 @@ class Watched:
     """A target, how it is polled, and what is known of its polls.
 
     Attributes:
-        path: where the platform is asked for it.
-        truth: what a poll of this moment would truly be reported.
+        path: the path of its request.
+        truth: returns the true values of a poll at this moment.
         committed: series → the polls that are on disk.
         pending: the polls that are counted but not on disk yet.
         served: what was served last.
-        expected: what should have been.
-        highest: the most that was ever served.
+        expected: what should have been served.
+        highest: the highest value that was ever served.
     """
 
     collector: TargetCollector[Any]
@@ -47,14 +47,14 @@ class Watched:
     highest: dict[SeriesKey, float] = field(default_factory=dict)
 
     def commit(self) -> None:
-        """Take it that all polls are on disk."""
+        """Mark all polls as saved on disk."""
         for poll in self.pending:
             for series, seen in poll.items():
                 self.committed.setdefault(series, []).append(seen)
         self.pending = []
 
     def by_the_rules(self) -> dict[SeriesKey, Fraction]:
-        """What the rules make of the polls that are on disk; of a map that had both shapes the sum over its actions."""
+        """Compute what the rules give for the saved polls; for a map that had both shapes, the sum over its actions."""
         shapes = [poll for poll in self.committed.get(BREACHES, ()) if isinstance(poll, Shapes)]
         if any(poll.whole is not None for poll in shapes):
             return {BREACHES: Fraction(shapes_counter(shapes))}
@@ -67,12 +67,12 @@ def _by_the_rules(polls: list[Poll]) -> Fraction:
 
 
 class KnownWorld:
-    """A zone, a rate limit and a script, and the forms that their answers have at the moment.
+    """A zone, a rate limit and a script, and the present forms of their answers.
 
     Args:
         clock: the world's clock.
-        seed: which world it is.
-        busy: whether zone and rate limit have traffic of their own; else there is only what a test adds.
+        seed: selects the world.
+        busy: whether zone and rate limit have simulated traffic; otherwise only the traffic that a test adds.
     """
 
     def __init__(self, clock: WorldClock, seed: int, *, busy: bool) -> None:
@@ -87,15 +87,15 @@ class KnownWorld:
         self.no_map = self.plain = False
 
     def now(self) -> datetime:
-        """The world's time."""
+        """Return the world's time."""
         return datetime.fromtimestamp(self.clock.now(), UTC)
 
     def day(self, back: int) -> date:
-        """A day before today."""
+        """Return a day before today."""
         return date.fromordinal(self.now().toordinal() - back)
 
     def watched(self) -> dict[str, Watched]:
-        """What is polled, by a word for it."""
+        """Return the polled targets by short names."""
         limit = Target("main", "rate_limit", str(self.limit), "login", {"shield_zone_id": "1"})
         return {
             "zone": Watched(
@@ -125,7 +125,7 @@ class KnownWorld:
         return Days(now, {day: count(date.fromordinal(day)) for day in days})
 
     def true_queries(self) -> Truth:
-        """The zone's days, as far as its charts show them."""
+        """Return the zone's days that its charts show."""
         books = self.world.dns
 
         def routed(index: int) -> Callable[[date], int]:
@@ -145,7 +145,7 @@ class KnownWorld:
         }
 
     def true_breaches(self) -> Truth:
-        """The rate limit's days by action; a day without any breach is not in the map."""
+        """Return the rate limit's days by action; a day without any breach is not in the map."""
         books = self.world.rate_limits
 
         def of_action(action: str) -> Callable[[date], int]:
@@ -165,7 +165,7 @@ class KnownWorld:
         return found
 
     def true_month(self) -> Truth:
-        """The script's month to date."""
+        """Return the script's month-to-date value."""
         month, now = self.world.scripts.true_month(self.script), self.now()
         return {
             ("edge_script_cost_dollars_total", ()): Month(now, month.cost),
@@ -183,7 +183,7 @@ class KnownWorld:
             self.world.rate_limits.drop_day(self.limit, day)
 
     def show_all_days(self) -> None:
-        """Leave no day out any more."""
+        """Show all days in the answers again."""
         for day in self.hidden["zone"]:
             self.world.dns.restore_day(self.zone, date.fromordinal(day))
         for day in self.hidden["limit"]:
@@ -196,7 +196,7 @@ class KnownWorld:
         self.world.dns.set_chart(self.zone, chart, shape)
 
     def set_no_map(self, *, missing: bool) -> None:
-        """Send null in the place of the map of breaches, or the map."""
+        """Send null instead of the map of breaches, or the map again."""
         self.no_map = missing
         self.world.rate_limits.set_no_days(self.limit, missing=missing)
 
@@ -206,7 +206,7 @@ class KnownWorld:
         self.world.rate_limits.set_plain_days(self.limit, plain=plain)
 
     def set_keys(self, form: KeyFormat, window: int) -> None:
-        """Write days otherwise, and send a window of so many days and today."""
+        """Write days in another form, and send a window of this many days and today."""
         # A date alone cannot say which hours a bucket holds.
         if form is KeyFormat.DATE:
             self.set_hours(24)
@@ -215,7 +215,7 @@ class KnownWorld:
         self.world.dns.set_window_days(self.zone, window)
 
     def set_hours(self, hours: int) -> None:
-        """Make buckets so many hours long."""
+        """Set the length of buckets in hours."""
         self.hours = hours
         self.world.dns.set_key_format(self.zone, KeyFormat.MIDNIGHT)
         self.world.dns.set_bucket_hours(self.zone, hours)

@@ -1,4 +1,4 @@
-"""A ledger in a test's hands: polls go in one at a time, and what is served comes out."""
+"""A ledger that a test controls: it takes polls one at a time, and returns the served counters."""
 
 import sqlite3
 import threading
@@ -24,7 +24,7 @@ WALL = FIRST_SIGHT.timestamp()
 
 
 class LedgerEvents:
-    """What a ledger reported about itself."""
+    """Records the ledger's reports."""
 
     def __init__(self) -> None:
         self.corrections: Counter[str] = Counter()
@@ -35,32 +35,32 @@ class LedgerEvents:
         self.saved = threading.Event()
 
     def is_up(self) -> bool | None:
-        """Whether the last write went well; None where there was none."""
+        """Whether the last write succeeded; None before the first."""
         return self._up
 
     def corrected(self, family: str, times: int) -> None:
-        """See `exporter.counters.ledger.LedgerObserver`."""
+        """Implements `exporter.counters.ledger.LedgerObserver`."""
         self.corrections[family] += times
 
     def committed(self) -> None:
-        """See `exporter.counters.ledger.LedgerObserver`."""
+        """Implements `exporter.counters.ledger.LedgerObserver`."""
         self.commits += 1
         self._up = True
         self.saved.set()
 
     def commit_failed(self) -> None:
-        """See `exporter.counters.ledger.LedgerObserver`."""
+        """Implements `exporter.counters.ledger.LedgerObserver`."""
         self.failures += 1
         self._up = False
         self.saved.clear()
 
     def set_aside(self, at: float) -> None:
-        """See `exporter.counters.ledger.LedgerObserver`."""
+        """Implements `exporter.counters.ledger.LedgerObserver`."""
         self.asides.append(at)
 
 
 def key_of(zone: str) -> PollKey:
-    """The row of a zone's statistics."""
+    """Return the key of a zone's statistics."""
     return PollKey.of("dns_statistics", "main", "dns_zone", zone)
 
 
@@ -73,25 +73,25 @@ def poll_of(
     success: float = WALL,
     name: str = "shop.example",
 ) -> Entry:
-    """A poll of a zone that tells of one family."""
+    """Return a poll of a zone with one counter family."""
     count = Count(info, ("main", zone, name), tuple(sources.items()))
     return Entry(key_of(zone), name, success, (count,), now)
 
 
 def today(count: float, day: int = 0) -> Sources:
-    """A chart that holds one day."""
+    """Return a chart with one day."""
     return {(): DayBuckets({DAY_0 + day: count})}
 
 
 def drop_row_table(path: Path) -> None:
-    """Let another process delete the table of a state file that is open."""
+    """Delete the table of an open state file from another process."""
     other = sqlite3.connect(path)
     other.execute("DROP TABLE row")
     other.close()
 
 
 class LedgerDriver:
-    """A ledger, and what it reported."""
+    """A ledger, and its reports."""
 
     def __init__(
         self,
@@ -125,7 +125,7 @@ class LedgerDriver:
         self.ledger.close()
 
     def record(self, *entries: Entry) -> list[tuple[Family, ...]]:
-        """Record polls together; returns what was published of each."""
+        """Record polls together; return what was published for each."""
         published: dict[int, tuple[Family, ...]] = {}
         done = threading.Event()
 
@@ -143,14 +143,14 @@ class LedgerDriver:
         return [published[index] for index in range(len(entries))]
 
     def poll(self, count: float, zone: str = "102", day: int = 0) -> float | None:
-        """Poll a zone whose chart holds one day; returns the counter that is served, None where none is."""
+        """Poll a zone whose chart has one day; return the served counter, or None."""
         (families,) = self.record(poll_of(zone, today(count, day), FIRST_SIGHT + timedelta(days=day)))
         return families[0].samples[0].value if families else None
 
     def remembered_count(self, zone: str = "102") -> float:
-        """The counter of a zone as it was committed."""
+        """Return the committed counter of a zone."""
         return unpack(self.ledger.remembered()[key_of(zone)].data)[QUERIES.name][()].value
 
     def settle(self) -> None:
-        """Wait until what was asked for before has been done."""
+        """Wait until the ledger has done all earlier work."""
         self.record(Entry(PollKey.of("", "", "", ""), "", WALL, (), FIRST_SIGHT))

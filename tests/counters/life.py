@@ -1,4 +1,4 @@
-"""One run of an exporter, from the client's answers to what the store would expose, driven one poll at a time."""
+"""One run of an exporter, from the client's answers to the store's families, one poll at a time."""
 
 import queue
 from collections.abc import Callable, Iterable
@@ -26,10 +26,10 @@ class Life:
     """Polls targets, records the results, and keeps the counters that are served.
 
     Args:
-        storage: where the ledger keeps its rows.
-        observer: the ledger's.
-        clocks: our own.
-        polled: the collectors that are run, and the target of each.
+        storage: stores the ledger's rows.
+        observer: the ledger's observer.
+        clocks: this machine's.
+        polled: the collectors, each with its target.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Life:
         self._calls.put((function, arguments))
 
     async def poll(self, client: Client, collector: TargetCollector[Any], target: Target) -> Polled:
-        """Poll a target, and publish what the ledger hands back."""
+        """Poll a target, and publish the ledger's result."""
         recognition = self._results.recognition(collector, target)
         caller = client.until(FOREVER, recognition)
         polled = await self._poller.poll(collector, target, caller, recognition=recognition)
@@ -68,12 +68,12 @@ class Life:
         return polled
 
     def close(self) -> None:
-        """End; on a busy machine the last commit may take longer than a process would wait for it."""
+        """Close the ledger; on a busy machine the last commit may take longer than a process would wait for it."""
         while self.ledger.is_alive():
             self.ledger.close()
 
     def counters(self, key: PollKey) -> list[Family]:
-        """The counters of a target that are served."""
+        """Return the served counters of a target."""
         for changed, update in self._store.changes().items():
             if update.whole:
                 self._served[changed] = [family for family in update.families if family.info.kind is Kind.COUNTER]

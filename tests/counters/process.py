@@ -1,4 +1,4 @@
-"""The exporter as a process of its own, as an operator runs it."""
+"""Runs the exporter as a separate process, like an operator."""
 
 import fcntl
 import json
@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 
 
 class Exporter:
-    """`edge-exporter run` on a configuration file; returns from its making once it serves.
+    """`edge-exporter run` on a configuration file; the constructor returns when it serves.
 
     Args:
         settings: the configuration.
@@ -30,7 +30,7 @@ class Exporter:
         prefix: a command that starts it, such as `prlimit` with its arguments.
 
     Attributes:
-        logs: what it has logged.
+        logs: the logged lines.
     """
 
     def __init__(self, settings: Mapping[str, Any], folder: Path, prefix: Sequence[str] = ()) -> None:
@@ -71,11 +71,11 @@ class Exporter:
         return self._process.pid
 
     def is_running(self) -> bool:
-        """Whether the process has not ended."""
+        """Return whether the process is still running."""
         return self._process.poll() is None
 
     def fill_log(self) -> None:
-        """Stop reading its log, and let it log until the pipe is full."""
+        """Stop reading its log, so that the pipe fills."""
         stderr = self._process.stderr
         assert stderr is not None
         # One page, which is full for a writer as soon as anything waits in it.
@@ -98,11 +98,11 @@ class Exporter:
 
     @property
     def events(self) -> list[str]:
-        """What it has logged, without the facts."""
+        """Return the logged events, without their facts."""
         return [entry["event"] for entry in self.logs]
 
     def samples(self, family: str, label: str) -> dict[str, float]:
-        """The values of a family, by one of its labels."""
+        """Return the values of a family, by one of its labels."""
         with urllib.request.urlopen(f"{self.url}/metrics?name[]={family}", timeout=PATIENCE) as answer:  # noqa: S310 - on the loopback
             text = answer.read().decode()
         return {
@@ -113,7 +113,7 @@ class Exporter:
         }
 
     def answers(self, path: str) -> bool:
-        """Whether a path is answered well."""
+        """Return whether a path is answered with success."""
         try:
             urllib.request.urlopen(f"{self.url}{path}").close()  # noqa: S310 - on the loopback
         except urllib.error.HTTPError:
@@ -121,12 +121,12 @@ class Exporter:
         return True
 
     def end(self, number: signal.Signals = signal.SIGTERM) -> int:
-        """Send a signal, and wait for the process to end; returns its exit code."""
+        """Send a signal, and wait for the process to end; return its exit code."""
         self._process.send_signal(number)
         return self.wait()
 
     def wait(self) -> int:
-        """Wait for the process to end by itself; returns its exit code."""
+        """Wait for the process to end by itself; return its exit code."""
         try:
             return self._process.wait(PATIENCE)
         finally:

@@ -1,6 +1,6 @@
-"""The rules of exact counting once more, written down from their text as plainly as can be, to compare with.
+"""A second, simple implementation of the counting rules, to compare with.
 
-Everything is worked out afresh from the list of all polls that went well and were committed.
+Every value is computed from the list of all successful and committed polls.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ DAY = 86_400.0
 
 @dataclass(frozen=True)
 class Days:
-    """What a chart showed: the ordinal of a UTC day → how much the platform had truly served on it by then."""
+    """The content of a chart: the ordinal of a UTC day → the platform's true count on it at that time."""
 
     now: datetime
     shown: Mapping[int, int]
@@ -21,7 +21,7 @@ class Days:
 
 @dataclass(frozen=True)
 class Month:
-    """What a month to date was; `wall` is our own clock in unix seconds."""
+    """A month-to-date value; `wall` is this machine's clock in unix seconds."""
 
     now: datetime
     value: float
@@ -30,7 +30,7 @@ class Month:
 
 @dataclass(frozen=True)
 class Shapes:
-    """What a map of breaches showed: a count an action, or a plain number; the other is None."""
+    """The content of a map of breaches: counts by action or a plain number; the other one is None."""
 
     now: datetime
     parts: Mapping[str, Mapping[int, int]] | None
@@ -39,7 +39,7 @@ class Shapes:
 
 @dataclass(frozen=True)
 class Dated:
-    """The date of an answer, our own clock, and the monotonic one; or where a process began, what the last believed."""
+    """The date of an answer, this machine's clock and the monotonic clock; or the accepted time at a process start."""
 
     date: datetime | None
     wall: float
@@ -48,7 +48,7 @@ class Dated:
 
 
 def days_counter(polls: Sequence[Days]) -> int:
-    """What a counter over days serves after these polls."""
+    """Return the value of a counter over days after these polls."""
     first_day = polls[0].now.toordinal()
     seen: dict[int, list[int]] = {}
     for poll in polls:
@@ -64,7 +64,7 @@ def days_counter(polls: Sequence[Days]) -> int:
 
 
 def may_be_clipped(day: int, poll: Days, first_day: int) -> bool:
-    """Whether a day is the oldest of its chart, and may be cut by the window: of 28 days at least, if it is known."""
+    """Return whether a day is the oldest of its chart, and may be incomplete; a window has at least 28 days."""
     is_oldest = day == min(poll.shown)
     # Its newest day may be after the time that is believed.
     is_known_whole = day >= first_day and max(poll.now.toordinal(), *poll.shown) - day < 27
@@ -72,10 +72,10 @@ def may_be_clipped(day: int, poll: Days, first_day: int) -> bool:
 
 
 def shapes_counter(polls: Sequence[Shapes]) -> int:
-    """What the counters of all actions add up to after these polls, whichever shapes the map had.
+    """Return the sum of the counters of all actions after these polls, whatever shapes the map had.
 
-    Of a day each shape has a high water: the sum of the actions' ones, and the plain number's. What rises in one shape
-    counts as far as the other shape has not counted it.
+    For each day, each shape has a highest value: the sum over the actions, or the plain number. A rise in one shape is
+    counted only as far as the other shape has not counted it.
     """
     first_day = polls[0].now.toordinal()
     parts: dict[int, dict[str, int]] = {}
@@ -110,7 +110,7 @@ def _union(poll: Shapes) -> dict[int, int]:
 
 
 def believed_time(answers: Sequence[Dated]) -> datetime:
-    """The platform's time to go by at the last of these answers."""
+    """Return the platform's accepted time at the last of these answers."""
     believed: tuple[float, float] | None = None
     run: list[tuple[float, float]] = []
     time = 0.0
@@ -133,7 +133,7 @@ def believed_time(answers: Sequence[Dated]) -> datetime:
 
 
 def month_counter(polls: Sequence[Month]) -> Fraction:
-    """What a counter over a month to date serves after these polls."""
+    """Return the value of a counter over a month-to-date value after these polls."""
     total = Fraction(0)
     believed, high, before = polls[0], Fraction(polls[0].value), polls[0]
     doubted = False

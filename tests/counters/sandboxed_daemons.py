@@ -1,4 +1,4 @@
-"""A daemon on a sandbox, over real sockets, polled when a test says so."""
+"""Runs a daemon on a sandbox, over real sockets; tests decide when it polls."""
 
 import asyncio
 import time
@@ -36,13 +36,13 @@ class RunningDaemon:
         self.client = client
 
     async def poll(self, *collectors: str) -> None:
-        """Poll all targets of some collectors now, and print what came of it."""
+        """Poll all targets of some collectors now, and render the results."""
         for name in collectors:
             poll_now(self.daemon.schedule, name)
         await self.settle()
 
     async def settle(self) -> None:
-        """Wait until polls have ended, are counted and are printed."""
+        """Wait until polls have ended, and are counted and rendered."""
         for _ in range(3):
             await self.daemon.schedule.drained()
             await flushed(self.daemon.ledger)
@@ -50,7 +50,7 @@ class RunningDaemon:
         await self.daemon.renderer.render()
 
     async def samples(self, family: str, label: str) -> dict[str, float]:
-        """The values of a family on `/metrics`, by one of its labels."""
+        """Return the values of a family on `/metrics`, by one of its labels."""
         text = (await self.client.get("/metrics")).text
         return {
             sample.labels[label]: sample.value
@@ -61,7 +61,7 @@ class RunningDaemon:
 
 
 class SandboxedDaemons:
-    """A sandbox whose time stands still, and daemons on it that keep one state file.
+    """A sandbox whose time stands still, and daemons on it with the same state file.
 
     Attributes:
         later: seconds by which the daemons' wall clock is ahead of the machine's.
@@ -77,7 +77,7 @@ class SandboxedDaemons:
         self.later = 0.0
 
     def settings(self) -> Settings:
-        """The settings as they stand."""
+        """Return the present settings."""
         account = {
             "name": "main",
             "base_url": self.sandbox.url,
@@ -97,7 +97,7 @@ class SandboxedDaemons:
 
     @asynccontextmanager
     async def daemon(self, *, first_round: bool = True) -> AsyncIterator[RunningDaemon]:
-        """A daemon, as a rule with its first round of polls behind it."""
+        """Run a daemon, by default until its first round of polls has ended."""
         clocks = Clocks(wall=lambda: time.time() + self.later)
         with pytest.MonkeyPatch.context() as patched:
             # A commit need not wait for company.
@@ -119,7 +119,7 @@ class SandboxedDaemons:
 
 @asynccontextmanager
 async def sandboxed_daemons(folder: Path) -> AsyncIterator[SandboxedDaemons]:
-    """A sandbox that runs, for daemons that keep their state in a folder."""
+    """Run a sandbox for daemons that keep their state in a folder."""
     sandboxed = SandboxedDaemons(folder)
     await sandboxed.sandbox.start()
     try:

@@ -1,4 +1,4 @@
-"""A platform whose answers are scripted, to the byte: `python -m tests.counters.scripted`.
+"""A platform whose answers are scripted byte by byte: `python -m tests.counters.scripted`.
 
 It prints its address, and reads one line of JSON from standard input: path → answers, each `{"body": …, "date": …}`.
 Requests of a path get its answers one after the other, and the last one from then on. Any other path is a 404.
@@ -19,7 +19,7 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
-        """Answer with what is next for the path."""
+        """Send the next answer for the path."""
         answers = ANSWERS.get(self.path.partition("?")[0], [])
         if not answers:
             self._send(404, "{}", "")
@@ -37,7 +37,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as it is declared
-        """Write nothing."""
+        """Print nothing."""
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Exporters as processes of their own that share a sandbox and a state database, and what they serve together."""
+"""Exporters as separate processes that share a sandbox and a state database, and the sum of what they serve."""
 
 import asyncio
 import signal
@@ -27,7 +27,7 @@ class SharingProcesses:
 
     @asynccontextmanager
     async def exporter(self, name: str, *, lease: str = "5s", **shard: int | str) -> AsyncIterator[Exporter]:
-        """A process that polls every second."""
+        """Start a process that polls every second."""
         folder = self._folder / name
         folder.mkdir()
         (folder / "url").write_text(self.url)
@@ -55,20 +55,20 @@ class SharingProcesses:
                 await asyncio.to_thread(exporter.end, signal.SIGKILL)
 
     def serve(self, queries: int) -> None:
-        """Let the platform count queries of every zone."""
+        """Add queries to every zone on the platform."""
         for zone in ZONES:
             self.sandboxed.world.dns.add_queries(zone, queries)
 
 
 @asynccontextmanager
 async def sharing_processes(folder: Path, postgres: Postgres) -> AsyncIterator[SharingProcesses]:
-    """A sandbox that runs, and a new database, for exporters that keep their files in a folder."""
+    """Run a sandbox and a new database for exporters that keep their files in a folder."""
     async with sandboxed_daemons(folder) as sandboxed:
         yield SharingProcesses(sandboxed, folder, postgres.new_database())
 
 
 async def until(is_true: Callable[[], Awaitable[bool]]) -> None:
-    """Wait until scrapes show something."""
+    """Wait until scrapes satisfy a condition."""
     async with asyncio.timeout(PATIENCE):
         # Only a scrape shows it.
         while not await is_true():  # noqa: ASYNC110
@@ -76,7 +76,7 @@ async def until(is_true: Callable[[], Awaitable[bool]]) -> None:
 
 
 async def served(*exporters: Exporter) -> list[tuple[str, float]]:
-    """The zones that exporters serve, with their queries."""
+    """Return the zones that exporters serve, with their queries."""
     samples = [await asyncio.to_thread(exporter.samples, QUERIES, "zone_id") for exporter in exporters]
     return sorted(sample for own in samples for sample in own.items())
 

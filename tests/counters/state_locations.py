@@ -1,4 +1,4 @@
-"""Where a ledger keeps its rows in a test: a state file, or a state database, with what can befall each."""
+"""The places of a ledger's rows in tests, a state file or a state database, and the failures of each."""
 
 import shutil
 import sqlite3
@@ -21,32 +21,32 @@ LEASE = 15.0
 
 
 class StateLocation(Protocol):
-    """A place that a ledger's rows are kept in."""
+    """A place where a ledger's rows are stored."""
 
     def storage(self, clock: Callable[[], float], set_aside: Callable[[float], None]) -> Storage:
-        """A storage of the present life."""
+        """Return a storage for the current life."""
         ...
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Let nothing be written for the length of the block."""
+        """Prevent writes until the block ends."""
         ...
 
     def copy_to_next_life(self) -> None:
-        """Begin a life with what is stored at this moment, while the former one is locked."""
+        """Begin a new life with a copy of the present rows, while the former state is locked."""
         ...
 
     def lose(self, piece: str) -> None:
-        """Break something that the ledger must mend by itself."""
+        """Break something that the ledger must repair by itself."""
         ...
 
     def rows(self) -> dict[PollKey, Stored]:
-        """What is stored, read while the ledger may be at work."""
+        """Return the stored rows; the ledger may be running."""
         ...
 
 
 class FileLocation:
-    """A state file; each life has a folder of its own."""
+    """A state file; each life has its own folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -58,12 +58,12 @@ class FileLocation:
         return self._folder / f"{self._life}" / "state.db"
 
     def storage(self, clock: Callable[[], float], set_aside: Callable[[float], None]) -> FileStorage:
-        """See `StateLocation.storage`."""
+        """Implement `StateLocation.storage`."""
         return FileStorage(self.path, clock, set_aside)
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """See `StateLocation.locked`: another process has a transaction open."""
+        """Implement `StateLocation.locked`: another process has a transaction open."""
         database = sqlite3.connect(self.path, isolation_level=None)
         database.execute("BEGIN IMMEDIATE")
         yield
@@ -71,17 +71,17 @@ class FileLocation:
         database.close()
 
     def copy_to_next_life(self) -> None:
-        """See `StateLocation.copy_to_next_life`."""
+        """Implement `StateLocation.copy_to_next_life`."""
         before = self.path
         self._life += 1
         _copy(before, self.path)
 
     def lose(self, piece: str) -> None:
-        """See `StateLocation.lose`: someone deletes the file, or what stands beside it."""
+        """Implement `StateLocation.lose`: someone deletes the file, or what stands beside it."""
         self.path.with_name(self.path.name + piece).unlink(missing_ok=True)
 
     def rows(self) -> dict[PollKey, Stored]:
-        """Return the rows of a copy, so that the next life finds the files as the last one left them."""
+        """Return the rows of a copy, so that the next life still finds the original files."""
         copy = self._folder / "copy" / "state.db"
         _copy(self.path, copy)
         file = StateFile(copy)
@@ -99,7 +99,7 @@ def _copy(source: Path, target: Path) -> None:
 
 
 class DatabaseLocation:
-    """A state database; each life is an installation of its own.
+    """A state database; each life is a separate installation.
 
     Args:
         url: the database.
@@ -114,13 +114,13 @@ class DatabaseLocation:
 
     @property
     def installation(self) -> str:
-        """The present life's."""
+        """The group of the current life."""
         return f"life-{self._life}"
 
     def storage(
         self, _clock: Callable[[], float] | None = None, _set_aside: Callable[[float], None] | None = None
     ) -> DatabaseStorage:
-        """See `StateLocation.storage`."""
+        """Implement `StateLocation.storage`."""
         self._holders += 1
         group = Group(self.installation, 1, f"test/{self._holders}")
         return DatabaseStorage(
@@ -129,13 +129,13 @@ class DatabaseLocation:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """See `StateLocation.locked`: the table is away."""
+        """Implement `StateLocation.locked`: the table is away."""
         self.execute("ALTER TABLE edge_exporter_row RENAME TO away")
         yield
         self.execute("ALTER TABLE away RENAME TO edge_exporter_row")
 
     def copy_to_next_life(self) -> None:
-        """See `StateLocation.copy_to_next_life`."""
+        """Implement `StateLocation.copy_to_next_life`."""
         self.execute(
             f"INSERT INTO away SELECT 'life-{self._life + 1}', collector, account, kind, id, shard, shards, name, "  # noqa: S608 - a number
             f"success, data FROM away WHERE installation = 'life-{self._life}'"
@@ -143,14 +143,14 @@ class DatabaseLocation:
         self._life += 1
 
     def lose(self, _piece: str) -> None:
-        """See `StateLocation.lose`: every connection is cut."""
+        """Implement `StateLocation.lose`: every connection is cut."""
         self.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
             "WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
 
     def rows(self) -> dict[PollKey, Stored]:
-        """See `StateLocation.rows`."""
+        """Implement `StateLocation.rows`."""
         database = self.connect()
         try:
             return database.all_rows(self.installation)
@@ -160,11 +160,11 @@ class DatabaseLocation:
             database.close()
 
     def connect(self) -> StateDatabase:
-        """A connection of the test's own."""
+        """Return a connection for the test."""
         return StateDatabase(lambda: self._url, self._lease)
 
     def execute(self, statement: str, *values: object) -> list[tuple[object, ...]]:
-        """Run a statement beside the exporter; returns the rows that it answers."""
+        """Run a statement next to the exporter; return the resulting rows."""
         with psycopg.connect(self._url, autocommit=True) as connection:
             cursor = connection.execute(statement.encode(), values)
             return cursor.fetchall() if cursor.description else []

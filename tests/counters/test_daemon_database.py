@@ -111,7 +111,7 @@ async def test_a_process_starts_while_the_database_is_away_and_counts_when_it_is
 
 
 async def test_another_number_of_shards_goes_on_with_every_counter(sharing: SharingProcesses) -> None:
-    """Each target is counted by another process after the change, and none begins anew."""
+    """After the change, another process counts each target, and no counter starts again."""
     async with sharing.exporter("a", index=0, total=2) as a, sharing.exporter("b", index=1, total=2) as b:
         await until_all(a, b)
         sharing.serve(10)

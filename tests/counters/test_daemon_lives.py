@@ -1,4 +1,4 @@
-"""Counters over the lives of a daemon: restarts, reloads, and targets that go and come back."""
+"""Counters over several runs of a daemon: restarts, reloads, and targets that go and come back."""
 
 import time
 from datetime import UTC, date, datetime, timedelta
@@ -62,7 +62,7 @@ async def test_a_reload_keeps_counters_and_what_is_under_way(sandboxed: Sandboxe
 
 
 async def lose_a_zone(sandboxed: SandboxedDaemons, running: RunningDaemon) -> None:
-    """Let zone 101 have counted seven queries, and be removed."""
+    """Count seven queries of zone 101, and remove it."""
     sandboxed.world.dns.add_queries(101, 7)
     await running.poll("dns_statistics")
     sandboxed.world.dns.remove_zone(101)

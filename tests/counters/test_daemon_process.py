@@ -1,4 +1,4 @@
-"""The daemon as a process: how it ends, and what the next one finds."""
+"""The daemon as a process: how it ends, and what the next process finds."""
 
 import asyncio
 import os
@@ -36,7 +36,7 @@ ssize_t pwrite64(int file, const void *data, size_t size, off64_t at) {
 
 
 class HangingDisk:
-    """A disk whose writes hang from some time on: SQLite's calls to the system are replaced."""
+    """A disk whose writes hang from a certain time on; SQLite's system calls are replaced."""
 
     def __init__(self, folder: Path) -> None:
         source, library = folder / "hanging.c", folder / "hanging.so"
@@ -52,7 +52,7 @@ class HangingDisk:
         )  # fmt: skip
 
     def hang(self) -> None:
-        """Let every write hang from now on."""
+        """Make every write hang from now on."""
         self._hangs.touch()
 
     async def hung(self) -> None:
@@ -66,7 +66,7 @@ def hanging_disk(tmp_path: Path) -> HangingDisk:
 
 
 def settings(sandboxed: SandboxedDaemons) -> dict[str, Any]:
-    """One account that is polled every second."""
+    """Settings with one account that is polled every second."""
     account = {
         "name": "main",
         "base_url": sandboxed.sandbox.url,
@@ -83,12 +83,12 @@ def settings(sandboxed: SandboxedDaemons) -> dict[str, Any]:
 
 
 async def started(sandboxed: SandboxedDaemons) -> Exporter:
-    """An exporter that serves."""
+    """Start an exporter, and wait until it serves."""
     return await asyncio.to_thread(Exporter, settings(sandboxed), sandboxed.state.parent)
 
 
 async def served(exporter: Exporter, zone: str, value: float) -> None:
-    """Wait until a zone's counter is served with this value."""
+    """Wait until a zone's counter has this value."""
     async with asyncio.timeout(PATIENCE):
         # Nothing tells of it from outside but a scrape.
         while (await asyncio.to_thread(exporter.samples, QUERIES, "zone_id")).get(zone) != value:  # noqa: ASYNC110
@@ -133,7 +133,7 @@ async def test_kill_9_loses_nothing(sandboxed: SandboxedDaemons) -> None:
 
 
 async def ends_in_time(exporter: Exporter) -> None:
-    """End it by SIGTERM, while what holds up one of its threads lasts for ever."""
+    """End it with SIGTERM while one of its threads is blocked for ever."""
     async with asyncio.timeout(END_SECONDS):
         assert await asyncio.to_thread(exporter.end) == 0
 

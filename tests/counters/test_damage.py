@@ -1,4 +1,4 @@
-"""State files that are damaged, deleted or replaced: none is lost, and no counter falls within a life."""
+"""Damaged, deleted or replaced state files: no file is lost, and no counter falls during a run."""
 
 import os
 import random
@@ -26,12 +26,12 @@ def path(tmp_path: Path) -> Path:
 
 
 def asides(path: Path) -> list[str]:
-    """The files that were put aside."""
+    """Return the files that were put aside."""
     return sorted(piece.name for piece in path.parent.glob("*.corrupt-*"))
 
 
 def damage_header(path: Path) -> None:
-    """Overwrite the beginning."""
+    """Overwrite the beginning of the file."""
     with path.open("r+b") as file:
         file.write(b"not a database, but a note that someone has written in the wrong place")
 
@@ -50,13 +50,13 @@ def truncate(path: Path) -> None:
 
 
 def scramble(path: Path) -> None:
-    """Put noise in place of every page but the first."""
+    """Replace every page except the first by noise."""
     noise = random.Random(4).randbytes(path.stat().st_size - 4096)  # noqa: S311 - repeatable
     path.write_bytes(path.read_bytes()[:4096] + noise)
 
 
 def make_newer(path: Path) -> None:
-    """Let a newer version have written it."""
+    """Set the schema version of a newer program."""
     newer = sqlite3.connect(path)
     newer.execute("PRAGMA user_version = 99")
     newer.close()
@@ -68,7 +68,7 @@ def empty(path: Path) -> None:
 
 
 def drop_the_tables(path: Path) -> None:
-    """Leave a database in which there is nothing."""
+    """Leave an empty database."""
     path.unlink()
     other = sqlite3.connect(path)
     other.execute("VACUUM")
@@ -145,7 +145,7 @@ def test_a_folder_that_lets_nothing_be_put_aside_leaves_the_file_where_it_is(
 
 
 def delete_file(path: Path) -> None:
-    """Delete the file alone."""
+    """Delete only the file."""
     path.unlink()
 
 
@@ -161,7 +161,7 @@ def delete_folder(path: Path) -> None:
 
 
 def empty_in_place(path: Path) -> None:
-    """Put an empty file in its place."""
+    """Replace it by an empty file."""
     path.unlink()
     path.touch()
 
@@ -226,7 +226,7 @@ os.kill(os.getpid(), 9)
 
 
 def kill_one(path: Path) -> str:
-    """Let another process count and be killed; returns what it served last."""
+    """Let another process count, and kill it; return what it served last."""
     killed = subprocess.run(
         [sys.executable, "-c", KILLED, path],
         cwd=Path(__file__).parents[2],
@@ -238,7 +238,7 @@ def kill_one(path: Path) -> str:
 
 
 def delete_lock(path: Path) -> None:
-    """Delete the lock alone."""
+    """Delete only the lock."""
     path.with_name("state.db.lock").unlink()
 
 
@@ -258,7 +258,7 @@ def test_once_the_lock_file_was_deleted_another_exporter_may_come_and_this_one_s
 
 @pytest.mark.parametrize("lose", [delete_lock, delete_everything])
 def test_what_another_exporter_counted_in_between_goes_on(path: Path, lose: Callable[[Path], None]) -> None:
-    """Its own targets from where it left them, those of both as they were served here."""
+    """Its own targets continue from their last values, and shared ones from the values served here."""
     with LedgerDriver(path) as driver:
         assert [driver.poll(count) for count in (40, 45)] == [0, 5]
         lose(path)
@@ -284,7 +284,7 @@ def test_the_journal_of_another_exporter_that_was_killed_outlives_this_ones_dele
 
 
 def delete_journal(path: Path) -> None:
-    """Delete what has not reached the file itself."""
+    """Delete the journal, whose content is not yet in the file."""
     path.with_name("state.db-wal").unlink()
 
 
@@ -294,18 +294,18 @@ def delete_index(path: Path) -> None:
 
 
 def delete_both(path: Path) -> None:
-    """Delete all that begins as the file does, but for it."""
+    """Delete every file whose name begins with the state file's, except the state file."""
     delete_journal(path)
     delete_index(path)
 
 
 def empty_journal(path: Path) -> None:
-    """Leave a journal in which there is nothing."""
+    """Leave an empty journal."""
     path.with_name("state.db-wal").write_bytes(b"")
 
 
 def spoil_journal(path: Path) -> None:
-    """Put noise in place of the journal."""
+    """Replace the journal by noise."""
     journal = path.with_name("state.db-wal")
     journal.write_bytes(random.Random(4).randbytes(journal.stat().st_size))  # noqa: S311 - repeatable
 
@@ -374,7 +374,7 @@ def test_a_link_to_a_file_that_does_not_exist_yet_names_the_place_for_it(path: P
 def test_a_journal_that_is_deleted_under_a_running_process_costs_nothing_that_is_served_later(
     path: Path, tmp_path: Path, lose: Callable[[Path], None]
 ) -> None:
-    """Killed after that, it leaves what it served last."""
+    """After another kill, the process leaves the state that it served last."""
     left = tmp_path / "left"
     left.mkdir()
     with LedgerDriver(path) as driver:
@@ -395,7 +395,7 @@ def test_a_folder_that_does_not_exist_is_made(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_cannot_be_used_serves_no_counter_until_it_can(tmp_path: Path) -> None:
-    """What stands in the folder's place is a file, which stops root too."""
+    """A file in the folder's place stops root, too."""
     folder = tmp_path / "state"
     folder.write_text("in the way")
     with capture_logs() as logs, LedgerDriver(folder / "state.db") as driver:

@@ -1,4 +1,4 @@
-"""A disk that is full, read-only or locked: counters stand, none falls, and the rest comes later."""
+"""A disk that is full, read-only or locked: counters do not change, none falls, and the missing counts follow later."""
 
 import os
 import sqlite3
@@ -22,7 +22,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of 256 KiB."""
+    """Mount a disk of 256 KiB."""
     disk = tmp_path / "disk"
     disk.mkdir()
     mounted = subprocess.run(
@@ -36,12 +36,12 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A locked file is waited for a moment only."""
+    """Wait only briefly for a locked file."""
     monkeypatch.setattr(state_file, "BUSY_SECONDS", 0.01)
 
 
 def fill(disk: Path) -> Path:
-    """Use up what is left of a disk."""
+    """Fill the rest of a disk."""
     ballast = disk / "ballast"
     with ballast.open("wb", buffering=0) as file:
         for size in (4096, 512, 1):
@@ -100,7 +100,7 @@ def test_a_disk_that_is_full_at_the_end_loses_nothing_that_was_served(small_disk
 
 
 def test_where_sqlite_finds_no_room_counters_stand(path: Path, connections: list[sqlite3.Connection]) -> None:
-    """The same as a full disk, where none can be mounted."""
+    """Like a full disk, for machines that cannot mount one."""
     with LedgerDriver(path) as driver:
         assert driver.poll(40) == 0
         connections[-1].execute("PRAGMA max_page_count=1")
@@ -126,7 +126,7 @@ def test_a_read_only_disk_serves_no_counter_until_it_can_be_written(small_disk: 
 
 
 def protect(path: Path, *, on: bool) -> None:
-    """Forbid everybody, root included, to write a state file, or allow it again."""
+    """Forbid all users, including root, to write a state file, or allow it again."""
     if os.geteuid():
         # SQLite has made the journal beside it with its mode.
         for each in [path] if on else path.parent.glob(f"{path.name}*"):

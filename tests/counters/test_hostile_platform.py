@@ -1,4 +1,4 @@
-"""The exporter as a process, on a platform whose answers are wrong now and then: what `/metrics` serves of them."""
+"""The exporter as a process, on a platform with some wrong answers: the values on `/metrics`."""
 
 import json
 import signal
@@ -26,13 +26,13 @@ Start = Callable[[Mapping[str, Sequence[Answer]]], Exporter]
 
 
 def script(requests: int, date: datetime = NOW) -> Answer:
-    """A script's answer."""
+    """Return a script's answer."""
     body = {"Id": 7, "Name": "router", "MonthlyRequestCount": requests, "MonthlyCost": None, "MonthlyCpuTime": None}
     return {"body": body, "date": format_datetime(date, usegmt=True)}
 
 
 def limit(today: int | tuple[int, int, int]) -> Answer:
-    """A rate limit's answer: breaches of today as a plain number, or by action."""
+    """Return a rate limit's answer: breaches of today as a plain number, or by action."""
     if isinstance(today, tuple):
         names = ("loggedBreaches", "challengedBreaches", "blockedBreaches")
         day: object = {"totalBreaches": sum(today)} | dict(zip(names, today, strict=True))
@@ -86,12 +86,12 @@ def start(tmp_path: Path) -> Iterator[Start]:
 
 
 def until(exporter: Exporter, family: str, label: str, values: Mapping[str, float]) -> None:
-    """Wait until a family is served with these values."""
+    """Wait until a family has these values."""
     wait_until(lambda: exporter.samples(family, label) == values, f"{family} of {values}")
 
 
 def counted(start: Start, *answers: Answer) -> tuple[float, float]:
-    """What is counted of a script's requests after its last answer, and how many corrections there were."""
+    """Return the counted requests of a script after its last answer, and the number of corrections."""
     exporter = start({SCRIPT: answers})
     try:
         until(exporter, MONTH, "script_id", {"7": float(answers[-1]["body"]["MonthlyRequestCount"])})
@@ -111,14 +111,14 @@ def test_one_answer_that_is_dated_years_ahead_counts_what_rose(start: Start) -> 
 
 
 def test_a_platform_that_is_years_ahead_for_a_while_counts_what_rose(start: Start) -> None:
-    """After three answers that agree it is believed; and it is believed again when it is back."""
+    """The new time is accepted after three answers that agree, and so is the right one afterwards."""
     ahead = NOW + timedelta(days=500)
     wrong = [script(1000 + number, ahead) for number in range(1, 6)]
     assert counted(start, script(1000), *wrong, script(1006)) == (6, 0)
 
 
 def test_an_old_months_value_after_the_reset_counts_nothing(start: Start) -> None:
-    """The platform's clock is months ahead of ours, and is believed after three answers."""
+    """The platform's clock is months ahead, and is accepted after three answers."""
     old = datetime(NOW.year + 1, 2, 28, 23, 50, tzinfo=UTC)
     new = old + timedelta(minutes=15)
     before = [script(1000, old)] * 4

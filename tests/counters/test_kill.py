@@ -1,4 +1,4 @@
-"""`kill -9` at any moment: what was served is on disk, nothing is lost and nothing is counted twice."""
+"""`kill -9` at any moment: served values are on disk, nothing is lost and nothing is counted twice."""
 
 import os
 import random
@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[2]
 
 
 class Life:
-    """A process that counts, and what it served."""
+    """A process that counts, and the values that it served."""
 
     def __init__(self, state: str, truth: Path) -> None:
         self.served: dict[str, list[int]] = {zone: [] for zone in ZONES}
@@ -48,7 +48,7 @@ class Life:
                 self._began.set()
 
     def kill(self) -> None:
-        """End it at once, and read what it had served."""
+        """Kill it, and read the served values."""
         self._process.kill()
         self._process.wait()
         self._reader.join()
@@ -58,7 +58,7 @@ class Life:
 
 @dataclass
 class Lives:
-    """The platform's truth, the lives, and what was stored after each."""
+    """The platform's true counts, the runs, and the stored rows after each."""
 
     location: FileLocation | DatabaseLocation
     truth: Path
@@ -68,7 +68,7 @@ class Lives:
 
 @pytest.fixture(scope="module", params=["file", "database"])
 def lives(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Lives:
-    """Lives that were killed one after the other."""
+    """Run the process several times, and kill it each time."""
     folder = tmp_path_factory.mktemp("lives")
     state, kills = str(folder), KILLS
     if request.param == "database":
@@ -107,7 +107,7 @@ def test_what_was_served_is_stored(lives: Lives) -> None:
 
 
 def test_after_the_last_kill_the_counters_equal_what_the_platform_served(lives: Lives) -> None:
-    """The first poll saw 1,001 queries, which are history; all others count once. No killed process is in the way."""
+    """The first poll saw 1,001 queries, which are history; all others are counted once."""
     (count,) = NUMBER.unpack(lives.truth.read_bytes())
     with LedgerDriver(lives.location.storage(time.time, lambda _at: None), attempts=1000) as driver:
         assert key_of(ZONES[0]) in driver.ledger.remembered()

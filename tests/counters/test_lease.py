@@ -1,4 +1,4 @@
-"""How many shards each exporter holds when all that run have their share."""
+"""The number of shards that each exporter should hold."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from tests.for_each import for_each
 
 
 def shares(total: int, held: dict[str, int], *, fixed: int = 0) -> dict[str, int]:
-    """The fair share of each member, by how many it holds; `fixed` shards belong to exporters with a fixed index."""
+    """Return each member's fair share, by its present number; exporters with a fixed index hold `fixed` shards."""
     holders = [*(name for name, count in held.items() for _ in range(count)), *("fixed" for _ in range(fixed))]
     holdings = tuple(Holding(shard, total, holder, 1) for shard, holder in enumerate(holders))
     renewal = Renewal(frozenset(), holdings, frozenset(held))

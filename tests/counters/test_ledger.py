@@ -154,7 +154,7 @@ def test_closing_commits_what_waits(path: Path) -> None:
 
 
 def ledger_on(path: Path) -> Ledger:
-    """A ledger that is not open yet."""
+    """Return a ledger that is not open yet."""
     return Ledger(FileStorage(path, time.time, lambda _at: None), LedgerEvents(), linger=0)
 
 
@@ -212,7 +212,7 @@ def test_an_event_loop_that_has_closed_ends_nothing(path: Path) -> None:
 
 
 def test_what_was_committed_but_never_published_is_counted_once(path: Path, tmp_path: Path) -> None:
-    """The process ends between the two, and leaves its files as they are at that moment."""
+    """The process ends between the two steps, and leaves its files in that state."""
     left = tmp_path / "left"
     left.mkdir()
 

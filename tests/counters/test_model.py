@@ -1,11 +1,11 @@
-"""Random tests of the whole way from the sandbox's world to the served counters, against a reference of the rules.
+"""Random tests from the sandbox's world to the served counters, compared with a second implementation of the rules.
 
 Each step is one of: traffic today or late, up or down; breaches; costs; charts that change their form; time that
 passes, minutes to 40 days, and platforms' clocks that go back, or are years ahead for an answer or more; zeros in the
 middle of a month, and answers from before its beginning; polls that succeed or fail; the same answers again and again,
-which are recognised and not read; a state file that another process locks, or that loses a piece; restarts and kills.
-After each, every counter that is served equals what the reference makes of what the world truly was at the last polls
-that were committed, and no counter has ever fallen. The reference knows nothing of recognised answers.
+which are recognised and not read; a state file that another process locks, or that loses a part; restarts and kills.
+After each step, every served counter equals the value that the reference computes from the world's true values at the
+last committed polls, and no counter has fallen. The reference ignores that answers are recognised.
 """
 
 import asyncio
@@ -176,21 +176,21 @@ class Platform(RuleBasedStateMachine):
 
     @rule(queries=st.integers(1, 500), then=THEN)
     def serve_queries(self, queries: int, then: Then) -> None:
-        """Traffic of this moment."""
+        """Add traffic now."""
         STEPS_RUN["traffic"] += 1
         self.known_world.world.dns.add_queries(self.known_world.zone, queries)
         self._go_on(then)
 
     @rule(queries=st.integers(-300, 300), back=DAYS_BACK, then=THEN)
     def correct_queries(self, queries: int, back: int, then: Then) -> None:
-        """A late correction of a day, up or down."""
+        """Correct a past day, up or down."""
         STEPS_RUN["corrections"] += 1
         self.known_world.world.dns.add_queries(self.known_world.zone, queries, self.known_world.day(back))
         self._go_on(then)
 
     @rule(logged=st.integers(-5, 40), blocked=st.integers(-5, 40), back=DAYS_BACK, then=THEN)
     def breach(self, logged: int, blocked: int, back: int, then: Then) -> None:
-        """Breaches of today or another day, or fewer of them."""
+        """Add or remove breaches today or on another day."""
         STEPS_RUN["breaches"] += 1
         limits, day = self.known_world.world.rate_limits, self.known_world.day(back)
         limits.add_breaches(self.known_world.limit, logged=logged, blocked=blocked, day=day)
@@ -198,70 +198,70 @@ class Platform(RuleBasedStateMachine):
 
     @rule(cost=st.floats(0, 200), requests=st.integers(0, 10**7), then=THEN)
     def set_the_month(self, cost: float, requests: int, then: Then) -> None:
-        """A month's values are corrected."""
+        """Correct the values of a month."""
         STEPS_RUN["months"] += 1
         self.known_world.world.scripts.set_month(self.known_world.script, cost=cost, requests=requests)
         self._go_on(then)
 
     @rule(what=st.sampled_from(["zone", "limit"]), back=DAYS_BACK, then=THEN)
     def hide_a_day(self, what: str, back: int, then: Then) -> None:
-        """A day is missing from the answers."""
+        """Leave a day out of the answers."""
         STEPS_RUN["forms"] += 1
         self.known_world.hide_day(what, back)
         self._go_on(then)
 
     @rule(then=THEN)
     def show_all_days(self, then: Then) -> None:
-        """Missing days come back."""
+        """Show missing days again."""
         STEPS_RUN["forms"] += 1
         self.known_world.show_all_days()
         self._go_on(then)
 
     @rule(chart=st.sampled_from([Chart.QUERIES, Chart.NORMAL, Chart.SMART]), shape=st.sampled_from(Shape), then=THEN)
     def change_a_charts_shape(self, chart: Chart, shape: Shape, then: Then) -> None:
-        """A chart is null or empty, or whole again."""
+        """Send a chart as null or empty, or in full again."""
         STEPS_RUN["forms"] += 1
         self.known_world.set_shape(chart, shape)
         self._go_on(then)
 
     @rule(missing=st.booleans(), then=THEN)
     def change_the_maps_shape(self, *, missing: bool, then: Then) -> None:
-        """The map of breaches is null, or there again."""
+        """Send the map of breaches as null, or in full again."""
         STEPS_RUN["forms"] += 1
         self.known_world.set_no_map(missing=missing)
         self._go_on(then)
 
     @rule(form=st.sampled_from(KeyFormat), window=st.sampled_from([30, 30, 31]), then=THEN)
     def change_keys_and_window(self, form: KeyFormat, window: int, then: Then) -> None:
-        """Days are written otherwise, and the window is of 31 or 32 of them."""
+        """Write days in another form, with a window of 31 or 32 days."""
         STEPS_RUN["forms"] += 1
         self.known_world.set_keys(form, window)
         self._go_on(then)
 
     @rule(hours=st.sampled_from([1, 6, 24]), then=THEN)
     def change_the_buckets(self, hours: int, then: Then) -> None:
-        """Buckets become finer, or days again."""
+        """Use finer buckets, or days again."""
         STEPS_RUN["forms"] += 1
         self.known_world.set_hours(hours)
         self._go_on(then)
 
     @rule(hours=st.integers(1, 60), then=THEN)
     def turn_the_clock_back(self, hours: int, then: Then) -> None:
-        """The platform's clock goes back, over midnights and the ends of months too."""
+        """Set the platform's clock back, also over midnights and month ends."""
         STEPS_RUN["clock back"] += 1
         self.clock.advance(-hours * 3600)
         self._go_on(then)
 
     @rule(plain=st.booleans(), then=THEN)
     def change_the_days_shape(self, *, plain: bool, then: Then) -> None:
-        """The days of breaches are plain numbers, or objects."""
+        """Send the days of breaches as plain numbers, or as objects."""
         STEPS_RUN["shapes"] += 1
         self.known_world.set_plain(plain=plain)
         self._go_on(then)
 
     @rule(zeros=st.integers(1, 2), then=THEN)
     def send_zeros(self, zeros: int, then: Then) -> None:
-        """A month is 0 for an answer or two, and then what it was."""
+        """Send a month as 0 for one or two answers, and then in full again."""
         STEPS_RUN["zeros"] += 1
         books, script = self.known_world.world.scripts, self.known_world.script
         month = books.true_month(script)
@@ -274,7 +274,7 @@ class Platform(RuleBasedStateMachine):
 
     @rule(minutes=st.integers(1, 600), lags=st.lists(st.integers(0, 1500), max_size=3), then=THEN)
     def begin_a_month(self, minutes: int, lags: list[int], then: Then) -> None:
-        """A month begins, and a replica that lags still answers with the one before now and then."""
+        """Begin a month, while a delayed replica sometimes still answers with the old one."""
         STEPS_RUN["months begun"] += 1
         books, script = self.known_world.world.scripts, self.known_world.script
         self._poll(self.watched["script"], is_saved=True)
@@ -296,7 +296,7 @@ class Platform(RuleBasedStateMachine):
 
     @rule(answers=st.lists(st.sampled_from([800, 800, 800, 900, 0]), min_size=1, max_size=5), names=st.sets(NAMES))
     def date_answers_wrong(self, answers: list[int], names: set[str]) -> None:
-        """Answers are dated years ahead, and then as they should be."""
+        """Date answers years ahead, and then correctly again."""
         STEPS_RUN["dates"] += 1
         for days in answers:
             self.transport.days = days
@@ -309,20 +309,20 @@ class Platform(RuleBasedStateMachine):
 
     @rule(then=THEN)
     def poll(self, then: Then) -> None:
-        """Time passes, and polls go well."""
+        """Let time pass; polls succeed."""
         STEPS_RUN["time"] += 1
         self._go_on(then)
 
     @rule(names=st.sets(NAMES, min_size=1), times=st.integers(2, 4), minutes=st.sampled_from([0, 1, 10, -1]))
     def poll_again(self, names: set[str], times: int, minutes: int) -> None:
-        """Most answers are the last one again, byte for byte; the UTC day may change between them."""
+        """Repeat most answers byte for byte; the UTC day may change between them."""
         STEPS_RUN["polls again"] += 1
         for _ in range(times):
             self._go_on((minutes, names))
 
     @rule(name=NAMES, fault=st.sampled_from(FAULTS))
     def fail_a_poll(self, name: str, fault: Mapping[str, Any]) -> None:
-        """A poll that fails counts nothing; after a 404 there are no series until a poll succeeds."""
+        """Fail a poll, which counts nothing; after a 404 there are no series until a poll succeeds."""
         STEPS_RUN["faults"] += 1
         self.faults.add({**fault, "path": self.watched[name].path})
         self._fail(self.watched[name])
@@ -330,7 +330,7 @@ class Platform(RuleBasedStateMachine):
 
     @rule()
     def fail_a_poll_with_buckets_of_two_days(self) -> None:
-        """Buckets longer than a day are refused; with days missing besides, their length is not known."""
+        """Refuse buckets longer than a day; if days are missing, too, their length is unknown."""
         STEPS_RUN["faults"] += 1
         known_world = self.known_world
         if not known_world.hidden["zone"] and Shape.FULL in known_world.shapes.values():
@@ -347,7 +347,7 @@ class Platform(RuleBasedStateMachine):
 
     @rule(names=st.sets(NAMES, min_size=1))
     def poll_while_the_state_is_locked(self, names: set[str]) -> None:
-        """What cannot be saved is not served, and follows with the next commit."""
+        """Prevent saving: unsaved counts are not served, and follow with the next commit."""
         STEPS_RUN["locked polls"] += 1
         with self.location.locked():
             for name in sorted(names):
@@ -355,7 +355,7 @@ class Platform(RuleBasedStateMachine):
 
     @rule(then=THEN)
     def restart(self, then: Then) -> None:
-        """What is pending is saved on the way out."""
+        """End the process, which saves the pending counts."""
         STEPS_RUN["restarts"] += 1
         self.life.close()
         self.kept = self.life.ledger.platform_time("main").believed
@@ -366,7 +366,7 @@ class Platform(RuleBasedStateMachine):
 
     @rule(names=st.sets(NAMES), then=THEN)
     def kill(self, names: set[str], then: Then) -> None:
-        """What was not saved is lost with the process; the state is what it leaves at that moment."""
+        """Kill the process: unsaved counts are lost, and the state remains as it is."""
         STEPS_RUN["kills"] += 1
         with self.location.locked():
             for name in sorted(names):
@@ -381,14 +381,14 @@ class Platform(RuleBasedStateMachine):
 
     @rule(piece=st.sampled_from(["", "-wal", "-shm", ".lock"]), name=NAMES, then=THEN)
     def lose_a_piece(self, piece: str, name: str, then: Then) -> None:
-        """Someone deletes a piece of the state file, or cuts the connections; the next commit goes well."""
+        """Delete a part of the state file, or cut the connections; the next commit succeeds."""
         STEPS_RUN["losses"] += 1
         self.location.lose(piece)
         self._poll(self.watched[name], is_saved=True)
         self._go_on(then)
 
     def _live_on(self) -> None:
-        """Begin a life, in which nothing is served before the first poll."""
+        """Begin a run, in which nothing is served before the first poll."""
         self.life = self._begin_life()
         for watched in self.watched.values():
             watched.served, watched.expected = {}, {}
@@ -426,13 +426,13 @@ class Platform(RuleBasedStateMachine):
             watched.served = {BREACHES: sum(watched.served.values())}
 
     def _timed(self, poll: Poll, now: datetime) -> Poll:
-        """A poll at the time that is believed."""
+        """Poll at the accepted time."""
         return replace(poll, now=now, wall=self._wall()) if isinstance(poll, Month) else replace(poll, now=now)
 
     @precondition(lambda self: hasattr(self, "watched"))
     @invariant()
     def what_is_served_is_what_the_rules_make_of_the_truth(self) -> None:
-        """Counts are exact to the last one; dollars and seconds to what a double can hold."""
+        """Check counts exactly, and dollars and seconds to the precision of a float."""
         for watched in self.watched.values():
             assert set(watched.served) == set(watched.expected)
             for series, value in watched.served.items():
@@ -445,7 +445,7 @@ class Platform(RuleBasedStateMachine):
     @precondition(lambda self: hasattr(self, "watched"))
     @invariant()
     def no_counter_ever_falls(self) -> None:
-        """Not over restarts and kills either."""
+        """No counter falls, also over restarts and kills."""
         for watched in self.watched.values():
             for series, value in watched.served.items():
                 assert value >= watched.highest.get(series, 0.0), series
@@ -463,10 +463,10 @@ class Platform(RuleBasedStateMachine):
 
 
 class Redated(AsgiTransport):
-    """Dates answers so many days ahead.
+    """Dates answers a number of days ahead.
 
     Args:
-        app: answers.
+        app: the application that answers.
         note: called with the date of each answer whose status is a success.
     """
 
@@ -527,7 +527,7 @@ def test_counters_are_exact_whatever_happens(
 
 @contextmanager
 def driven() -> Iterator[Platform]:
-    """A machine whose steps a test takes itself; what is served is compared at the end."""
+    """A machine with steps chosen by the test; the served values are compared at the end."""
     machine = Platform()
     machine.make_the_world(0, busy=False)
     try:
@@ -545,7 +545,7 @@ def test_the_date_of_an_answer_that_cannot_be_counted_is_believed_all_the_same()
 
 
 def test_a_first_sight_counts_nothing_of_days_after_the_time_that_is_believed() -> None:
-    """As after a long time without an answer, on a platform whose clock is more than a day from ours."""
+    """As after a long time without an answer, on a platform whose clock differs by more than a day."""
     with driven() as machine:
         machine.poll(then=(0, {"limit"}))
         machine.turn_the_clock_back(hours=36, then=(15 * 24 * 60, set()))

@@ -1,4 +1,4 @@
-"""What a real Prometheus holds after a `kill -9` and an outage: every query, and none twice."""
+"""The samples of a real Prometheus after a `kill -9` and an outage: every query is counted once."""
 
 import asyncio
 import random
@@ -23,7 +23,7 @@ Labels = tuple[tuple[str, str], ...]
 
 
 def samples(prometheus: Prometheus, family: str, *names: str) -> dict[Labels, list[float]]:
-    """The raw samples of each series of a family, in the order of their time; series are known by some labels."""
+    """Return the raw samples of each series of a family, in order of time; some labels identify the series."""
     series = [
         (tuple((name, found["metric"][name]) for name in names), [float(value) for _, value in found["values"]])
         for found in prometheus.ask(f"{family}[1h]")
@@ -33,12 +33,12 @@ def samples(prometheus: Prometheus, family: str, *names: str) -> dict[Labels, li
 
 
 def increase(values: list[float]) -> float:
-    """The sum of the differences; where a value falls the counter began anew, as Prometheus takes it."""
+    """Return the sum of the differences; a fall counts as a reset, as in Prometheus."""
     return sum(value - before if value >= before else value for before, value in pairwise(values))
 
 
 def settings(sandboxed: SandboxedDaemons, port: int) -> dict[str, Any]:
-    """Everything that is counted, polled every second."""
+    """The settings of a daemon that polls every counter once a second."""
     limits = sandboxed.world.rate_limit_ids()
     account = {
         "name": "main",
@@ -56,7 +56,7 @@ def settings(sandboxed: SandboxedDaemons, port: int) -> dict[str, Any]:
 
 
 class Truth:
-    """What the platform has served, whatever anybody polled."""
+    """Return what the platform has served, whether or not it was polled."""
 
     def __init__(self, sandboxed: SandboxedDaemons) -> None:
         self._world = sandboxed.world
@@ -88,7 +88,7 @@ class Truth:
         }
 
     def since(self) -> dict[str, dict[Labels, float]]:
-        """Family → series → what was served since the beginning."""
+        """Return family → series → the total served since the beginning."""
         return {
             family: {labels: value - self._before[family][labels] for labels, value in values.items()}
             for family, values in self._now().items()
@@ -96,7 +96,7 @@ class Truth:
 
 
 def held_by(prometheus: Prometheus, truth: Truth) -> dict[str, dict[Labels, list[float]]]:
-    """The raw samples of everything that the platform knows of."""
+    """Return the raw samples of every resource of the platform."""
     return {
         family: samples(prometheus, family, *(name for name, _ in next(iter(series))))
         for family, series in truth.since().items()
@@ -104,7 +104,7 @@ def held_by(prometheus: Prometheus, truth: Truth) -> dict[str, dict[Labels, list
 
 
 async def caught_up(prometheus: Prometheus, truth: Truth) -> dict[str, dict[Labels, list[float]]]:
-    """Wait until Prometheus holds the platform's present; returns all that it holds."""
+    """Wait until Prometheus has the platform's present values; return all samples."""
     wanted = truth.since()
     held: dict[str, dict[Labels, list[float]]] = {}
     for _ in range(3000):

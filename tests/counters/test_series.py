@@ -1,4 +1,4 @@
-"""The rules of exact counting from days, one a test, and series as they are stored."""
+"""The rules of exact counting from days, one in each test, and the stored form of series."""
 
 import math
 import random
@@ -246,7 +246,7 @@ def test_an_event_that_leaves_the_map_by_age_stays_counted(counter: Counter) -> 
 
 
 def test_buckets_that_become_finer_add_up_to_the_same_days(counter: Counter) -> None:
-    """The chart's reader adds hours up to days; a day that is not clipped holds the same."""
+    """The reader of charts sums hours by day; a day that is not clipped has the same count."""
     counter.days(0, window(0, day_0=10))
     by_hours = {day: float(sum(count / 24 for _ in range(24))) for day, count in window(0, day_0=24).items()}
     assert counter.days(0.1, by_hours) == pytest.approx(14)
@@ -315,7 +315,7 @@ def test_a_day_ahead_of_the_clock_at_first_sight_serves_0(counter: Counter) -> N
 
 
 def test_a_clipped_day_is_left_out_though_the_clock_is_a_day_behind_the_chart(counter: Counter) -> None:
-    """The newest day of the chart tells better where the window ends."""
+    """The newest day of the chart shows better where the window ends."""
     counter.days(0, dict.fromkeys(range(-27, 1), 100))
     for day in range(1, 40):
         counter.days(day - 1, dict.fromkeys(range(day - 27, day + 1), 100))
@@ -355,7 +355,7 @@ def test_a_year_ends_as_any_other_day_does(counter: Counter) -> None:
 
 @pytest.mark.parametrize("zone", ["Europe/Berlin", "America/Los_Angeles", "Pacific/Kiritimati"])
 def test_the_zone_of_the_machine_bounds_no_day(counter: Counter, monkeypatch: pytest.MonkeyPatch, zone: str) -> None:
-    """Around the night in which European clocks go forward."""
+    """Around the night in which European clocks change to summer time."""
     monkeypatch.setenv("TZ", zone)
     time.tzset()
     try:
@@ -404,7 +404,7 @@ def test_floats_do_not_drift(counter: Counter) -> None:
 
 @pytest.mark.parametrize("seed", range(10, 15))
 def test_a_day_that_leaves_never_lowers_a_counter_by_a_bit(counter: Counter, seed: int) -> None:
-    """Tenths are no binary fractions: closing a day rounds, and with seed 12 it would round down."""
+    """Tenths are not exact in binary: closing a day rounds, with seed 12 downwards."""
     chance = random.Random(seed)  # noqa: S311 - repeatable
     counts = [round(chance.uniform(0, 3), 1) for _ in range(120)]
     counter.days(0, {0: 0.0})

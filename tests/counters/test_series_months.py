@@ -1,4 +1,4 @@
-"""The rules of exact counting from a month to date."""
+"""The rules of exact counting from month-to-date values."""
 
 import math
 from datetime import UTC, datetime
@@ -121,7 +121,7 @@ def test_a_high_value_is_held_over_restarts(counter: Counter) -> None:
 
 
 def test_a_jump_of_the_platforms_clock_is_no_silence(counter: Counter) -> None:
-    """Ours says that a quarter of an hour has passed."""
+    """This machine's clock shows that a quarter of an hour has passed."""
     counter.month("2026-02-06T12:00:00", 1000)
     jump = datetime(2028, 3, 20, 12, 0, tzinfo=UTC) - datetime(2026, 2, 6, 12, 15, tzinfo=UTC)
     counter.ahead = -jump.total_seconds()

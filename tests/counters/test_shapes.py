@@ -1,4 +1,4 @@
-"""A map of days that is a count an action now and a plain number then: the sum over actions holds in both shapes."""
+"""A map of days that changes between counts by action and plain numbers: the sum over actions is always right."""
 
 import random
 from collections.abc import Mapping
@@ -16,14 +16,14 @@ Objects = Mapping[int, tuple[int, int, int]]
 
 
 class Limit:
-    """A rate limit that is polled, in whichever shape its map has."""
+    """A rate limit that is polled in either shape of its map."""
 
     def __init__(self) -> None:
         self.states: dict[LabelValues, Series] = {}
         self.corrections = 0
 
     def poll(self, day: float, objects: Objects, plain: Mapping[int, int] | None = None) -> dict[str, float]:
-        """Poll at noon of a day; returns what is served by action."""
+        """Poll at noon of a day; return the served values by action."""
         sources: list[tuple[LabelValues, Source]] = []
         if objects or plain is None:
             sources += [
@@ -86,7 +86,7 @@ def test_a_plain_number_below_what_actions_have_counted_lowers_nothing(limit: Li
 
 
 def test_days_of_which_the_other_shape_was_seen_alone_are_no_history(limit: Limit) -> None:
-    """UnusedAddress polled while the shape changed, and days went by."""
+    """There are no polls while the shape changes and days pass."""
     limit.plain(0, {0: 10})
     assert sum(limit.poll(3, {0: (5, 5, 1), 1: (1, 2, 3), 3: (4, 0, 0)}).values()) == 1 + 6 + 4
 
@@ -118,7 +118,7 @@ def test_families_without_shapes_keep_their_series_apart() -> None:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_whatever_the_shapes_the_sum_is_what_truly_happened(limit: Limit, seed: int) -> None:
-    """Breaches come on today and on days before, for 80 days; the first sight is history."""
+    """Breaches occur today and on earlier days, for 80 days; those before the first sight are history."""
     chance = random.Random(seed)  # noqa: S311 - repeatable
     truth = {day: [chance.randrange(9) for _ in ACTIONS] for day in range(-27, 1)}
     day, happened, before = 0.0, 0, 0.0

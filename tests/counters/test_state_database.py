@@ -1,4 +1,4 @@
-"""The state database: rows, leases that keep other exporters out, and what is survived."""
+"""The state database: rows, leases that exclude other exporters, and recovery from failures."""
 
 import random
 import threading
@@ -37,7 +37,7 @@ def location(postgres: Postgres) -> DatabaseLocation:
 
 @pytest.fixture
 def database(location: DatabaseLocation) -> StateDatabase:
-    """A connection to a database whose tables are made."""
+    """Return a connection to a database with its tables."""
     database = location.connect()
     database.prepare()
     return database
@@ -51,12 +51,12 @@ def claim(database: StateDatabase, group: Group, shard: int = 0) -> int:
 def commit(
     database: StateDatabase, rows: Mapping[PollKey, Stored | None], group: Group, epoch: int, shard: int = 0
 ) -> bool:
-    """Write rows of a shard; returns whether its lease allowed that."""
+    """Write rows of a shard; return whether its lease allowed that."""
     return not database.commit({key: (shard, row) for key, row in rows.items()}, group, {shard: epoch})
 
 
 def end_leases(location: DatabaseLocation) -> None:
-    """Let every lease have ended, as if no exporter had been heard of for its length."""
+    """End every lease, as if no exporter had renewed for its length."""
     location.execute("UPDATE edge_exporter_lease SET expires = clock_timestamp() - interval '1 s'")
 
 
@@ -198,7 +198,7 @@ def test_shards_of_another_total_wait_until_none_of_the_old_is_held(database: St
 def test_a_lease_that_has_ended_is_not_renewed_beside_one_of_another_total(
     location: DatabaseLocation, database: StateDatabase
 ) -> None:
-    """Its holder was suspended, and exporters of the new total have begun; not all of its shards are claimed yet."""
+    """The holder was suspended, and exporters with a new total have started and claimed some of their shards."""
     old, new = Group("default", 8, "old/1"), Group("default", 16, "new/1")
     epoch = claim(database, old, 5)
     end_leases(location)
@@ -258,7 +258,7 @@ def test_a_shard_reads_its_own_rows_and_those_of_another_total(database: StateDa
 
 
 def test_a_shard_deletes_no_row_that_another_shard_of_the_total_has_written(database: StateDatabase) -> None:
-    """It may still hold what it read of another total; the target is the other shard's now."""
+    """The exporter may still have rows of another total; the target belongs to the other shard now."""
     zero, one = (Group("default", 2, f"half/{shard}") for shard in range(2))
     epochs = [claim(database, group, shard) for shard, group in enumerate((zero, one))]
     commit(database, {ZONE: Stored("a", WALL, b"a")}, one, epochs[1], 1)
@@ -355,17 +355,17 @@ def test_no_error_holds_the_password(postgres: Postgres, url: str) -> None:
 
 @dataclass
 class Clock:
-    """A clock that a test turns."""
+    """A clock that tests set."""
 
     now: float = 1000.0
 
     def __call__(self) -> float:
-        """Read it."""
+        """Return the time."""
         return self.now
 
 
 def test_a_lease_is_relied_on_for_less_than_its_length(location: DatabaseLocation) -> None:
-    """A machine that was suspended finds that its clock has gone on, and may not serve what it remembers."""
+    """After a suspension, the clock has advanced, so that the remembered counters may not be served."""
     clock = Clock()
     storage = DatabaseStorage(
         lambda: location._url, FIRST, Unobserved(), only=0, shard_of=lambda _key: 0, lease=LONG, clock=clock

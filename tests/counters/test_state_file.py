@@ -50,7 +50,7 @@ def write(path: Path, rows: dict[PollKey, Stored | None]) -> None:
 
 
 def read(path: Path) -> dict[PollKey, Stored]:
-    """Every row of a file."""
+    """Return every row of a file."""
     file = StateFile(path)
     try:
         return dict(file.rows())
@@ -119,7 +119,7 @@ def test_series_come_back_as_they_were_packed() -> None:
 
 
 def test_a_packed_zone_is_small() -> None:
-    """31 days of three series: what 50,000 zones cost is 50,000 times this."""
+    """A zone with three series of 31 days: 50,000 zones take 50,000 times its size."""
     chart = DayBuckets({739_653 - day: 100_000.0 + day for day in range(31)})
     families: Families = {"edge_dns_queries_total": {}, "edge_dns_routed_queries_total": {}}
     now = datetime.fromtimestamp(NOW, UTC)
@@ -150,7 +150,7 @@ def test_damaged_bytes_are_refused_or_read_but_never_raise_anything_else() -> No
 
 
 def read_or_refuse(path: Path) -> dict[PollKey, Stored] | None:
-    """Every row of a file, or None where it is refused for good."""
+    """Return every row of a file; None if the file is refused for good."""
     try:
         return read(path)
     except (sqlite3.Error, ValueError) as error:
@@ -158,7 +158,7 @@ def read_or_refuse(path: Path) -> dict[PollKey, Stored] | None:
 
 
 def test_no_flipped_bit_makes_other_rows(path: Path, tmp_path: Path) -> None:
-    """Whatever bit of the file is wrong: the rows are those that were written, or the file is refused."""
+    """With any wrong bit in the file, either the rows are those that were written, or the file is refused."""
     write(path, {**ROWS})
     whole = path.read_bytes()
     chance = random.Random(4)  # noqa: S311 - repeatable
@@ -267,7 +267,7 @@ def move(path: Path) -> None:
 
 
 def replace(path: Path) -> None:
-    """Put a copy in its place, as the restoring of a backup does."""
+    """Replace it by a copy, like a restored backup."""
     shutil.copy(path, path.with_name("backup.db"))
     path.with_name("backup.db").replace(path)
 
@@ -300,7 +300,7 @@ def test_a_file_whose_journal_is_no_longer_beside_it_is_lost(path: Path, suffix:
 
 
 def error_of(act: Callable[[], object]) -> sqlite3.Error:
-    """The error that something raises."""
+    """Return the error that a call raises."""
     with pytest.raises(sqlite3.Error) as caught:
         act()
     return caught.value
@@ -382,7 +382,7 @@ sys.stdin.read()
 
 @pytest.fixture
 def holder(path: Path) -> "subprocess.Popen[str]":
-    """Another process that has the lock."""
+    """Another process that holds the lock."""
     process = subprocess.Popen(
         [sys.executable, "-c", HOLDER, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )

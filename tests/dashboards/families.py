@@ -24,8 +24,8 @@ class Known:
     """A family that a query may name.
 
     Attributes:
-        polled_every: the default interval of the collector, 0 for what the program says of itself.
-        of_process: whether each process counts its own, so that over processes it adds up.
+        polled_every: the default interval of the collector, 0 for the program's own metrics.
+        of_process: whether each process counts separately, so that processes are summed.
     """
 
     labels: frozenset[str]

@@ -1,6 +1,6 @@
 """A small platform's month as samples: healthy for long, then with every kind of trouble at once.
 
-Two exporters serve all of it, as they do while shards change hands: what is read twice must be counted once.
+Two exporters serve all of it, as they do while shards change hands: a value that both serve must be counted once.
 """
 
 import itertools
@@ -215,17 +215,17 @@ def renamed(labels: dict[str, str], moment: datetime) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What is served, and since when.
+    """The served series, and since when.
 
     Attributes:
-        things: what there is, by kind; a family is of the first kind whose labels it has.
+        things: the resources, by kind; a family belongs to the first kind whose labels it has.
         values: the values of all other labels.
-        sample: what a series says at a moment, if anything.
+        sample: returns a series' value at a moment, if it has one.
         renamed: its labels at that moment.
         buckets: the bounds of the histogram.
         instances: the exporters, each of which serves all of it.
-        begin: since when every family is there, each minute.
-        history: since when there are those that are compared with their past, every five minutes.
+        begin: the time from which every family has samples, each minute.
+        history: the time from which families that are compared with their past have samples, every five minutes.
     """
 
     things: tuple[tuple[Labels, ...], ...]
@@ -242,7 +242,7 @@ SMALL = Scene(THINGS, VALUES, sample, renamed, BUCKETS, INSTANCES, BEGIN)
 
 
 def things_of(labels: frozenset[str], scene: Scene) -> tuple[Labels, ...]:
-    """Return the things that a family with these labels is about: those with the most of these labels."""
+    """Return the resources that a family with these labels describes: those with the most of these labels."""
     return next(things for things in scene.things if set(things[0]) <= labels)
 
 

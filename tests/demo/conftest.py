@@ -1,4 +1,4 @@
-"""One demo for all tests of a file that only look at it, and one Prometheus that scrapes it."""
+"""Fixtures: one demo that several tests read, and one Prometheus that scrapes it."""
 
 from collections.abc import Iterator
 
@@ -13,13 +13,13 @@ AT_ONCE = (("interval: 1m\n", "interval: 1s\n"), ("interval: 2m\n", "interval: 1
 
 @pytest.fixture(scope="module")
 def demo() -> Iterator[Demo]:
-    """The demo, ready, with everything polled once."""
+    """Run the demo, and wait until everything was polled once."""
     with demo_running() as running:
         yield running
 
 
 @pytest.fixture(scope="module")
 def prometheus(demo: Demo, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
-    """A Prometheus with the shipped configuration and rules, whose alerts fire at once."""
+    """Run a Prometheus with the shipped configuration and rules; its alerts fire at once."""
     with prometheus_beside(demo, tmp_path_factory.mktemp("prometheus"), AT_ONCE) as running:
         yield running

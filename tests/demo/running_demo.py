@@ -1,4 +1,4 @@
-"""The demo as a user starts it, and real parts beside it."""
+"""Runs the demo like a user, together with real programs."""
 
 import json
 import shutil
@@ -25,16 +25,16 @@ NOWHERE = "http://127.0.0.1:9"
 
 @dataclass(frozen=True)
 class Served:
-    """Something that answers HTTP."""
+    """A server that answers HTTP."""
 
     url: str
 
     def get(self, path: str, **headers: str) -> httpx.Response:
-        """Ask for a path."""
+        """Request a path."""
         return httpx.get(self.url + path, headers=headers, timeout=PATIENCE, trust_env=False)
 
     def post(self, path: str, /, **body: Any) -> None:
-        """Send a JSON object, which is to be accepted."""
+        """Send a JSON object, which must be accepted."""
         answer = httpx.post(self.url + path, json=body, timeout=PATIENCE, trust_env=False)
         assert answer.is_success, answer.text
 
@@ -58,14 +58,14 @@ class Demo(Served):
 
 
 def addresses(printed: str) -> dict[str, str]:
-    """The addresses that a demo prints, by what they are."""
+    """Return the addresses that a demo prints, by their names."""
     lines = [line.strip().split("  ") for line in printed.splitlines() if "  http://" in line]
     return {words[0]: words[-1].strip() for words in lines}
 
 
 @contextmanager
 def demo_running() -> Iterator[Demo]:
-    """The demo, ready, with everything polled once."""
+    """Run the demo, and wait until everything was polled once."""
     ports = ("--listen", "127.0.0.1:0", "--sandbox-port", "0")
     with process("demo", *ports, stderr=subprocess.DEVNULL) as started:
         printed = addresses(started.read_until("Stop with Ctrl-C"))
@@ -88,14 +88,14 @@ def prometheus_beside(
     alertmanager: str = NOWHERE,
     release: Release = Release.INSTALLED,
 ) -> Iterator[Prometheus]:
-    """A Prometheus with the shipped configuration and rules; only the addresses and the pace are the test's.
+    """Run a Prometheus with the shipped configuration and rules; only addresses and intervals are changed.
 
     Args:
-        demo: what it scrapes.
-        folder: where its files are put.
-        rules: what is put in the place of what, in the test's copy of the rules.
-        alertmanager: where it sends its alerts.
-        release: which Prometheus it is.
+        demo: the demo that it scrapes.
+        folder: the folder for its files.
+        rules: the replacements in the test's copy of the rules.
+        alertmanager: the address for its alerts.
+        release: the release of Prometheus.
     """
     shutil.copytree(SHIPPED / "prometheus", folder / "prometheus")
     config = folder / "prometheus" / "prometheus.yml"
@@ -117,7 +117,7 @@ def prometheus_beside(
 
 
 def replace(file: Path, *replacements: tuple[str, str]) -> None:
-    """Replace what a file must hold."""
+    """Replace a text that a file must contain."""
     text = file.read_text()
     for shipped, ours in replacements:
         assert shipped in text, shipped
@@ -126,6 +126,6 @@ def replace(file: Path, *replacements: tuple[str, str]) -> None:
 
 
 def decoded(body: bytes) -> dict[str, Any]:
-    """A JSON object."""
+    """Return a JSON object."""
     decoded_body: dict[str, Any] = json.loads(body)
     return decoded_body

@@ -1,4 +1,4 @@
-"""From the sandbox's event through exporter, Prometheus and Alertmanager to the notification, and back."""
+"""An event in the sandbox leads to a notification through exporter, Prometheus and Alertmanager; so does its end."""
 
 import threading
 from collections.abc import Iterator
@@ -31,19 +31,19 @@ ALWAYS = "/watchdog"
 
 @dataclass
 class Webhook:
-    """What was sent to a webhook: the receiver's path and the alert; the alert that always fires aside."""
+    """Return the notifications of a webhook, without the alert that always fires: the receiver's path and the alert."""
 
     url: str
     sent: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     always: list[dict[str, Any]] = field(default_factory=list)
 
     def statuses(self, alertname: str) -> list[str]:
-        """The statuses under which an alert was sent, each once, in their order."""
+        """Return the statuses with which an alert was sent, each once, in order."""
         found = [alert["status"] for _, alert in self.sent if alert["labels"]["alertname"] == alertname]
         return list(dict.fromkeys(found))
 
     def first(self, alertname: str) -> tuple[str, dict[str, Any]]:
-        """The first notification of an alert."""
+        """Return the first notification of an alert."""
         return next((path, alert) for path, alert in self.sent if alert["labels"]["alertname"] == alertname)
 
 
@@ -75,7 +75,7 @@ def listening() -> Iterator[Webhook]:
 
 @contextmanager
 def alertmanager_running(folder: Path, webhook: str) -> Iterator[Served]:
-    """An Alertmanager with the shipped routes and inhibitions; only the webhook and the waits are the test's."""
+    """Run an Alertmanager with the shipped routes and inhibitions; only webhook and waits are changed."""
     config = folder / "alertmanager.yml"
     config.write_text((SHIPPED / "alertmanager" / "alertmanager.yml").read_text())
     replace(

@@ -1,4 +1,4 @@
-"""The demo serves everything there is, and moves."""
+"""The demo serves every family, and its values change."""
 
 import subprocess
 
@@ -14,7 +14,7 @@ from tests.waiting import settled, wait_until
 
 
 def series(text: str) -> dict[str, int]:
-    """Family → how many samples it has."""
+    """Return family → the number of its samples."""
     return {
         f"{family.name}_total" if family.type == "counter" else family.name: len(family.samples)
         for family in parse_text(text)

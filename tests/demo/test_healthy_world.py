@@ -1,4 +1,4 @@
-"""The demo's world keeps healthy for weeks, at any time of day: nothing that an alert is about comes by itself."""
+"""The demo's world stays healthy for weeks, at any time of day: no alert fires without an event."""
 
 import re
 from collections.abc import Iterator
@@ -19,14 +19,14 @@ SEEDS = (1, 2)
 
 
 def passing(world: World, *, hours: int, step: float = HOUR) -> Iterator[None]:
-    """Let so many hours pass, a step at a time."""
+    """Let a number of hours pass, in steps."""
     for _ in range(int(hours * HOUR / step)):
         yield
         world.clock.advance(step)
 
 
 def healthy_world(seed: int) -> World:
-    """The demo's world, whose clock the test turns."""
+    """The demo's world, with a clock that the test sets."""
     return World(seed, WorldClock(OPENING, speed=0.0), healthy=True)
 
 

@@ -116,7 +116,7 @@ FIRING = {
 
 
 def ask(prometheus: Prometheus, use: Use, seconds: int) -> bool:
-    """Whether a query finds anything now, or in the last seconds where it is asked for a range."""
+    """Return whether a query has results now, or for a range, in the last seconds."""
     now = time.time()
     # What changed is held against a quarter of an hour ago: here, against seconds ago.
     query = filled_in(use).replace("offset 15m", "offset 20s")
@@ -126,7 +126,7 @@ def ask(prometheus: Prometheus, use: Use, seconds: int) -> bool:
 
 
 def place(use: Use) -> tuple[str, str]:
-    """Where a query stands."""
+    """Return the place of a query."""
     return use.page, use.place
 
 
@@ -151,7 +151,7 @@ def test_every_recorded_series_is_there_but_those_that_wait(prometheus: Promethe
 
 @pytest.fixture(scope="module")
 def troubled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Demo, Prometheus]]:
-    """A demo of its own to which everything happens."""
+    """Run a separate demo in which every event occurs."""
     folder: Path = tmp_path_factory.mktemp("troubled")
     with demo_running() as demo, prometheus_beside(demo, folder, AT_ONCE) as prometheus:
         # A list has changed where another content was seen before.

@@ -1,4 +1,4 @@
-"""Changes on the platform and a restart of the exporter, as Prometheus 2 and 3 and an Alertmanager of each report them.
+"""Changes on the platform and a restart of the exporter, as Prometheus 2 and 3, each with an Alertmanager, report them.
 
 The rules and the routes are the shipped ones.
 """
@@ -59,23 +59,23 @@ state: {{path: "{state}"}}
 
 @dataclass(frozen=True)
 class Watcher:
-    """A Prometheus that scrapes the exporter, and what its Alertmanager sends."""
+    """A Prometheus that scrapes the exporter, and the alerts of its Alertmanager."""
 
     prometheus: Prometheus
     webhook: Webhook
 
     def sent(self) -> list[tuple[str, dict[str, str]]]:
-        """The status and the labels of each alert that was sent."""
+        """Return the status and the labels of each sent alert."""
         return [(alert["status"], alert["labels"]) for _, alert in self.webhook.sent]
 
     def sent_of(self, alertname: str) -> list[tuple[str, dict[str, str]]]:
-        """The same, of one alert."""
+        """Return the status and the labels of one alert's notifications."""
         return [(status, labels) for status, labels in self.sent() if labels["alertname"] == alertname]
 
 
 @contextmanager
 def sandbox_running(*words: str) -> Iterator[Served]:
-    """A sandbox in a process of its own."""
+    """Run a sandbox in a separate process."""
     port = free_port()
     with process("sandbox", "--port", str(port), *words) as started:
         started.read_until("Stop with Ctrl-C")
@@ -84,7 +84,7 @@ def sandbox_running(*words: str) -> Iterator[Served]:
 
 @contextmanager
 def exporter_running(config: Path, port: int) -> Iterator[Served]:
-    """An exporter in a process of its own; it is stopped with the block."""
+    """Run an exporter in a separate process until the block ends."""
     with process("run", "--config", config, stderr=subprocess.DEVNULL):
         exporter = Served(f"http://127.0.0.1:{port}")
         exporter.wait("/-/ready")
@@ -93,12 +93,12 @@ def exporter_running(config: Path, port: int) -> Iterator[Served]:
 
 @contextmanager
 def watching(folder: Path, port: int, rules: tuple[tuple[str, str], ...]) -> Iterator[Sequence[Watcher]]:
-    """A Prometheus of each major release with an Alertmanager of its own, all of which scrape one exporter.
+    """Run a Prometheus of each major release, each with its own Alertmanager; all scrape one exporter.
 
     Args:
-        folder: where their files are put.
-        port: that of the exporter, which need not run yet.
-        rules: what is put in the place of what, in the copies of the rules.
+        folder: the folder for their files.
+        port: the port of the exporter, which need not run yet.
+        rules: the replacements in the copies of the rules.
     """
     with ExitStack() as stack:
         watchers = []
@@ -115,7 +115,7 @@ def watching(folder: Path, port: int, rules: tuple[tuple[str, str], ...]) -> Ite
 
 @contextmanager
 def traffic(sandbox: Served, zone_id: int) -> Iterator[Callable[[float], None]]:
-    """Give a zone queries at a steady rate, which the function that it yields sets, in queries a second."""
+    """Add queries to a zone at a steady rate; the yielded function sets the rate, in queries a second."""
     rate, ended = 0.0, threading.Event()
 
     def set_rate(new: float) -> None:
@@ -140,12 +140,12 @@ def traffic(sandbox: Served, zone_id: int) -> Iterator[Callable[[float], None]]:
 
 
 def scraped(watcher: Watcher, seconds: int) -> bool:
-    """Whether the exporter's shield zones were scraped for so long without a gap."""
+    """Return whether the exporter's shield zones were scraped for this time without a gap."""
     return bool(watcher.prometheus.ask(f"count_over_time(edge_shield_zone_waf_enabled[{seconds}s]) >= {seconds - 5}"))
 
 
 def wait_for_all(watchers: Sequence[Watcher], holds: Callable[[Watcher], object], awaited: str) -> None:
-    """Wait until something holds for each of the watchers."""
+    """Wait until a condition holds for each of the watchers."""
     wait_until(lambda: all(holds(watcher) for watcher in watchers), awaited)
 
 

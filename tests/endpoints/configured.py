@@ -1,4 +1,4 @@
-"""Collectors as a configuration declares them."""
+"""Builds collectors from configurations."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,12 +15,12 @@ FIRST_LINE = 6
 
 
 def collector(text: str, name: str = "things", **sections: object) -> Collector:
-    """The collector of this name, of endpoints written in YAML."""
+    """Return the collector with this name, from endpoints in YAML."""
     return next(one for one in wiring.collectors(settings(text, **sections)) if one.name == name)
 
 
 def settings(text: str, **sections: object) -> Settings:
-    """Settings of one account with these endpoints."""
+    """Return settings of one account with these endpoints."""
     file = parse_marked(text, "endpoints.yml", example="endpoints:")
     assert file.faults == ()
     account = {"name": "main", "base_url": "https://api.example.net", "api_key": "hunter2"}
@@ -28,17 +28,17 @@ def settings(text: str, **sections: object) -> Settings:
 
 
 def file_of(endpoints: str) -> str:
-    """A configuration file with these endpoints, the first of which begins on `FIRST_LINE`."""
+    """Write a configuration file with these endpoints; the first one begins on `FIRST_LINE`."""
     return f"{ACCOUNT}endpoints:\n{indent(endpoints, '  ')}"
 
 
 def faults(directory: Path, endpoints: str) -> list[str]:
-    """The faults of a configuration file with these endpoints."""
+    """Return the faults of a configuration file with these endpoints."""
     return refusal(directory, file_of(endpoints))
 
 
 def gauge(expression: str, extra: str = "") -> str:
-    """An endpoint asked once an account, with one gauge."""
+    """Return an endpoint that is polled once for each account, with one gauge."""
     return (
         "endpoints:\n"
         "  - name: things\n"
@@ -48,5 +48,5 @@ def gauge(expression: str, extra: str = "") -> str:
 
 
 def metric(**keys: object) -> Mapping[str, object]:
-    """A metric's section."""
+    """Return a metric's section."""
     return keys

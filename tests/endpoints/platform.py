@@ -1,4 +1,4 @@
-"""A platform of its own, which knows nothing of the interface: JSON at any path, in pages where a list is asked."""
+"""A platform without the documented interface: JSON at any path, and lists in pages."""
 
 import asyncio
 import json
@@ -13,10 +13,10 @@ Answer = Callable[[str, Query], tuple[int, bytes]]
 
 
 class Platform:
-    """Answers GET, and counts what it is asked.
+    """Answers GET, and counts the requests.
 
     Args:
-        answer: decides about paths that are given with percent-encoding removed.
+        answer: returns the answer for a path without percent-encoding.
     """
 
     def __init__(self, answer: Answer) -> None:
@@ -46,7 +46,7 @@ class Platform:
 
 @asynccontextmanager
 async def platform(answer: Answer) -> AsyncIterator[Platform]:
-    """A platform that listens on loopback."""
+    """Run a platform on loopback."""
     made = Platform(answer)
     server = await asyncio.start_server(made.serve, "127.0.0.1", 0)
     made.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
@@ -57,5 +57,5 @@ async def platform(answer: Answer) -> AsyncIterator[Platform]:
 
 
 def good(body: object) -> tuple[int, bytes]:
-    """A 200 with this JSON."""
+    """Return a 200 with this JSON."""
     return 200, json.dumps(body).encode()

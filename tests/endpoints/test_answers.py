@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - a message stands on one line, as it is printed
-"""Hostile answers: each fails its own target, in words that say why, or yields what can be had of it."""
+"""Hostile answers: each one fails only its own target, with a clear message, or gives the values that can be read."""
 
 import json
 from typing import Any
@@ -34,7 +34,7 @@ FAILING = {
     "a list": ({"Count": [1]}, "edge_things cannot be read from the answer: a list, expected a number"),
     "an object": ({"Count": {"a": 1}}, "edge_things cannot be read from the answer: an object, expected a number"),
     "a number of 400 digits": ({"Count": 10**400}, "edge_things cannot be read from the answer: int too large to convert to float"),
-    "a number without end": ('{"Count": 1e999}', "edge_things cannot be read from the answer: its parts add up to more than a number can hold"),
+    "a number without end": ('{"Count": 1e999}', "edge_things cannot be read from the answer: the sum of its parts is too large for a number"),
     "a label's value that is a text": ({"Classes": {"a": "1"}}, "edge_thing_classes cannot be read from the answer: a text, expected a number; a number in quotes takes to_number(…)"),
     "classes that are a number": ({"Classes": 4}, "edge_thing_classes cannot be read from the answer: a number, expected an object such as {a: A, b: B}, or a list of pairs"),
     "classes that are no pairs": ({"Classes": [["a", 1], ["b"]]}, "edge_thing_classes cannot be read from the answer: a list in a list, expected pairs such as [Name, Count]"),

@@ -86,7 +86,7 @@ SEQUENCES = {
 
 
 async def series(one: Collector, answers: list[str]) -> list[str]:
-    """The sample lines of the four families, after each of the answers."""
+    """Return the sample lines of the four families after each answer."""
     polls = [await poll(one, ZONE, body) for body in answers]
     lines: list[str] = []
     for number in range(1, len(polls) + 1):

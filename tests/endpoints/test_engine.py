@@ -49,14 +49,14 @@ OFF: Mapping[str, object] = {
 
 
 class Things:
-    """A thousand things in pages of seven, whatever page size is asked for; every other one has no name."""
+    """A thousand things in pages of seven, with any requested page size; every other one has no name."""
 
     def __init__(self, ids: range) -> None:
         self.ids = list(ids)
         self.short: set[int] = set()
 
     def answer(self, path: str, query: Query) -> tuple[int, bytes]:
-        """A page of the list, or one thing's numbers."""
+        """Return a page of the list, or the numbers of one thing."""
         if path == "/things":
             page = int(query["page"][0])
             listed = self.ids[(page - 1) * PAGE : page * PAGE]
@@ -74,7 +74,7 @@ def things() -> dict[str, Any]:
 
 
 async def lists(world: ExporterParts, times: int = 1) -> None:
-    """Let listings come and go."""
+    """Add and remove listings."""
     for _ in range(times):
         await world.turn(600)
 
@@ -201,7 +201,7 @@ async def test_endpoints_of_one_path_that_fails_share_the_failure() -> None:
 
 
 async def test_a_list_of_an_endpoint_does_not_keep_zones_from_being_polled_with_their_names() -> None:
-    """The first discovery tells names; an endpoint's list, which may be long or fail, is not waited for."""
+    """The first discovery supplies names; polls do not wait for an endpoint's list, which may be long or fail."""
     made = Things(range(1, 4))
     account = {**BUSY, "dns_zones": {"discover": True}}
     on = {**OFF, "dns_statistics": {"enabled": True}, "discovery": {"enabled": True}}

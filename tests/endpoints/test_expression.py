@@ -1,4 +1,4 @@
-"""Expressions: what they yield, and what they may take."""
+"""Expressions: their results, and their limits."""
 
 import pytest
 

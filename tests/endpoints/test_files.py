@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - a message stands on one line, as it is printed
-"""Wrong endpoints: each is refused by its line, in words that say what to do."""
+"""Wrong endpoints: each is refused with its line, and with a message that says what to do."""
 
 from pathlib import Path
 
@@ -89,7 +89,7 @@ WRONG = {
     "targets of two sources": (
         f"{PART}  kind: dns_zone\n{GOOD}",
         9,
-        "endpoints[0].kind: set beside ids; expected one of each, ids, kind",
+        "endpoints[0].kind: set together with ids; expected one of each, ids, kind",
     ),
     "a target twice": (
         f"- name: things\n  path: /things/{{id}}\n  ids: [1, a, 1]\n{GOOD}",
@@ -104,7 +104,7 @@ WRONG = {
     "a kind of its own that is there already": (
         f"{PART}  label: script\n{GOOD}",
         9,
-        "endpoints[0].label: 'script' is a kind of target already; expected another label, or kind: script",
+        "endpoints[0].label: 'script' is already a kind of target; expected another label, or kind: script",
     ),
     "a collector's name": (
         f"- name: scripts\n  path: /things\n{GOOD}",
@@ -169,12 +169,12 @@ WRONG = {
     "a label that the target has": (
         f"{PART}  label: thing\n  metrics:\n    - {{name: edge_things, value: A, label: thing_id}}\n",
         11,
-        f"{METRICS}.label: 'thing_id' is a label of the target already",
+        f"{METRICS}.label: 'thing_id' is already a label of the target",
     ),
     "a label twice": (
         f"{HEAD}  metrics:\n    - {{name: edge_things, value: A, label: account}}\n",
         9,
-        f"{METRICS}.label: 'account' is taken: the series have that label already, or Prometheus gives it a meaning",
+        f"{METRICS}.label: 'account' is taken: the series already have that label, or Prometheus uses it",
     ),
     "a secret as an info": (
         f"{HEAD}  metrics:\n    - name: edge_things_info\n      info: {{zone: ZoneSecurityKey}}\n",
@@ -272,8 +272,8 @@ def test_names_against_the_conventions_are_warnings(tmp_path: Path) -> None:
     assert [message for _, message in misnamed(loaded.endpoints)] == [
         "'edge_things_ms' is in ms; expected the base unit seconds, with scale",
         "'edge_thingsOpen' is written in camelCase; expected snake_case",
-        "'edge_things_count' ends with _count, which is for histograms",
-        "'edge_gauge_things' holds the name of a metric type, gauge",
-        "'edge:things' holds ':', which is for recording rules",
+        "'edge_things_count' ends with _count, which is reserved for histograms",
+        "'edge_gauge_things' contains the name of a metric type, gauge",
+        "'edge:things' contains ':', which is reserved for recording rules",
         "'edge_things' has no help text",
     ]

@@ -1,4 +1,4 @@
-"""Answers that several endpoints read."""
+"""Calls that several endpoints share."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -16,7 +16,7 @@ KEY = ("main", "/things")
 
 
 class Calls:
-    """Counts calls, each of which waits until it is let go."""
+    """Counts calls; each waits until the test releases it."""
 
     def __init__(self) -> None:
         self.made = 0
@@ -24,7 +24,7 @@ class Calls:
         self.begun = asyncio.Event()
 
     async def __call__(self) -> Answer[Document]:
-        """Answer with how many calls there were."""
+        """Answer with the number of calls."""
         self.made += 1
         number = self.made
         self.begun.set()
@@ -35,7 +35,7 @@ class Calls:
 async def ask(
     shared: SharedCalls, reader: str, call: Callable[[], Awaitable[Answer[Document]]], after: float = 0
 ) -> int:
-    """What a reader is answered, so many seconds after `NOW`."""
+    """Return the answer that a reader gets a number of seconds after `NOW`."""
     now = NOW + timedelta(seconds=after)
     answer = await shared.ask(reader, "/things", KEY, now=now, interval=600, call=call)
     return int(answer.value.value)

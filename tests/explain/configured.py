@@ -1,4 +1,4 @@
-"""Absences of configured endpoints' families, each with the cause that the explanation should name."""
+"""Absences of configured endpoints' families, each with its expected cause."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -44,7 +44,7 @@ ALONE: Mapping[str, object] = {
 
 
 def endpoint(**keys: object) -> dict[str, object]:
-    """The endpoint of pull zones; further keys replace its own, None leaves one out."""
+    """Return the endpoint of pull zones; given keys replace its own, and None removes one."""
     own = {
         "name": ZONES,
         "path": "/pullzone/{id}",
@@ -58,12 +58,12 @@ def endpoint(**keys: object) -> dict[str, object]:
 
 
 def endpoint_of(kind: str, name: str, path: str) -> dict[str, object]:
-    """An endpoint of one metric, for targets of a kind that the exporter knows."""
+    """Return an endpoint with one metric, for a built-in kind of target."""
     return {"name": name, "path": path, "kind": kind, "metrics": [{"name": "edge_x", "value": "X"}]}
 
 
 def with_endpoints(*endpoints: Mapping[str, object], **settings: Any) -> dict[str, Any]:
-    """Settings of the parts, with these endpoints, or the one of pull zones."""
+    """Return settings of the parts with these endpoints; by default with the one of pull zones."""
     more = {"endpoints": list(endpoints or [endpoint()]), **settings.pop("more", {})}
     return {"account": ALONE, "more": more, **settings}
 
@@ -72,15 +72,15 @@ FIXED = endpoint(each=None, ids=[501, 502, 503])
 
 
 def answers(code: int = 200, body: object = "", path: str = "/pullzone/501") -> Any:
-    """After the first round each zone is answered well, and the first one as given."""
+    """After the first round, give the first zone this answer, and the others good ones."""
     return after(status(path, code, body), status(PATH, body=GOOD))
 
 
 def configured_scenes(folder: Path) -> list[Situation]:
-    """Every situation.
+    """Return every situation.
 
     Args:
-        folder: holds a folder named state.db, which is no state file.
+        folder: contains a folder named state.db, which is not a state file.
     """
     return [*_settings(), *_lists(), *_keys(), *_answers(), *_ledger(folder)]
 
@@ -244,7 +244,7 @@ def _keys() -> list[Situation]:
 
 def _answers() -> list[Situation]:
     def first(name: str, cause: Cause, code: int = 200, body: object = "", *words: str) -> Situation:
-        """The first answer of one target is wrong, and those of the others are good."""
+        """Give one target a wrong first answer, and the others good ones."""
         return Situation(
             name,
             whole(cause, ZONES, FIRST) | {(ZONES, SECOND): {}},
@@ -310,7 +310,7 @@ def _answers() -> list[Situation]:
 
 
 async def _withdrawn(parts: Any) -> None:
-    """A good first round, and failures until the series go."""
+    """Run a good first round, then failures until the series are removed."""
     await parts.settle()
     parts.faults.clear()
     parts.faults.add(status(PATH, 500))

@@ -1,4 +1,4 @@
-"""Says how many of the scripted causes the explanation named."""
+"""Prints how many of the scripted causes the explanation reported."""
 
 import pytest
 

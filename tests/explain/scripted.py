@@ -1,4 +1,4 @@
-"""Absences that are made to happen on the sandbox, each with the cause that the explanation should name."""
+"""Absences that are caused on the sandbox, each with its expected cause."""
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
@@ -40,17 +40,17 @@ ONE_ZONE: Mapping[str, object] = {
 
 
 async def nothing(_parts: ExporterParts) -> None:
-    """The first round is all that it takes."""
+    """Do nothing after the first round."""
 
 
 def status(path: str, code: int = 200, body: object = "") -> dict[str, Any]:
-    """A fault that answers a path with a status, and a body that is JSON where it is no text."""
+    """Return a fault that answers a path with a status and a body: text, or any other value as JSON."""
     text = body if isinstance(body, str) else json.dumps(body)
     return {"kind": "status", "path_regex": path, "status": code, "body": text, "content_type": "application/json"}
 
 
 def after(*faults: Mapping[str, Any], turns: float = 600) -> Script:
-    """Let these faults come after the first round, and poll again."""
+    """Script these faults after the first round, and poll again."""
 
     async def script(exporter_parts: ExporterParts) -> None:
         for fault in faults:
@@ -61,20 +61,20 @@ def after(*faults: Mapping[str, Any], turns: float = 600) -> Script:
 
 
 def whole(cause: Cause, collector: str, *targets: str) -> dict[tuple[str, str], dict[Cause, None]]:
-    """All families of these targets are absent for one cause."""
+    """Return the absences of all families of these targets, for one cause."""
     return {(collector, target): {cause: None} for target in targets}
 
 
 @dataclass(frozen=True)
 class Situation:
-    """An absence, made to happen.
+    """A situation that causes an absence.
 
     Attributes:
         name: what happens.
-        absent: what should be absent, of the collectors and targets that it names: all of it, and nothing else.
-        settings: how the parts are set up.
-        script: what happens after the first round.
-        words: texts that must stand in the evidence of some absence.
+        absent: exactly what should be absent for the collectors and targets in it.
+        settings: the settings of the parts.
+        script: the steps after the first round.
+        words: texts that the evidence of some absence must contain.
     """
 
     name: str
@@ -85,10 +85,10 @@ class Situation:
 
 
 def situations(folder: Path) -> list[Situation]:
-    """Every situation.
+    """Return every situation.
 
     Args:
-        folder: holds a folder named state.db, which is no state file.
+        folder: contains a folder named state.db, which is not a state file.
     """
     return [*_configured(), *_found(), *_keys(), *_answers(), *_failing(), *_databases(), *_ledger(folder)]
 

@@ -7,7 +7,7 @@ from tests.turned_clock import TurnedClock
 
 
 class Ended(Exception):
-    """The test has seen enough."""
+    """Raised when the test has seen enough."""
 
 
 @pytest.mark.parametrize(("seconds", "expected"), [(0.0, EVERY_SECONDS), (5.0, 500.0)])

@@ -1,4 +1,4 @@
-"""What is said of a target whose shard another exporter holds, or none."""
+"""The explanation for a target whose shard another exporter holds, or none."""
 
 from exporter.causes import Cause
 from exporter.explain.candidates import Candidates
@@ -12,7 +12,7 @@ ZONES = tuple(Target("main", "dns_zone", str(number)) for number in range(101, 1
 
 
 def evidence(share: Share) -> dict[int, set[str]]:
-    """What is said of the zones that are not polled here, by their shard."""
+    """Return the evidence for zones that are not polled here, by their shard."""
     registry = Registry(share)
     registry.configure([Selection("main", "dns_zone", ZONES, setting="dns_zones")])
     board = StatusBoard(lambda: 0.0)

@@ -1,4 +1,4 @@
-"""Every cause is made to happen on the sandbox, and each family's named cause is compared with the scripted one."""
+"""Brings about every cause of absences on the sandbox, and compares each family's reported cause with the script."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +19,7 @@ Causes = dict[tuple[str, str, str], Cause]
 
 
 def situations(folder: Path) -> list[Situation]:
-    """Every situation."""
+    """Return every situation."""
     return [*built_in_scenes(folder), *configured_scenes(folder)]
 
 
@@ -27,7 +27,7 @@ _NAMES = [situation.name for situation in situations(Path("/nowhere"))]
 
 
 def scripted(situation: Situation, parts: ExporterParts) -> Causes:
-    """The causes that a situation scripts, family by family."""
+    """Return the causes that a situation expects, by family."""
     collectors = {collector.name: collector for collector in scope(parts.settings).collectors}
     found: Causes = {}
     for (collector, target), causes in situation.absent.items():
@@ -39,7 +39,7 @@ def scripted(situation: Situation, parts: ExporterParts) -> Causes:
 
 
 def named(situation: Situation, parts: ExporterParts) -> tuple[Causes, list[str]]:
-    """The causes that the explanation names of the same collectors and targets, and its evidence."""
+    """Return the causes that the explanation reports for the same collectors and targets, and the evidence."""
     found: Causes = {}
     evidence: list[str] = []
     targets = frozenset(target for _, target in situation.absent)
@@ -56,7 +56,7 @@ def named(situation: Situation, parts: ExporterParts) -> tuple[Causes, list[str]
 
 @pytest.fixture(params=_NAMES)
 def situation(request: pytest.FixtureRequest, tmp_path: Path) -> Situation:
-    """Each situation, with a folder of its own."""
+    """Run each situation in its own folder."""
     (tmp_path / "state.db").mkdir()
     return next(situation for situation in situations(tmp_path) if situation.name == request.param)
 

@@ -21,7 +21,7 @@ TIMESTAMP = FamilyInfo("edge_dns_day_start_timestamp_seconds", "A day.", Kind.GA
 
 
 def plain(registry: CollectorRegistry | WithoutCreated | Named, form: Format) -> bytes:
-    """Every own family with its header."""
+    """Return each of the program's own families with its header."""
     return b"".join(family.headers[form] + family.lines for family in encode_own(registry, lambda _: True))
 
 

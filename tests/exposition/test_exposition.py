@@ -1,4 +1,4 @@
-"""The whole exposition: what stands in it, in which order, and what is left out."""
+"""The whole exposition: its content, its order, and the series that are left out."""
 
 import gzip
 from collections.abc import Iterable, Mapping
@@ -29,34 +29,34 @@ INFOS = (WINDOW, TYPES, DAY, TOTAL)
 
 
 class NothingOwn:
-    """A program without metrics of its own."""
+    """A program without its own metrics."""
 
     def collect(self) -> Iterable[WireMetric]:
-        """No family."""
+        """Return no family."""
         return ()
 
 
 def key(number: int, collector: str = "statistics", account: str = "main") -> PollKey:
-    """A zone as a collector sees it."""
+    """Return a zone's target."""
     return PollKey.of(collector, account, "dns_zone", str(number))
 
 
 def family(info: FamilyInfo, zone: str, value: float = 1.0, count: int = 1) -> Family:
-    """A family of one zone."""
+    """Return a family of one zone."""
     if len(info.labels) == 1:
         return Family(info, (Sample((zone,), value, 1770508800.0 if info is TOTAL else None),))
     return Family(info, tuple(Sample((zone, f"T{number}"), value + number) for number in range(count)))
 
 
 def exposition(**options: object) -> Exposition:
-    """An exposition of the families above."""
+    """Return an exposition of the families above."""
     made = Exposition(NothingOwn(), **options)  # type: ignore[arg-type]
     made.declare(INFOS)
     return made
 
 
 def text(generation: Generation, form: Format = Format.TEXT) -> str:
-    """A generation's plain bytes."""
+    """Return a generation's plain bytes."""
     return b"".join(generation.bodies[form].pieces).decode()
 
 
@@ -64,7 +64,7 @@ State = Mapping[PollKey, Mapping[str, Family]]
 
 
 def naive(state: State, form: Format, wanted: Filter = Filter(), *, created: bool = False) -> bytes:  # noqa: B008
-    """What the exposition must be: every family once, its targets in order."""
+    """A simple model of the exposition: every family once, its targets in order."""
     parts = []
     for info in INFOS:
         keys = [known for known in sorted(state) if info.name in state[known] and wanted.wants_key(known)]
@@ -120,7 +120,7 @@ def test_an_empty_exposition_is_a_whole_one() -> None:
 
 @st.composite
 def changes(draw: st.DrawFn) -> tuple[PollKey, Update]:
-    """A target that is polled, that fails, or that is gone."""
+    """Return a change: a target that was polled, that failed, or that was removed."""
     number, collector = draw(st.integers(0, 12)), draw(st.sampled_from(["scans", "statistics"]))
     known = key(number, collector, draw(st.sampled_from(["main", "other"])))
     if draw(st.booleans()):
@@ -133,7 +133,7 @@ def changes(draw: st.DrawFn) -> tuple[PollKey, Update]:
 
 
 def applied(state: dict[PollKey, dict[str, Family]], known: PollKey, update: Update) -> None:
-    """Do to the naive state what an update does."""
+    """Apply a change to the simple model."""
     held = {} if update.whole else state.get(known, {})
     held = {**held, **{each.info.name: each for each in update.families}}
     state[known] = {name: each for name, each in held.items() if each.samples}
@@ -166,7 +166,7 @@ def test_whatever_changes_the_exposition_is_what_a_naive_rendering_gives(
 
 
 def assert_well_formed(generation: Generation) -> None:
-    """Both formats parse; every family stands once and has its type; no series stands twice."""
+    """Check that both formats can be parsed, and that families and series are unique and have their types."""
     for form, parse in ((Format.TEXT, parse_text), (Format.OPENMETRICS, parse_openmetrics)):
         families = list(parse(text(generation, form)))
         types = {each.name: each.type for each in families}
@@ -206,7 +206,7 @@ def test_a_counter_can_be_asked_for_by_either_of_its_names() -> None:
 
 
 def own_metrics() -> CollectorRegistry:
-    """Two families of the program's own."""
+    """Two of the program's own families."""
     registry = CollectorRegistry()
     Counter("edge_api_requests", "Requests.", registry=registry).inc()
     Gauge("edge_exporter_series", "Series.", registry=registry).set(4)
@@ -214,7 +214,7 @@ def own_metrics() -> CollectorRegistry:
 
 
 def names(exposed: bytes | str) -> list[str]:
-    """The families of a text, in order."""
+    """Return the families of a text, in order."""
     reported = exposed if isinstance(exposed, str) else exposed.decode()
     return [line.split()[2] for line in reported.splitlines() if line.startswith("# TYPE")]
 

@@ -1,4 +1,4 @@
-"""When generations are printed, and that none of them is ever torn."""
+"""When generations are rendered, and that each is consistent."""
 
 import asyncio
 import gzip
@@ -28,19 +28,19 @@ INFOS = tuple(FamilyInfo(f"edge_poll_{place}", "Of a poll.", Kind.GAUGE, "", ("z
 
 @dataclass
 class Clock:
-    """A clock that tests turn, and that a sleeper turns."""
+    """A clock that tests set, and that sleeping advances."""
 
     now: float = 1000.0
     slept: list[float] = field(default_factory=list)
     step: float = 0.0
 
     def __call__(self) -> float:
-        """The time; each look at it takes a step."""
+        """Return the time; each call advances it by a step."""
         self.now += self.step
         return self.now
 
     def sleep(self, seconds: float) -> None:
-        """Note that somebody sleeps."""
+        """Record a call of sleep, and advance the clock."""
         self.slept.append(seconds)
 
 
@@ -53,7 +53,7 @@ class RendererSetup:
     clock: Clock
 
     def publish(self, number: int, turn: int, parts: int = 2, lifetime: float = 900.0) -> None:
-        """Publish a zone's poll, of which every sample holds the turn."""
+        """Publish a poll of a zone, with the turn in every sample."""
         target = Target("main", "dns_zone", str(number))
         families = tuple(
             Family(info, tuple(Sample((target.id, str(part)), float(turn)) for part in range(parts))) for info in INFOS
@@ -61,17 +61,17 @@ class RendererSetup:
         succeed(self.store, COLLECTOR, Outcome(target, families), (), lifetime=lifetime, duration=0.1)
 
     def text(self, generation: Generation | None = None) -> str:
-        """A generation's text, the current one's by default."""
+        """Return a generation's text; by default the current one's."""
         return b"".join((generation or self.renderer.current).bodies[Format.TEXT].pieces).decode()
 
     def value(self, name: str) -> float:
-        """The value of a family without labels."""
+        """Return the value of a family without labels."""
         return next(each.samples[0].value for each in text_string_to_metric_families(self.text()) if each.name == name)
 
 
 @asynccontextmanager
 async def rendering(cap: int = 1_000_000, grown: Callable[[], None] = lambda: None) -> AsyncIterator[RendererSetup]:
-    """A renderer that is not eager any more, has printed, and has time to print again."""
+    """Return a renderer after its start phase, which has rendered and may render again."""
     clock = Clock()
     store = Store(StatusBoard(lambda: 1_770_000_000.0), clock)
     telemetry = Telemetry(CollectorRegistry(), "test")
@@ -248,7 +248,7 @@ async def test_a_press_that_prints_no_more_is_known_for_dead() -> None:
 
 
 def polls_of(exposed: str) -> dict[str, set[float]]:
-    """Zone → the turns that its samples are from; fails where the exposition is not whole."""
+    """Return zone → the turns of its samples; fail if the exposition is incomplete."""
     turns: dict[str, set[float]] = {}
     seen: set[tuple[str, ...]] = set()
     families = list(text_string_to_metric_families(exposed))
@@ -265,7 +265,7 @@ def polls_of(exposed: str) -> dict[str, set[float]]:
 
 
 async def publish_on(setup: RendererSetup, zones: int, is_over: asyncio.Event) -> None:
-    """Publish poll after poll of every zone."""
+    """Publish polls of every zone repeatedly."""
     turn = 0
     while not is_over.is_set():
         turn += 1
@@ -275,13 +275,13 @@ async def publish_on(setup: RendererSetup, zones: int, is_over: asyncio.Event) -
 
 
 async def print_on(setup: RendererSetup, is_over: asyncio.Event) -> None:
-    """Print generation after generation."""
+    """Render generations repeatedly."""
     while not is_over.is_set():
         await setup.renderer.render(own=False)
 
 
 async def scrape_on(setup: RendererSetup, is_over: asyncio.Event, scrapes: set[str]) -> None:
-    """Scrape packed, plain as a slow client does, and filtered, until twenty different expositions were seen."""
+    """Scrape compressed, plain like a slow client, and filtered, until twenty different expositions were received."""
     wanted = Filter(collectors=frozenset({COLLECTOR}))
     while len(scrapes) < 20:
         body = setup.renderer.current.bodies[Format.TEXT]

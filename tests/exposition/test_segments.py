@@ -1,4 +1,4 @@
-"""Chunks joined and deflated by segments."""
+"""Chunks that are joined and compressed in segments."""
 
 import gzip
 import zlib
@@ -15,18 +15,18 @@ from exporter.targets.target import PollKey
 
 
 def key(number: int, collector: str = "dns_statistics") -> PollKey:
-    """The key of a zone."""
+    """Return the key of a zone."""
     return PollKey.of(collector, "main", "dns_zone", str(number))
 
 
 def plain(family: FamilyChunks) -> bytes:
-    """All chunks of a family, joined by its segments."""
+    """Return all chunks of a family, joined by its segments."""
     return b"".join(part.plain for part in family.parts())
 
 
 @contextmanager
 def segments_of(size: int) -> Iterator[None]:
-    """Segments of so many bytes, so that few chunks fill many of them."""
+    """Use small segments, so that few chunks fill many of them."""
     with (
         patch("exporter.exposition.segments.SEGMENT_BYTES", size),
         patch("exporter.exposition.segments.SMALL_BYTES", size // 4),
@@ -35,7 +35,7 @@ def segments_of(size: int) -> Iterator[None]:
 
 
 def body_of(chunks: list[bytes], size: int) -> Body:
-    """A body of one family."""
+    """Return a body with one family."""
     with segments_of(size):
         family = FamilyChunks()
         for number, chunk in enumerate(chunks):

@@ -1,4 +1,4 @@
-"""What is believed of each target, and for how long."""
+"""The families that the store keeps for each target, and for how long."""
 
 from collections.abc import Mapping
 
@@ -16,7 +16,7 @@ ZONE = Target("main", "dns_zone", "101", "example.com")
 
 
 class StoreSetup:
-    """A store with its clocks, and what it handed on."""
+    """A store with its clocks, and the changes that it returned."""
 
     def __init__(self, remembered: float = 0.0) -> None:
         self.clock = TurnedClock(1_770_000_000.0)
@@ -29,34 +29,34 @@ class StoreSetup:
         )
 
     def succeed(self, target: Target = ZONE, *, lifetime: float = 900.0, collector: str = "dns_statistics") -> None:
-        """Publish a good poll with a gauge and a counter."""
+        """Publish a successful poll with a gauge and a counter."""
         gauge = Family(QUERIES, (Sample((target.id,), 5.0),))
         counter = Family(TOTAL, (Sample((target.id,), 7.0),))
         succeed(self.store, collector, Outcome(target, (gauge,)), (counter,), lifetime=lifetime, duration=0.1)
 
     def fail(self, target: Target = ZONE, families: tuple[Family, ...] = (), reason: str = "timeout") -> bool:
-        """Note a bad poll."""
+        """Record a failed poll."""
         outcome = Outcome(target, families)
         lifetime = self.lifetime or 900.0
         return fail(self.store, "dns_statistics", outcome, reason, "in words", lifetime=lifetime, duration=0.1)
 
     def expired(self, seconds: float) -> list[Target]:
-        """What has expired when so much time has passed."""
+        """Return the expired targets after a time."""
         self.monotonic.now += seconds
         return [status.target for status in self.store.expire()]
 
     def changes(self) -> Mapping[PollKey, Update]:
-        """What changed since this was last asked."""
+        """Return the changes since the last call."""
         return self.store.changes()
 
     def change(self) -> Update:
-        """The one change."""
+        """Return the only change."""
         ((_, update),) = self.changes().items()
         return update
 
 
 def reported(update: Update) -> dict[str, float]:
-    """Family → the value of its one sample."""
+    """Return family → the value of its only sample."""
     return {family.info.name: family.samples[0].value for family in update.families}
 
 

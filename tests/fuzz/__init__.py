@@ -1,1 +1,1 @@
-"""Runs the property tests for as long as one likes."""
+"""Runs the property tests for a chosen time."""

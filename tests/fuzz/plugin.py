@@ -1,4 +1,4 @@
-"""A pytest plugin for `tests.fuzz.run`: many examples that are kept, in a new order, until the time is over."""
+"""A pytest plugin for `tests.fuzz.run`: many examples, which are kept, in a new order, until the time is over."""
 
 import os
 import random
@@ -15,7 +15,7 @@ EXAMPLES = 300
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure() -> None:
-    """Make the profile known, before Hypothesis' own plugin takes it up."""
+    """Register the profile before Hypothesis' own plugin reads it."""
     # Imported by a plugin earlier than this, pytest could not prepare the library for its own reports.
     from hypothesis import HealthCheck, settings  # noqa: PLC0415
     from hypothesis.database import DirectoryBasedExampleDatabase  # noqa: PLC0415
@@ -31,10 +31,10 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Shuffle, so that a run that ends within a round does not always leave out the same tests."""
+    """Shuffle the tests, so that a run that ends within a round does not always skip the same ones."""
     random.Random(os.environ[SEED]).shuffle(items)  # noqa: S311 - repeatable
 
 
 def pytest_runtest_protocol() -> bool | None:
-    """Leave out what is left when the time is over."""
+    """Skip the remaining tests when the time is over."""
     return True if time.monotonic() >= float(os.environ[ENDS]) else None

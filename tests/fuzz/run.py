@@ -21,7 +21,7 @@ REPOSITORY = Path(__file__).parents[2]
 
 
 def fuzz(minutes: float, seed: int, paths: Sequence[str]) -> int:
-    """Run rounds until the time is over; 0 minutes are for ever. Returns the exit code of the last round."""
+    """Run rounds until the time is over (0 minutes: without an end); return the exit code of the last round."""
     ends = time.monotonic() + minutes * 60 if minutes else float("inf")
     chance = random.Random(seed)  # noqa: S311 - repeatable
     # Many examples take longer than a test of the suite may.

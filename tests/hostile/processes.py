@@ -82,11 +82,12 @@ def hostile_run(
     """Start both processes, and wait until the daemon serves.
 
     Args:
-        folder: where the files stand.
-        configuration: YAML without `web` and `state`; `{url}` and `{key}` stand for the platform and a file of its key.
+        folder: the folder for the files.
+        configuration: YAML without `web` and `state`; `{url}` and `{key}` are replaced by the platform's address and
+            the file of its key.
         zones: how many zones the platform's search finds.
         rows: how many rows each query returns.
-        name: what the zones are called.
+        name: the name of the zones.
     """
     port, own_port = free_port(), free_port()
     platform, exporter = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{own_port}"

@@ -40,7 +40,7 @@ class Counting(TimeLimitedProtocol):
     received = 0
 
     def data_received(self, data: bytes) -> None:
-        """See `asyncio.Protocol`."""
+        """Implements `asyncio.Protocol`."""
         super().data_received(data)
         self.received += 1
 

@@ -2,8 +2,8 @@
 
 Each dashboard is drawn in an hour with the usual trouble (`dashboard-*.png`) and in a calm one (`calm-*.png`).
 
-With `--lot` it draws the Overview of a calm hour and of each incident in an order drawn by lot, named by letters; which
-is which stands in key.txt, to be read after the pictures.
+With `--lot` it draws the Overview of a calm hour and of each incident in random order, named by letters;
+key.txt, to be read after the pictures, names the incident of each.
 
 No Grafana runs: a page's JSON is laid out here, its queries are asked of a real Prometheus that holds a month of a
 made-up platform, and `grafana/` puts the answers into the published components of Grafana's own panels, in Chromium.

@@ -18,11 +18,11 @@ PATIENCE = 600
 
 @dataclass(frozen=True, slots=True)
 class Incident:
-    """Something that goes wrong at `TROUBLE`.
+    """An incident, which begins at `TROUBLE`.
 
     Attributes:
-        change: what a series says from then on; it is given what it would say otherwise, now and at any time.
-        finds: what the Overview's table says of it, with what it is about.
+        change: returns a series' value from then on, given its normal value, now and at any time.
+        finds: the finding in the Overview's table, with its subject.
         alerts: the alerts that fire, by their labels.
     """
 

@@ -1,4 +1,4 @@
-"""A transport that asks an application within the process, by no socket."""
+"""A transport that calls an application in the same process, without a socket."""
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
@@ -17,25 +17,25 @@ class AsgiReply:
 
     @property
     def status(self) -> int:
-        """See `Reply.status`."""
+        """Implement `Reply.status`."""
         return self.response.status_code
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """See `Reply.headers`."""
+        """Implement `Reply.headers`."""
         return self.response.headers
 
     def pieces(self) -> AsyncIterator[bytes]:
-        """See `Reply.pieces`."""
+        """Implement `Reply.pieces`."""
         return self.response.aiter_raw()
 
     async def close(self) -> None:
-        """See `Reply.close`."""
+        """Implement `Reply.close`."""
         await self.response.aclose()
 
 
 class AsgiTransport:
-    """See `exporter.platform.http.transport.Transport`.
+    """Implements `exporter.platform.http.transport.Transport`.
 
     Args:
         app: the application.
@@ -48,11 +48,11 @@ class AsgiTransport:
         """Do nothing."""
 
     async def send(self, message: Message, connect_seconds: float) -> AsgiReply:
-        """Ask the application, with no connection to wait for."""
+        """Call the application; there is no connection to wait for."""
         del connect_seconds
         request = httpx.Request(message.method, message.url, headers=message.headers, content=message.content)
         return AsgiReply(await self._transport.handle_async_request(request))
 
     async def close(self) -> None:
-        """Close it."""
+        """Do nothing."""
         await self._transport.aclose()

@@ -1,4 +1,4 @@
-"""A caller that answers with bodies that a test wrote, by way of the client's own reading of them."""
+"""A caller whose answers a test writes as bodies, which the client's own code reads."""
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -16,19 +16,19 @@ SECONDS = 0.25
 
 @dataclass
 class ScriptedCaller:
-    """Gives one answer after another, and the last one from then on: a body, an error, or None for an absent one."""
+    """Gives one answer after another, and then repeats the last: a body, an error, or None for an absent one."""
 
     answers: list[str | bytes | PlatformError | None]
     date: datetime | None = DATE
     calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
 
     async def call(self, request: Request[T]) -> Answer[T]:
-        """See `exporter.platform.operation.Caller`."""
+        """Implements `exporter.platform.operation.Caller`."""
         answer: Answer[Any] = await self.find(request)
         return answer
 
     async def find(self, request: Request[T]) -> Answer[T | None]:
-        """See `exporter.platform.operation.Caller`."""
+        """Implements `exporter.platform.operation.Caller`."""
         self.calls.append(
             (request.operation.name, {**(request.path or {}), **(request.query or {}), **(request.body or {})})
         )
@@ -42,5 +42,5 @@ class ScriptedCaller:
 
 
 def caller(*answers: str | bytes | PlatformError | None) -> ScriptedCaller:
-    """A caller of these answers."""
+    """Return a caller with these answers."""
     return ScriptedCaller(list(answers))

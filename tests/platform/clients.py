@@ -1,4 +1,4 @@
-"""Clients with every collaborator in the test's hand."""
+"""Clients whose collaborators the test controls."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -19,7 +19,7 @@ NOW = datetime(2026, 2, 8, 12, 0, tzinfo=UTC)
 
 @dataclass
 class Heard:
-    """An observer that writes down what it hears."""
+    """An observer that records all events."""
 
     attempts: list[tuple[str, str, str | None]] = field(default_factory=list)
     retries: list[str] = field(default_factory=list)
@@ -27,35 +27,35 @@ class Heard:
     waited: list[float] = field(default_factory=list)
 
     def attempted(self, operation: str, code: str, _seconds: float, reason: str | None) -> None:
-        """See `exporter.platform.http.observer.Observer`."""
+        """Implements `exporter.platform.http.observer.Observer`."""
         self.attempts.append((operation, code, reason))
 
     def retried(self, operation: str) -> None:
-        """See `exporter.platform.http.observer.Observer`."""
+        """Implements `exporter.platform.http.observer.Observer`."""
         self.retries.append(operation)
 
     def unexpected(self, operation: str, field: str) -> None:
-        """See `exporter.platform.http.observer.Observer`."""
+        """Implements `exporter.platform.http.observer.Observer`."""
         self.unknown.append((operation, field))
 
     def throttled(self, seconds: float) -> None:
-        """See `exporter.platform.http.observer.Observer`."""
+        """Implements `exporter.platform.http.observer.Observer`."""
         self.waited.append(seconds)
 
 
 @dataclass
 class FakeClock:
-    """A clock that stands still until someone sleeps by it; sleeping takes no time."""
+    """A clock that only sleeping advances; sleeping takes no real time."""
 
     now: float = 1000.0
     slept: list[float] = field(default_factory=list)
 
     def __call__(self) -> float:
-        """Seconds."""
+        """Return the seconds."""
         return self.now
 
     async def sleep(self, seconds: float) -> None:
-        """Move on by so much."""
+        """Advance by a number of seconds."""
         self.slept.append(seconds)
         self.now += seconds
         await asyncio.sleep(0)
@@ -63,7 +63,7 @@ class FakeClock:
 
 @dataclass
 class Kit:
-    """A client, and what it was made of."""
+    """A client, and its parts."""
 
     client: Client
     heard: Heard
@@ -86,7 +86,7 @@ async def client_of(
     ca_file: str | None = None,
     sleep: Callable[[float], Awaitable[None]] | None = None,
 ) -> AsyncIterator[Kit]:
-    """A client of a platform at `url`."""
+    """Return a client of a platform at `url`."""
     heard, clock = Heard(), FakeClock()
     clocks = Clocks(NOW.timestamp, clock, sleep or clock.sleep)
     client = Client(

@@ -1,4 +1,4 @@
-"""Ways to damage a good answer: parts that are missing, null, doubled, of another type, huge, deep, or no text."""
+"""Damages a good answer: parts become missing, null, doubled, of another type, huge, deep, or invalid text."""
 
 import json
 from collections.abc import Callable
@@ -57,7 +57,7 @@ _CHANGES: list[Callable[[Any, Any], list[Any]]] = [
 
 
 def _places(value: Any, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """The ways to every part of a JSON value, the whole among them."""
+    """Return the paths of every part of a JSON value, including the whole."""
     found = [place]
     parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, part in parts:
@@ -66,7 +66,7 @@ def _places(value: Any, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 
 def _changed(value: Any, place: tuple[Any, ...], change: Callable[[Any], list[Any]]) -> Any:
-    """A JSON value in which one part is changed."""
+    """Return a JSON value in which one part is changed."""
     if not place:
         return (change(value) or [None])[0]
     step, *rest = place
@@ -79,7 +79,7 @@ def _changed(value: Any, place: tuple[Any, ...], change: Callable[[Any], list[An
 
 @st.composite
 def damaged(draw: st.DrawFn, name: str) -> bytes:
-    """The body of an operation's good answer, damaged a few times or not at all."""
+    """Return the body of an operation's good answer, damaged several times or not at all."""
     value = GOOD[name]
     for _ in range(draw(st.integers(0, 3))):
         place = draw(st.sampled_from(_places(value)))
@@ -91,7 +91,7 @@ def damaged(draw: st.DrawFn, name: str) -> bytes:
 
 @st.composite
 def _spoilt(draw: st.DrawFn, raw: bytes) -> bytes:
-    """Bytes as they were, or cut, or no UTF-8, or with something before or after them."""
+    """Return bytes unchanged, truncated, as invalid UTF-8, or with something before or after them."""
     at = draw(st.integers(0, len(raw)))
     spoilt = [raw[:at], raw[:at] + b"\xff\xc3" + raw[at:], b"\xef\xbb\xbf" + raw, raw + b"x", b"<" + raw]
     return draw(st.sampled_from([raw, raw, raw, raw, raw, *spoilt]))

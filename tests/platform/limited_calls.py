@@ -1,4 +1,4 @@
-"""A budget, tasks that want something of it, and a clock that moves when none of them can go on."""
+"""A budget, tasks that need it, and a clock that advances when no task can continue."""
 
 import asyncio
 import heapq
@@ -15,24 +15,24 @@ from exporter.platform.http.rate_limiter import Paused, Permit, RateLimiter
 
 @dataclass
 class Time:
-    """A clock on which tasks sleep; it is moved from one waking to the next when no task can go on."""
+    """A clock on which tasks sleep; when no task can continue, it advances to the next wake-up."""
 
     now: float = 1000.0
     sleepers: list[tuple[float, int, asyncio.Future[None]]] = field(default_factory=list)
     turns: "itertools.count[int]" = field(default_factory=itertools.count)
 
     def __call__(self) -> float:
-        """Seconds."""
+        """Return the seconds."""
         return self.now
 
     async def sleep(self, seconds: float) -> None:
-        """Wait on this clock."""
+        """Sleep until the clock has advanced by a number of seconds."""
         woken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         heapq.heappush(self.sleepers, (self.now + seconds, next(self.turns), woken))
         await woken
 
     async def pass_until(self, moment: float) -> None:
-        """Let the time pass, and every sleeper wake at its own."""
+        """Advance the clock, and wake every sleeping task at its time."""
         await settle()
         while self.sleepers and self.sleepers[0][0] <= moment:
             self.now, _, woken = heapq.heappop(self.sleepers)
@@ -43,14 +43,14 @@ class Time:
 
 
 async def settle() -> None:
-    """Let every task go on as far as it can."""
+    """Let every task run until it has to wait."""
     for _ in range(50):
         await asyncio.sleep(0)
 
 
 @dataclass
 class LimitedCalls:
-    """A budget, and the tasks that want something of it."""
+    """A budget, and the tasks that need it."""
 
     time: Time
     rate_limiter: RateLimiter
@@ -61,7 +61,7 @@ class LimitedCalls:
     tasks: dict[str, asyncio.Task[None]] = field(default_factory=dict)
 
     def ask(self, *paths: str, until: float | None = None) -> None:
-        """Ask for calls, each in a task of its own; the permits are kept until they are answered."""
+        """Request calls, each in its own task; the permits are kept until the calls are answered."""
         for path in paths:
             self.tasks[path] = self._start(self._acquire(path, until))
 
@@ -78,20 +78,20 @@ class LimitedCalls:
         self.granted.append((round(self.time.now - 1000.0, 6), path))
 
     def answer(self, *paths: str) -> None:
-        """The platform answered these calls."""
+        """Answer these calls."""
         for path in paths:
             self.rate_limiter.release(self.permits.pop(path), answered=True)
 
     def limit(self, path: str, wait: float | None = None) -> None:
-        """The platform answered this call with a 429."""
+        """Answer this call with a 429."""
         self.rate_limiter.release(self.permits.pop(path), limited=True, wait=wait)
 
     def lose(self, path: str) -> None:
-        """No answer came to this call."""
+        """Give no answer to this call."""
         self.rate_limiter.release(self.permits.pop(path))
 
     async def at(self, seconds: float) -> list[str]:
-        """Which calls have been granted when so much time has passed since the beginning."""
+        """Return the calls that were granted up to this time since the beginning."""
         await self.time.pass_until(1000.0 + seconds)
         return [path for _, path in self.granted]
 
@@ -100,7 +100,7 @@ class LimitedCalls:
 async def limited_calls(
     rate: float = 1e9, max_in_flight: int = 1000, paused: float = 0.0
 ) -> AsyncIterator[LimitedCalls]:
-    """A budget at the beginning of time, in a pause of so many seconds."""
+    """Return a budget at the beginning of time, in a pause of a number of seconds."""
     time, waited = Time(), list[float]()
     clocks = Clocks(monotonic=time, sleep=time.sleep)
     pause = Pause(clocks)

@@ -1,4 +1,4 @@
-"""A bare HTTP server that records what comes in to the byte, and answers with bytes that a test wrote."""
+"""A bare HTTP server that records requests byte by byte, and sends the bytes that a test wrote."""
 
 import asyncio
 import ssl
@@ -11,7 +11,7 @@ from socket import SO_LINGER, SOL_SOCKET
 
 @dataclass(frozen=True)
 class RawRequest:
-    """A request as it stood on the wire."""
+    """A request as it was received."""
 
     method: str
     target: str
@@ -19,7 +19,7 @@ class RawRequest:
     body: bytes
 
     def header(self, name: str) -> str | None:
-        """A header's value; None where it was not sent."""
+        """Return a header's value; None if it was not sent."""
         return next((value for known, value in self.headers if known.lower() == name.lower()), None)
 
 
@@ -50,7 +50,7 @@ Script = Callable[[RawRequest, Line], Awaitable[None]]
 
 
 def reply(status: int, body: bytes | str = b"", headers: dict[str, str] | None = None) -> bytes:
-    """A whole answer; its length is announced unless `headers` says otherwise."""
+    """Return a whole answer; its length is announced unless `headers` sets another one."""
     raw = body.encode() if isinstance(body, str) else body
     lines = [f"HTTP/1.1 {status} Status"]
     fields = {"Content-Length": str(len(raw))} | (headers or {})
@@ -59,13 +59,13 @@ def reply(status: int, body: bytes | str = b"", headers: dict[str, str] | None =
 
 
 def json_reply(body: str, status: int = 200, **headers: str) -> bytes:
-    """An answer of JSON."""
+    """Return a JSON answer."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return reply(status, body, {"Content-Type": "application/json", **named})
 
 
 def saying(*answers: bytes) -> Script:
-    """A script that gives one answer after another, and the last one from then on."""
+    """Return a script that gives one answer after another, and then repeats the last."""
     left = list(answers)
 
     async def say(_request: RawRequest, line: Line) -> None:
@@ -75,7 +75,7 @@ def saying(*answers: bytes) -> Script:
 
 
 def resetting(sent_before: bytes = b"") -> Script:
-    """A script that sends something, and then ends the connection with a RST."""
+    """Return a script that sends bytes, and then ends the connection with a RST."""
 
     async def reset(_request: RawRequest, line: Line) -> None:
         if sent_before:
@@ -88,7 +88,7 @@ def resetting(sent_before: bytes = b"") -> Script:
 
 
 def closing(sent_before: bytes = b"") -> Script:
-    """A script that sends something, and then ends the connection in order."""
+    """Return a script that sends bytes, and then closes the connection normally."""
 
     async def close(_request: RawRequest, line: Line) -> None:
         await line.send(sent_before)
@@ -98,7 +98,7 @@ def closing(sent_before: bytes = b"") -> Script:
 
 
 def stalling(sent_before: bytes = b"") -> Script:
-    """A script that sends something and then nothing more."""
+    """Return a script that sends bytes and then nothing more."""
 
     async def stall(_request: RawRequest, line: Line) -> None:
         await line.send(sent_before)
@@ -108,7 +108,7 @@ def stalling(sent_before: bytes = b"") -> Script:
 
 
 def dripping(head: bytes, drop: bytes = b" ", seconds: float = 0.05) -> Script:
-    """A script that sends a head, and then a little at a time for ever."""
+    """Return a script that sends the headers, and then a few bytes at a time without an end."""
 
     async def drip(_request: RawRequest, line: Line) -> None:
         await line.send(head)
@@ -121,7 +121,7 @@ def dripping(head: bytes, drop: bytes = b" ", seconds: float = 0.05) -> Script:
 
 @dataclass
 class RawServer:
-    """The server: `script` answers, `requests` is what came."""
+    """The server: `script` answers, `requests` are the received requests."""
 
     script: Script
     port: int = 0
@@ -133,11 +133,11 @@ class RawServer:
 
     @property
     def url(self) -> str:
-        """Where it listens."""
+        """The address of the server."""
         return f"{self.scheme}://127.0.0.1:{self.port}"
 
     async def until_asked(self, times: int) -> None:
-        """Wait until so many requests have come."""
+        """Wait until a number of requests were received."""
         async with self.asked:
             await self.asked.wait_for(lambda: len(self.requests) >= times)
 
@@ -156,7 +156,7 @@ class RawServer:
 
 
 async def read_request(reader: asyncio.StreamReader) -> RawRequest | None:
-    """The next request of a connection; None at its end."""
+    """Return the next request of a connection; None at its end."""
     try:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
     except asyncio.IncompleteReadError:
@@ -170,7 +170,7 @@ async def read_request(reader: asyncio.StreamReader) -> RawRequest | None:
 
 @asynccontextmanager
 async def listening(serve: Callable[[Line], Awaitable[None]], tls: ssl.SSLContext | None = None) -> AsyncIterator[int]:
-    """A port of loopback whose connections `serve` holds."""
+    """Yield a port of loopback; `serve` handles its connections."""
     tasks: set[asyncio.Task[None]] = set()
 
     async def hold(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -200,7 +200,7 @@ async def listening(serve: Callable[[Line], Awaitable[None]], tls: ssl.SSLContex
 
 @asynccontextmanager
 async def raw_server(script: Script, tls: ssl.SSLContext | None = None) -> AsyncIterator[RawServer]:
-    """A server on a port of its own."""
+    """Run a server on a free port."""
     server = RawServer(script, scheme="https" if tls is not None else "http")
     async with listening(server.serve, tls) as server.port:
         yield server

@@ -7,10 +7,10 @@ from exporter.platform.operation import Operation
 
 
 def read(operation: Operation[Any], body: str) -> Any:
-    """What a good answer holds."""
+    """Return the payload of a good answer."""
     return payload(operation, body.encode(), 200)
 
 
 def data(operation: Operation[Any], body: str) -> Any:
-    """What an envelope holds."""
+    """Return the payload of an envelope."""
     return read(operation, f'{{"data": {body}, "error": null}}').opened()

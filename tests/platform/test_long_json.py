@@ -1,4 +1,4 @@
-"""Long JSON in steps: the same document as at once, however the text is cut, and limits for what is hostile."""
+"""Parsing long JSON in steps: the same result as at once, however it is divided, and limits for hostile texts."""
 
 import json
 from typing import Any
@@ -30,7 +30,7 @@ DOCUMENTS = st.recursive(
 
 
 def parse(text: str, piece: int = 1000, items: Items | None = None) -> LongJson:
-    """Parse a text that comes in pieces."""
+    """Parse a text that arrives in pieces."""
     made = LongJson(items)
     at = 0
     while (step := made.step()) is not Step.DONE:
@@ -117,7 +117,7 @@ def test_too_many_values_are_refused() -> None:
 
 
 def test_a_step_parses_no_more_than_a_part_of_a_long_text() -> None:
-    """Else the loop would wait: 100 steps for a megabyte at least, whatever its shape."""
+    """A megabyte of any shape takes at least 100 steps; otherwise the event loop would wait."""
     rows = json.dumps([["a", number] for number in range(60_000)])
     made = LongJson(Items((), lambda row: row))
     made.feed(rows)

@@ -1,6 +1,6 @@
-"""A platform that is not the sandbox: a plain HTTP server on threads, which notes when each request came.
+"""A platform that is not the sandbox: a plain HTTP server on threads, which records the time of each request.
 
-It runs on while the exporter is stopped, so what it notes is what a platform sees.
+It continues while the exporter is stopped, so it records what a platform sees.
 """
 
 import json
@@ -18,12 +18,12 @@ PAGE = 1000
 
 @dataclass
 class Platform:
-    """What the platform has, how it behaves, and what it was asked.
+    """The platform's zones, its behaviour, and its requests.
 
     Attributes:
         zones: the ids of its DNS zones.
         delay: seconds before each answer.
-        seen: when a request came, on the monotonic clock, and for which path.
+        seen: the time of each request, on the monotonic clock, and its path.
     """
 
     zones: range = range(1, 4)
@@ -32,15 +32,15 @@ class Platform:
     seen: list[tuple[float, str]] = field(default_factory=list)
 
     def count(self, path: str) -> int:
-        """How many requests came for paths that hold a text."""
+        """Return the number of requests whose path contains a text."""
         return sum(path in asked for _, asked in list(self.seen))
 
     def moments(self) -> list[float]:
-        """When requests came."""
+        """Return the times of requests."""
         return [moment for moment, _ in list(self.seen)]
 
     def answer(self, target: str, body: bytes) -> object:
-        """The body of an answer."""
+        """Return the body of an answer."""
         url = urlsplit(target)
         if url.path == "/search":
             skipped = int(parse_qs(url.query).get("from", ["0"])[0])
@@ -67,7 +67,7 @@ class _Server(ThreadingHTTPServer):
 
 @contextmanager
 def running(given: Platform | None = None) -> Iterator[Platform]:
-    """A platform that listens on the loopback interface; a plain one where none is given."""
+    """Run a platform on the loopback interface; by default a plain one."""
     platform = given or Platform()
 
     class Handler(BaseHTTPRequestHandler):
@@ -87,7 +87,7 @@ def running(given: Platform | None = None) -> Iterator[Platform]:
         do_GET = do_POST = answer  # noqa: N815 - the names that the library calls
 
         def log_message(self, *_: object) -> None:
-            """Say nothing."""
+            """Print nothing."""
 
     with _Server(("127.0.0.1", 0), Handler) as server:
         platform.url = f"http://127.0.0.1:{server.server_address[1]}"

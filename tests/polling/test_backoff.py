@@ -20,7 +20,7 @@ def zones(count: int) -> list[Target]:
 
 
 def backoff(targets: list[Target], rate: float) -> Backoff:
-    """The backoff of an account whose targets are polled once an hour."""
+    """Return the backoff of an account whose targets are polled once an hour."""
     plan = Plan(dns_statistics.COLLECTOR, HOUR)
     account = Account(cast("Client", None), Capacity(rate, 32))
     intervals = Intervals({NAME: plan}, {"main": account}, Shard())

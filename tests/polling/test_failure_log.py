@@ -1,4 +1,4 @@
-"""Failures begin and end in the log: a few by name, very many by number."""
+"""The log shows when failures begin and end: a few by name, very many by number."""
 
 from collections import Counter
 
@@ -9,7 +9,7 @@ from tests.turned_clock import TurnedClock
 
 
 def facts(zone: int, account: str = "main") -> dict[str, str]:
-    """What is said of a zone."""
+    """Return the facts of a zone."""
     return {"collector": "dns_statistics", "account": account, "target": f"dns_zone/{zone}", "name": "a.example"}
 
 

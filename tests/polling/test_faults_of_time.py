@@ -1,4 +1,4 @@
-"""The exporter as a process beside a platform that grows, a platform that is slow, and a stop of its own."""
+"""The exporter as a process while its platform grows, its platform is slow, or the exporter itself is suspended."""
 
 import signal
 import time
@@ -47,14 +47,14 @@ state: {{path: null}}
 
 
 class Exporter:
-    """An exporter that runs, seen from outside."""
+    """A running exporter, read from outside."""
 
     def __init__(self, process: Process, url: str) -> None:
         self.process = process
         self._url = url
 
     def samples(self, name: str, label: str) -> dict[str, float]:
-        """The values of a family on `/metrics`, by one of its labels."""
+        """Return the values of a family on `/metrics`, by one of its labels."""
         text = httpx.get(self._url, timeout=PATIENCE, trust_env=False).text
         return {
             sample.labels[label]: sample.value
@@ -66,7 +66,7 @@ class Exporter:
 
 @contextmanager
 def exporter(configuration: str, folder: Path) -> Iterator[Exporter]:
-    """An exporter in a process of its own."""
+    """Run an exporter in a separate process."""
     (folder / "config.yml").write_text(configuration)
     words = ("run", "--config", str(folder / "config.yml"), "--log.format", "json")
     with process(*words, cwd=folder) as started:

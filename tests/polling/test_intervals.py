@@ -19,7 +19,7 @@ PLANS = {
 
 
 class Interrupted(Mapping[str, Plan]):
-    """The plans; each lookup waits while the event loop takes other targets in."""
+    """The plans; each lookup waits while the event loop changes other targets."""
 
     intervals: Intervals
 

@@ -1,4 +1,4 @@
-"""When targets are polled, and what becomes of their polls."""
+"""When targets are polled, and how results are recorded."""
 
 import asyncio
 import logging
@@ -366,13 +366,13 @@ async def test_when_a_slow_platform_is_quick_again_nothing_waits_out_the_long_in
 
 
 def dues(parts: ExporterParts) -> dict[Target, float]:
-    """When the statistics of each zone are polled next."""
+    """Return when the statistics of each zone are polled next."""
     found = {target: parts.schedule.due_at("dns_statistics", target) for target in parts.registry.targets("dns_zone")}
     return {target: at for target, at in found.items() if at is not None}
 
 
 async def slowed(parts: ExporterParts) -> dict[Target, float]:
-    """Let calls take five minutes, so that the intervals of the statistics are long and their polls far away."""
+    """Make calls take five minutes, so that the intervals of the statistics are long and the next polls late."""
     parts.schedule.accounts["main"].capacity.seconds = 300.0
     await parts.turn(450)
     parts.schedule.accounts["main"].capacity.seconds = 300.0

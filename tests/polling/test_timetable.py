@@ -1,4 +1,4 @@
-"""Which targets of a collector are due when."""
+"""When each target of a collector is due."""
 
 from dataclasses import replace
 from itertools import pairwise, product

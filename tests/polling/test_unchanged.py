@@ -1,4 +1,4 @@
-"""Answers that are the last ones again: nothing of them is read, and all that is served stays true."""
+"""Answers that equal the last ones: they are not parsed, and the served values stay correct."""
 
 import json
 from collections.abc import AsyncIterator, Iterator
@@ -29,7 +29,7 @@ class Answers(Platform):
     suffix: str = "example"
 
     def answer(self, target: str, body: bytes) -> object:
-        """The body of an answer."""
+        """Return the body of an answer."""
         if "statistics" in target:
             return [] if self.is_broken else {"TotalQueriesServed": 12, "QueriesServedChart": self.days}
         whole = json.dumps(super().answer(target, body))
@@ -38,7 +38,7 @@ class Answers(Platform):
 
 @pytest.fixture
 def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The operations whose answers were parsed."""
+    """Record the operations whose answers were parsed."""
     operations: list[str] = []
     real = responses.payload
 
@@ -52,7 +52,7 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.fixture
 def platform() -> Iterator[Answers]:
-    """A platform that answers the same again and again."""
+    """Run a platform that always gives the same answers."""
     with running(Answers()) as started:
         assert isinstance(started, Answers)
         yield started
@@ -60,14 +60,14 @@ def platform() -> Iterator[Answers]:
 
 @asynccontextmanager
 async def polled(platform: Answers) -> AsyncIterator[ExporterParts]:
-    """Parts of an exporter whose zones were polled, and believes the platform's clock."""
+    """Run parts of an exporter that has polled its zones and accepts the platform's clock."""
     async with exporter_parts(url=platform.url, account=ZONES, collectors=COLLECTORS) as parts:
         await parts.turn(ROUND)
         yield parts
 
 
 def key(zone: int) -> PollKey:
-    """A zone, as its statistics' collector sees it."""
+    """Return a zone's key for the statistics' collector."""
     return PollKey.of("dns_statistics", "main", "dns_zone", str(zone))
 
 

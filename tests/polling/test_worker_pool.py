@@ -9,14 +9,14 @@ from exporter.targets.target import Target
 
 
 class Named:
-    """Stands for a collector: a pool looks at its name alone."""
+    """Replaces a collector: a pool reads only its name."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
 
 def run(number: int, name: str = "dns_statistics", begin_by: float = 0.0) -> Run:
-    """A poll of a zone."""
+    """Return a poll of a zone."""
     return Run(cast("Collector", Named(name)), Target("main", "dns_zone", str(number)), 1000.0, begin_by)
 
 

@@ -27,7 +27,7 @@ def transport() -> httpx.ASGITransport:
 
 
 def closed(schema: Any) -> Any:
-    """Return a schema in which objects have no properties that are not described."""
+    """Return a schema in which objects allow only the described properties."""
     match schema:
         case dict():
             inner = {name: closed(part) for name, part in schema.items()}

@@ -1,4 +1,4 @@
-"""How long a commit takes: rows of a zone's size, into a state file and into a PostgreSQL."""
+"""Measures how long a commit takes: rows of a zone's size, in a state file and in a PostgreSQL."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -23,10 +23,10 @@ Rows = Mapping[PollKey, Stored]
 
 @dataclass(frozen=True, slots=True)
 class Commits:
-    """The median time of commits of so many rows each.
+    """The median time of commits with a number of rows each.
 
     Attributes:
-        rows: how many rows a commit writes.
+        rows: the number of rows of a commit.
         file_seconds: into a state file.
         database_seconds: into a PostgreSQL.
     """

@@ -1,4 +1,4 @@
-"""What the measured figures make of a million zones in fifty accounts, on paper."""
+"""Extrapolates the measured numbers to a million zones in fifty accounts."""
 
 import math
 from collections.abc import Sequence
@@ -20,18 +20,18 @@ SEARCH_RESULTS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What something costs: a part for each process, and a part for each zone of it."""
+    """A cost with a part for each process and a part for each zone."""
 
     base: float
     a_zone: float
 
     def most_zones(self, limit: float) -> float:
-        """How many zones a process can have below a limit."""
+        """Return how many zones a process can have below a limit."""
         return (limit - self.base) / self.a_zone
 
 
 def line(measured: Sequence[tuple[float, float]]) -> Line:
-    """The straight line through (zones of a process, cost), by least squares; through nothing where there is one."""
+    """Fit a straight line through (zones of a process, cost) by least squares; one point gives a line through 0."""
     if len({zones for zones, _ in measured}) > 1:
         slope, base = linear_regression(*zip(*measured, strict=True))
         if slope > 0 and base > 0:
@@ -42,15 +42,15 @@ def line(measured: Sequence[tuple[float, float]]) -> Line:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What a million zones take.
+    """The needs of a million zones.
 
     Attributes:
-        demand_per_second: calls that the default interval asks for.
-        budget_per_second: calls that the default budgets give.
+        demand_per_second: calls that the default interval needs.
+        budget_per_second: calls that the default budgets allow.
         budget_interval_seconds: the interval that the default budgets can keep.
-        shards_for_calls: shards whose cores carry the demand; the same for memory and for scrapes.
-        shards: the most of these.
-        wall: what is in the way first.
+        shards_for_calls: the number of shards whose cores suffice for the demand; the same for memory and for scrapes.
+        shards: the highest of these.
+        wall: the first limit.
     """
 
     demand_per_second: float
@@ -91,7 +91,7 @@ def forecast(
     gzip_bytes_a_zone: float,
     series_a_zone: float,
 ) -> Forecast:
-    """Extrapolate in straight lines, which is what a measurement at a tenth of the size allows."""
+    """Extrapolate in straight lines, from a measurement at a tenth of the size."""
     demand = ZONES / INTERVAL_SECONDS
     budget = ACCOUNTS * BUDGET_PER_SECOND
     for_calls = math.ceil(demand / (calls_per_cpu_second * CORE_SHARE))

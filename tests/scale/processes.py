@@ -1,4 +1,4 @@
-"""The sandbox and the exporters of a simulation, each in a process of its own, and what the kernel says of them."""
+"""The sandbox and the exporters of a simulation, each in a separate process, and their resource use."""
 
 import gzip
 import http.client
@@ -39,11 +39,11 @@ class Process:
     port: int
 
     def cpu_seconds(self) -> float:
-        """Processor time that it has used."""
+        """Return its used processor time."""
         return _ticks(self.pid, 2) / TICKS
 
     def memory(self) -> tuple[int, int]:
-        """Bytes that it holds, and the most that it ever held."""
+        """Return its memory in bytes, and the highest value so far."""
         status = Path(f"/proc/{self.pid}/status").read_text()
         now, peak = (re.search(rf"{name}:\s+(\d+) kB", status) for name in ("VmRSS", "VmHWM"))
         if now is None or peak is None:
@@ -51,7 +51,7 @@ class Process:
         return int(now[1]) * 1024, int(peak[1]) * 1024
 
     def get(self, path: str, *, compressed: bool = False) -> tuple[float, bytes]:
-        """The seconds that an answer took to its end, and its body as it came.
+        """Return the seconds until the end of an answer, and the received body.
 
         Raises:
             OSError: it does not answer.
@@ -76,7 +76,7 @@ class Process:
         return Scrape(seconds, len(body), plain)
 
     def sum_of(self, family: str, **labels: str) -> float:
-        """The sum of a family's samples that carry the labels."""
+        """Return the sum of a family's samples with these labels."""
         _, body = self.get(f"/metrics?name[]={family}")
         marks = [f'{name}="{value}"' for name, value in labels.items()]
         lines = (line for line in body.decode().splitlines() if line.startswith((family + "{", family + " ")))
@@ -84,12 +84,12 @@ class Process:
 
 
 def tree_cpu_seconds(pid: int) -> float:
-    """Processor time that a process and its children have used, with the children that have ended."""
+    """Return the processor time of a process and its children, including ended ones."""
     return (_ticks(pid, 4) + sum(_ticks(child, 2) for child in _children(pid))) / TICKS
 
 
 def tree_memory(pid: int) -> int:
-    """Bytes that a process and its children hold; what they share is counted once."""
+    """Return the memory of a process and its children in bytes; shared memory is counted once."""
     held = (Path(f"/proc/{one}/smaps_rollup").read_text() for one in (pid, *_children(pid)))
     return sum(1024 * int(text.partition("\nPss:")[2].split()[0]) for text in held)
 
@@ -99,7 +99,7 @@ def _children(pid: int) -> list[int]:
 
 
 def _ticks(pid: int, counts: int) -> int:
-    """The sum of so many of a process's times: in user mode, in the kernel, and both of its children that ended."""
+    """Return the sum of a process's times: in user mode, in the kernel, and both for its ended children."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return sum(map(int, fields[11 : 11 + counts]))
 
@@ -131,7 +131,7 @@ def _await(process: Process, child: subprocess.Popen[bytes], probe: str) -> None
 
 @contextmanager
 def sandbox(zones: int) -> Iterator[Process]:
-    """The local platform with so many zones, and little else."""
+    """Run the local platform with a number of zones, and little else."""
     port = free_port()
     arguments = ["sandbox", "--port", str(port), "--zones", str(zones), "--scripts", "0", "--shield-zones", "0"]
     with _started(arguments, port, "/openapi.json") as process:
@@ -142,9 +142,9 @@ def sandbox(zones: int) -> Iterator[Process]:
 def exporters(
     folder: Path, platform: Process, zones: int, total: int, interval: float, *, database: str = ""
 ) -> Iterator[list[Process]]:
-    """All shards of a total; they poll the statistics of every zone, and nothing else.
+    """Run all shards of a total; they only poll the statistics of every zone.
 
-    Their counters are in a file each, or in a PostgreSQL where its address is given.
+    Their counters are in a file each, or in a PostgreSQL if its address is given.
 
     Search ends at 10,000 results, on the sandbox as on the platform: the ids of more zones come from a file.
     """

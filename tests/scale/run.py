@@ -1,4 +1,4 @@
-"""Simulates accounts of very many zones on this machine, and says what a million would take.
+"""Simulates accounts of very many zones on this machine, and extrapolates to a million.
 
 `python -m tests.scale.run [--zones 100000] [--shards 1,2,4,8] [--postgres] [--json FILE]`
 
@@ -36,14 +36,14 @@ FILES = "files"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What was measured with so many shards.
+    """The measurements with a number of shards.
 
     Attributes:
         discovery_seconds: from the start until the first zone was polled.
         round_seconds: from then until every zone was polled and is served.
-        calls_per_second: while that lasted.
+        calls_per_second: during that time.
         calls_per_cpu_second: the same by the exporters' own processor time, all shards together.
-        platform_cpu_share: how much of a core the sandbox used meanwhile.
+        platform_cpu_share: how much of a core the sandbox used during that time.
         memory_bytes: of all shards together; then of the largest of them, and the most that it ever held.
         scrape_busy_seconds: the slowest scrape of any shard while the round lasted.
         scrape_gzip_seconds: the slowest shard's median when all is quiet; the same for plain.
@@ -82,12 +82,12 @@ class Row:
 
 
 def polled(process: Process) -> int:
-    """How many answers about zones a shard has had."""
+    """Return the number of answers about zones that a shard has received."""
     return int(process.sum_of("edge_api_requests_total", operation="dns_statistics", code="200"))
 
 
 def until_polled(processes: Sequence[Process], enough: int, busy: list[Scrape]) -> None:
-    """Wait until so many answers have come to all shards together, and scrape meanwhile."""
+    """Wait until all shards together have received a number of answers, and scrape during that time."""
     until = time.monotonic() + ROUND_SECONDS
     scraped = time.monotonic()
     while sum(map(polled, processes)) < enough:
@@ -100,7 +100,7 @@ def until_polled(processes: Sequence[Process], enough: int, busy: list[Scrape]) 
 
 
 def until_served(processes: Sequence[Process], zones: int) -> list[int]:
-    """Wait until every zone is served; returns how many each shard serves."""
+    """Wait until every zone is served; return how many zones each shard serves."""
     until = time.monotonic() + ROUND_SECONDS
     while True:
         shares = [int(process.sum_of("edge_target_up", collector="dns_statistics")) for process in processes]
@@ -112,7 +112,7 @@ def until_served(processes: Sequence[Process], zones: int) -> list[int]:
 
 
 def measure(folder: Path, platform: Process, zones: int, total: int, postgres: Postgres | None = None) -> Row:
-    """Run so many shards, with the counters in a file each or in a new database."""
+    """Run a number of shards, with the counters in a file each or in a new database."""
     database = "" if postgres is None else postgres.new_database()
     began = time.monotonic()
     busy: list[Scrape] = []
@@ -196,12 +196,12 @@ _COLUMNS: tuple[tuple[str, Callable[[Row], str]], ...] = (
 
 
 def _rows_a_commit_second(row: Row) -> float:
-    """How many rows one connection would write if it did nothing else."""
+    """Return how many rows a second one connection would write if it did nothing else."""
     return row.zones / (row.commit_seconds * row.commits)
 
 
 def table(rows: Sequence[Row]) -> str:
-    """The rows for people: a measure a line, a column a run."""
+    """Return the rows of the printed table: a line for each measure, a column for each run."""
     cells = [[name, *(tell(row) for row in rows)] for name, tell in _COLUMNS]
     widths = [max(len(line[place]) for line in cells) for place in range(len(rows) + 1)]
     return "\n".join(
@@ -212,7 +212,7 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Simulate as the command line says."""
+    """Run the simulation that the command line describes."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--zones", type=int, default=100_000)
     parser.add_argument("--shards", default="1,2,4,8", help="numbers of exporter processes, one run each")
@@ -255,7 +255,7 @@ def write(path: Path, rows: Sequence[Row], reported: Forecast) -> None:
 
 
 def say(text: str) -> None:
-    """Print at once."""
+    """Print without buffering."""
     with suppress(BrokenPipeError):
         sys.stdout.write(text + "\n")
         sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""The file of a key: a change is found, and no call waits long for it."""
+"""A key file: its changes are found, and no call waits long for it."""
 
 import os
 import threading

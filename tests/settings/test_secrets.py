@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - a message stands on one line, as it is printed
-"""Secrets: where they come from, that they are read again, and that nothing shows them."""
+"""Secrets: their sources, reading them again, and that no output shows them."""
 
 import traceback
 from collections.abc import Callable
@@ -145,5 +145,5 @@ def test_a_refusal_of_the_whole_shows_no_secret_even_in_its_traceback(tmp_path: 
 def test_a_pair_of_key_and_file_is_one_too_many(tmp_path: Path) -> None:
     write(tmp_path, "hunter2", "key")
     assert refusal(tmp_path, f"{ACCOUNT}    api_key_file: key\n") == [
-        "config.yml:5: accounts[0].api_key_file: set beside api_key; expected one of the two"
+        "config.yml:5: accounts[0].api_key_file: set together with api_key; expected one of the two"
     ]

@@ -61,7 +61,7 @@ def test_no_text_of_the_settings_holds_the_password(tmp_path: Path) -> None:
         ),
         (f"{{url: '{PASSWORD}'}}", "state.url: is not the address of a PostgreSQL"),
         (f"{{url: 'postgresql://edge:{PASSWORD}@db /edge'}}", "state.url: is not the address of a PostgreSQL"),
-        (f"{{url: '{URL}', url_file: url}}", "state.url_file: set beside url; expected one of the two"),
+        (f"{{url: '{URL}', url_file: url}}", "state.url_file: set together with url; expected one of the two"),
         ("{url_file: other}", "state.url_file: {folder}/other does not contain the address of a PostgreSQL"),
         ("{url_file: absent}", "state.url_file: {folder}/absent does not exist"),
         (f"{{url: '{URL}', lease: 1s}}", "state.lease: found '1s'"),
@@ -77,7 +77,7 @@ def test_a_wrong_address_is_refused_without_showing_it(tmp_path: Path, written: 
 
 def test_a_database_needs_the_part_that_speaks_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service, "find_spec", lambda _name: None)
-    assert "state.url: needs a part that is not installed: pip install 'edge-exporter[postgres]'" in fault(
+    assert "state.url: needs an extra that is not installed: pip install 'edge-exporter[postgres]'" in fault(
         tmp_path, f"{{url: '{URL}'}}"
     )
 

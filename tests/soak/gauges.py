@@ -1,4 +1,4 @@
-"""What is measured of the exporter's own process: its memory, its handles, and how late its event loop comes."""
+"""Measures the exporter's process: its memory, its handles, and the delay of its event loop."""
 
 import asyncio
 import os
@@ -36,7 +36,7 @@ class Gauges:
     tasks: list[int] = field(default_factory=list)
 
     async def measure(self) -> None:
-        """Measure for ever."""
+        """Measure repeatedly, until cancelled."""
         due = time.monotonic()
         waited = waited_for_processor()
         while True:
@@ -53,7 +53,7 @@ class Gauges:
                 self.read()
 
     def read(self) -> None:
-        """Read the gauges of this moment."""
+        """Read the present values."""
         self.memory.append(int(Path("/proc/self/statm").read_text().split()[1]) * PAGE)
         self.handles.append(len(os.listdir("/proc/self/fd")))  # noqa: PTH208 - a handle of its own is part of either
         self.threads.append(threading.active_count())
@@ -61,18 +61,18 @@ class Gauges:
 
 
 def waited_for_processor() -> float:
-    """Seconds that this thread was ready to run while every processor was busy with something else."""
+    """Return the seconds that this thread was ready to run while every processor was busy with other work."""
     statistics = Path(f"/proc/self/task/{threading.get_native_id()}/schedstat")
     return int(statistics.read_text().split()[1]) / 1e9 if statistics.exists() else 0.0
 
 
 def share(readings: Sequence[float], part: float) -> float:
-    """What this part of all readings stayed under."""
+    """Return the value below which this share of all readings lies."""
     ordered = sorted(readings)
     return ordered[min(len(ordered) - 1, int(len(ordered) * part))]
 
 
 def levels(readings: list[int]) -> tuple[float, float]:
-    """The level of readings in their second quarter and in their last: the first is for warming up."""
+    """Return the levels of readings in their second quarter and in their last; the first quarter is for warming up."""
     quarter = max(1, len(readings) // 4)
     return median(readings[quarter : 2 * quarter]), median(readings[-quarter:])

@@ -1,7 +1,7 @@
 """The soak's other process: a sandbox that misbehaves at random, and a scraper that watches every counter.
 
-`python -m tests.soak.platform SEED` prints the sandbox's address, reads the exporter's from standard input, and goes on
-until standard input says `mend`; then all faults end, and at its end it prints what it saw as JSON.
+`python -m tests.soak.platform SEED` prints the sandbox's address, reads the exporter's from standard input, and runs
+until standard input has the line `mend`; then all faults end, and it prints its observations as JSON.
 """
 
 import asyncio
@@ -65,7 +65,7 @@ KINDS: tuple[dict[str, Any], ...] = (
 
 @dataclass
 class Seen:
-    """What the scraper and the troublemaker saw."""
+    """The observations of the scraper and of the faults."""
 
     faults: int = 0
     hits: int = 0
@@ -81,7 +81,7 @@ class Seen:
 
 
 class Troublemaker:
-    """Scripts faults, moves the clock, and lets zones come and go."""
+    """Scripts faults, changes the clock, and adds and removes zones."""
 
     def __init__(self, world: World, faults: Faults, chance: random.Random, seen: Seen) -> None:
         self._world = world
@@ -91,7 +91,7 @@ class Troublemaker:
         self._visitors: list[int] = []
 
     async def make(self) -> None:
-        """Make trouble for ever: some of it at any moment, and now and then a moment of peace."""
+        """Cause faults repeatedly, with some pauses between them."""
         moved = time.monotonic()
         while True:
             await asyncio.sleep(self._chance.uniform(0.2, 2.0))
@@ -128,7 +128,7 @@ class Troublemaker:
 
 
 class Scraper:
-    """Scrapes as Prometheus does, and holds every counter of the platform against what it was before."""
+    """Scrapes like Prometheus, and compares every counter of the platform with its earlier values."""
 
     def __init__(self, url: str, seen: Seen) -> None:
         self._url = url
@@ -136,7 +136,7 @@ class Scraper:
         self._highest: dict[tuple[str, tuple[str, ...]], float] = {}
 
     async def scrape(self) -> None:
-        """Scrape for ever."""
+        """Scrape repeatedly, until cancelled."""
         async with httpx.AsyncClient(base_url=self._url, trust_env=False, timeout=10) as client:
             while True:
                 began = time.monotonic()
@@ -179,12 +179,12 @@ class Scraper:
 
 
 def make_world(seed: int) -> World:
-    """The world that is polled; two of the same seed have the same things in them."""
+    """Return the polled world; two worlds with the same seed have the same resources."""
     return World(seed, WorldClock(speed=SPEED), ZONES, SCRIPTS, SHIELD_ZONES)
 
 
 async def main(seed: int) -> None:
-    """Serve, make trouble and scrape until standard input says that it is enough."""
+    """Serve, cause faults and scrape until standard input ends the run."""
     chance = random.Random(seed)  # noqa: S311 - repeatable
     world = make_world(seed)
     faults = Faults(seed)

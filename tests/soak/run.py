@@ -43,7 +43,7 @@ MIB = 1024 * 1024
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure, its bound in words, and whether it is within."""
+    """A measurement, its limit as text, and whether it is within."""
 
     name: str
     value: str
@@ -52,7 +52,7 @@ class Figure:
 
 
 def settings(url: str, state: Path, world: World) -> Settings:
-    """Everything that a world has is polled, far more often than a platform would like."""
+    """Settings that poll every resource of a world, much more often than usual."""
     account = {
         "name": "soak",
         "base_url": url,
@@ -107,7 +107,7 @@ def settings(url: str, state: Path, world: World) -> Settings:
 
 
 async def soak(minutes: float, seed: int, folder: Path) -> tuple[Gauges, dict[str, Any]]:
-    """Run the exporter against a platform that misbehaves; returns what was measured here and seen there."""
+    """Run the exporter against a platform with faults; return the measurements here and the observations there."""
     platform = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "tests.soak.platform", str(seed)),
         stdin=asyncio.subprocess.PIPE,
@@ -143,14 +143,14 @@ async def soak(minutes: float, seed: int, folder: Path) -> tuple[Gauges, dict[st
 
 
 async def reload(daemon: Daemon) -> None:
-    """Reload now and then, as a deployment does."""
+    """Reload from time to time, like a deployment."""
     while True:
         await asyncio.sleep(RELOAD_SECONDS)
         await daemon.reload()
 
 
 def figures(gauges: Gauges, seen: dict[str, Any]) -> list[Figure]:
-    """The figures, and which of them are out of bounds."""
+    """Return the measurements, and whether each is within its limit."""
     memory, last_memory = levels(gauges.memory)
     most = max(memory * MOST_GROWTH, MOST_GROWTH_BYTES)
     handles, last_handles = levels(gauges.handles)
@@ -225,14 +225,14 @@ def figures(gauges: Gauges, seen: dict[str, Any]) -> list[Figure]:
 
 
 def bucket_of(buckets: Mapping[str, float], part: float) -> float | None:
-    """The upper bound of the bucket in which this part of a histogram ends; None where there is no histogram."""
+    """Return the upper bound of the bucket that contains this share of a histogram; None without a histogram."""
     total = max(buckets.values(), default=0.0)
     bounds = sorted((float(bound), count) for bound, count in buckets.items())
     return next((bound for bound, count in bounds if total and count >= part * total), None)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Soak, print the figures, and end with 1 where one is out of bounds."""
+    """Run the soak, print the measurements, and exit with 1 if one exceeds its limit."""
     parser = argparse.ArgumentParser(prog="python -m tests.soak.run", description=__doc__)
     parser.add_argument("--minutes", type=float, default=10.0, help="how long (%(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="which faults (%(default)s)")

@@ -188,7 +188,7 @@ async def test_an_upgrade_is_answered_as_if_it_had_not_been_asked_for() -> None:
 
 
 async def test_nothing_waits_for_ten_thousand_rows() -> None:
-    """While a page of 10,000 of 20,000 rows is made, other requests are answered."""
+    """While a page with 10,000 of 20,000 rows is rendered, other requests are answered."""
     async with view_setup() as setup:
         for number in range(10_000):
             setup.succeed(zone(number, f"zone-{number:05}.example"), chart=range(31))

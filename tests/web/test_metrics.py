@@ -64,15 +64,15 @@ class Gate:
     on_check: Callable[[], None] = lambda: None
 
     def holds(self) -> bool:
-        """See `Fence.holds`."""
+        """Implement `Fence.holds`."""
         return self.is_rendered
 
     def counted(self) -> dict[int, int]:
-        """See `Fence.counted`: each zone is a shard of its own."""
+        """Implement `Fence.counted`: each zone is a shard of its own."""
         return dict.fromkeys(map(int, self.zones), 1)
 
     def shard_of(self, key: PollKey) -> int:
-        """See `Fence.shard_of`."""
+        """Implement `Fence.shard_of`."""
         self.on_check()
         return int(key.target.id)
 

@@ -58,33 +58,33 @@ class FixedSchedule:
     silent: list[str] = field(default_factory=list)
 
     def all_discovered(self, silent: Collection[str] = ()) -> bool:
-        """See `Schedule.all_discovered`."""
+        """Implement `Schedule.all_discovered`."""
         self.silent = list(silent)
         return self.is_discovered
 
     def due_at(self, _collector: str, _target: Target) -> float | None:
-        """See `Schedule.due_at`."""
+        """Implement `Schedule.due_at`."""
         return None
 
     def waits_for_discovery(self, _target: Target) -> bool:
-        """See `Schedule.waits_for_discovery`."""
+        """Implement `Schedule.waits_for_discovery`."""
         return not self.is_discovered
 
     def waits_for_ledger(self, _key: PollKey) -> bool:
-        """See `Schedule.waits_for_ledger`."""
+        """Implement `Schedule.waits_for_ledger`."""
         return False
 
     @property
     def intervals(self) -> "FixedSchedule":
-        """The schedule itself has the intervals."""
+        """Return itself: this schedule also has the intervals."""
         return self
 
     def demand(self, account: str) -> float:
-        """See `Intervals.demand`."""
+        """Implement `Intervals.demand`."""
         return self.demands.get(account, 0.0)
 
     def slowest(self, collector: str) -> float:
-        """See `Intervals.slowest`."""
+        """Implement `Intervals.slowest`."""
         return self.plans[collector].interval * self.stretch
 
 
@@ -144,7 +144,7 @@ class ViewSetup:
         )
 
     async def reload(self) -> tuple[str, ...]:
-        """See `exporter.web.app.Reload`."""
+        """Implements `exporter.web.app.Reload`."""
         self.reloads += 1
         return self.faults
 

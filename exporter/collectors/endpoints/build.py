@@ -1,4 +1,4 @@
-"""Makes the collectors of the configured endpoints."""
+"""Builds the collectors of the configured endpoints."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ from exporter.targets.target import Target
 
 
 def collectors(endpoints: Sequence[Endpoint]) -> tuple[Collector, ...]:
-    """The collectors of these endpoints: one for each, and one for each list of targets."""
+    """Return the collectors of these endpoints: one for each, and one for each list of targets."""
     shared = SharedCalls(dict(Counter(endpoint.path.template for endpoint in endpoints)))
     labels = {endpoint.kind: own_labels(endpoint.label) for endpoint in endpoints if endpoint.label}
     return tuple(_made(endpoints, {**KIND_LABELS, **labels, ACCOUNT_KIND: (ACCOUNT,)}, shared))
@@ -38,7 +38,7 @@ def _made(
 def target_collector(
     endpoint: Endpoint, labels: tuple[Label[Any], ...], shared: SharedCalls
 ) -> TargetCollector[Document]:
-    """The collector that asks an endpoint for each of its targets."""
+    """Return the collector that polls the targets of an endpoint."""
     operation = Operation(
         name=endpoint.name,
         method="GET",

@@ -1,4 +1,4 @@
-"""What the configuration says of an endpoint: its path, its targets and its metrics."""
+"""The declaration of a configured endpoint: its path, its targets and its metrics."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,22 +6,22 @@ from dataclasses import dataclass, field
 from exporter.collectors.endpoints.expression import Expression
 from exporter.collectors.endpoints.path import Path
 
-# For OpenMetrics: the base units with which a name may end.
+# Base units of OpenMetrics, with which a metric's name may end.
 _UNITS = ("seconds", "bytes", "dollars", "ratio", "celsius", "joules", "volts", "amperes", "meters", "grams")
 
 
 @dataclass(frozen=True, slots=True)
 class TargetList:
-    """A list of the platform, whose items are targets.
+    """A list of the platform; each item is a target.
 
     Attributes:
         path: the list's path.
         items: the array of the answer.
         id: an item's id, evaluated on the item.
-        name: an item's name; None where items have none.
-        page: the query parameter of the page's number, from 1; empty where the list comes at once.
-        size: the query parameter of the page's size.
-        more: whether there is another page; None: pages are asked for until one brings nothing new.
+        name: an item's name; None if items have no names.
+        page: the query parameter for the number of the page, from 1; empty if the list has no pages.
+        size: the query parameter for the size of a page.
+        more: whether another page follows. If None, pages are requested until one contains no new item.
     """
 
     path: Path
@@ -35,15 +35,15 @@ class TargetList:
 
 @dataclass(frozen=True, slots=True)
 class EndpointMetric:
-    """One metric of an endpoint; exactly one of its four sources is there.
+    """One metric of an endpoint; exactly one of the first four attributes is set.
 
     Attributes:
         value: a gauge's number; with `label` an object or a list of pairs.
         days: a counter's chart of days.
         month: a counter's month-to-date value.
-        info: the labels of an info, by name.
-        label: the label whose values are the keys of what the expression yields.
-        scale: what numbers are multiplied by.
+        info: the labels of an info metric, by name.
+        label: the label whose values are the keys of the expression's result.
+        scale: a factor for all numbers.
     """
 
     name: str
@@ -57,18 +57,18 @@ class EndpointMetric:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The names of the labels beyond those of the target."""
+        """The names of the labels that come after the target's."""
         return tuple(self.info) or ((self.label,) if self.label else ())
 
     @property
     def source(self) -> str:
-        """The expressions that it is read by, as they are written."""
+        """The text of its expressions."""
         own = self.value or self.days or self.month
         return ", ".join(part.text for part in ([own] if own is not None else self.info.values()))
 
     @property
     def unit(self) -> str:
-        """The base unit with which the name ends, empty for none."""
+        """The base unit at the end of the name; empty if there is none."""
         stem = self.name.removesuffix("_total")
         return next((unit for unit in _UNITS if stem.endswith(f"_{unit}")), "")
 
@@ -79,10 +79,11 @@ class Endpoint:
 
     Attributes:
         name: the collector's name.
-        path: what is asked for each target.
-        kind: the kind of its targets; `account` where it is asked once an account.
-        label: the stem of the labels of targets of its own kind; empty for a kind that is there without it.
-        listing: the list that names its targets.
+        path: the path of the request for each target.
+        kind: the kind of its targets; `account` if each account is polled once.
+        label: the first part of the target's label names, for a kind that the endpoint defines; empty for a built-in
+            kind.
+        listing: the list from which targets are discovered.
         ids: targets that the configuration names.
         interval: seconds between two polls of a target.
     """

@@ -1,7 +1,7 @@
-"""JMESPath expressions of the configuration: compiled once, evaluated within bounds.
+"""Compiles JMESPath expressions of the configuration, and evaluates them within limits.
 
-JMESPath itself bounds nothing: a short expression may double a list in each of its parts, and compare or print what it
-has made. Here the length, the depth, the steps and the size of every result are bounded.
+JMESPath itself has no limits: a short expression can double a list in each of its parts, and then compare or print it.
+Here the length, the depth, the steps and the size of every result are limited.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,23 +16,23 @@ from jmespath.visitor import TreeInterpreter
 LONGEST_EXPRESSION = 1000
 DEEPEST_EXPRESSION = 40
 MOST_STEPS = 50_000
-# Items of a list or an object, characters of a text: of each result, also in between.
+# The limit for each result, also an intermediate one: items of a list or object, or characters of a text.
 MOST_VALUES = 100_000
 
 Node = dict[str, Any]
 _CONTAINERS = (list, dict)
-# These are meant for values that may be missing; of all others a missing argument makes a missing result.
+# Functions for values that may be missing. Any other function gives no result if an argument is missing.
 _FOR_MISSING = frozenset({"not_null", "type", "to_array", "to_string", "contains"})
 _OF_NUMBERS = frozenset({"sum", "avg", "min", "max"})
 
 
 class ExpressionError(ValueError):
-    """An expression that cannot be compiled, or that cannot be evaluated on an answer; the message says why."""
+    """An expression that cannot be compiled or evaluated; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A compiled expression; made by `compile_expression`.
+    """A compiled expression; `compile_expression` creates it.
 
     Attributes:
         text: as it is written in the configuration.
@@ -45,19 +45,19 @@ class Expression:
         """Evaluate the expression.
 
         Returns:
-            The result; None where something that it names is missing.
+            The result; None if a field that it reads is missing.
 
         Raises:
-            ExpressionError: a function met a wrong type, or the evaluation takes too much.
+            ExpressionError: a function got a wrong type, or a limit is exceeded.
         """
         return _evaluate(self.tree, document)
 
     def fields(self) -> frozenset[str]:
-        """The names of all fields that the expression reads."""
+        """Return the names of all fields that the expression reads."""
         return frozenset(str(node["value"]) for node in _nodes(self.tree) if node["type"] == "field")
 
     def path(self) -> tuple[str, ...] | None:
-        """The keys of an expression that is a plain path of fields, such as `data.Items`; None for any other."""
+        """Return the keys of a plain path such as `data.Items`; None for any other expression."""
         if self.tree["type"] == "current":
             return ()
         if self.tree["type"] == "field":
@@ -69,13 +69,13 @@ class Expression:
         return tuple(step for path in paths if path is not None for step in path)
 
     def branches(self) -> Mapping[str, "Expression"] | None:
-        """The parts of `{a: …, b: …}` by their keys; None for any other expression."""
+        """Return the parts of `{a: …, b: …}` by their keys; None for any other expression."""
         if self.tree["type"] != "multi_select_dict":
             return None
         return {str(node["value"]): Expression(self.text, node["children"][0]) for node in self.tree["children"]}
 
     def is_null(self, document: object) -> bool:
-        """Whether the document holds null at exactly this plain path, and does not merely lack it."""
+        """Return whether the document has a null at this plain path; False if a key of the path is missing."""
         path = self.path()
         if not path:
             return False
@@ -90,7 +90,7 @@ def compile_expression(text: str) -> Expression:
     """Compile an expression.
 
     Raises:
-        ExpressionError: it is no expression, names an unknown function, or is too long or nested too deeply.
+        ExpressionError: it is invalid, uses an unknown function, or is too long or nested too deeply.
     """
     if len(text) > LONGEST_EXPRESSION:
         raise ExpressionError(f"is longer than {LONGEST_EXPRESSION} characters")
@@ -168,7 +168,7 @@ class _Bounded(TreeInterpreter):  # type: ignore[misc] # its stubs are partial
         self._steps = 0
 
     def visit(self, node: Node, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - the library's signature
-        """Visit a node, and bound the number of visits and the size of each result."""
+        """Visit a node; limit the number of visits and the size of each result."""
         self._steps += 1
         if self._steps > MOST_STEPS:
             raise ExpressionError(f"takes more than {MOST_STEPS} steps on this answer")
@@ -178,7 +178,7 @@ class _Bounded(TreeInterpreter):  # type: ignore[misc] # its stubs are partial
         return result
 
     def visit_flatten(self, node: Node, value: Any) -> Any:  # noqa: ANN401
-        """Flatten a list, unless that makes it too long."""
+        """Flatten a list, if the result is not too long."""
         base = self.visit(node["children"][0], value)
         if not isinstance(base, list):
             return None
@@ -192,7 +192,7 @@ class _Bounded(TreeInterpreter):  # type: ignore[misc] # its stubs are partial
         return flat
 
     def visit_comparator(self, node: Node, value: Any) -> Any:  # noqa: ANN401
-        """Compare scalars, or anything with an empty list or object: others may hold each part many times over."""
+        """Compare two values. Two non-empty lists or objects are refused: a comparison could take too long."""
         left, right = (self.visit(child, value) for child in node["children"])
         if isinstance(left, _CONTAINERS) and isinstance(right, _CONTAINERS) and left and right:
             raise ExpressionError("compares two lists or objects")
@@ -200,7 +200,7 @@ class _Bounded(TreeInterpreter):  # type: ignore[misc] # its stubs are partial
         return super().visit_comparator({**node, "children": literals}, value)
 
     def visit_function_expression(self, node: Node, value: Any) -> Any:  # noqa: ANN401
-        """Call a function; without one of its arguments there is no result, and nulls are no numbers."""
+        """Call a function. A missing argument gives no result; functions of numbers ignore nulls in a list."""
         name = str(node["value"])
         given = [self.visit(child, value) for child in node["children"]]
         if name not in _FOR_MISSING and any(argument is None for argument in given):

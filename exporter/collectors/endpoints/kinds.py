@@ -1,4 +1,4 @@
-"""The kinds of target that an endpoint can be asked for, and the labels of their series."""
+"""The kinds of targets that an endpoint can have, and the labels of their series."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,7 @@ from exporter.collectors import dns_statistics, scripts, shield_access_lists, sh
 from exporter.collectors.collector import ACCOUNT, Label
 
 ACCOUNT_KIND = "account"
-# The kinds of target that are there without an endpoint, and the labels that their series have.
+# The built-in kinds of targets, and the labels of their series.
 KIND_LABELS: Mapping[str, tuple[Label[Any], ...]] = {
     collector.polls: collector.labels
     for collector in (
@@ -21,5 +21,5 @@ KIND_LABELS: Mapping[str, tuple[Label[Any], ...]] = {
 
 
 def own_labels(label: str) -> tuple[Label[Any], ...]:
-    """The labels of targets of an endpoint's own kind."""
+    """Return the labels of a kind that an endpoint defines; `label` is the first part of their names."""
     return (ACCOUNT, Label(f"{label}_id", lambda target, _: target.id), Label(label, lambda target, _: target.name))

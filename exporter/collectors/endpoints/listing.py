@@ -1,4 +1,4 @@
-"""Discovers the targets of a configured endpoint in a list of the platform, page by page."""
+"""Discovers the targets of a configured endpoint from a list of the platform, page by page."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -26,13 +26,13 @@ LIST_SUFFIX = "_list"
 
 @dataclass(frozen=True, slots=True)
 class EndpointListCollector(Defaults):
-    """Lists what an account has of the targets of one endpoint.
+    """Lists the targets that one endpoint has in an account.
 
     Attributes:
-        endpoint: the endpoint's name; its section of the configuration switches the list, too.
-        interval: seconds between two listings, unless the configuration says otherwise.
+        endpoint: the endpoint's name; its section of the configuration also switches this list on or off.
+        interval: seconds between two listings, if the configuration sets no other interval.
         kind: the kind of the targets that it lists.
-        listing: how the list is asked and read.
+        listing: how the list is requested and read.
     """
 
     endpoint: str
@@ -50,20 +50,20 @@ class EndpointListCollector(Defaults):
 
     @property
     def section(self) -> str:
-        """The section of the endpoint, whose targets it lists."""
+        """The section of the endpoint for which it lists targets."""
         return self.endpoint
 
     @property
     def operations(self) -> tuple[Operation[Any], ...]:
-        """The list, with the parameters of its pages."""
+        """The request of a page of the list."""
         return (self._operation(),)
 
     def wants(self, _target: Target) -> bool:
-        """Whether a target has anything for it: each account has, other shards' accounts too."""
+        """Return True: every shard lists the targets of every account."""
         return True
 
     async def poll(self, context: Context, target: Target) -> Polled:
-        """List the targets. A failure spoils nothing of the pages before it; an incomplete list removes nothing."""
+        """List the targets. After a failure the earlier pages are kept; an incomplete list removes no target."""
         operation = self._operation()
         found: dict[str, Resource] = {}
         date, error, complete = None, None, True
@@ -74,7 +74,7 @@ class EndpointListCollector(Defaults):
                 items, has_more = self._read(answer.value)
                 known = len(found)
                 usable = await self._take(items, found)
-                # An item that comes twice shows that the pages shifted while they were read.
+                # A repeated item shows that the pages shifted while they were read.
                 complete = complete and usable and len(found) == known + len(items)
                 if len(found) > MOST_TARGETS:
                     raise WrongShape(f"the list names more than {MOST_TARGETS} items")
@@ -108,7 +108,7 @@ class EndpointListCollector(Defaults):
         return {**dates, "page": page} if self.listing.page else dates
 
     def _read(self, document: Document) -> tuple[list[Any], bool | None]:
-        """A page's items, and whether there are more; None where it does not say so."""
+        """Return the items of a page, and whether more follow; None if the page does not say."""
         listing = self.listing
         items = _evaluated(listing.items, document.value, "items")
         if items is None:
@@ -121,7 +121,7 @@ class EndpointListCollector(Defaults):
         return items, more
 
     async def _take(self, items: list[Any], found: dict[str, Resource]) -> bool:
-        """Add the resources of a page; returns whether each item has an id."""
+        """Add the resources of a page; return whether every item has an id."""
         whole = True
         async for item in unhurried(items):
             target_id = _id(_evaluated(self.listing.id, item, "id"))
@@ -142,7 +142,7 @@ def _evaluated(expression: Expression, document: object, key: str) -> Any:  # no
 
 
 def _id(found: object) -> str | None:
-    """An id as text; None for what cannot be one."""
+    """Return an id as text; None if the value cannot be an id."""
     if isinstance(found, bool) or not isinstance(found, int | str):
         return None
     text = str(found)

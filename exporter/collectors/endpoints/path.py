@@ -1,4 +1,4 @@
-"""The paths of configured endpoints: below the account's address, with the target's id and dates filled in."""
+"""The paths of configured endpoints: below the account's address, with placeholders for the target's id and dates."""
 
 import re
 from collections.abc import Mapping
@@ -16,17 +16,17 @@ _DOTS = frozenset({".", ".."})
 
 
 class PathError(ValueError):
-    """A path that cannot be asked; the message says why."""
+    """A path that cannot be requested; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A path with its placeholders; made by `parse_path`.
+    """A path with its placeholders; `parse_path` creates it.
 
     Attributes:
         text: as it is written in the configuration.
-        template: for `str.format_map` with what `parameters` gives.
-        days_ago: the numbers of days of its `{days_ago:N}`.
+        template: the input of `str.format_map`, with the result of `parameters`.
+        days_ago: the numbers N of its `{days_ago:N}`.
     """
 
     text: str
@@ -36,7 +36,7 @@ class Path:
     days_ago: tuple[int, ...]
 
     def parameters(self, target_id: str, now: datetime) -> Mapping[str, Scalar]:
-        """What is filled in; it is percent-encoded on the wire.
+        """Return the values of the placeholders; the client percent-encodes them.
 
         Raises:
             PathError: the id would lead to another path.
@@ -44,7 +44,7 @@ class Path:
         found: dict[str, Scalar] = {}
         if self.names_target:
             if target_id in _DOTS or not target_id:
-                raise PathError(f"the id {target_id!r} cannot stand in a path")
+                raise PathError(f"the id {target_id!r} cannot be part of a path")
             found["id"] = target_id
         if self.names_today:
             found["today"] = now.date().isoformat()
@@ -57,7 +57,7 @@ def parse_path(text: str) -> Path:
     """Read a path.
 
     Raises:
-        PathError: it leaves the account's address, or holds something else than the known placeholders.
+        PathError: it leads to another address, or has an unknown placeholder.
     """
     if "://" in text.partition("?")[0] or text.startswith("//"):
         raise PathError("names a host; expected a path on the account's base_url, such as /pullzone/{id}")

@@ -1,4 +1,4 @@
-"""Turns what an expression yields into samples and counts; a wrong type is an error of the whole answer."""
+"""Turns the results of expressions into samples and counts; a value of a wrong type makes the whole poll fail."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -22,7 +22,7 @@ _MOMENT: TypeAdapter[datetime | None] = TypeAdapter(Moment)
 
 
 def metric_of(declared: EndpointMetric) -> Metric[Document]:
-    """The metric of a declaration, for the same engine as the built-in ones."""
+    """Return the metric of a declaration, in the form that built-in collectors use."""
     source = declared.days or declared.month
     return Metric(
         declared.name,
@@ -61,7 +61,7 @@ def _counted(
 def _labelled(
     declared: EndpointMetric, expression: Expression, document: object, read: Callable[[object, bool], T | None]
 ) -> Mapping[str, T] | T | None:
-    """What an expression yields: one value, or one for each value of the metric's label."""
+    """Return the result of an expression: one value, or one for each value of the metric's label."""
     found = expression.read(document)
     if not declared.label:
         return read(found, found is None and expression.is_null(document))
@@ -78,7 +78,7 @@ def _labelled(
 
 
 def _pairs(found: object) -> Mapping[str, object]:
-    """An object, or a list of pairs of a label's value and what belongs to it."""
+    """Read an object, or a list of pairs; the first of a pair is the label's value."""
     if isinstance(found, dict):
         return {str(key): value for key, value in found.items()}
     if not isinstance(found, list):
@@ -135,7 +135,7 @@ def _month(declared: EndpointMetric, found: object) -> MonthToDate | None:
 
 def _days(declared: EndpointMetric, found: object, *, is_null: bool) -> DayBuckets | None:
     if found is None:
-        # A chart that is null counts nothing yet; one that is missing may be misspelt.
+        # A chart that is null counts nothing yet; the name of a missing chart may be misspelt.
         return buckets(None) if is_null else None
     return buckets(days_of(_chart(found, declared.scale)))
 
@@ -160,7 +160,7 @@ def _chart(found: object, scale: float) -> Mapping[str, float | None]:
 
 
 def _day_key(key: str) -> str:
-    """A bucket's key; days that are written day first become ISO 8601."""
+    """Return the key of a bucket; a day in the form day-month-year becomes ISO 8601."""
     if bucket_time(key) is not None:
         return key
     ordinal = calendar_day(key)

@@ -1,4 +1,4 @@
-"""Answers that several endpoints read: endpoints with one path share the call."""
+"""Shares one call among the endpoints that have the same path."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -9,10 +9,10 @@ from exporter.platform.api.document import Document
 from exporter.platform.errors import PlatformError
 from exporter.platform.operation import Answer
 
-# An answer serves the other endpoints for this share of their interval: two endpoints of one interval then make one
-# call, whichever of them is polled first.
+# The age up to which an answer serves another endpoint, as a share of its interval. Two endpoints with one interval
+# then make one call, in whatever order they are polled.
 SHARE = 0.5
-# Bodies of answers that wait for other endpoints, in bytes.
+# The limit for kept answers that wait for other endpoints, in bytes.
 MOST_WAITING = 64 * 1024 * 1024
 
 Key = tuple[str, str]
@@ -27,10 +27,10 @@ class _Kept:
 
 
 class SharedCalls:
-    """Keeps an answer until each endpoint of its path has read it, or it is too old for them.
+    """Keeps an answer until every endpoint with its path has read it, or it is too old.
 
     Args:
-        readers: template of the path → how many endpoints ask for it. Answers of other paths are not kept.
+        readers: path template → the number of endpoints that request it. Answers of other paths are not kept.
     """
 
     def __init__(self, readers: dict[str, int]) -> None:
@@ -38,7 +38,7 @@ class SharedCalls:
         self._kept: dict[Key, _Kept] = {}
 
     def shares(self, template: str) -> bool:
-        """Whether several endpoints ask for a path."""
+        """Return whether several endpoints request a path."""
         return template in self._readers
 
     async def ask(
@@ -51,12 +51,12 @@ class SharedCalls:
         interval: float,
         call: Callable[[], Awaitable[Answer[Document]]],
     ) -> Answer[Document]:
-        """Return the answer that another endpoint got a short while ago or is waiting for, or call.
+        """Return the recent or pending answer of another endpoint; without one, make the call.
 
         Args:
-            reader: the endpoint that asks.
+            reader: the endpoint that needs the answer.
             template: the template of its path.
-            key: the account and the path as it is asked.
+            key: the account, and the path with its values.
             now: the time of the poll.
             interval: the endpoint's interval in seconds.
             call: makes the call.
@@ -72,7 +72,8 @@ class SharedCalls:
             try:
                 return await asyncio.shield(kept.future)
             except asyncio.CancelledError:
-                # Either this poll has ended, or the one that made the call: then this one makes its own.
+                # If the other endpoint's call was cancelled, this poll makes its own call; otherwise this poll itself
+                # was.
                 if not kept.future.cancelled():
                     raise
             finally:
@@ -95,7 +96,7 @@ class SharedCalls:
             future.cancel()
             raise
         except PlatformError as error:
-            # Endpoints that wait for it have the same failure; later ones call again.
+            # Endpoints that wait for this answer fail with the same error; later polls call again.
             self._forget(key, kept)
             future.set_exception(error)
             future.exception()

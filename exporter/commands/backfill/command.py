@@ -50,7 +50,7 @@ def _day(_context: click.Context, parameter: click.Parameter, value: str | None)
     type=click.Choice(_STEPS),
     default="15m",
     show_default=True,
-    help="Time between samples: 1h makes a quarter of the file, 3h a twelfth.",
+    help="Time between samples: with 1h the file is a quarter as large, with 3h a twelfth.",
 )
 @click.option(
     "--account",
@@ -80,11 +80,11 @@ def command(
     counters, each day's count spread evenly over the day, and end where the daemon's own counting began, as the state
     file records: run it beside the daemon, or before its first start. Then it records where the daemon is to continue.
 
-    It stays within each account's budget. Interrupted, the same command goes on where it was; what could not be read
-    is tried again by the same command, too.
+    It stays within each account's budget. After an interruption, run the same command again: it continues, and retries
+    what could not be read.
 
-    Exit codes: 0 all is written; 1 something could not be read, and the rest is written; 2 nothing is written,
-    because of the configuration or of what was asked for; 130 interrupted.
+    Exit codes: 0 all is written; 1 something could not be read, and the rest is written; 2 nothing is written, because
+    the configuration or an argument is wrong; 130 interrupted.
     """
     with loading():
         from exporter.backfill.job import Selected  # noqa: PLC0415 - not for the help

@@ -124,10 +124,10 @@ class Job:
         if unknown:
             return f"--account: there is no account {unknown[0]!r} in the configuration"
         if self.first is not None and self.last is not None and self.first > self.last:
-            return f"--from and --to: {Span(self.first, self.last)} holds no day"
+            return f"--from and --to: {Span(self.first, self.last)} contains no day"
         taken = {label for info in families(_endpoint_histories(settings)) for label in info.labels}
         if refused := sorted(taken & self.labels.keys()):
-            return f"--label: {refused[0]!r} is a label that the series of an endpoint have already"
+            return f"--label: {refused[0]!r} is already a label of an endpoint's series"
         if self.output.exists() and not parts_of(self.output).exists():
             return f"{self.output} is there already: remove it, or name another --output"
         return None
@@ -200,7 +200,7 @@ def _limits(settings: Settings) -> Iterator[str]:
 
 
 def _sorted_out(report: Report) -> tuple[list[Failure], list[Failure]]:
-    """Return the targets that could not be read, which a second run may read, and those that no account has."""
+    """Return two lists: targets that could not be read, which a second run may read, and zones that no account has."""
     unread = [failure for failure in report.failures if failure.account]
     return unread, [failure for failure in report.failures if not failure.account]
 
@@ -208,9 +208,7 @@ def _sorted_out(report: Report) -> tuple[list[Failure], list[Failure]]:
 def _misspelt(unknown: list[Failure], registry: Registry) -> str:
     known = sorted({name for target in registry.targets("dns_zone") for name in (target.id, target.name) if name})
     zones = [failure.target.partition("/")[2] for failure in unknown]
-    return "\n".join(
-        f"--zone: no account that was asked has a zone {zone!r}{suggestion(zone, known)}" for zone in zones
-    )
+    return "\n".join(f"--zone: no selected account has a zone {zone!r}{suggestion(zone, known)}" for zone in zones)
 
 
 def _summarize(report: Report, samples: int, output: Path) -> None:
@@ -231,7 +229,7 @@ def _summarize(report: Report, samples: int, output: Path) -> None:
         echo(f"{len(unread)} could not be read; the same command tries them again.")
     if unknown:
         zones = ", ".join(failure.target.partition("/")[2] for failure in unknown)
-        echo(f"No account that was asked has what --zone names: {zones}.")
+        echo(f"No selected account has these zones: {zones}.")
     if output.exists():
         echo(f"Next: promtool tsdb create-blocks-from --max-block-duration=1200h openmetrics {output} DIRECTORY")
 

@@ -87,5 +87,5 @@ def _one(known: Mapping[str, T], name: str | None, what: str, variables: str) ->
     if not known:
         raise ChoiceError(f"the configuration has no {what}; {variables} suffice")
     if len(known) > 1:
-        raise ChoiceError(f"there are {len(known)} {what}s: {', '.join(known)}; --{what} names the one that is meant")
+        raise ChoiceError(f"there are {len(known)} {what}s: {', '.join(known)}; --{what} selects one of them")
     return next(iter(known.items()))

@@ -28,7 +28,7 @@ NOT_FOUND = 5
 RATE_LIMITED = 6
 _NOT_FOUND_STATUS = 404
 _NOT_FOUND_KEY = "not_found"
-# A call may take as long as so many attempts; a platform that asks for more patience is not waited for.
+# The time limit of a call, as a number of attempts; a longer wait that the platform asks for is not made.
 _MOST_ATTEMPTS = 3
 
 

@@ -44,7 +44,7 @@ def _complete_argument(context: click.Context, _parameter: click.Parameter, inco
     shell_complete=complete_database,
     help="The database for sql and database_pipeline.",
 )
-@click.option("-y", "--yes", is_flag=True, help="Do not ask before sending what changes something.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation before a change.")
 @click.option("--dry-run", is_flag=True, help="Print the request with its secrets masked, and send nothing.")
 @form_option("text", "json")
 @click.option("--compact", is_flag=True, help="Print JSON on one line, also on a terminal.")

@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class RehearsedError(Exception):
-    """Raised in place of sending a request; holds the request."""
+    """Raised instead of sending a request; contains the request."""
 
     def __init__(self, message: Message, body: Mapping[str, Any] | None) -> None:
         super().__init__()

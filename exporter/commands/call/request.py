@@ -36,11 +36,11 @@ class Task:
     """A call that can be carried out.
 
     Attributes:
-        name: the operation's.
-        does: what it does, in a sentence.
-        writes: whether it changes something, or may.
-        is_sql: whether a database is asked, and not the management API.
-        secrets: values that nothing may show.
+        name: the operation's name.
+        does: a sentence about the operation.
+        writes: whether it changes something, or may do so.
+        is_sql: whether it calls a database, and not the management API.
+        secrets: values that no output may show.
         carry_out: makes the call; raises PlatformError.
     """
 

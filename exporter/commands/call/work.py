@@ -42,7 +42,7 @@ def call(
         arguments: its parameters, `name=value` each.
         config: the configuration file.
         given: the texts of flags, by their parameters' names.
-        choice: the account or the database that is asked.
+        choice: the account or the database of the call.
         yes: send what changes something without asking.
         dry_run: print the request, and send nothing.
         compact: print JSON on one line on a terminal, too.
@@ -84,7 +84,7 @@ def _carry_out(task: Task, line: Line, *, compact: bool) -> None:
 def _rehearse(task: Task, line: Line) -> Mapping[str, Any]:
     """Return the request that would be sent, with its secrets masked."""
     try:
-        # A rehearsal waits for nothing, and needs no event loop.
+        # A dry run waits for nothing, and needs no event loop.
         at_once(task.carry_out(Rehearsal(line.base_url)).__await__())
     except RehearsedError as rehearsed:
         message, body = rehearsed.message, rehearsed.body

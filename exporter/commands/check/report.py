@@ -94,7 +94,7 @@ def _of_account(verdict: AccountResult) -> Iterator[Row]:
         yield from _of_collector(verdict.name, collector, list(group))
         left = verdict.untried.get(collector, 0)
         if left:
-            yield Row(verdict.name, collector, counted(left, "target"), "", NOT_TRIED, "they would fail like the first")
+            yield Row(verdict.name, collector, counted(left, "target"), "", NOT_TRIED, "skipped: they would fail, too")
     if not verdict.tried:
         yield Row(
             verdict.name, "", "", "", NOT_TRIED, "nothing is polled: no target is configured, and none discovered"
@@ -141,7 +141,7 @@ def _result(one: TargetResult) -> str:
 def _detail(one: TargetResult) -> str:
     error = one.error
     if isinstance(error, NotFound) and one.target.kind == "account":
-        return f"the account has not got what is asked: {error}"
+        return f"the account does not have this resource: {error}"
     if isinstance(error, NotFound):
         return f"there is no such {_kind(one.target)}: {error}"
     if error is not None:
@@ -182,16 +182,16 @@ def _barrier_row(verdict: AccountResult, barrier: PlatformError) -> Row:
         case Unauthorized():
             words = f"the {credential} is not accepted: {barrier}"
         case Forbidden():
-            words = f"the {credential} may do nothing of what is polled: {barrier}"
+            words = f"the {credential} is not permitted to make any of the polls: {barrier}"
         case CredentialError():
             words = str(barrier)
         case TransportError():
-            words = f"the {'database' if is_database else 'platform'} is not reached: {barrier}"
+            words = f"the {'database' if is_database else 'platform'} cannot be reached: {barrier}"
         case NotFound():
             setting = "url" if is_database else "base_url"
-            words = f"all that was tried fails: {barrier}; see whether the path of {setting} is right"
+            words = f"every poll fails: {barrier}; check the path of {setting}"
         case _:
-            words = f"all that was tried fails: {barrier}"
+            words = f"every poll fails: {barrier}"
     untried = sum(verdict.untried.values())
     rest = f"; {counted(untried, 'more poll was', 'more polls were')} not tried" if untried else ""
     target = verdict.name.replace(":", "/", 1) if is_database else f"account/{verdict.name}"
@@ -208,10 +208,10 @@ def loads(verdicts: Iterable[AccountResult]) -> Iterator[str]:
 def _load(verdict: AccountResult) -> str:
     needs = verdict.load
     by_time = needs.in_flight / needs.seconds if needs.seconds else needs.rate
-    asks = f"the targets ask for {_number(needs.demand)} requests/s, the budget gives {_number(needs.rate)}"
+    asks = f"the targets need {_number(needs.demand)} requests/s, the budget allows {_number(needs.rate)}"
     if needs.stretch <= 1:
         return asks
-    longer = f"polls would come {needs.stretch:.1f} times as far apart as configured"
+    longer = f"intervals would be {needs.stretch:.1f} times as long as configured"
     if by_time < needs.rate:
         return (
             f"{asks}, but with {needs.in_flight} in flight and answers that take {needs.seconds:.1f} s no more than "

@@ -47,7 +47,7 @@ def init(config: Path | None, output: Path | None, **given: Any) -> None:  # noq
 def show(config: Path | None, *, form: str, **given: Any) -> None:  # noqa: ANN401 - the flags' texts
     """Show the merged settings, each with what set it: a flag, a variable, a line of the file, or the default.
 
-    Secrets are masked. Files that the configuration names are not opened beyond what it needs to be valid.
+    Secrets are masked. Files that the configuration names are opened only to validate it.
     """
     with loading():
         from exporter.commands.config.show import show as write  # noqa: PLC0415 - not for the help

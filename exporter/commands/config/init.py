@@ -27,7 +27,7 @@ from exporter.targets.registry import Registry, Selection
 from exporter.targets.sharding import Shard
 from exporter.targets.target import ResourceList, Target
 
-# How long listing may take, in time-outs of a single call.
+# The time limit for listing, in timeouts of a single call.
 _PATIENCE = 60
 _EVERYTHING = ("dns_zones", "scripts", "shield_zones")
 
@@ -68,7 +68,7 @@ def init(config: Path | None, output: Path | None, given: Mapping[str, Any]) -> 
             complain(f"{output} cannot be written: {error.strerror or error}")
         click.echo(f"{output}: {', '.join(_counts(found))}. Next: edge-exporter check --config {output}", err=True)
     if failures:
-        complain("not everything could be listed:\n" + "\n".join(failures), FAULT)
+        complain("some lists could not be read:\n" + "\n".join(failures), FAULT)
 
 
 def _counts(found: list[tuple[AccountSettings, Mapping[str, ResourceList]]]) -> Iterator[str]:

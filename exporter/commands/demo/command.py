@@ -39,13 +39,13 @@ Level = Literal["debug", "info", "warning", "error"]
     help="With --prometheus: its port on 127.0.0.1; 0 takes a free one.",
 )
 @click.option("--fast", is_flag=True, help="Let simulated time run 240 times as fast: a day in six minutes.")
-@click.option("--seed", type=int, default=1, show_default=True, help="Which world it is.")
+@click.option("--seed", type=int, default=1, show_default=True, help="The state of the simulated account.")
 @click.option(
     "--log-level",
     type=click.Choice(["debug", "info", "warning", "error"]),
     default="warning",
     show_default=True,
-    help="The least that is logged.",
+    help="The lowest logged level.",
 )
 def command(
     listen: str,

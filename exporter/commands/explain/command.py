@@ -20,7 +20,9 @@ _CAUSES = [cause.value for cause in Cause]
 @click.option("--collector", multiple=True, help="Only families of this collector.")
 @click.option("--account", multiple=True, help="Only targets of this account.")
 @click.option("--cause", multiple=True, type=click.Choice(_CAUSES), metavar="CAUSE", help="Only this cause.")
-@click.option("--limit", type=click.IntRange(1, 10_000), default=1000, show_default=True, help="Most absences to list.")
+@click.option(
+    "--limit", type=click.IntRange(1, 10_000), default=1000, show_default=True, help="List at most this many absences."
+)
 @click.option("--config", type=_FILE, help="The exporter's configuration file; its web.listen is the address.")
 @click.option("--url", help="The exporter's address, such as http://127.0.0.1:9877; in place of --config.")
 @click.option("--username", default="", help="The user of the web configuration's basic authentication.")

@@ -37,7 +37,7 @@ def explain(
         return
     width = terminal_width()
     for unknown in answer["unknown_targets"]:
-        echo(f"Nothing is known of {unknown!r}: neither a target nor a name that discovery has found.")
+        echo(f"{unknown!r} is unknown: neither a target nor a name that discovery has found.")
     if not fields:
         echo(summary(answer, width))
         if answer["absences"]:

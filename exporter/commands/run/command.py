@@ -12,7 +12,7 @@ _COLLECTORS = "--collectors."
 
 
 class RunCommand(SettingsCommand):
-    """Lists every section of the settings; the flags of all collectors as one pattern, with the collectors' names."""
+    """Lists every section of the settings in the help; one pattern stands for the flags of all collectors."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options."""
@@ -51,7 +51,7 @@ def command(config: Path | None, **given: Any) -> None:  # noqa: ANN401 - the fl
     these before the file. --web.listen is EDGE_EXPORTER_WEB__LISTEN. Lists and databases stand in the file alone.
     PLATFORM_DATABASE_URL and PLATFORM_DATABASE_AUTH_TOKEN name a database, too.
 
-    SIGHUP reads the configuration anew; SIGTERM and SIGINT end it within five seconds.
+    SIGHUP reloads the configuration; SIGTERM and SIGINT end the daemon within five seconds.
 
     Exit codes: 0 ended by a signal; 1 it cannot start, and standard error says why; 2 there is no such flag.
     """

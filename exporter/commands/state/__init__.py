@@ -1,1 +1,1 @@
-"""`state`: copies the counters' state. In: two places. Out: the second holds what the first does."""
+"""`state`: copies the counters' state. In: two places. Out: the second contains what the first contains."""

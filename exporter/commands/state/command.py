@@ -17,7 +17,7 @@ def command() -> None:
 @command.command("copy", cls=Command)
 @click.argument("source", metavar="FROM")
 @click.argument("target", metavar="TO")
-@click.option("--installation", default="default", show_default=True, help="As state.installation names it.")
+@click.option("--installation", default="default", show_default=True, help="The name in state.installation.")
 def copy(source: str, target: str, installation: str) -> None:
     """Copy every counter from one state to another that is empty, exactly.
 

@@ -22,7 +22,7 @@ FEWEST_GAPS = 6
 
 @lru_cache(maxsize=8192)
 def bucket_time(key: str) -> datetime | None:
-    """Return the time at which a chart's bucket begins, in UTC; None where the key is not a date.
+    """Return the time at which a chart's bucket begins, in UTC; None if the key is not a date.
 
     Accepts `2026-02-08`, `2026-02-08T00:00:00`, with `Z` or an offset, with up to nine digits of fraction. Results are
     cached because all zones send the same keys.
@@ -38,7 +38,7 @@ def bucket_time(key: str) -> datetime | None:
 
 @lru_cache(maxsize=1024)
 def calendar_day(key: str) -> int | None:
-    """Return the ordinal of the day in a key, `dd-MM-yyyy` or ISO 8601; None where the key is not a day."""
+    """The information about a chart's buckets that their keys give."""
     matched = _DAY_FIRST.fullmatch(key)
     try:
         if matched is not None:
@@ -55,8 +55,8 @@ class _Keys:
 
     Attributes:
         days: the ordinal of each bucket's UTC day; None where the key is not a date.
-        single_days: the same where every key is a date, and no two are of one day; else empty.
-        width: how many days long the buckets are where that is regularly more than one; else 0.
+        single_days: the same, if every key is a date and no two have the same day; else empty.
+        width: the length of the buckets in days, if it is regularly more than one; else 0.
     """
 
     days: tuple[int | None, ...]
@@ -66,7 +66,7 @@ class _Keys:
 
 @lru_cache(maxsize=256)
 def _read_keys(keys: tuple[str, ...]) -> _Keys:
-    """Read the keys of a chart. Most zones send the same, so that with this cache a poll takes 3 % less time."""
+    """Read the keys of a chart. Most zones have equal keys, so that this cache makes a poll 3 % faster."""
     moments = [bucket_time(key) for key in keys]
     dates = [moment for moment in moments if moment is not None]
     days = dict.fromkeys(moment.toordinal() for moment in dates)
@@ -116,14 +116,14 @@ def daily(chart: Mapping[str, float | None]) -> dict[int, float]:
 
 
 def _width(moments: list[datetime]) -> float:
-    """Return how many days long the buckets are where that is regularly more than one; single days may be missing."""
+    """Return the length of the buckets in days, if it is regularly more than one; single days may be missing."""
     if len(moments) < 2 or abs(moments[1] - moments[0]) <= DAY:  # noqa: PLR2004 - a gap takes two
         return 0
     moments.sort()
     gaps = [later - earlier for earlier, later in pairwise(moments)]
     shortest = min(gaps)
     is_regular = len(gaps) > 1 and len(set(gaps)) == 1
-    # A long bucket may be missing, too. Where many single days are missing, their gaps are seldom of equal length.
+    # A long bucket may be missing, too. The gaps of missing single days are seldom all equally long.
     is_regular = is_regular or (len(gaps) >= FEWEST_GAPS and not any(gap % shortest for gap in gaps))
     # Months have different lengths.
     is_monthly = len(gaps) > 1 and shortest >= SHORTEST_MONTH

@@ -17,7 +17,7 @@ TAGS = Operation(
     name="container_tags",
     method="POST",
     path="/mc/registries/tags",
-    help="The tags of a container image; a read, though it is a POST.",
+    help="The tags of a container image; it only reads, although it is a POST.",
     answer=TypeAdapter(list[Each[ContainerImageTag]], config=DEFERRED),
     items=Items((), TypeAdapter(Each[ContainerImageTag]).validate_python),
     parameters=(

@@ -96,7 +96,7 @@ class StreamResult(Wire):
 
 
 class PipelineResponse(Wire):
-    """The answer to a pipeline request: one result a request, in order."""
+    """The answer to a pipeline request: one result for each request, in order."""
 
     baton: str | None = None
     base_url: str | None = None
@@ -107,7 +107,7 @@ PIPELINE = Operation(
     name="database_pipeline",
     method="POST",
     path="/v2/pipeline",
-    help="Executes SQL statements in order; a read as far as its statements read.",
+    help="Executes SQL statements in order; it only reads if all its statements only read.",
     answer=TypeAdapter(PipelineResponse),
     parameters=(Parameter("requests", "body", "json", "The requests, as a JSON array."),),
 )
@@ -118,7 +118,7 @@ class Rows:
     """A statement's result as Python values.
 
     Attributes:
-        is_cut: whether there were more rows than the caller wanted; the rest was not read.
+        is_cut: whether there were more rows than the limit; the others were not read.
     """
 
     columns: tuple[str, ...]
@@ -126,7 +126,7 @@ class Rows:
     is_cut: bool = False
 
 
-# The place of a statement's rows in an answer.
+# The place of a statement's rows in the answer.
 _ROW_PATH = ("results", "*", "response", "result", "rows")
 _RESULT = TypeAdapter(StatementResult)
 _DESCRIPTION = TypeAdapter(Description)
@@ -135,17 +135,17 @@ _DESCRIPTION = TypeAdapter(Description)
 async def execute(
     caller: Caller, statements: Sequence[str], most_rows: int | None = None
 ) -> Answer[list[Rows | StatementError]]:
-    """Run reading statements in one request; each gives its rows or its own error.
+    """Execute reading statements in one request; return the rows or the error of each.
 
     Args:
-        caller: carries out the call.
+        caller: makes the call.
         statements: the SQL.
         most_rows: reading ends with the first row beyond this number; None reads all.
 
     Raises:
         PlatformError: there is no usable answer to the whole request.
     """
-    # One row more than wanted shows that there are too many.
+    # One row more than the limit shows that there are too many.
     items = Items(_ROW_PATH, read_row, None if most_rows is None else most_rows + 1)
     requests = [{"type": "execute", "stmt": {"sql": sql}} for sql in statements]
     answer = await _pipeline(caller, requests, replace(PIPELINE, items=items))
@@ -156,7 +156,7 @@ async def execute(
 
 
 async def is_readonly(caller: Caller, sql: str) -> bool | None:
-    """Ask the database whether a statement only reads; None where it does not say.
+    """Ask the database whether a statement only reads; return None if it does not say.
 
     Raises:
         StatementError: the statement is not valid.
@@ -169,7 +169,7 @@ async def is_readonly(caller: Caller, sql: str) -> bool | None:
     try:
         return _DESCRIPTION.validate_python(result).is_readonly
     except ValidationError:
-        raise WrongShape("a description has another shape than the protocol's", status=200) from None
+        raise WrongShape("a description does not have the protocol's shape", status=200) from None
 
 
 async def _pipeline(
@@ -182,7 +182,7 @@ async def _pipeline(
         raise WrongShape(f"the database answered {len(requests)} requests with {len(results)} results", status=200)
     outcomes: list[Mapping[str, Any] | StatementError] = []
     for result in results[: len(requests)]:
-        # Where reading ended within the rows, the type may be missing.
+        # If reading ended within the rows, the type may be missing.
         is_good = result.type in ("ok", None)
         if is_good and result.response is not None and result.response.result is not None:
             outcomes.append(result.response.result)

@@ -37,7 +37,7 @@ class DnsZoneStatistics(PascalWire):
     queries_by_type_chart: Chart = None
 
     def unexpected(self) -> Iterator[str]:
-        """Name the charts with a bucket that cannot be read or with a negative count."""
+        """Return the names of charts that have an unreadable bucket or a negative count."""
         for field in ("queries_served_chart", "normal_queries_served_chart", "smart_queries_served_chart"):
             for _ in range(count_unusable(getattr(self, field) or {})):
                 yield type(self).model_fields[field].alias or field
@@ -79,7 +79,7 @@ class DnsRecordScanJob(PascalWire):
     error: str | None = None
 
     def unexpected(self) -> Iterator[str]:
-        """Name the fields of the job and of its records that hold an unknown value."""
+        """Return the names of the job's and its records' fields with an unknown value."""
         yield from super().unexpected()
         for record in self.records or ():
             for field in record.unexpected():
@@ -95,7 +95,7 @@ STATISTICS = Operation(
     parameters=(
         Parameter("id", "path", "integer", "DNS zone id (int64)."),
         Parameter(
-            "dateFrom", "query", "date-time", "First moment of the window; counts with dateTo only.", required=False
+            "dateFrom", "query", "date-time", "First moment of the window; used only with dateTo.", required=False
         ),
         Parameter("dateTo", "query", "date-time", "Last moment of the window.", required=False),
     ),
@@ -109,7 +109,7 @@ RECORD_SCAN = Operation(
     answer=TypeAdapter(DnsRecordScanJob),
     items=Items(("Records",), TypeAdapter(ScanRecord).validate_python),
     parameters=(Parameter("zoneId", "path", "integer", "DNS zone id."),),
-    # Never scanned, or no such zone: the statistics show which.
+    # Never scanned, or no such zone: only the statistics show which.
     absent=frozenset({404}),
 )
 
@@ -120,13 +120,13 @@ async def statistics(
     """Return the query statistics of a zone.
 
     Args:
-        caller: carries out the call.
+        caller: makes the call.
         zone_id: DNS zone id.
         date_from: first moment of the window; the platform's default is 30 days ago.
         date_to: last moment of the window; the platform's default is now.
 
     Raises:
-        PlatformError: there is no usable answer; NotFound where the zone does not exist.
+        PlatformError: there is no usable answer; NotFound if the zone does not exist.
     """
     query: dict[str, Scalar] = {}
     if date_from is not None:
@@ -137,7 +137,7 @@ async def statistics(
 
 
 async def record_scan(caller: Caller, zone_id: int) -> Answer[DnsRecordScanJob | None]:
-    """Return the latest record scan of a zone; None where there is none.
+    """Return the latest record scan of a zone; None if it was never scanned.
 
     Raises:
         PlatformError: there is no usable answer.

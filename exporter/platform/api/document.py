@@ -1,4 +1,4 @@
-"""A JSON answer of unknown shape: finds its failures and masks its secrets."""
+"""A JSON answer of unknown shape: detects failures and masks secrets."""
 
 import re
 from typing import Any
@@ -23,7 +23,7 @@ def is_secret_name(name: str) -> bool:
 
 
 class Document(Wire):
-    """A JSON document of any shape, in which texts of fields that are named like secrets are masked."""
+    """A JSON document of any shape; the texts of fields whose names suggest a secret are masked."""
 
     value: Any = None
 
@@ -48,7 +48,7 @@ class Document(Wire):
 
 
 def mask_secrets(data: object) -> object:
-    """Replace, in place, every text below a field that is named like a secret; numbers are not secrets."""
+    """Replace, in place, every text below a field whose name suggests a secret; numbers are not secrets."""
     pending: list[tuple[Any, bool]] = [(data, False)]
     while pending:
         holder, hides = pending.pop()

@@ -99,7 +99,7 @@ UPDATE = Operation(
     writes=True,
 )
 
-# The update with an empty body, which names nothing to change. What an omitted field does is not documented.
+# The update with an empty body, which changes nothing that is named. The effect of omitted fields is not documented.
 READ_BY_UPDATE = Operation(
     name="script_read_by_update",
     method="POST",
@@ -135,7 +135,7 @@ ADD_SECRET = Operation(
 
 
 async def script(caller: Caller, script_id: int) -> Answer[EdgeScript]:
-    """Read a script by GET, which deployments have and the interface document does not show.
+    """Read a script by GET, which deployments support and the interface document does not contain.
 
     Raises:
         PlatformError: there is no usable answer.
@@ -144,7 +144,7 @@ async def script(caller: Caller, script_id: int) -> Answer[EdgeScript]:
 
 
 async def script_by_update(caller: Caller, script_id: int) -> Answer[EdgeScript]:
-    """Read a script by the documented update with an empty body, which names nothing to change.
+    """Read a script by the documented update with an empty body, which contains no field to change.
 
     Raises:
         PlatformError: there is no usable answer.

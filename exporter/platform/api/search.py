@@ -51,7 +51,7 @@ SEARCH = Operation(
 
 
 class Found(NamedTuple):
-    """A resource: the platform's word for its kind, and its id."""
+    """The key of a found resource: its type as the platform names it, and its id."""
 
     type: str
     id: int
@@ -59,13 +59,13 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SearchListing:
-    """All pages of a search together.
+    """The result of a search, from all its pages.
 
     Attributes:
-        names: resource → its name; empty where the platform sent none.
-        total: the platform's count, where it sent one.
-        complete: whether as many distinct resources came as the platform counts.
-        fault: the error that ended the search early, other than a refusal of deep paging.
+        names: resource → its name; empty if the platform sent none.
+        total: the platform's count, if it sent one.
+        complete: whether the number of distinct resources equals the platform's count.
+        fault: the error that ended the search early; None if only deep paging was refused.
     """
 
     names: Mapping[Found, str]
@@ -85,7 +85,7 @@ async def count(caller: Caller, text: str) -> Answer[int | None]:
 
 
 async def everything(caller: Caller, text: str = "") -> Answer[SearchListing]:
-    """Read all pages of a search, whatever page size the platform uses.
+    """Read all pages of a search, with any page size of the platform.
 
     Deep paging may end at 10,000 results with any error: the pages before it are returned as an incomplete listing.
 
@@ -120,7 +120,8 @@ async def everything(caller: Caller, text: str = "") -> Answer[SearchListing]:
         skipped += len(items)
         pages += 1
         ended = not items or (total is not None and skipped >= total)
-        # A page without a new item would be requested for ever; items that cannot be read may be new ones.
+        # Stop at a page without a new item, which would otherwise be requested again and again. Unreadable items may be
+        # new.
         brings_new = len(names) > before or (total is not None and len(readable) < len(items))
         if ended or not brings_new or pages >= MOST_PAGES:
             break

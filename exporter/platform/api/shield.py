@@ -155,13 +155,13 @@ SWITCH_ACCESS_LIST = Operation(
 
 @dataclass(frozen=True, slots=True)
 class ZoneListing:
-    """All pages of the shield-zone list together.
+    """The shield-zone list, from all its pages.
 
     Attributes:
         zones: id → zone, in the platform's order.
-        unusable: id → fault of the zones whose item is not valid.
-        total: the platform's count, where it sent one.
-        complete: whether as many distinct zones came as the platform counts.
+        unusable: id of a zone with an invalid item → what is wrong with it.
+        total: the platform's count, if it sent one.
+        complete: whether the number of distinct zones equals the platform's count.
     """
 
     zones: Mapping[int, ShieldZone]
@@ -171,7 +171,7 @@ class ZoneListing:
 
 
 async def zones(caller: Caller) -> Answer[ZoneListing]:
-    """List all of the account's shield zones, whatever page size the platform uses.
+    """List all of the account's shield zones, with any page size of the platform.
 
     Raises:
         PlatformError: a page gave no usable answer.
@@ -195,7 +195,7 @@ async def zones(caller: Caller) -> Answer[ZoneListing]:
                 unusable[zone_id] = item.fault
         seen = len(found) + len(unusable) + nameless
         following = _next_page(number, seen, answer.value)
-        # A page without a new zone would be requested for ever.
+        # Stop at a page without a new zone, which would otherwise be requested again and again.
         if following is None or seen == before or number >= MOST_PAGES:
             break
         number = following
@@ -223,15 +223,15 @@ def _open(answer: Answer[Envelope[T]]) -> Answer[T]:
 
 
 async def rate_limit(caller: Caller, rate_limit_id: int) -> Answer[RateLimitMetrics]:
-    """Return the breaches of a rate limit. Raises PlatformError where there is no usable answer."""
+    """Return the breaches of a rate limit. Raises PlatformError without a usable answer."""
     return _open(await caller.call(Request(RATE_LIMIT, path={"id": rate_limit_id})))
 
 
 async def zone_rate_limits(caller: Caller, shield_zone_id: int) -> Answer[list[RateLimitMetrics] | None]:
-    """Return the breaches of every rate limit of a zone, `Unusable` for one that is not valid.
+    """Return the breaches of every rate limit of a zone; an invalid item becomes `Unusable`.
 
     Returns:
-        None where the platform has no such listing.
+        None if the platform has no such list.
 
     Raises:
         PlatformError: there is no usable answer.
@@ -241,25 +241,25 @@ async def zone_rate_limits(caller: Caller, shield_zone_id: int) -> Answer[list[R
 
 
 async def access_list(caller: Caller, shield_zone_id: int, list_id: int) -> Answer[CustomAccessList]:
-    """Return a custom access list. Raises PlatformError where there is no usable answer."""
+    """Return a custom access list. Raises PlatformError without a usable answer."""
     return _open(await caller.call(Request(ACCESS_LIST, path={"shieldZoneId": shield_zone_id, "id": list_id})))
 
 
 async def api_guardian(caller: Caller, shield_zone_id: int) -> Answer[ApiGuardian]:
-    """Return the API guardian of a zone. Raises PlatformError where there is no usable answer."""
+    """Return the API guardian of a zone. Raises PlatformError without a usable answer."""
     return _open(await caller.call(Request(API_GUARDIAN, path={"shieldZoneId": shield_zone_id})))
 
 
 async def bot_detection(caller: Caller, shield_zone_id: int) -> Answer[BotDetectionConfiguration]:
-    """Return the bot detection of a zone. Raises PlatformError where there is no usable answer."""
+    """Return the bot detection of a zone. Raises PlatformError without a usable answer."""
     return _open(await caller.call(Request(BOT_DETECTION, path={"shieldZoneId": shield_zone_id})))
 
 
 async def custom_rule(caller: Caller, rule_id: int) -> Answer[CustomWafRule]:
-    """Return a custom WAF rule. Raises PlatformError where there is no usable answer."""
+    """Return a custom WAF rule. Raises PlatformError without a usable answer."""
     return await caller.call(Request(CUSTOM_RULE, path={"id": rule_id}))
 
 
 async def plan_segmentation(caller: Caller) -> Answer[list[PlanSegment]]:
-    """Return the WAF rules by plan. Raises PlatformError where there is no usable answer."""
+    """Return the WAF rules by plan. Raises PlatformError without a usable answer."""
     return _open(await caller.call(Request(PLAN_SEGMENTATION)))

@@ -100,7 +100,7 @@ class ShieldZonePage(CamelWire):
         return self.page is not None and self.page.total_count == 0
 
     def unexpected(self) -> Iterator[str]:
-        """Name the fields of the zones that hold an unknown value."""
+        """Return the names of the zones' fields with an unknown value."""
         return unexpected_in(self.data)
 
 
@@ -113,7 +113,7 @@ class BreachCounts(CamelWire):
     blocked_breaches: Integer = None
 
     def unexpected(self) -> Iterator[str]:
-        """Name the counts that are negative; they are left out."""
+        """Return the names of negative counts, which are left out."""
         for field in ("total_breaches", "logged_breaches", "challenged_breaches", "blocked_breaches"):
             value = getattr(self, field)
             if value is not None and as_count(value) is None:
@@ -128,7 +128,7 @@ class RateLimitMetrics(CamelWire):
     days: dict[str, BreachCounts | Number | None] | None = Field(None, alias="ratelimitOverviewPastTwentyEightDays")
 
     def unexpected(self) -> Iterator[str]:
-        """Name the fields with a day that is not a date or a number that is not a count; they are left out."""
+        """Return the names of fields with a wrong date or a number that is not a count; they are left out."""
         for key, day in (self.days or {}).items():
             is_strange = any(day.unexpected()) if isinstance(day, BreachCounts) else as_count(day) != day
             if calendar_day(key) is None or is_strange:
@@ -241,7 +241,7 @@ class BotDetectionConfiguration(CamelWire):
     shield_zone_id: Integer = None
 
     def unexpected(self) -> Iterator[str]:
-        """Name the fields of the configuration and of its signals that hold an unknown value."""
+        """Return the names of the configuration's and its signals' fields with an unknown value."""
         yield from super().unexpected()
         for name in ("request_integrity", "ip_address", "browser_fingerprint"):
             signal: BotSignal | None = getattr(self, name)
@@ -295,7 +295,7 @@ class CustomWafRule(CamelWire):
     error_response: EnvelopeFault | None = None
 
     def failure(self) -> EnvelopeFault | None:
-        """The failure of a missing rule, which is an object of zeros."""
+        """Return a failure for a missing rule, which the platform sends as an object of zeros."""
         return self.error_response if self.error_response is not None and self.error_response.is_failure() else None
 
 

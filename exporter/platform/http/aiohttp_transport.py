@@ -1,4 +1,4 @@
-"""Sends requests with aiohttp, and translates its exceptions into ours."""
+"""Sends requests with aiohttp, and translates its exceptions into the errors of `exporter.platform.errors`."""
 
 import os
 import socket
@@ -20,7 +20,7 @@ KEEPALIVE_SECONDS = 75.0
 
 @dataclass(frozen=True, slots=True)
 class _AiohttpReply:
-    """An answer of aiohttp, whose errors become ours while its body is read."""
+    """An answer of aiohttp; exceptions while its body is read become `TransportError`s."""
 
     _response: aiohttp.ClientResponse
     _host: str
@@ -45,12 +45,12 @@ class _AiohttpReply:
 
 
 class AiohttpTransport:
-    """Keeps connections open, as many as calls may be in flight (see `exporter.platform.http.transport.Transport`).
+    """A `Transport` with a pool of open connections, one for each call that may be in flight.
 
     Args:
         host: the host of the calls, for messages.
         max_in_flight: the size of the connection pool.
-        context: which certificates are trusted; None for the system's, which aiohttp reads once for all transports.
+        context: the trusted certificates; None for the system's, which aiohttp reads once for all transports.
         proxy: the proxy of all calls.
     """
 
@@ -68,7 +68,7 @@ class AiohttpTransport:
         """Send a request without redirects and without aiohttp's own retries."""
         if self._session is None:
             self._session = self._open_session()
-        # What is quoted once is not quoted again; a base address may need it.
+        # Parts that are already percent-encoded are not encoded again; a base address may contain them.
         is_quoted = message.url.isascii() and message.url.isprintable()
         with _translating(self._host):
             response = await self._session.request(
@@ -95,7 +95,7 @@ class AiohttpTransport:
             ssl=True if self._context is None else self._context,
         )
         session = aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar(), auto_decompress=False)
-        # aiohttp would repeat idempotent requests, some of which write, outside of the budget and unobserved.
+        # aiohttp would repeat idempotent requests, some of which write, outside of the budget and without the observer.
         session._retry_connection = False  # noqa: SLF001 - there is no public setting
         return session
 
@@ -110,7 +110,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
         seen = seen.__cause__ or seen.__context__
 
 
-# In this order: the first class that any exception of the chain is an instance of decides.
+# The order matters: the first entry that matches any exception of the chain decides.
 _TRANSLATIONS: tuple[tuple[tuple[type[BaseException], ...], type[errors.TransportError]], ...] = (
     ((aiohttp.ClientProxyConnectionError, aiohttp.ClientHttpProxyError), errors.ProxyFault),
     ((ssl.SSLError, aiohttp.ClientSSLError, aiohttp.ServerFingerprintMismatch), errors.TlsFault),
@@ -119,13 +119,13 @@ _TRANSLATIONS: tuple[tuple[tuple[type[BaseException], ...], type[errors.Transpor
     ((aiohttp.ServerTimeoutError, TimeoutError), errors.Deadline),
     ((aiohttp.ClientConnectorError, ConnectionRefusedError), errors.Refused),
     ((aiohttp.InvalidURL, UnicodeError), errors.NameFault),
-    # A body that is cut off counts for aiohttp as a fault of its encoding, too.
+    # aiohttp reports a truncated body as a fault of its encoding, too.
     ((aiohttp.ClientPayloadError,), errors.Reset),
     ((aiohttp.ClientResponseError, HttpProcessingError), errors.NotHttp),
     ((aiohttp.ClientError, OSError), errors.Reset),
 )
 
-# What aiohttp raises during a request.
+# The exceptions that aiohttp raises during a request.
 CAUGHT = (aiohttp.ClientError, OSError, TimeoutError, ValueError)
 
 _WORDS: dict[type[errors.TransportError], str] = {
@@ -145,14 +145,14 @@ def _translating(host: str) -> Iterator[None]:
     try:
         yield
     except CAUGHT as error:
-        # Without its cause: aiohttp's errors hold the request, and with it the key.
+        # Without the original exception: aiohttp's errors contain the request, and with it the key.
         raise translate(error, host) from None
 
 
 def translate(error: BaseException, host: str) -> errors.TransportError:
-    """Turn an exception of aiohttp or the sockets into ours.
+    """Translate an exception of aiohttp or of the sockets.
 
-    The text names the host and, for TLS and sockets, the system's own words; never a header or a URL's query.
+    The text names the host and, for TLS and sockets, the system's message; never a header or the query of a URL.
     """
     chain = list(_chain(error))
     if any(isinstance(link, aiohttp.ClientConnectorError) and _gave_up(link) for link in chain):
@@ -165,12 +165,12 @@ def translate(error: BaseException, host: str) -> errors.TransportError:
 
 
 def _gave_up(connecting: aiohttp.ClientConnectorError) -> bool:
-    """Whether the system's own patience with a connection ended before ours."""
+    """Return whether the operating system's own timeout ended the connection before the client's."""
     return isinstance(connecting.os_error, TimeoutError)
 
 
 def _detail(link: BaseException) -> str:
-    """The system's own words."""
+    """Return the operating system's message."""
     refusal = getattr(link, "certificate_error", link)
     if isinstance(refusal, ssl.SSLCertVerificationError):
         said = getattr(refusal, "verify_message", "")

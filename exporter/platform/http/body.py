@@ -1,4 +1,4 @@
-"""Reads an answer's body: decodes it up to a limit, and masks the secrets that the call was made with."""
+"""Reads an answer's body: decodes it up to a limit, and masks the secrets of the call."""
 
 import codecs
 import zlib
@@ -14,7 +14,7 @@ from exporter.platform.long_json import Items, LongJson, NotWholeJsonError, Step
 
 BODY_LIMIT = 16 * 1024 * 1024
 ERROR_BODY_LIMIT = 64 * 1024
-# A body beyond this is parsed step by step while it arrives; a shorter one at once, which takes a millisecond.
+# A longer body is parsed step by step while it arrives. A shorter one is parsed at once, which takes a millisecond.
 LONG_BODY = 64 * 1024
 _PIECE = 64 * 1024
 _GZIP = zlib.MAX_WBITS + 16
@@ -25,13 +25,13 @@ class Body:
     """Collects a body up to a limit of decoded bytes.
 
     Args:
-        encoding: the `Content-Encoding` header; nothing but gzip was asked for.
-        limit: the most bytes that are of use.
+        encoding: the `Content-Encoding` header; only gzip was requested.
+        limit: the highest number of bytes that is read.
         status: the answer's HTTP status.
         mask: masks the secrets of the call.
 
     Raises:
-        NotJson: the body comes in an encoding that was not asked for.
+        NotJson: the body has an encoding that was not requested.
     """
 
     def __init__(self, encoding: str, limit: int, status: int, mask: Mask) -> None:
@@ -41,7 +41,7 @@ class Body:
         self._limit = limit
         self._status = status
         self._mask = mask
-        # What may be the beginning of a secret waits for the bytes after it.
+        # Bytes that may be the beginning of a secret are held back until the next ones arrive.
         self._held = b""
         self._inflate = zlib.decompressobj(_GZIP) if coding.endswith("gzip") else None
         self._parts: list[bytes] = []
@@ -49,16 +49,16 @@ class Body:
 
     @property
     def is_over(self) -> bool:
-        """Whether there was more than the limit."""
+        """Whether the body was longer than the limit."""
         return self._size > self._limit
 
     @property
     def size(self) -> int:
-        """Decoded bytes so far."""
+        """The number of decoded bytes so far."""
         return self._size
 
     def take(self, part: bytes) -> Iterator[bytes]:
-        """Add what came, and yield it decoded and masked, in pieces of about 64 KiB.
+        """Add received bytes; yield them decoded and masked, in pieces of about 64 KiB.
 
         Raises:
             NotJson: it cannot be decoded.
@@ -69,7 +69,7 @@ class Body:
             return
         try:
             while part and not self.is_over:
-                # A gzip body may be several members one after another (RFC 1952, section 2.2).
+                # A gzip body may consist of several members (RFC 1952, section 2.2).
                 if self._inflate.eof:
                     if not part.startswith(_GZIP_MAGIC):
                         return
@@ -88,32 +88,32 @@ class Body:
         return masked[:end]
 
     def end(self) -> bytes:
-        """Return the last piece; nothing comes after it.
+        """Return the last piece, when the body has ended.
 
         Raises:
-            NotJson: the encoded body is cut off.
+            NotJson: the encoded body is incomplete.
         """
         if self._inflate is not None and self._size and not self._inflate.eof and not self.is_over:
             raise NotJson("the encoded body is cut off", status=self._status)
         return self._keep(b"", last=True)
 
     def so_far(self) -> bytes:
-        """What came until now."""
+        """The bytes so far."""
         return self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
 
 
 def is_good(status: int) -> bool:
-    """Whether an HTTP status is a success."""
+    """Return whether an HTTP status is a success."""
     return 200 <= status < 300  # noqa: PLR2004
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A body that was read.
+    """A received body.
 
     Attributes:
-        raw: its bytes, decoded; of an error's body, or of one whose list was cut, what was read of it.
-        parsed: the document, where the body was long enough to be parsed while it arrived.
+        raw: its decoded bytes; of an error, or of a list that was cut, only the part that was read.
+        parsed: the document, if the body was long and therefore parsed while it arrived.
     """
 
     raw: bytes
@@ -121,23 +121,23 @@ class Content:
 
     @property
     def document(self) -> Any:  # noqa: ANN401
-        """The parsed document; None where there is none."""
+        """The parsed document; None if it was not parsed."""
         return None if self.parsed is None else self.parsed.document
 
 
 class _LongText:
-    """A long body as it is parsed while it arrives."""
+    """Parses a long body while it arrives."""
 
     def __init__(self, items: Items | None, turns: Turns, status: int) -> None:
         self.parsed = LongJson(items)
         self._turns = turns
         self._status = status
-        # Bytes that are not UTF-8 spoil one name and not the whole answer.
+        # Invalid UTF-8 in a name must not make the whole answer unusable.
         self._decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
         self._begin = ""
 
     async def take(self, piece: bytes, *, last: bool = False) -> None:
-        """Parse what came."""
+        """Parse the received bytes."""
         text = self._decoder.decode(piece, last)
         self._begin = self._begin or text[:100].lstrip()
         self.parsed.feed(text)
@@ -157,7 +157,7 @@ class _LongText:
 
 
 async def _pieces(reply: Reply, body: Body) -> AsyncIterator[bytes]:
-    """What arrives, decoded, until the limit is passed."""
+    """Yield the received bytes, decoded, up to the limit."""
     async for part in reply.pieces():
         for piece in body.take(part):
             if body.is_over:
@@ -168,18 +168,19 @@ async def _pieces(reply: Reply, body: Body) -> AsyncIterator[bytes]:
 async def read_body(
     reply: Reply, items: Items | None = None, turns: Turns | None = None, mask: Mask | None = None
 ) -> Content:
-    """Read the body of an answer, decoded; of an error's, what its limit leaves.
+    """Read and decode the body of an answer; the body of an error is cut at the limit.
 
     Args:
         reply: the answer.
-        items: the array of a good answer that may be long.
-        turns: where a long body waits for its turn on the event loop.
-        mask: masks the secrets of the call where the platform echoes them, so that no name, label or error holds one.
+        items: the array that may be long in a good answer.
+        turns: the order in which long bodies are parsed on the event loop.
+        mask: masks the secrets of the call, in case the platform repeats them, so that no name, label or error contains
+            one.
 
     Raises:
-        BodyTooLarge: it is a success, and over the limit.
-        NotJson: it cannot be decoded, or it is long and not JSON.
-        WrongShape: it holds more values than any answer has.
+        BodyTooLarge: the answer is a success, and its body is longer than the limit.
+        NotJson: the body cannot be decoded, or it is long and not JSON.
+        WrongShape: the body has more values than an answer may have.
     """
     status = reply.status
     is_success = is_good(status)

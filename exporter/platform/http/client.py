@@ -1,4 +1,4 @@
-"""The client of one account: every call to its platform goes through here, and only through here."""
+"""The client of one account, through which every call to its platform is made."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -35,14 +35,14 @@ from exporter.platform.wire import unexpected_in
 T = TypeVar("T")
 
 CONNECT_SHARE = 0.5
-# What a poll sits out, seconds, however many others do. Longer ones, asked for by Retry-After, may keep only half of an
-# account's workers: where many targets have to wait, the others must still be polled.
+# A poll may wait this long, in seconds, before a retry. At most half of an account's workers may wait longer, as
+# Retry-After may ask, so that other targets are still polled.
 SHORT_REST = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """An answer as it came, with its body decoded."""
+    """A received answer, with its body decoded."""
 
     status: int
     headers: Mapping[str, str]
@@ -50,7 +50,7 @@ class Received:
 
     @property
     def is_success(self) -> bool:
-        """Whether the status says that all went well."""
+        """Whether the status is a success."""
         return is_good(self.status)
 
 
@@ -60,15 +60,14 @@ class Client:
     Args:
         base_url: the management API, or a database's endpoint.
         credential: how calls are authenticated.
-        transport: see `exporter.platform.http.transport.build_transport`.
+        transport: sends the requests; `exporter.platform.http.transport.build_transport` builds one.
         rate_limiter: limits the calls of the account.
-        retry: when a read is tried again.
-        timeout: the deadline of a whole attempt, in seconds; a retry's is shorter where its call is of no use after a
-            moment that comes before.
-        observer: hears of every attempt.
+        retry: when reads are retried.
+        timeout: the deadline of a whole attempt, in seconds; shorter for a retry whose answer would be useless by then.
+        observer: is notified of every attempt.
         clocks: the clocks.
-        platform_time: the `Date` of a good answer → the time that is believed, see `PlatformTime.read`.
-        turns: where long answers wait to be parsed; clients that run on one event loop share it.
+        platform_time: the `Date` of a good answer → the accepted time, as `PlatformTime.read` returns it.
+        turns: the order in which long answers are parsed; shared by the clients of an event loop.
     """
 
     def __init__(
@@ -96,9 +95,9 @@ class Client:
         self._clocks = clocks
         self._platform_time = platform_time
         self._turns = turns or Turns()
-        # Of the last call. To make one takes milliseconds, and the secrets of nearly all calls are the same.
+        # The mask of the last call. Building one takes milliseconds, and nearly all calls have the same secrets.
         self._mask = Mask()
-        # Calls that sit out a wait before they are tried again.
+        # The number of calls that wait before a retry.
         self._resting = 0
 
     async def aclose(self) -> None:
@@ -106,24 +105,24 @@ class Client:
         await self._transport.close()
 
     def until(self, moment: float, recognition: Recognition | None = None) -> "BoundClient":
-        """The same client for the calls of one poll.
+        """Return this client for the calls of one poll.
 
         Args:
-            moment: when answers are of no use any more, on the monotonic clock.
-            recognition: recognises the answer if it is the last one again.
+            moment: when answers become useless, on the monotonic clock.
+            recognition: recognises an answer that is equal to the last one.
         """
         return BoundClient(self, moment, recognition)
 
     async def call(self, request: Request[T]) -> Answer[T]:
-        """Send a request that has no deadline; raises `PlatformError` without a usable answer."""
+        """Send a request without a deadline; raises `PlatformError` without a usable answer."""
         return await BoundClient(self, None).call(request)
 
     async def find(self, request: Request[T]) -> Answer[T | None]:
-        """Send a request that has no deadline; the value is None where the status means that there is none."""
+        """Send a request without a deadline; the value is None if the status means that the resource does not exist."""
         return await BoundClient(self, None).find(request)
 
     def message(self, request: Request[Any]) -> Message:
-        """The HTTP request of an operation, without its credential.
+        """Return the HTTP request of an operation, without its credential.
 
         Raises:
             KeyError: a parameter of the path is missing.
@@ -131,11 +130,11 @@ class Client:
         return message_of(self._base, request)
 
     async def carry_out(self, request: Request[T], bound: "BoundClient") -> Answer[Any]:
-        """Carry out a request, retrying a read as long as its answer is of use.
+        """Carry out a request; retry a read while its answer would still be useful.
 
         Args:
-            request: what is asked.
-            bound: until when the answer is of use; the time that the call takes is added to it.
+            request: the request.
+            bound: has the time until which the answer is useful; the duration of the call is added to it.
 
         Raises:
             PlatformError: there is no usable answer.
@@ -152,7 +151,7 @@ class Client:
         mask = self._mask
         attempt = 1
         while True:
-            # A first attempt has its time, whenever it begins; a retry ends before the next poll is due.
+            # The first attempt always has the full timeout; a retry ends before the next poll is due.
             ends = until if attempt > 1 else None
             try:
                 answer = await self._attempt(operation, message, bound, ends, mask)
@@ -178,7 +177,7 @@ class Client:
                 self._resting -= 1
 
     def _can_rest(self, wait: float, until: float) -> bool:
-        """Whether a poll may sit out a wait: a retry must have time left, and polls of other targets their workers."""
+        """Return whether a poll may wait for a retry: time must be left for it, and workers for other targets."""
         if self._clocks.monotonic() + wait + self._retry.shortest > until:
             return False
         return wait <= SHORT_REST or self._resting < self.rate_limiter.max_in_flight // 2
@@ -202,7 +201,7 @@ class Client:
             limited, wait = True, error.retry_after
             raise
         except PlatformError as error:
-            # A refusal, or an answer that cannot be used, tells as well as a good one that there is no limit.
+            # Any answer other than a 429 or a server error, also a refusal, shows that the account is not limited.
             answered = not isinstance(error, TransportError | ServerError)
             raise
         finally:
@@ -222,7 +221,7 @@ class Client:
             code = str(received.status)
             answer = self._understand(operation, received, self._clocks.monotonic() - began, bound)
         except PlatformError as error:
-            # That a zone has not got a resource is an answer, and no failure.
+            # The answer that a zone does not have a resource is not a failure.
             reason = None if isinstance(error, NotAvailable) else error.reason
             code = str(error.status) if code == "none" and error.status else code
             self._observer.attempted(operation.name, code, self._clocks.monotonic() - began, reason)
@@ -231,7 +230,7 @@ class Client:
         return answer
 
     async def _send(self, operation: Operation[T], message: Message, deadline: float, mask: Mask) -> Received:
-        """Send a request and read its answer, within so many seconds."""
+        """Send a request and read its answer, within a number of seconds."""
         came: Reply | None = None
         content = Content(b"")
         try:
@@ -242,7 +241,7 @@ class Client:
                 finally:
                     await came.close()
         except (TimeoutError, NotJson, TransportError) as error:
-            # A status that is no success says enough without its body.
+            # With an error status, the body is not needed.
             if came is None or is_good(came.status):
                 raise self._fault(error, came, deadline) from None
         return Received(came.status, came.headers, content)
@@ -280,14 +279,14 @@ class Client:
 
 
 class BoundClient:
-    """A client for the calls of one poll; see `Client.until`.
+    """A client for the calls of one poll, which `Client.until` creates.
 
     Attributes:
-        until: the moment on the monotonic clock after which answers are of no use; None where there is no such moment.
-        calls: how many calls were made through it, retries not counted.
-        seconds: how long they took: attempts, and the waits between them; without the waits for the account's budget.
-        recognition: recognises the answer if it is the last one again; `call` raises `UnchangedError` then.
-        unexpected: the wire names of fields in good answers that held a value which is not known.
+        until: the time on the monotonic clock after which answers are useless; None if there is none.
+        calls: the number of calls, without retries.
+        seconds: their duration: attempts and the waits between them, without the waits for the account's budget.
+        recognition: recognises an answer that is equal to the last one; `call` then raises `UnchangedError`.
+        unexpected: the JSON names of fields with an unknown value in good answers.
     """
 
     __slots__ = ("_client", "calls", "recognition", "seconds", "unexpected", "until")
@@ -301,7 +300,7 @@ class BoundClient:
         self.unexpected: frozenset[str] = frozenset()
 
     async def call(self, request: Request[T]) -> Answer[T]:
-        """Send a request; raises `UnchangedError` where the answer is the last one again."""
+        """Send a request; raises `UnchangedError` if the answer equals the last one."""
         self.calls += 1
         answer = await self._client.carry_out(request, self)
         if answer.is_recognised:
@@ -309,7 +308,7 @@ class BoundClient:
         return answer
 
     async def find(self, request: Request[T]) -> Answer[T | None]:
-        """Send a request whose value may be None; raises `UnchangedError` where the answer is the last one again."""
+        """Send a request whose value may be None; raises `UnchangedError` if the answer equals the last one."""
         self.calls += 1
         answer = await self._client.carry_out(request, self)
         if answer.is_recognised:
@@ -318,6 +317,6 @@ class BoundClient:
 
 
 def _secrets(request: Request[Any]) -> list[str]:
-    """The secrets in a request's body."""
+    """Return the secrets in a request's body."""
     body = request.body or {}
     return [str(body[it.name]) for it in request.operation.parameters if it.secret and it.name in body]

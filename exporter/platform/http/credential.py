@@ -1,4 +1,4 @@
-"""The key or token of an account, and whether the platform takes it."""
+"""The key or token of an account, and whether the platform accepts it."""
 
 from collections.abc import Awaitable, Callable
 
@@ -10,8 +10,8 @@ class Credential:
 
     Args:
         scheme: `access_key` for the header `AccessKey`, `bearer` for `Authorization`.
-        read: gives the key or token; called for each request, so that a rotated one is used at once.
-        refresh: awaited before that, where to find out whether it was rotated may take time.
+        read: returns the key or token; called for each request, so that a rotated one is used at once.
+        refresh: awaited before `read`, if finding out whether the key was rotated may take time.
     """
 
     __slots__ = ("_read", "_refresh", "_refused", "_scheme")
@@ -22,11 +22,11 @@ class Credential:
         self._scheme = scheme
         self._read = read
         self._refresh = refresh
-        # What the platform refused last, or nothing where it could not even be read.
+        # The secret that the platform refused last; empty if the secret could not be read.
         self._refused: str | None = None
 
     def read(self) -> str:
-        """The key or token as it is now.
+        """Return the current key or token.
 
         Raises:
             CredentialError: it cannot be read.
@@ -38,7 +38,7 @@ class Credential:
             raise
 
     async def current(self) -> str:
-        """The same, after a look whether it is another one by now.
+        """Return the current key or token, after a check whether it was rotated.
 
         Raises:
             CredentialError: it cannot be read.
@@ -48,30 +48,30 @@ class Credential:
         return self.read()
 
     def header(self, secret: str) -> tuple[str, str]:
-        """The header that carries the secret.
+        """Return the header that contains the secret.
 
         Raises:
-            CredentialError: it cannot stand in a header.
+            CredentialError: it is not valid in a header.
         """
         if not secret or not secret.isascii() or not secret.isprintable():
             self._refused = secret
-            raise CredentialError("the key is empty, or holds characters that cannot stand in a header")
+            raise CredentialError("the key is empty, or holds characters that are not allowed in a header")
         return ("AccessKey", secret) if self._scheme == "access_key" else ("Authorization", f"Bearer {secret}")
 
     def refuse(self, secret: str) -> None:
-        """Note that the platform did not take it."""
+        """Record that the platform refused this secret."""
         self._refused = secret
 
     def accept(self) -> None:
-        """Note that the platform took it."""
+        """Record that the platform accepted the secret."""
         self._refused = None
 
     def is_refused(self) -> bool:
-        """Whether it was not taken when it was used last."""
+        """Return whether the last use was refused."""
         return self._refused is not None
 
     def is_renewed(self) -> bool:
-        """Whether it was not taken when it was used last, and is another one by now; tells so once."""
+        """Return whether the last use was refused and the secret has changed since; True only once for each change."""
         if self._refused is None:
             return False
         try:

@@ -1,4 +1,4 @@
-"""Masks the secrets of a call in its answer, in whatever encoding the platform echoes them."""
+"""Masks the secrets of a call in its answer, in any encoding in which the platform may repeat them."""
 
 from base64 import b64encode
 from collections.abc import Iterable, Iterator
@@ -8,11 +8,11 @@ import re2
 
 from exporter.platform.errors import MASK
 
-# A shorter secret may be a word of the answer itself.
+# A shorter secret may be equal to a word of the answer.
 SHORTEST = 12
-# A longer secret is masked in pieces: an expression for all of it may be larger than the engine takes.
+# A longer secret is masked in pieces, because one expression for all of it could be too large for the engine.
 _PIECE = 4096
-# The most characters that the pattern of one character matches.
+# The highest number of characters that the pattern of one character matches.
 _LONGEST_CHARACTER = 24
 _BASE64_SYMBOLS = {"+": r"(?:\+|-|%2[Bb])", "/": r"(?:\\?/|_|%2[Ff])"}
 
@@ -20,13 +20,13 @@ _BASE64_SYMBOLS = {"+": r"(?:\+|-|%2[Bb])", "/": r"(?:\\?/|_|%2[Ff])"}
 class Mask:
     """Replaces secrets in bytes by `***`.
 
-    It finds a secret as it is, escaped for JSON, for a URL or for HTML, and within base64 or hexadecimal digits.
+    It finds a secret as plain text, escaped for JSON, a URL or HTML, and within base64 or hexadecimal digits.
 
     Args:
-        secrets: what is masked; those that are too short are left.
+        secrets: the secrets to mask; those that are too short are not masked.
 
     Attributes:
-        longest: the most bytes that an occurrence of a secret takes; 0 where nothing is masked.
+        longest: the highest number of bytes of an occurrence of a secret; 0 if nothing is masked.
     """
 
     __slots__ = ("_compiled", "_secrets", "longest")
@@ -34,7 +34,7 @@ class Mask:
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._secrets = tuple(secrets)
         pieces = [piece for secret in self._secrets if len(secret) >= SHORTEST for piece in _pieces(secret)]
-        # The longest first, so that no rest of it stays where it contains a shorter one.
+        # The longest first: a shorter secret may be a part of a longer one, whose rest would remain.
         pieces.sort(key=len, reverse=True)
         self.longest = max(map(len, pieces), default=0) * _LONGEST_CHARACTER
         options = re2.Options()
@@ -65,7 +65,8 @@ def _patterns(secret: str) -> Iterator[str]:
     yield "".join(map(_character, secret))
     plain = secret.encode("utf-8", "replace")
     yield f"(?i:{plain.hex()})"
-    # The digits of base64 depend on what stands before the secret; the first and the last may depend on what is beside.
+    # The base64 digits depend on the bytes before the secret; the first and the last digit may depend on its
+    # neighbours.
     for before in range(3):
         digits = b64encode(bytes(before) + plain + bytes(2)).decode()
         own = digits[-(-before * 8 // 6) : (before + len(plain)) * 8 // 6]
@@ -78,9 +79,9 @@ def _character(char: str) -> str:
     in_json = "".join(rf"\\{{0,4}}u{units[at : at + 4]}" for at in range(0, len(units), 4))
     in_url = "".join(f"%{byte:02x}" for byte in char.encode("utf-8", "replace"))
     in_html = f"&#0{{0,4}}{ord(char)};|&#x0{{0,4}}{ord(char):x};"
-    # The longer one first, so that no rest of it stays.
+    # The longer alternative first, so that no part of it remains.
     plain = "|".join(
         re2.escape(it) for it in sorted({char, escape(char), "+" if char == " " else char}, key=len, reverse=True)
     )
-    # What is escaped twice has several backslashes. All of them are taken, so that what remains is JSON as before.
+    # Text that is escaped twice has several backslashes. All are replaced, so that the rest remains valid JSON.
     return rf"(?:(?i:{in_json}|{in_url}|{in_html})|\\{{0,4}}(?:{plain}))"

@@ -1,33 +1,34 @@
-"""What the client reports of its calls, and to whom."""
+"""Callbacks of the client for each of its calls."""
 
 from typing import Protocol
 
 
 class Observer(Protocol):
-    """Receives what happened to the calls of one account; every method returns at once and never fails."""
+    """Receives the events of one account's calls; every method returns at once and never fails."""
 
     def attempted(self, operation: str, code: str, seconds: float, reason: str | None) -> None:
-        """An attempt ended.
+        """Report that an attempt ended.
 
         Args:
-            operation: its name, such as `dns_statistics`.
-            code: the HTTP status, or `none` where none came.
-            seconds: how long it took.
-            reason: why there is no usable answer, in a word of `exporter.platform.errors`; None where there is one.
+            operation: the operation's name, such as `dns_statistics`.
+            code: the HTTP status, or `none` without one.
+            seconds: the duration.
+            reason: why there is no usable answer, as a `reason` of `exporter.platform.errors`; None for a usable
+                answer.
         """
 
     def retried(self, operation: str) -> None:
-        """Another attempt of the same call begins."""
+        """Report that another attempt of the same call begins."""
 
     def unexpected(self, operation: str, field: str) -> None:
-        """A good answer held a value that is not known for this field."""
+        """Report an unknown value of this field in a good answer."""
 
     def throttled(self, seconds: float) -> None:
-        """A call waited this long for the account's budget."""
+        """Report how many seconds a call waited for the account's budget."""
 
 
 class Deaf:
-    """For commands, which tell people what came of a call and count nothing."""
+    """Ignores all events; for commands, which print results and count nothing."""
 
     def attempted(self, operation: str, code: str, seconds: float, reason: str | None) -> None:
         """Ignore an attempt."""

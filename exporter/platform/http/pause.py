@@ -1,20 +1,20 @@
-"""The pause that an account's platform asked for."""
+"""The pause that the platform asked for, for one account."""
 
 from collections.abc import Callable
 
 from exporter.clock import SYSTEM, Clocks
 
-# Seconds; no platform is believed that asks for more.
+# The longest pause in seconds; a longer one is shortened to it.
 LONGEST = 3600.0
 
 
 class Pause:
     """A time in which an account is not called.
 
-    It can be kept beyond the process: `until` is stored, and `restore` goes on with it.
+    It can continue after a restart: `until` gives the end to store, and `restore` takes it.
 
     Args:
-        clocks: the monotonic clock measures the pause, the wall clock tells when it ends.
+        clocks: the monotonic clock measures the pause, and the wall clock gives its end.
         changed: called when a pause begins.
     """
 
@@ -26,20 +26,20 @@ class Pause:
         self._ends = clocks.monotonic()
 
     def begin(self, seconds: float) -> None:
-        """Pause for so long from now on, at most an hour."""
+        """Pause for a number of seconds from now on, at most an hour."""
         self._ends = self._clocks.monotonic() + min(LONGEST, seconds)
         self._changed()
 
     def left(self) -> float:
-        """Seconds until the account may be called again; 0 where it is not paused."""
+        """Return the seconds until the account may be called again; 0 without a pause."""
         return max(0.0, self._ends - self._clocks.monotonic())
 
     def until(self) -> float | None:
-        """When the pause ends, in unix seconds; None where the account is not paused."""
+        """Return the end of the pause in unix seconds; None without a pause."""
         left = self.left()
         return self._clocks.wall() + left if left else None
 
     def restore(self, until: float) -> None:
-        """Go on with a pause of an earlier process, which ends at these unix seconds."""
+        """Continue the pause of an earlier process, which ends at these unix seconds."""
         left = min(LONGEST, until - self._clocks.wall())
         self._ends = max(self._ends, self._clocks.monotonic() + left)

@@ -1,4 +1,4 @@
-"""What time it is on an account's platform, from the `Date` headers of its answers."""
+"""Determines the time of an account's platform from the `Date` headers of its answers."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -6,34 +6,34 @@ from datetime import UTC, datetime
 from exporter.clock import Clocks
 
 DAY_SECONDS = 86_400.0
-# So many successive answers that agree with each other are believed, whatever our own clock says.
+# This number of successive answers that agree is accepted, whatever this machine's clock shows.
 ANSWERS_BELIEVED = 3
 
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """A time of the platform, in unix seconds, and the monotonic second at which it was read."""
+    """A time of the platform in unix seconds, and the monotonic second at which it was received."""
 
     at: float
     read: float
 
     def is_near(self, at: float, now: float) -> bool:
-        """Whether a time, read at the monotonic second `now`, is within a day of this one carried on."""
+        """Return whether a time, received at the monotonic second `now`, is within a day of this reading."""
         return abs(at - self.carried(now)) <= DAY_SECONDS
 
     def carried(self, now: float) -> float:
-        """What this reading has become at the monotonic second `now`."""
+        """Return the time of this reading, advanced to the monotonic second `now`."""
         return self.at + now - self.read
 
 
 class PlatformTime:
-    """Decides which time of an account's platform is believed.
+    """Decides which times of an account's platform are accepted.
 
-    A `Date` is believed that is within a day of our own clock, or of the last one believed. Any other is believed when
-    three successive answers agree: one answer dated years ahead ends no month and ages no day.
+    A `Date` is accepted if it is within a day of this machine's clock, or of the last accepted time. Any other is
+    accepted when three successive answers agree. So one wrong date, years ahead, cannot end a month or make a day old.
 
     Args:
-        clocks: our own; the monotonic one carries on what was believed.
+        clocks: this machine's clocks; the monotonic one advances the last accepted time.
     """
 
     def __init__(self, clocks: Clocks) -> None:
@@ -45,25 +45,24 @@ class PlatformTime:
 
     @property
     def believed(self) -> float | None:
-        """The time that was believed last, in unix seconds; None before the first."""
+        """The time that was accepted last, in unix seconds; None before the first."""
         return self._believed.at if self._believed is not None else None
 
     def restore(self, believed: float) -> None:
-        """Go on from what an earlier process believed, in unix seconds, unless there is something newer."""
+        """Continue from the time that an earlier process accepted, in unix seconds, unless a newer one is known."""
         if self._believed is None:
             self._believed = _Reading(believed, self._monotonic())
 
     def read(self, date: datetime | None) -> datetime | None:
-        """Take in the `Date` of an answer, and return the time to go by.
+        """Check the `Date` of an answer, and return the time to use.
 
         Args:
-            date: the header of an answer whose status is a success, whatever its body holds; None where there is no
-                readable one.
+            date: the header of an answer with a success status and any body; None without a readable one.
 
         Returns:
-            The date where it is believed; else the last one believed, carried on. Before one is believed: the earlier
-            of the date and our own clock, as days and months of which a series is younger than it is could be lost;
-            None where there is no date either.
+            The date if it is accepted; else the last accepted time, advanced to now. Before the first accepted time:
+            the earlier of the date and this machine's clock, because a series that begins too late would lose days;
+            None if there is no date.
         """
         now, wall, believed = self._monotonic(), self._wall(), self._believed
         if date is not None and self._is_believed(_Reading(date.timestamp(), now), wall):

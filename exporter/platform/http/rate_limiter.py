@@ -1,10 +1,10 @@
-"""The request budget of one account: a token bucket, a cap on calls in flight, and what a 429 does to both.
+"""The request budget of one account: a token bucket, a limit of calls in flight, and the reaction to a 429.
 
-One 429 may be the limit of a single resource or that of the whole account, and nothing in it says which. So the first
-one makes the account *suspect*: calls pass one at a time until one tells. If it is answered, the limit was the one
-resource's, or is over, and the rest go on. If one for another path meets a 429 too, the limit is the account's:
-everything waits as long as the platform asked (or an exponentially growing time where it did not say), and the rate is
-halved. The rate comes back with the calls that are answered.
+A 429 may concern a single resource or the whole account; the answer does not say which. So the first 429 makes the
+account *suspect*: calls are sent one at a time until an answer decides. If a call is answered, only that resource was
+limited, or the limit is over, and all calls continue. If a call for another path gets a 429, too, the account is
+limited: all calls wait as long as the platform asked (or an exponentially growing time if it did not say), and the rate
+is halved. The rate rises again with each answered call.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ RECOVERY_PER_ANSWER = 0.02
 
 
 class Paused(Exception):
-    """The account is paused for longer than the caller can wait; `seconds` are left of the pause."""
+    """The account is paused for longer than the caller can wait; `seconds` is the rest of the pause."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(f"the account is paused for another {seconds:.0f} s after a 429")
@@ -32,7 +32,7 @@ class Paused(Exception):
 
 @dataclass(slots=True, eq=False)
 class Permit:
-    """The right to one call of `path`; `suspect` tells that it was given while the account was suspect."""
+    """The permit for one call of `path`; `suspect` means that it was granted while the account was suspect."""
 
     path: str
     suspect: bool
@@ -46,10 +46,10 @@ class RateLimiter:
         max_in_flight: calls at once.
         clocks: the clocks.
         throttled: called with the seconds that a call waited.
-        pause: the pause that the platform asked for; one that an earlier process left is waited for.
+        pause: the pause that the platform asked for, possibly in an earlier process.
 
     Attributes:
-        rate: requests a second that are granted where no 429 came.
+        rate: requests a second that are granted without a 429.
         max_in_flight: calls at once that are granted.
         most_in_flight: calls at once that are granted without `resize`.
     """
@@ -67,28 +67,28 @@ class RateLimiter:
         self.max_in_flight = max_in_flight
         self.most_in_flight = max_in_flight
         self._whole_rate = rate
-        # Calls at once that end without letting others begin, because fewer are allowed than before.
+        # The number of running calls that exceed a reduced limit; when they end, no other call begins.
         self._too_many = 0
         self._clock = clocks.monotonic
         self._sleep = clocks.sleep
         self._throttled = throttled
         self._in_flight = asyncio.Semaphore(max_in_flight)
-        # Held by the one call that waits for the next slot; the others queue behind it.
+        # Held by the one call that waits for the next slot; the other calls queue for it.
         self._turn = asyncio.Lock()
         self._next_slot = clocks.monotonic()
         self._factor = 1.0
         self._paused = pause or Pause(clocks)
         self._pause = 0.0
-        # After a pause the next call is a probe, of whatever path.
+        # After a pause the next call, for any path, is a probe.
         self._suspect_path: str | None = "" if self._paused.left() else None
         self._probe: Permit | None = None
         self._settled = asyncio.Event()
 
     def resize(self, share: float) -> None:
-        """Grant a part of what the limiter was made with.
+        """Grant only a part of the original limits.
 
         Args:
-            share: the part, above 0 and at most 1; of the calls at once, at least one is granted.
+            share: the part, above 0 and at most 1; at least one call at once is granted.
         """
         self.rate = self._whole_rate * share
         before, self.max_in_flight = self.max_in_flight, max(1, math.ceil(self.most_in_flight * share))
@@ -99,19 +99,19 @@ class RateLimiter:
 
     @property
     def effective_rate(self) -> float:
-        """Requests a second that are given out at the moment."""
+        """The requests a second that are currently granted."""
         return self.rate * self._factor
 
     def pause_left(self) -> float:
-        """Seconds until the account may be called again; 0 where it is not paused."""
+        """Return the seconds until the account may be called again; 0 without a pause."""
         return self._paused.left()
 
     async def acquire(self, path: str, until: float | None = None) -> Permit:
-        """Wait for the right to one call of `path`.
+        """Wait for the permit for one call of `path`.
 
         Args:
-            path: the path that will be asked for.
-            until: the moment on the clock after which the call is of no use.
+            path: the path of the call.
+            until: the time on the monotonic clock after which the call is useless.
 
         Raises:
             Paused: the account is paused beyond `until`.
@@ -136,7 +136,7 @@ class RateLimiter:
             except BaseException:
                 self._give_back_probe(permit)
                 raise
-            # The gate may have shut while the call waited for its turn; then the turn is over, too.
+            # If the account was paused or became suspect during the wait, the call waits again.
             if self._is_open_to(permit):
                 return permit
             self._give_back_probe(permit)
@@ -161,27 +161,27 @@ class RateLimiter:
             await self._settled.wait()
 
     async def _take_token(self) -> None:
-        """Wait for the next slot of the rate; calls take their slots in the order in which they came."""
-        # One call at a time waits for a slot. Slots that were all given out before a stall of the process would be in
-        # the past together after it, and their calls would leave at once.
+        """Wait for the next slot of the rate; calls get slots in the order of their arrival."""
+        # Only one call at a time waits for a slot. If several slots were assigned in advance, a stall of the process
+        # would put them all in the past, and their calls would be sent at once.
         async with self._turn:
             left = self._next_slot - self._clock()
             if left > 0:
                 await self._sleep(left)
-            # Counted from the slot and not from the moment of waking, so that waking a little late loses no rate; what
-            # is later than the burst is not made up for.
+            # The next slot is counted from this slot and not from the time of waking, so that late waking loses no
+            # rate. Delays longer than the burst are not made up for.
             self._next_slot = max(self._next_slot, self._clock() - BURST_SECONDS) + 1.0 / self.effective_rate
 
     def release(
         self, permit: Permit, *, limited: bool = False, answered: bool = False, wait: float | None = None
     ) -> None:
-        """Give the permit back with what became of the call.
+        """Give the permit back, with the result of the call.
 
         Args:
-            permit: what `acquire` gave.
+            permit: the permit from `acquire`.
             limited: the platform answered 429.
-            answered: the platform answered otherwise, well or not.
-            wait: the seconds of its Retry-After, where it sent one.
+            answered: the platform gave another answer, good or bad.
+            wait: the seconds of its Retry-After, if it sent one.
         """
         self._leave()
         if limited:
@@ -204,17 +204,17 @@ class RateLimiter:
         if self._suspect_path is None:
             self._suspect_path = permit.path
             return
-        # The same path again proves nothing about the account, and a pause that is running already says enough.
+        # A 429 for the same path proves nothing about the account, and a pause that is running needs no second one.
         if permit.path == self._suspect_path or self.pause_left() > 0:
             return
         self._pause = min(LONGEST_PAUSE, max(FIRST_PAUSE, self._pause * 2))
         self._factor = max(LOWEST_FACTOR, self._factor / 2)
-        # A Retry-After of 0 beside one 429 after another says as little as none.
+        # A Retry-After of 0 with repeated 429s is treated like a missing one.
         self._paused.begin(wait or self._pause)
         self._suspect_path = ""
 
     def _give_back_probe(self, permit: Permit) -> None:
-        # Those who wait are woken for nothing else, so that they keep their order.
+        # Waiting calls are woken only here, so that they keep their order.
         if self._probe is permit:
             self._probe = None
             self._settled.set()

@@ -1,7 +1,6 @@
-"""Recognises an answer whose bytes equal those of the last one, at the cost of a hash.
+"""Recognises an answer whose bytes equal those of the last one, by comparing a hash.
 
-What such an answer tells is known: it is neither parsed nor counted nor rendered, which saves half of a poll's
-processor time.
+Such an answer is not parsed, counted or rendered again, which saves half of a poll's processor time.
 """
 
 from datetime import datetime
@@ -13,30 +12,30 @@ SIZE = 16
 
 
 class UnchangedError(Exception):
-    """Raised in place of an answer that equals the last one.
+    """Raised instead of returning an answer that equals the last one.
 
     Attributes:
         date: the platform's time, as in an answer.
     """
 
     def __init__(self, date: datetime | None) -> None:
-        super().__init__("the answer is the last one")
+        super().__init__("the answer equals the last one")
         self.date = date
 
 
 class Recognition:
-    """Compares the answer of one poll with the last one. Polls of several calls are never recognised.
+    """Compares the answer of one poll with the last one. A poll with several calls is never recognised.
 
-    The UTC day is part of the fingerprint, by the platform's clock and ours: with a new day the same bytes are counted
-    in another way.
+    The UTC day is part of the fingerprint, by the platform's clock and this machine's, because on a new day the same
+    bytes are counted differently.
 
     Args:
-        last: the fingerprint of the last answer; empty where its result is not what is served.
-        asked: all else on which the result of a poll depends.
+        last: the fingerprint of the last answer; empty if its result is not what is served.
+        asked: everything else on which the result of a poll depends.
         clocks: the clocks.
 
     Attributes:
-        fingerprint: of the poll's answer; empty where there is none, or where there were several.
+        fingerprint: of the poll's answer; empty without an answer, or after several.
     """
 
     __slots__ = ("_asked", "_clocks", "_last", "fingerprint")
@@ -48,7 +47,7 @@ class Recognition:
         self.fingerprint = b""
 
     def take(self, raw: bytes, date: datetime | None, *, is_only: bool) -> bool:
-        """Take in an answer; returns whether it is the last one again.
+        """Compute the fingerprint of an answer; return whether it equals the last one.
 
         Args:
             raw: the body.
@@ -65,5 +64,5 @@ class Recognition:
         return self.fingerprint == self._last
 
     def spoil(self) -> None:
-        """Do not recognise this answer next time: each of its polls has something to report."""
+        """Do not recognise this answer next time, because every poll with it has something to report."""
         self.fingerprint = b""

@@ -1,4 +1,4 @@
-"""Makes the HTTP request of an operation, as data: a dry run imports no HTTP client."""
+"""Builds the HTTP request of an operation as data, so that a dry run imports no HTTP client."""
 
 import json
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from exporter.platform.operation import Request, Scalar
 
 T = TypeVar("T")
 
-# Some paths of deployments refuse a request that accepts JSON alone, though JSON is what they send.
+# Some paths of deployments send JSON but refuse a request that accepts only JSON.
 ACCEPT = "application/json, */*;q=0.5"
 
 
@@ -18,30 +18,30 @@ class Message:
     """An HTTP request.
 
     Attributes:
-        url: with its query.
-        headers: without those of the connection; the credential's is added when it is sent.
-        content: the JSON body; None where there is none.
+        url: the URL with its query.
+        headers: without those of the connection; the credential is added before sending.
+        content: the JSON body; None without one.
     """
 
     method: str
     url: str
-    # Secrets may be in these: they are not for logs.
+    # The body and headers may contain secrets: keep them out of logs.
     headers: dict[str, str] = field(repr=False)
     content: bytes | None = field(default=None, repr=False)
 
 
 def message_of(base_url: str, request: Request[T]) -> Message:
-    """The HTTP request of an operation, without its credential.
+    """Return the HTTP request of an operation, without its credential.
 
     Args:
         base_url: the management API, or a database's endpoint.
-        request: what is asked.
+        request: the request.
 
     Raises:
         KeyError: a parameter of the path is missing.
     """
     operation, path, query, body = request.operation, request.path, request.query, request.body
-    # Whatever is no GET takes a JSON object.
+    # Every operation other than GET takes a JSON object.
     if body is None and operation.method != "GET":
         body = {}
     url = operation.path

@@ -1,4 +1,4 @@
-"""Reading what came back: the payload of a success, or the failure that a body tells of."""
+"""Reads answers: the payload of a success, or the failure that a body reports."""
 
 import json
 from dataclasses import dataclass
@@ -24,14 +24,14 @@ from exporter.platform.wire import EnvelopeFault, Wire, describe, is_out_of_rang
 
 T = TypeVar("T")
 
-# Error keys of a resource that this zone has not got: the plan lacks it, or it was never set up.
+# Error keys that mean that this zone does not have the resource: its plan lacks it, or it was never set up.
 _PLAN_KEY = "invalid_plan_type"
 _UNCONFIGURED_KEY = "no_configuration"
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What an error body says, whichever of the documented shapes it has (interface document, Errors)."""
+    """The content of an error body, in any of the documented shapes (interface document, Errors)."""
 
     message: str = ""
     key: str = ""
@@ -48,7 +48,7 @@ def failure_in(raw: bytes) -> Failure:
 
 
 def _failure_of(body: object) -> Failure:
-    """What a parsed body says of a failure."""
+    """Return what a parsed body reports about a failure."""
     if not isinstance(body, dict):
         return Failure()
     inner = body.get("error")
@@ -85,7 +85,7 @@ def _plain_text(raw: bytes) -> str:
 
 
 def status_error(status: int, raw: bytes, retry_after: float | None) -> StatusError:
-    """The error that stands for a status which is no success, with what its body says."""
+    """Return the error for a failure status, with the content of the body."""
     failure = failure_in(raw)
     said = f": {failure.message}" if failure.message else ""
     return error_for_status(status)(
@@ -98,17 +98,17 @@ def status_error(status: int, raw: bytes, retry_after: float | None) -> StatusEr
 
 
 def payload(operation: Operation[T], raw: bytes, status: int, parsed: LongJson | None = None) -> T:
-    """The payload of a success status.
+    """Return the payload of a success status.
 
     Args:
-        operation: what was asked for.
+        operation: the operation.
         raw: the body.
         status: the HTTP status.
-        parsed: the document, where the body was parsed while it arrived.
+        parsed: the document, if the body was parsed while it arrived.
 
     Raises:
         NotJson, WrongShape: the body cannot be used.
-        EnvelopeError, NotAvailable, StatusError: the body tells of a failure.
+        EnvelopeError, NotAvailable, StatusError: the body reports a failure.
     """
     content = Content(raw, parsed)
     if parsed is None and not raw.strip():
@@ -140,7 +140,7 @@ def _parse(adapter: TypeAdapter[T], content: Content) -> T:
     except ValidationError as error:
         if not _is_no_json(error):
             raise
-        # Text that is not UTF-8, and escapes that name half a character, spoil one name and not the whole answer.
+        # Invalid UTF-8 and unpaired surrogates must affect one name only, and not the whole answer.
         try:
             mended = json.dumps(without_surrogates(json.loads(raw.decode("utf-8-sig", "replace"))))
         except (ValueError, RecursionError):
@@ -149,7 +149,7 @@ def _parse(adapter: TypeAdapter[T], content: Content) -> T:
 
 
 def _is_no_json(error: ValidationError) -> bool:
-    # It is the only fault then; the list of all of them is long where each of many items is wrong.
+    # Stop at the first fault; with many wrong items, the list of all faults would be long.
     return error.error_count() == 1 and error.errors(include_input=False)[0]["type"] == "json_invalid"
 
 
@@ -164,7 +164,7 @@ def _why_unparsed(error: ValidationError, content: Content, status: int) -> Plat
 
 
 def _reported_failure(content: Content, status: int) -> PlatformError | None:
-    """The failure in a body that has not the payload's shape: an envelope, or a status of its own."""
+    """Return the failure in a body that does not have the payload's shape: an envelope, or a status in the body."""
     body = content.document
     if content.parsed is None:
         try:
@@ -197,7 +197,7 @@ def _refusal(reported: int, message: str, key: str, status: int) -> PlatformErro
     words = f"the platform answered {status} with a failure: {message or key or f'status {reported}'}"
     if reported in (401, 403, 429):
         return error_for_status(reported)(words, status=reported, error_key=key)
-    # A 404 of its own is how the platform says that a target is gone; one in an envelope is no such word.
+    # A 404 as the HTTP status means that the target no longer exists; a 404 in an envelope does not.
     if not key and not message and reported and reported != 404:  # noqa: PLR2004
         return error_for_status(reported)(words, status=reported)
     unavailable = key.startswith(_PLAN_KEY) or key.endswith(_UNCONFIGURED_KEY)

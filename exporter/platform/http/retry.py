@@ -1,4 +1,4 @@
-"""When a read is tried again, and what the platform asked of us meanwhile."""
+"""Decides when a read is retried, and reads what the platform asks for."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ class Retry:
     """Exponential backoff with full jitter.
 
     Attributes:
-        attempts: how often a read is tried in all.
+        attempts: the number of attempts of a read, including the first.
         base: the upper bound of the first wait, in seconds; it doubles with each attempt.
         cap: the upper bound of any wait that the platform did not ask for.
-        patience: the longest wait that a call sits out, in seconds. Asked for a longer one, the call fails with the
-            length of the wait, so that its worker can make other calls meanwhile.
-        shortest: the least time, in seconds, that a retry needs before its call is of no use; with less it is not made,
-            because it would rather be cut short than answered.
-        random: gives a number in [0, 1).
+        patience: the longest wait within a call, in seconds. If the platform asks for a longer one, the call fails with
+            its length, so that the worker can make other calls in the meantime.
+        shortest: a retry is made only if at least this time, in seconds, is left for it; otherwise it would probably be
+            interrupted.
+        random: returns a number in [0, 1).
     """
 
     random: Callable[[], float]
@@ -30,16 +30,16 @@ class Retry:
     shortest: float = 1.0
 
     def wait(self, attempt: int, retry_after: float | None) -> float:
-        """Seconds to wait after the `attempt`-th attempt (from 1), no less than the platform asked for."""
+        """Return the seconds to wait after attempt `attempt` (from 1); at least as long as the platform asked for."""
         jitter = self.random() * min(self.cap, self.base * float(1 << (attempt - 1)))
         return jitter if retry_after is None else retry_after + jitter
 
 
 @lru_cache(maxsize=64)
 def http_date(text: str | None) -> datetime | None:
-    """A date of an HTTP header (RFC 9110, section 5.6.7) in UTC, or None where there is none that can be read.
+    """Return a date of an HTTP header (RFC 9110, section 5.6.7) in UTC; None if it is missing or unreadable.
 
-    The memo serves because all answers of a second carry the same date.
+    Results are cached, because all answers of a second have the same date.
     """
     if not text:
         return None
@@ -51,7 +51,7 @@ def http_date(text: str | None) -> datetime | None:
 
 
 def retry_after_seconds(value: str | None, now: datetime) -> float | None:
-    """`Retry-After` in either form, as seconds from `now` on; None where there is none that can be read.
+    """`Retry-After` in either form, as seconds from `now` on; None if it is missing or unreadable.
 
     Args:
         value: the header: a number of seconds or an HTTP date.

@@ -1,4 +1,4 @@
-"""What sends the client's requests, and how an account's is built from its settings."""
+"""The interface to the HTTP library, and the construction of an account's transport from its settings."""
 
 import asyncio
 import base64
@@ -14,7 +14,7 @@ from exporter.platform.http.request import Message
 
 
 class Reply(Protocol):
-    """An answer whose status and headers have come."""
+    """An answer whose status and headers have been received."""
 
     @property
     def status(self) -> int:
@@ -51,7 +51,7 @@ class Transport(Protocol):
 
         Args:
             message: the request.
-            connect_seconds: the longest time for making a connection.
+            connect_seconds: the time limit for connecting.
 
         Raises:
             TransportError: there is no answer.
@@ -69,7 +69,7 @@ class Proxy:
 
     Attributes:
         address: its URL, without credentials.
-        headers: headers for the proxy alone.
+        headers: headers that only the proxy receives.
     """
 
     address: str
@@ -77,7 +77,7 @@ class Proxy:
 
 
 class DeferredTransport:
-    """Builds a transport with the first request, on a thread.
+    """A transport that is built at the first request, on a thread.
 
     Args:
         build: builds it.
@@ -109,7 +109,7 @@ class DeferredTransport:
 
     async def _open_once(self) -> Transport:
         if self._transport is not None:
-            # Another call has opened it meanwhile.
+            # Another call has built it in the meantime.
             return self._transport
         built = await asyncio.to_thread(self._build)
         self._transport = built
@@ -129,7 +129,7 @@ def build_transport(
 
     Raises:
         OSError: the file of certificates cannot be read.
-        ProxyFault: the environment names no URL of a proxy.
+        ProxyFault: the environment's proxy setting is not a URL.
     """
     context = None if ca_file is None else ssl.create_default_context(cafile=ca_file)
     address = proxy or _environment_proxy(base_url)
@@ -160,7 +160,7 @@ def _proxy(address: str) -> Proxy:
     except ValueError:
         is_known = False
     if not is_known:
-        raise errors.ProxyFault("the proxy that the environment names (HTTPS_PROXY, HTTP_PROXY) is no URL")
+        raise errors.ProxyFault("the proxy that the environment names (HTTPS_PROXY, HTTP_PROXY) is not a URL")
     credentials, _, place = parts.netloc.rpartition("@")
     if not credentials:
         return Proxy(parts.geturl(), {})

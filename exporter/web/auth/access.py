@@ -1,4 +1,4 @@
-"""Checks who may send which requests: basic auth, and stricter rules for requests that change something."""
+"""Decides which requests are allowed: basic auth, and stricter rules for requests that change something."""
 
 import asyncio
 import base64
@@ -142,10 +142,10 @@ class RequestLimit:
 class AccessControl:
     """ASGI middleware that admits requests as the web configuration says.
 
-    Where users are configured, every request needs a user's password, except those to the health endpoints. A request
-    that changes something needs a password, or a client certificate where these are required. Where neither is
-    configured, it is accepted only from this machine and only if its Host is an IP address or localhost: a web page
-    elsewhere could otherwise send it under a name that resolves to this machine (DNS rebinding).
+    If users are configured, every request needs a user's password, except those to the health endpoints. A request
+    that changes something needs a password, or a client certificate where these are required. If neither is configured,
+    it is accepted only from this machine and only if its Host is an IP address or localhost: a web page elsewhere could
+    otherwise send it under a name that resolves to this machine (DNS rebinding).
     """
 
     def __init__(

@@ -60,7 +60,7 @@ class Pem:
 
 
 def read_pem(key: str, path: Path | None, text: str | None) -> Pem:
-    """Return the text of the file, or that of the configuration where it names no file.
+    """Return the text of the file, or the text in the configuration if it names no file.
 
     Raises:
         TlsFileError: the file cannot be read.

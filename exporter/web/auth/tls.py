@@ -1,4 +1,4 @@
-"""The server's TLS context, which follows its files, so that a renewed certificate is served at once."""
+"""The server's TLS context. It is reloaded when its files change, so that a renewed certificate is served at once."""
 
 import asyncio
 import ssl
@@ -168,7 +168,7 @@ def _checking(allowed: frozenset[str]) -> type[ssl.SSLObject]:
 
 
 class ServerTls:
-    """The server's TLS, which follows its files: each new connection uses their current content.
+    """The server's TLS: each new connection uses the current content of its files.
 
     If a file cannot be used, the former context stays in force and `on_error` is called once.
     """

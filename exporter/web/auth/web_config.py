@@ -104,18 +104,18 @@ class TlsServerConfig(Section):
 
     cert_file: Annotated[Path | None, Field(description="The certificate's file, PEM.")] = None
     key_file: Annotated[Path | None, Field(description="The key's file, PEM.")] = None
-    cert: Annotated[str | None, Field(description="The certificate itself, PEM; not used beside cert_file.")] = None
-    key: Annotated[SecretStr | None, Field(description="The key itself, PEM; not used beside key_file.")] = None
+    cert: Annotated[str | None, Field(description="The certificate itself, PEM; not used if cert_file is set.")] = None
+    key: Annotated[SecretStr | None, Field(description="The key itself, PEM; not used if key_file is set.")] = None
     client_auth_type: Annotated[
         Literal["NoClientCert", "VerifyClientCertIfGiven", "RequireAndVerifyClientCert"],
         BeforeValidator(_parse_client_auth),
-        Field(description="Whether clients show a certificate."),
+        Field(description="Whether clients present a certificate."),
     ] = "NoClientCert"
     client_ca_file: Annotated[
-        Path | None, Field(description="Certificates of the authorities that clients' certificates are from, PEM.")
+        Path | None, Field(description="Certificates of the authorities of client certificates, PEM.")
     ] = None
     client_ca: Annotated[
-        str | None, Field(description="Such certificates themselves, PEM; not used beside client_ca_file.")
+        str | None, Field(description="These certificates as text, PEM; not used if client_ca_file is set.")
     ] = None
     client_allowed_sans: Annotated[
         tuple[str, ...], Field(description="Alternative names of which a client's certificate must have one.")
@@ -126,11 +126,13 @@ class TlsServerConfig(Section):
         tuple[Annotated[str, BeforeValidator(_parse_cipher)], ...],
         Field(description="Cipher suites of TLS 1.2; those of TLS 1.3 cannot be chosen."),
     ] = ()
-    prefer_server_cipher_suites: Annotated[bool, Field(description="The server's order of ciphers counts.")] = True
+    prefer_server_cipher_suites: Annotated[bool, Field(description="Whether the server's order of ciphers wins.")] = (
+        True
+    )
     curve_preferences: Annotated[
         tuple[Literal["CurveP256", "CurveP384", "CurveP521", "X25519"], ...],
         BeforeValidator(_parse_curves),
-        Field(description="The one curve of the key exchange."),
+        Field(description="The curve of the key exchange."),
     ] = ()
 
     @classmethod
@@ -153,7 +155,7 @@ class TlsServerConfig(Section):
 
 
 class HttpServerConfig(Section):
-    """Settings of HTTP: the headers of answers, and HTTP/2, which is accepted without effect."""
+    """Settings of HTTP: the headers of answers, and `http2`, which is accepted and has no effect."""
 
     http2: Annotated[bool, Field(description="Accepted for files of other exporters; HTTP/1.1 is used.")] = True
     headers: Annotated[Mapping[str, str], Field(description="Headers that every answer carries.")] = Field(

@@ -1,4 +1,4 @@
-"""The HTML pages, which work without their script, made from templates."""
+"""Renders the HTML pages from templates; they work without their script."""
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
@@ -45,7 +45,7 @@ _GLOBALS = {
     "PAGE_SORT": PAGE_SORT,
     "STATES": (State.OK, State.FAILING, State.STALE, State.PENDING),
     "UNWELL": (State.FAILING, State.STALE),
-    # What the charts of days count.
+    # The unit of each chart of days.
     "UNITS": {"dns_statistics": "queries", "shield_rate_limits": "breaches"},
     # Columns that sort: the key, the title, whether the greatest comes first, and the class of the cells.
     "HEADS": (
@@ -98,7 +98,7 @@ class Pages:
             found: the targets to show.
             counts: the states of the targets, whatever states the query asks for.
             query: the query that found them.
-            known: the collectors and accounts that can be asked for.
+            known: the collectors and accounts that a query may name.
         """
         stream = self._status.stream(
             now=status.now,
@@ -123,7 +123,7 @@ class Pages:
 
         Args:
             found: the absences.
-            question: what was asked for.
+            question: the question.
         """
         asked = ", ".join(sorted(question.wanted.targets | question.wanted.families))
         stream = self._explanation.stream(now=found.now, version="", found=found, asked=asked)

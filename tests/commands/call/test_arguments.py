@@ -1,4 +1,4 @@
-"""Parameters as people write them: what is sent for each, and what is said of those that are wrong."""
+"""Parameters as users write them: the sent values, and the messages for wrong ones."""
 
 import json
 from typing import Any
@@ -14,7 +14,7 @@ from exporter.platform.operation import Operation
 
 
 def read(text: str, *, secret: bool) -> str:
-    """Stands for files and standard input: `@FILE` gives a word of its own."""
+    """Replaces files and standard input: `@FILE` gives a different word for each file."""
     if text == "@missing":
         raise SourceError("missing does not exist")
     return {"-": "from stdin", "@empty": "", "@rows": '[{"type":"close"}]'}.get(text, f"{secret}:{text}")

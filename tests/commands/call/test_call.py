@@ -1,4 +1,4 @@
-"""`call` against the sandbox: what goes out, what comes back, and the exit code that scripts go by."""
+"""`call` against the sandbox: the request, the printed answer, and the exit code for scripts."""
 
 import json
 from pathlib import Path
@@ -376,10 +376,10 @@ def test_where_there_are_several_accounts_one_must_be_named(platform: Platform, 
         url=platform.url,
     )
     assert invoke("call", "search", "--config", path) == Ended(
-        "", "there are 2 accounts: one, two; --account names the one that is meant\n", 2
+        "", "there are 2 accounts: one, two; --account selects one of them\n", 2
     )
     assert invoke("call", "sql", "SELECT 1", "--config", path) == Ended(
-        "", "there are 2 databases: orders, billing; --database names the one that is meant\n", 2
+        "", "there are 2 databases: orders, billing; --database selects one of them\n", 2
     )
     assert invoke("call", "search", "--config", path, "--account", "one").code == 4
     assert invoke("call", "search", "--config", path, "--account", "two").code == 0

@@ -1,4 +1,4 @@
-"""How a call ended, as an exit code and in words."""
+"""The result of a call, as an exit code and as text."""
 
 import pytest
 

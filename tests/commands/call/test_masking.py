@@ -1,4 +1,4 @@
-"""What a command prints holds no secret, and steers no terminal."""
+"""The output of a command contains no secret, and cannot control a terminal."""
 
 from exporter.commands.call.masking import as_text, masked
 

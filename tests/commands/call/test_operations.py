@@ -1,4 +1,4 @@
-"""The operations as the command line lists, explains and completes them."""
+"""How the command line lists, explains and completes the operations."""
 
 import re
 from textwrap import dedent

@@ -1,4 +1,4 @@
-"""SQL given by hand: what surely reads, and what rows look like as JSON."""
+"""SQL from the command line: which statements certainly only read, and rows as JSON."""
 
 from typing import Any
 

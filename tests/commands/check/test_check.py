@@ -1,4 +1,4 @@
-"""`check` on a platform that is well, and on every way in which it, or the configuration, is not."""
+"""`check` on a healthy platform, and with each fault of the platform or the configuration."""
 
 import re
 import signal
@@ -34,7 +34,7 @@ collectors:
 
 
 def without_counts(table: str) -> str:
-    """A table that does not change with every metric that is added."""
+    """Return the table without the parts that change with every new metric."""
     return re.sub(r"\d+ series", "N series", table)
 
 
@@ -64,7 +64,7 @@ def test_a_good_key_gives_a_table_of_what_is_well(platform: Platform, configure:
         main     shield_bot_detection  shield_zone/2  staging-shop-web   not available  {NO_PLAN}
         main     shield_waf_plans      account/main   main               ok             N series
 
-        main: the targets ask for 0.18 requests/s, the budget gives 2000
+        main: the targets need 0.18 requests/s, the budget allows 2000
         46 polls, 0 faults.
         """)  # noqa: E501 - the table as it is printed
     assert (ended.err, ended.code) == ("", 0)
@@ -111,7 +111,7 @@ def test_a_key_that_opens_all_but_one_collector_is_said_once_for_that_collector(
         ),
         (
             "main     dns_statistics        399 targets                       not tried      "
-            "they would fail like the first"
+            "skipped: they would fail, too"
         ),
     ]
     assert ended.out.endswith(" polls, 1 fault.\n")
@@ -131,7 +131,7 @@ def test_an_unknown_zone_is_named_and_its_scan_is_not_called_never_scanned(
         main     dns_record_scans  dns_zone/101        ok             N series
         main     dns_record_scans  dns_zone/104        never scanned
 
-        main: the targets ask for 0.015 requests/s, the budget gives 2000
+        main: the targets need 0.015 requests/s, the budget allows 2000
         6 polls, 1 fault.
         """)  # noqa: E501 - the table as it is printed
     assert ended.code == 1
@@ -142,7 +142,7 @@ def test_a_platform_that_refuses_connections_is_one_line(configure: Configure, c
     ended = invoke("check", "--config", path)
     assert ended.out.splitlines()[1:] == [
         (
-            "main                account/main        failed  the platform is not reached: "
+            "main                account/main        failed  the platform cannot be reached: "
             f"nothing accepts connections there (127.0.0.1:{closed_port}: Connection refused); "
             "2 more polls were not tried"
         ),
@@ -156,8 +156,8 @@ def test_a_platform_whose_name_does_not_resolve_is_one_line(configure: Configure
     ended = invoke("check", "--config", configure(ACCOUNT, url="https://platform.invalid", key="any"))
     found = ended.out.splitlines()[1]
     assert found.startswith(
-        "main                account/main        failed  the platform is not reached: the host name does not resolve "
-        "(platform.invalid: "
+        "main                account/main        failed  the platform cannot be reached: the host name does not "
+        "resolve (platform.invalid: "
     )
     assert (len(ended.out.splitlines()), ended.code) == (4, 1)
 
@@ -167,7 +167,7 @@ def test_a_platform_that_never_answers_is_one_line(unused_address: UnusedAddress
     ended = invoke("check", "--config", configure(text, url=unused_address.url, key="any"))
     assert ended.out.splitlines()[1:] == [
         (
-            "main                account/main        failed  the platform is not reached: no answer within 1 s "
+            "main                account/main        failed  the platform cannot be reached: no answer within 1 s "
             f"(127.0.0.1:{unused_address.port})"
         ),
         "",
@@ -180,8 +180,8 @@ def test_a_base_url_that_answers_everything_with_404_is_one_line(platform: Platf
     ended = invoke("check", "--config", configure(ACCOUNT, url=f"{platform.url}/v1", key=keys.API_KEY))
     assert ended.out.splitlines()[1:] == [
         (
-            "main                account/main        failed  all that was tried fails: "
-            "the platform answered 404: Not Found; see whether the path of base_url is right"
+            "main                account/main        failed  every poll fails: "
+            "the platform answered 404: Not Found; check the path of base_url"
         ),
         "",
         "3 polls, 1 fault.",
@@ -262,7 +262,7 @@ def test_a_query_that_fails_fails_alone_with_the_database_s_own_words(platform: 
         database:orders  database_queries  query/orders/nope         nope         failed  SQL input error: no such column: nope
         database:orders  database_queries  query/orders/written      written      failed  the query must only read: it may not run here
 
-        database:orders: the targets ask for 0.067 requests/s, the budget gives 10
+        database:orders: the targets need 0.067 requests/s, the budget allows 10
         4 polls, 2 faults.
         """)  # noqa: E501 - the table as it is printed
     assert ended.code == 1
@@ -290,7 +290,7 @@ def test_a_budget_that_is_too_small_is_told_with_numbers_and_is_no_fault(configu
         path = configure(text.replace("2000", "35"), url=platform.url, key=keys.API_KEY)
         ended = invoke("check", "--config", path)
     assert ended.out.splitlines()[-2] == (
-        "main: the targets ask for 40.1 requests/s, the budget gives 35 (polls would come 1.2 times as far apart as "
+        "main: the targets need 40.1 requests/s, the budget allows 35 (intervals would be 1.2 times as long as "
         "configured): raise requests_per_second to 42.3 or lengthen intervals"
     )
     assert ended.code == 0
@@ -311,7 +311,7 @@ def test_offline_contacts_nothing(unused_address: UnusedAddress, configure: Conf
     assert ended.out == dedent("""\
         The configuration is valid: 1 account, 0 databases, 0 queries.
         Nothing was contacted; of the targets, those that discovery would find are not counted:
-        main: the targets ask for 2 requests/s, the budget gives 2000
+        main: the targets need 2 requests/s, the budget allows 2000
         """)
     assert (ended.err, ended.code, unused_address.is_called()) == ("", 0, False)
 

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - tables as they are printed
-"""The table of `check` for terminals of any width, and what it summarises."""
+"""The table of `check` for terminals of any width, and its summaries."""
 
 import re
 from textwrap import dedent
@@ -23,7 +23,7 @@ ROWS = [
 
 
 def plain(text: str) -> str:
-    """What a terminal shows, without its colours."""
+    """Return the text on a terminal, without colours."""
     return "\n".join(re.sub(r"\x1b\[[0-9;]*m", "", line).rstrip() for line in text.splitlines())
 
 
@@ -130,7 +130,7 @@ def test_an_account_that_cannot_be_asked_is_one_fault_whatever_was_tried() -> No
             "account/main",
             "",
             "failed",
-            "the key may do nothing of what is polled: the platform answered 403; 3 more polls were not tried",
+            "the key is not permitted to make any of the polls: the platform answered 403; 3 more polls were not tried",
         )
     ]
     assert report.faults([closed]) == 1
@@ -140,25 +140,25 @@ def test_an_account_that_cannot_be_asked_is_one_fault_whatever_was_tried() -> No
 @pytest.mark.parametrize(
     ("load", "line"),
     [
-        (ENOUGH, "main: the targets ask for 1 requests/s, the budget gives 10"),
+        (ENOUGH, "main: the targets need 1 requests/s, the budget allows 10"),
         (
             Load(demand=12.3, rate=10.0, in_flight=32, seconds=0.1, stretch=1.29),
             (
-                "main: the targets ask for 12.3 requests/s, the budget gives 10 (polls would come 1.3 times as far apart as "
+                "main: the targets need 12.3 requests/s, the budget allows 10 (intervals would be 1.3 times as long as "
                 "configured): raise requests_per_second to 13 or lengthen intervals"
             ),
         ),
         (
             Load(demand=8.0, rate=10.0, in_flight=2, seconds=2.5, stretch=10.5),
             (
-                "main: the targets ask for 8 requests/s, the budget gives 10, but with 2 in flight and answers that take "
-                "2.5 s no more than 0.8 are made (polls would come 10.5 times as far apart as configured): raise "
+                "main: the targets need 8 requests/s, the budget allows 10, but with 2 in flight and answers that take "
+                "2.5 s no more than 0.8 are made (intervals would be 10.5 times as long as configured): raise "
                 "max_in_flight or lengthen intervals"
             ),
         ),
         (
             Load(demand=0.0123, rate=0.5, in_flight=2, seconds=0.0, stretch=1.0),
-            "main: the targets ask for 0.012 requests/s, the budget gives 0.5",
+            "main: the targets need 0.012 requests/s, the budget allows 0.5",
         ),
     ],
 )

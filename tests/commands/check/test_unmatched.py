@@ -1,4 +1,4 @@
-"""What `check` says of names and patterns that are valid and select nothing."""
+"""The warnings of `check` about valid names and patterns that select nothing."""
 
 from pathlib import Path
 
@@ -25,13 +25,13 @@ OF_SERIES = [
 
 
 def warnings(ended: Ended, path: Path) -> list[str]:
-    """What it warns of, without the file's name."""
+    """Return the warnings, without the file's name."""
     configured = [line for line in ended.out.splitlines() if line.startswith("warning: ")]
     return [line.removeprefix(f"warning: {path}:") for line in configured]
 
 
 def without_suggestions(lines: list[str]) -> list[str]:
-    """Which family is near to a word that means none changes with every metric that is added."""
+    """Remove the suggested family, which changes with every new metric."""
     return [line if "allow[0]" in line else line.partition(";")[0] for line in lines]
 
 

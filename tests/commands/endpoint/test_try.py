@@ -1,4 +1,4 @@
-"""`endpoint try`: on the sandbox, on an answer alone, and where something is wrong."""
+"""`endpoint try`: on the sandbox, on a given answer, and with faults."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`explain`, asked of a real daemon on a sandbox, as a new user does."""
+"""`explain` asks a real daemon on a sandbox, like a new user."""
 
 import json
 import signal
@@ -41,7 +41,7 @@ def daemon(path: Path) -> Iterator[Process]:
 
 
 def causes(path: Path, *words: str) -> dict[tuple[str, str], set[str]]:
-    """(collector, target) → the causes that are named."""
+    """Return (collector, target) → the reported causes."""
     found: dict[tuple[str, str], set[str]] = {}
     ended = invoke("explain", "--config", path, "-o", "json", *words)
     for absence in json.loads(ended.out)["absences"]:
@@ -92,7 +92,7 @@ def test_without_an_exporter_it_says_so(configure: Configure) -> None:
 
 
 class Answering(BaseHTTPRequestHandler):
-    """Answers as an exporter without absences, to who knows the password."""
+    """Answers like an exporter without absences, if the password is right."""
 
     paths: ClassVar[list[str]] = []
 
@@ -116,7 +116,7 @@ class Answering(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def guarded() -> Iterator[str]:
-    """The address of an exporter that asks for a password."""
+    """The address of an exporter that requires a password."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), Answering)
     thread = Thread(target=server.serve_forever)
     thread.start()

@@ -1,4 +1,4 @@
-"""Whatever comes, it is a payload or a typed error."""
+"""Any answer gives a payload or a typed error."""
 
 from typing import Any
 

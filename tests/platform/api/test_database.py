@@ -1,4 +1,4 @@
-"""SQL over HTTP: values, errors, and what a database says of a statement."""
+"""SQL over HTTP: values, errors, and a database's description of a statement."""
 
 import json
 from typing import Any

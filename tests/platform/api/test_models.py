@@ -1,4 +1,4 @@
-"""Literal payloads of the interface document and of deployments, and the models that they become."""
+"""Literal payloads of the interface document and of deployments, and their models."""
 
 import json
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""Lists are read to their end, whatever page size comes back, and say whether they are whole."""
+"""Lists are read to their end with any page size, and report whether they are complete."""
 
 import asyncio
 import json
@@ -25,7 +25,7 @@ def zones(ids: Sequence[int | str | None], total: int | None, following: int | N
 
 
 async def searched(*answers: str | PlatformError) -> tuple[list[int], int | None, bool, list[tuple[int, int]]]:
-    """The ids, the total, whether that is all, and which pages were asked for: (from, size)."""
+    """Return the ids, the total, whether the list is complete, and the requested pages: (from, size)."""
     asked = caller(*answers)
     listing = (await search.everything(asked)).value
     pages = [(arguments["from"], arguments["size"]) for _, arguments in asked.calls]
@@ -33,7 +33,7 @@ async def searched(*answers: str | PlatformError) -> tuple[list[int], int | None
 
 
 async def listed(*answers: str | PlatformError) -> tuple[list[int], list[int], int | None, bool, list[int]]:
-    """The ids, those that are unusable, the total, whether that is all, and which pages were asked for."""
+    """Return the ids, the unusable ones, the total, whether the list is complete, and the requested pages."""
     asked = caller(*answers)
     listing = (await shield.zones(asked)).value
     pages = [arguments["page"] for _, arguments in asked.calls]

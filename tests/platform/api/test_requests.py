@@ -1,4 +1,4 @@
-"""What each operation puts on the wire, to the byte."""
+"""The request of each operation, byte by byte."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ from tests.platform.raw_server import Line, RawRequest, RawServer, json_reply, r
 
 @dataclass(frozen=True)
 class Call:
-    """Arguments of an operation, and the request that they make."""
+    """Arguments of an operation, and its request."""
 
     method: str
     target: str
@@ -89,7 +89,7 @@ SCHEMES = {"access_key": ("accesskey", KEY), "bearer": ("authorization", f"Beare
 
 
 async def ask(kit: Kit, server: RawServer, name: str) -> RawRequest:
-    """Carry out an operation, whatever comes of it, and give the request that arrived."""
+    """Carry out an operation with any result, and return the received request."""
     operation = next(one for one in OPERATIONS if one.name == name)
     call = CALLS[name]
     try:
@@ -233,7 +233,7 @@ async def test_a_key_that_cannot_stand_in_a_header_is_not_sent(key: str) -> None
             await kit.client.call(Request(shield.PLAN_SEGMENTATION))
     assert (server.requests, str(caught.value)) == (
         [],
-        "the key is empty, or holds characters that cannot stand in a header",
+        "the key is empty, or holds characters that are not allowed in a header",
     )
 
 

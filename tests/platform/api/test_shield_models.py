@@ -1,4 +1,4 @@
-"""Literal payloads of shield resources, and the models that they become."""
+"""Literal payloads of shield resources, and their models."""
 
 import json
 from datetime import UTC, datetime

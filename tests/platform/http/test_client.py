@@ -1,4 +1,4 @@
-"""What a client tells its caller and its observer of a call that went its way."""
+"""What a client returns to its caller and reports to its observer for a successful call."""
 
 import asyncio
 import gzip

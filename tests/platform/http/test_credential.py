@@ -1,4 +1,4 @@
-"""A key that was refused is noticed to be another one."""
+"""The change of a refused key is noticed."""
 
 import pytest
 
@@ -7,13 +7,13 @@ from exporter.platform.http.credential import Credential
 
 
 class File:
-    """Stands for what holds the key; None where it cannot be read."""
+    """Replaces the source of the key; None means that it cannot be read."""
 
     def __init__(self, text: str | None) -> None:
         self.text = text
 
     def __call__(self) -> str:
-        """The key, as a credential reads it."""
+        """Return the key, as a credential reads it."""
         if self.text is None:
             raise CredentialError("the key cannot be read")
         return self.text

@@ -1,4 +1,4 @@
-"""Each way in which a call can go wrong is one error of one class, seen once by the observer."""
+"""Each way in which a call can fail gives one error of one class, which is reported once to the observer."""
 
 import asyncio
 import gzip
@@ -64,7 +64,7 @@ GZIPPED = {"Content-Encoding": "gzip"}
 
 @dataclass(frozen=True)
 class Fault:
-    """What the platform does, and what is made of it."""
+    """A behaviour of the platform, and the resulting error."""
 
     script: Script
     kind: type[PlatformError]
@@ -157,7 +157,7 @@ MATRIX = {
 
 
 async def fail(kit: Kit, operation: Operation[Any] = dns.STATISTICS) -> PlatformError:
-    """The error that a call ends with."""
+    """Return the error of a call."""
     with pytest.raises(PlatformError) as caught:
         await kit.client.call(Request(operation, path={"id": 102}))
     return caught.value
@@ -264,7 +264,7 @@ async def test_a_host_that_does_not_take_the_connection() -> None:
 
 
 def server_tls(authority: Authority, host: str) -> ssl.SSLContext:
-    """A server's side of TLS, with a certificate for a host."""
+    """The server's side of TLS, with a certificate for a host."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*authority.issue(host))
     return context

@@ -1,4 +1,4 @@
-"""A mask finds secrets however a platform writes them, and changes nothing else."""
+"""A mask finds secrets in every encoding of a platform, and changes nothing else."""
 
 import html
 import json
@@ -23,12 +23,12 @@ SECRETS = st.text(st.characters(min_codepoint=32, max_codepoint=126), min_size=1
 
 
 def as_json(text: str) -> str:
-    """As JSON, without the quotation marks."""
+    """Return the text as JSON, without the quotation marks."""
     return json.dumps(text)[1:-1]
 
 
 def as_json_escapes(text: str) -> str:
-    """As JSON in which each character is an escape."""
+    """Return the text as JSON in which each character is an escape."""
     return "".join(f"\\u{ord(char):04X}" for char in text)
 
 
@@ -79,7 +79,7 @@ def test_digits_of_base64_that_remain_do_not_show_the_secret(before: bytes, secr
 @UNHURRIED
 @given(text=st.text(), secret=SECRETS.map("-{}".format))
 def test_json_around_a_masked_secret_is_the_same_json(text: str, secret: str) -> None:
-    """The secret begins with what is no hexadecimal digit, and cannot begin within an escape."""
+    """The secret does not begin with a hexadecimal digit, so it cannot begin within an escape."""
     raw = json.dumps({"before": text, "echo": f"{text}{secret}\\", "after": [text]}).encode()
     read = json.loads(Mask([secret]).apply(raw))
     assert secret not in read["echo"]

@@ -1,4 +1,4 @@
-"""A pause ends by the monotonic clock, and is kept beyond the process by the wall clock."""
+"""A pause ends by the monotonic clock, and continues in the next process by the wall clock."""
 
 import pytest
 
@@ -25,7 +25,7 @@ def test_a_pause_ends_by_itself() -> None:
 
 @pytest.mark.parametrize(("later", "left"), [(0, 30), (20, 10), (30, 0), (10**9, 0), (-10, 40), (-(10**9), LONGEST)])
 def test_a_pause_goes_on_in_the_next_process(later: float, left: float) -> None:
-    """Also where the wall clock was set meanwhile; it is never longer than an hour."""
+    """Also if the wall clock was set in the meantime; a pause is never longer than an hour."""
     first = pause_at(WALL, FakeClock())
     first.begin(30)
     until = first.until()

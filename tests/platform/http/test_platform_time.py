@@ -1,4 +1,4 @@
-"""Which time of a platform is believed."""
+"""Which time of a platform is accepted."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -13,7 +13,7 @@ AHEAD = datetime(2028, 3, 20, 12, tzinfo=UTC)
 
 
 class Hands:
-    """Our own clock and the monotonic one, and the platform's time that is believed by them."""
+    """This machine's clock, the monotonic clock, and the platform's accepted time."""
 
     def __init__(self) -> None:
         self.wall = NOON.timestamp()

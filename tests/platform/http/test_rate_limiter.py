@@ -1,4 +1,4 @@
-"""The account's budget, by a clock that stands still until every task waits for it."""
+"""The account's budget, with a clock that moves only when every task waits for it."""
 
 import itertools
 
@@ -31,7 +31,7 @@ async def test_after_a_rest_no_more_than_a_tenth_of_a_second_is_made_up_for() ->
 
 
 async def wake_late(it: LimitedCalls, seconds: float) -> None:
-    """Let the process stand still for so long: sleepers wake only after it."""
+    """Stall the process for a time: sleeping tasks wake only afterwards."""
     it.time.now += seconds
     for _, _, woken in it.time.sleepers:
         woken.set_result(None)

@@ -18,7 +18,7 @@ SECRET = "script-s3cr3t-value"
 
 
 def texts_of(error: BaseException) -> str:
-    """Everything that could be printed of an error and of what it was raised from."""
+    """Return every printable text of an error and of its causes."""
     texts: list[str] = []
     link: BaseException | None = error
     while link is not None:
@@ -66,7 +66,7 @@ async def test_a_key_that_the_platform_echoes_encoded_is_in_no_name_and_no_error
 
 @pytest.mark.parametrize("rows", [0, 200, 4000])
 async def test_a_key_that_the_platform_echoes_in_a_good_answer_is_masked(rows: int) -> None:
-    """Also in an answer that is so long that it is parsed while it arrives, wherever its pieces end."""
+    """Also in an answer so long that it is parsed while it arrives, with its pieces cut at any place."""
     names = [f"{'x' * (number % 97)} {KEY}.example" for number in range(rows)]
     answer = json_reply(json.dumps({"Domain": f"{KEY}.example", "Records": [{"Name": name} for name in names]}))
     async with raw_server(saying(answer)) as server, client_of(server.url) as kit:

@@ -1,4 +1,4 @@
-"""Which payload, or which error, an answer's body is."""
+"""The payload or the error that an answer's body gives."""
 
 import re
 from typing import Any
@@ -33,7 +33,7 @@ OVERVIEW = '{"totalBreaches": 1, "loggedBreaches": 1, "challengedBreaches": 0, "
 
 
 def refused(operation: Operation[Any], body: str | bytes, status: int = 200) -> PlatformError:
-    """The error that a success status with this body is."""
+    """Return the error for a success status with this body."""
     with pytest.raises(PlatformError) as caught:
         payload(operation, body.encode() if isinstance(body, str) else body, status)
     return caught.value
@@ -276,7 +276,7 @@ def test_only_what_may_go_better_is_tried_again() -> None:
 
 
 def every_kind(kind: type[PlatformError]) -> set[type[PlatformError]]:
-    """An error class and all below it."""
+    """Return an error class and all its subclasses."""
     return {kind}.union(*(every_kind(below) for below in kind.__subclasses__()))
 
 

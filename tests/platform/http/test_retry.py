@@ -1,4 +1,4 @@
-"""When a call is tried again, and how long it waits."""
+"""When a call is retried, and how long it waits."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -91,7 +91,7 @@ def test_the_wait_is_never_shorter_than_what_the_platform_asked_for() -> None:
 
 
 async def statistics(kit: Kit, until: float | None = None) -> PlatformError | int | None:
-    """What a call for a zone's statistics gives, or ends with."""
+    """Return the answer to a call for a zone's statistics, or its error."""
     caller = kit.client if until is None else kit.client.until(until)
     try:
         return (await dns.statistics(caller, 102)).value.total_queries_served
@@ -100,7 +100,7 @@ async def statistics(kit: Kit, until: float | None = None) -> PlatformError | in
 
 
 def failing_once(script: Script, then: Script | None = None) -> Script:
-    """A script that fails the first request and answers the others, well unless the test says how."""
+    """Return a script that fails the first request and answers the others, by default with success."""
     scripts = iter((script,))
     others = then or saying(GOOD)
 

@@ -52,7 +52,7 @@ BASES: dict[type[BaseException], tuple[object, ...]] = {
 
 
 def constructed(kind: type[BaseException]) -> BaseException:
-    """An exception of a class, however it wants to be made."""
+    """Return an exception of a class, with the arguments that its constructor needs."""
     return kind(*next((made for base, made in BASES.items() if issubclass(kind, base)), ("m",)))
 
 
