@@ -1,7 +1,8 @@
 """Fixtures and hooks for all tests: workers, a PostgreSQL, and settings that each test must find unchanged."""
 
+import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from functools import cache
 from itertools import chain, zip_longest
 from pathlib import Path
@@ -49,6 +50,17 @@ def pytest_xdist_auto_num_workers() -> int:
     return len(os.sched_getaffinity(0)) + 5
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep the garbage collector away from what is collected: thousands of tests, none of which is garbage."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Start with the longest files, each together with one of the others, so that no core is idle at the end."""
     if hasattr(config, "workerinput"):
@@ -58,9 +70,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[Postgres]:
+def postgres(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
     """Run a real PostgreSQL, started for the first test that uses it."""
-    with postgres_running() as server:
+    own = tmp_path_factory.getbasetemp()
+    with postgres_running(own.parent if hasattr(request.config, "workerinput") else own) as server:
         yield server
 
 

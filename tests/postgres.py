@@ -1,5 +1,6 @@
 """A real PostgreSQL for the tests, and databases in it."""
 
+import fcntl
 import itertools
 import os
 import pwd
@@ -113,9 +114,12 @@ def _user() -> str | None:
 
 
 @contextmanager
-def postgres_running() -> Iterator[Postgres]:
-    """Run a server on a free port until the block ends."""
-    initdb = Path(find("postgres")).with_name("initdb")
+def postgres_running(shared: Path) -> Iterator[Postgres]:
+    """Run a server on a free port until the block ends.
+
+    Args:
+        shared: a folder, which several processes may share: one of them makes a cluster for all.
+    """
     folder = Path(tempfile.mkdtemp(prefix="edge-postgres-"))
     try:
         password = folder / "password"
@@ -124,18 +128,9 @@ def postgres_running() -> Iterator[Postgres]:
             entry = pwd.getpwnam(_UNPRIVILEGED)
             for path in (folder, password):
                 os.chown(path, entry.pw_uid, entry.pw_gid)
-        options = ("--no-sync", "--auth=scram-sha-256", f"--username={USER}", f"--pwfile={password}", "--encoding=UTF8")
-        subprocess.run(
-            [initdb, *options, "--locale=C", "-D", folder / "data"],
-            check=True,
-            stdout=subprocess.DEVNULL,
-            user=_user(),
-            cwd=folder,
-        )
-        with (folder / "data" / "postgresql.conf").open("a") as settings:
-            settings.write("listen_addresses = '127.0.0.1'\nmax_connections = 50\nshared_buffers = '32MB'\n")
-            # In its own folder: what is in /dev/shm others may remove, and it may be small in a container.
-            settings.write("dynamic_shared_memory_type = mmap\n")
+        with (shared / "postgres.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            _put_cluster(folder / "data", shared / "postgres", password)
         server = Postgres(folder, free_port())
         server.start()
         try:
@@ -144,3 +139,24 @@ def postgres_running() -> Iterator[Postgres]:
             server.stop()
     finally:
         shutil.rmtree(folder)
+
+
+def _put_cluster(data: Path, made: Path, password: Path) -> None:
+    """Put a new cluster into a folder: a copy of one that was made before, as `initdb` takes ten times as long."""
+    if not made.exists():
+        initdb = Path(find("postgres")).with_name("initdb")
+        options = ("--no-sync", "--auth=scram-sha-256", f"--username={USER}", f"--pwfile={password}", "--encoding=UTF8")
+        subprocess.run(
+            [initdb, *options, "--locale=C", "-D", data],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            user=_user(),
+            cwd=data.parent,
+        )
+        with (data / "postgresql.conf").open("a") as settings:
+            settings.write("listen_addresses = '127.0.0.1'\nmax_connections = 50\nshared_buffers = '32MB'\n")
+            # In its own folder: what is in /dev/shm others may remove, and it may be small in a container.
+            settings.write("dynamic_shared_memory_type = mmap\n")
+    source, copy = (made, data) if made.exists() else (data, made)
+    # With its owner, without whom the server does not start.
+    subprocess.run(["cp", "-a", source, copy], check=True)

@@ -20,7 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", type=Path, default=Path("chaos.json"), help="where the figures go")
     given = parser.parse_args(arguments)
     size = Size(events=given.events, seed=given.seed)
-    with tempfile.TemporaryDirectory() as folder, postgres_running() as postgres:
+    with tempfile.TemporaryDirectory() as folder, postgres_running(Path(folder)) as postgres:
         report = asyncio.run(Scenario(size, Path(folder), postgres, say).run())
     text = json.dumps(report.as_plain(), indent=2)
     given.json.write_text(text + "\n")

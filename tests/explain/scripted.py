@@ -189,7 +189,7 @@ def _found() -> list[Situation]:
             | whole(Cause.NOT_DISCOVERED, SCANS, "dns_zone/999")
             | whole(Cause.NOT_DISCOVERED, "scripts", "script/999")
             | whole(Cause.NOT_DISCOVERED, "shield_zones", "shield_zone/999"),
-            words=("the complete list of account main holds no dns_zone 999",),
+            words=("the complete list of account main contains no dns_zone 999",),
         ),
         Situation(
             "an account without scripts",
@@ -217,7 +217,7 @@ def _found() -> list[Situation]:
             whole(Cause.DISCOVERY_INCOMPLETE, "scripts", "script/*"),
             {"fault": status("/search", body=lists(("dns", 101, "a.example"), total=7))},
             _settled,
-            words=("fewer resources than it counts",),
+            words=("fewer resources than its total says",),
         ),
         Situation(
             "a first discovery that has not ended",

@@ -225,7 +225,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         platform = stack.enter_context(sandbox(given.zones))
-        postgres = stack.enter_context(postgres_running()) if given.postgres else None
+        postgres = stack.enter_context(postgres_running(folder)) if given.postgres else None
         for total in totals:
             for where in (None, postgres) if postgres is not None else (None,):
                 rows.append(measure(folder, platform, given.zones, total, where))

@@ -109,7 +109,7 @@ def test_a_wrong_section_is_refused_by_line_and_path(tmp_path: Path, text: str, 
     [
         ("name: ''", "databases[0].name: found '', expected a name of letters, digits, '_', '-' and '.'"),
         ("name: a b", "databases[0].name: found 'a b', expected a name of letters, digits, '_', '-' and '.'"),
-        ("queries: [{sql: SELECT 1}]", "databases[0].queries[0].name: missing; expected the query's name, which makes the metric edge_database_<name>"),
+        ("queries: [{sql: SELECT 1}]", "databases[0].queries[0].name: missing; expected the query's name; its metric is edge_database_<name>"),
         ("queries: [{name: n}]", "databases[0].queries[0].sql: missing; expected one reading SQL statement"),
         ("queries: [{name: n, sql: ' '}]", "databases[0].queries[0].sql: is empty; expected an SQL statement"),
         ("queries: [{name: 1n, sql: x}]", "databases[0].queries[0].name: found '1n', expected a name of letters, digits and '_' that does not start with a digit, best in lower case"),

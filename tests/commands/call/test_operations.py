@@ -63,8 +63,8 @@ def test_an_operation_explains_itself() -> None:
           category      Category of bots. It takes one of none (0), seo (1),
                         ai_scraper (2), ai_tool (3), tool (4), ads (5), preview (6),
                         social (7).
-          action        The action for the category. It takes one of none (0),
-                        block (1), allow (2).
+          action        The action for the category. It takes one of none (0), block
+                        (1), allow (2).
 
         Options and exit codes: 'edge-exporter call --help'
         """)
