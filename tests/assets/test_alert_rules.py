@@ -8,7 +8,8 @@ from tests.for_each import for_each
 from tests.rules.rule_files import RULES, Rule, load_alerts
 
 SHIPPED = {path.name: path.read_text() for path in sorted(RULES.glob("*.yml"))}
-BY_ALERT = for_each("alert", load_alerts(), name=lambda alert: alert.name)
+ALERTS = load_alerts()
+BY_ALERT = for_each("alert", ALERTS, name=lambda alert: alert.name)
 
 
 def alerts_after(*assignments: str) -> dict[str, dict[str, object]]:
@@ -34,28 +35,31 @@ def test_without_changes_the_files_are_returned_as_they_are() -> None:
     assert render(SHIPPED, parse_changes([])) == SHIPPED
 
 
-@BY_ALERT
-def test_each_value_of_an_alert_changes_that_alert_alone(alert: Rule) -> None:
-    name = alert.name
+@pytest.mark.parametrize("changed", [ALERTS[::2], ALERTS[1::2]], ids=["one half", "the other half"])
+def test_each_value_of_an_alert_changes_that_alert_alone(changed: list[Rule]) -> None:
+    """Every second alert has values of its own, and those between them stay as they are."""
     before = dict(alerts_before())
-    changes = [f"{name}.for=77m", f"{name}.keep_firing_for=78m", f"{name}.severity=mine", f"{name}.label.team=a"]
-    changes += [f"{name}.annotation.note=b"]
-    thresholds = threshold_names(str(before[name]["expr"]))
-    changes += [f"{name}.threshold.{threshold}=0.{number}77" for number, threshold in enumerate(thresholds)]
+    own = {alert.name: number for number, alert in enumerate(changed, start=100)}
+    changes = []
+    for name, number in own.items():
+        changes += [f"{name}.for={number}m", f"{name}.keep_firing_for={number}h", f"{name}.severity=s{number}"]
+        changes += [f"{name}.label.team=t{number}", f"{name}.annotation.note=n{number}"]
+        thresholds = threshold_names(str(before[name]["expr"]))
+        changes += [f"{name}.threshold.{threshold}={place}.{number}" for place, threshold in enumerate(thresholds)]
     after = alerts_after("label.unused=x", *changes)
-    changed = after.pop(name)
-    former = before.pop(name)
+    for name, number in own.items():
+        rule, former = after.pop(name), before.pop(name)
+        assert (rule["for"], rule["keep_firing_for"]) == (f"{number}m", f"{number}h")
+        labels, annotations = former["labels"], former["annotations"]
+        assert isinstance(labels, dict)
+        assert isinstance(annotations, dict)
+        assert rule["labels"] == {**labels, "severity": f"s{number}", "team": f"t{number}"}
+        assert rule["annotations"] == {**annotations, "note": f"n{number}"}
+        for place, threshold in enumerate(threshold_names(str(former["expr"]))):
+            lines = [line for line in str(rule["expr"]).splitlines() if line.endswith(f"# threshold: {threshold}")]
+            assert lines
+            assert all(f"{place}.{number}  # threshold" in line for line in lines)
     assert after == before
-    assert (changed["for"], changed["keep_firing_for"]) == ("77m", "78m")
-    labels, annotations = former["labels"], former["annotations"]
-    assert isinstance(labels, dict)
-    assert isinstance(annotations, dict)
-    assert changed["labels"] == {**labels, "severity": "mine", "team": "a"}
-    assert changed["annotations"] == {**annotations, "note": "b"}
-    for number, threshold in enumerate(thresholds):
-        lines = [line for line in str(changed["expr"]).splitlines() if line.endswith(f"# threshold: {threshold}")]
-        assert lines
-        assert all(f"0.{number}77  # threshold" in line for line in lines)
 
 
 def test_values_of_all_alerts_change_all_of_them() -> None:

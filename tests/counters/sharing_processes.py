@@ -72,7 +72,7 @@ async def until(is_true: Callable[[], Awaitable[bool]]) -> None:
     async with asyncio.timeout(PATIENCE):
         # Only a scrape shows it.
         while not await is_true():  # noqa: ASYNC110
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(0.3)
 
 
 async def served(*exporters: Exporter) -> list[tuple[str, float]]:
