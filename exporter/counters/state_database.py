@@ -129,7 +129,7 @@ class StateDatabase:
         return version
 
     def rows(self, group: Group, shards: Collection[int]) -> dict[PollKey, Stored]:
-        """Return the rows of some shards, and rows written for another number of shards, which may be of these."""
+        """Return the rows of some shards. Rows written for another number of shards are included, as they may match."""
         values = {**group._asdict(), "held_shards": list(shards)}
         return self.run("read", lambda connection: dict(_read(connection, _OF_SHARDS, values)), _READ_SECONDS)
 

@@ -1,4 +1,4 @@
-"""Groups the platform's calls: first polls after a claim, extra polls next to a shard's new holder, and all others."""
+"""Groups the platform's calls: first polls after a claim, duplicates of a shard's new holder, and all others."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

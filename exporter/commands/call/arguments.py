@@ -141,7 +141,7 @@ def _value(parameter: Parameter, text: str, read: Source) -> Any:  # noqa: ANN40
 
 
 def _enumerated(text: str, allowed: Mapping[int, str]) -> int | None:
-    """Return the number for a name, in any case, or for a number; None if it is not allowed."""
+    """Return the number for its text, or for a name in upper or lower case; None if it is not allowed."""
     number = _integer(text)
     if number is not None:
         return number if number in allowed else None

@@ -55,7 +55,7 @@ def retry_after_seconds(value: str | None, now: datetime) -> float | None:
 
     Args:
         value: the header: a number of seconds or an HTTP date.
-        now: the sender's own clock, so that a difference between its clock and ours does not matter.
+        now: the sender's own clock, so that a difference between its clock and this machine's does not matter.
     """
     if value is None:
         return None
