@@ -1,7 +1,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-# What is locked already stays as it is; `make lock UPGRADE=--upgrade` takes the newest of everything.
+# Locked versions are kept; `make lock UPGRADE=--upgrade` takes the newest version of each package.
 LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --strip-extras --no-annotate \
 	--custom-compile-command 'make lock' $(UPGRADE)
 .DEFAULT_GOAL := help
@@ -47,7 +47,7 @@ coverage: $(VENV)/.test ## the tests, with branch coverage
 	$(BIN)/python -m pytest --cov --cov-report=term
 
 .PHONY: generate
-generate: $(VENV)/.test ## write anew what is generated: dashboards, Kubernetes' rules, references
+generate: $(VENV)/.test ## write the generated files: dashboards, Kubernetes' rules, references
 	$(BIN)/python -m dashboards.generator
 	$(BIN)/python -m dashboards.generator.endpoints
 	$(BIN)/python deploy/kubernetes/generate_rules.py
@@ -66,7 +66,7 @@ $(VENV)/.release: pyproject.toml $(BIN)/edge-exporter
 	@touch $@
 
 .PHONY: lock
-lock: $(VENV)/.release ## write anew what the image is made of: versions and hashes, for every Python and platform
+lock: $(VENV)/.release ## write the image's lock file: versions and hashes, for every Python and platform
 	$(LOCK) --extra postgres --output-file requirements/image.txt pyproject.toml
 	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' \
 		| $(LOCK) --output-file requirements/build.txt -
@@ -81,7 +81,7 @@ audit: $(VENV)/.release ## known vulnerabilities and the licences of what the im
 	.ci/audit
 
 .PHONY: bench
-bench: $(VENV)/.test ## speed and memory beside the peers that are installed
+bench: $(VENV)/.test ## speed and memory, compared with the installed peers
 	$(BIN)/python -m tests.bench
 
 .PHONY: pictures
@@ -101,7 +101,7 @@ scale: $(VENV)/.test ## 100,000 zones on one, two, four and eight processes, wit
 	$(BIN)/python -m tests.scale.run --postgres
 
 .PHONY: chaos
-chaos: $(VENV)/.test ## three exporters that share a PostgreSQL, under 300 faults at random, beside one that nothing disturbs
+chaos: $(VENV)/.test ## three exporters that share a PostgreSQL, under 300 random faults, compared with one without faults
 	$(BIN)/python -m tests.chaos.run
 
 .PHONY: newer-parts

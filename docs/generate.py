@@ -3,7 +3,7 @@
     python -m docs.generate           write the files
     python -m docs.generate --check   write nothing; name the files that differ, and exit 1
 
-A section of a file that is otherwise written by hand stands between two comments, `generated: begin` and
+A generated section of a hand-written file is between two comments, `generated: begin` and
 `generated: end`.
 """
 
@@ -86,7 +86,7 @@ def configuration() -> str:
         "",
         "Generated from the code. [edge-exporter.yml](../deploy/edge-exporter.yml) is the same as a commented file.",
         "Flags win over variables, and variables over the file, which `--config` or the variable",
-        f"`{CONFIG_VARIABLE}` names. A key without a flag and a variable stands in the file alone. A key that does not",
+        f"`{CONFIG_VARIABLE}` names. A key without a flag and a variable is set in the file only. A key that does not",
         "exist and a value that is wrong are refused with their line, all of them at once.",
         "",
         "Durations are written `30s`, `5m`, `1h30m` or `1d`.",

@@ -66,7 +66,7 @@ MEANINGS: Mapping[Cause, Meaning] = {
     Cause.COLLECTOR_DISABLED: Meaning(
         "the collector is disabled", "Set `enabled: true` in the collector's section and reload."
     ),
-    Cause.DENIED: Meaning("a pattern of series.deny keeps the family out", "Remove or narrow the pattern and reload."),
+    Cause.DENIED: Meaning("a pattern of series.deny excludes the family", "Remove or narrow the pattern and reload."),
     Cause.NOT_ALLOWED: Meaning(
         "series.allow is set, and none of its patterns matches the family's whole name",
         "Add the family to series.allow, or remove series.allow, and reload.",
@@ -79,7 +79,7 @@ MEANINGS: Mapping[Cause, Meaning] = {
         "Compare the pattern with the name: correct it, or list the target's id under `ids`, and reload.",
     ),
     Cause.NOT_CONFIGURED: Meaning(
-        "the configuration does not ask for it", "Name the target in the configuration, or switch its discovery on."
+        "the configuration does not select it", "Name the target in the configuration, or switch its discovery on."
     ),
     Cause.NOT_DISCOVERED: Meaning(
         "the platform's complete list does not hold the target",
@@ -97,8 +97,8 @@ MEANINGS: Mapping[Cause, Meaning] = {
         "Wait for the next discovery; if it fails, correct what the evidence names. Configured ids need no list.",
     ),
     Cause.LEDGER: Meaning(
-        "the counter is served after the ledger has saved it, and it has not yet",
-        "See whether the disk under state.path is full or read-only; the rest follows by itself.",
+        "the ledger has not saved the counter yet, and serves it only then",
+        "Check whether the disk of state.path is full or read-only; then no further step is needed.",
     ),
     Cause.FIRST_POLL: Meaning("the target has not been polled yet", "Wait until the named time."),
     Cause.OUT_OF_RANGE: Meaning(
@@ -106,7 +106,7 @@ MEANINGS: Mapping[Cause, Meaning] = {
         "Read the answer with `edge-exporter call`, and report the field to the platform or to this project.",
     ),
     Cause.STALE: Meaning(
-        "polls have failed for so long that the last values were withdrawn",
+        "polls have failed for so long that the last values were removed",
         "Correct what the evidence names; series come back with the first good poll.",
     ),
     Cause.FAILING: Meaning(

@@ -36,7 +36,7 @@ COMMANDS = {
         "exporter.commands.backfill.command", "Write history from the charts as OpenMetrics with timestamps."
     ),
     "call": Entry(
-        "exporter.commands.call.command", "Carry out one documented operation, and print what it answers as JSON."
+        "exporter.commands.call.command", "Carry out one documented operation, and print the answer as JSON."
     ),
     "endpoint": Entry(
         "exporter.commands.endpoint.command",

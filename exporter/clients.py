@@ -37,8 +37,8 @@ def client_of(
         observer: is notified of every attempt.
         shards: how many processes share the budget of an account; only one shard polls a database.
         clocks: the clocks.
-        platform_time: the known time of the account's platform; None where it is not known.
-        pause: the pause that the platform asked for; None where it is not known.
+        platform_time: the known time of the account's platform; None if unknown.
+        pause: the pause that the platform asked for; None if unknown.
         turns: the order in which long answers are parsed, one for all clients of an event loop.
 
     Raises:

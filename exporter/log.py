@@ -42,10 +42,10 @@ _LEVELS: dict[str, int] = {
 
 # A write of up to this size to a pipe that poll reports as writable does not block (PIPE_BUF).
 _PIECE = 4096
-# A slow reader is waited for this long, once; then lines are dropped until it reads again.
+# How long to wait, once, for a slow reader; then lines are dropped until it reads again.
 _PATIENCE_MS = 100
 
-# The tracebacks that structlog writes below a line.
+# The keys of tracebacks, which structlog prints below the log line.
 _OF_SEVERAL_LINES = frozenset({"stack", "exception"})
 
 
@@ -96,9 +96,9 @@ def configure(level: Level, form: Literal["auto", "console", "json"] = "auto", s
     root.handlers[:] = [handler]
     # The libraries' debug lines are not about targets, and some of them contain headers.
     root.setLevel(max(_LEVELS[level], logging.WARNING))
-    # It warns of each connection that is lost, which is reported once as the cause of a failed write or renewal.
+    # It warns of each lost connection; a failed write or renewal already reports that once.
     logging.getLogger("psycopg").setLevel(logging.ERROR)
-    # It warns of each run that is skipped or late, which `edge_exporter_collector_missed_runs_total` counts.
+    # It warns of each skipped or late run, which `edge_exporter_collector_missed_runs_total` already counts.
     logging.getLogger("apscheduler").setLevel(logging.ERROR)
 
 

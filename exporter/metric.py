@@ -8,7 +8,7 @@ from typing import ClassVar, Generic, TypeVar
 T_contra = TypeVar("T_contra", contravariant=True)
 
 Number = float | int | bool | None
-# A larger value is not a count: no 64-bit integer holds it, and sums of it would overflow.
+# A larger value is not a count: it does not fit into 64 bits, and sums of it would overflow.
 LARGEST_COUNT = 2.0**63
 LabelValues = tuple[str, ...]
 
@@ -27,7 +27,7 @@ class DayBuckets:
 
     Attributes:
         days: the proleptic ordinal of a UTC day (`date.toordinal`) → the count of that day.
-        charted: False where the platform sent no chart (null or absent) in an otherwise good answer.
+        charted: False if the platform sent no chart (null or absent) in an otherwise good answer.
         is_whole: whether the days are the sums over all other series of the family and target, so that nothing is
             counted in both.
     """
@@ -64,7 +64,7 @@ class Metric(Generic[T_contra]):
     """One metric of a collector: its name, and the source of its values in a payload.
 
     Attributes:
-        name: the literal family name as it is exposed (a counter's with its `_total`).
+        name: the literal name of the exposed family (with `_total` for a counter).
         help: one sentence that names the source field.
         value: payload → number, or None for no sample. With `labels`, payload → mapping of label values to
             numbers; with one label, each key is a plain string.

@@ -12,12 +12,12 @@ import re2
 
 # Syntax of Python's engine that RE2 does not have, and its replacement.
 _UNSUPPORTED = (
-    (r"\(\?<?[=!]", "lookaround", "match less and sort out the rest, as with exclude beside include"),
-    (r"\\[1-9]|\(\?P=", "backreference", "write out what it stands for"),
+    (r"\(\?<?[=!]", "lookaround", "match less and remove the rest, for example with exclude in addition to include"),
+    (r"\\[1-9]|\(\?P=", "backreference", "write the repeated text itself"),
     (r"\\Z", "'\\Z'", "write '\\z' or '$' for the end of the text"),
-    (r"\(\?>|[*+?}]\+", "atomic group or possessive quantifier", "write a plain one, which takes no longer here"),
+    (r"\(\?>|[*+?}]\+", "atomic group or possessive quantifier", "write a plain one, which is as fast here"),
     (r"\\[uUN]", "'\\u' escape", "write the character itself"),
-    (r"\(\?\(|\(\?#|\(\?[aLux]", "comment, condition or flag of Python's", "leave it out"),
+    (r"\(\?\(|\(\?#|\(\?[aLux]", "comment, condition or flag of Python's engine", "leave it out"),
 )
 # Python's engine reads this as {0,n}, and RE2 reads it as plain text.
 _OPEN_REPETITION = re.compile(r"(?<!\\)\{,\d+\}")
@@ -56,7 +56,7 @@ def _compiled(pattern: str) -> Any:  # noqa: ANN401 - the library has no types
     if found := _OPEN_REPETITION.search(pattern):
         raise PatternError(f"'{found[0]}' means nothing in RE2; write '{{0{found[0][1:]}'")
     try:
-        # As bytes of UTF-8, because the position of a match, which would be counted in characters, is not needed.
+        # Match bytes of UTF-8; only the position of a match would need characters, and it is not used.
         return re2.compile(pattern.encode(), options)
     except UnicodeEncodeError:
         raise PatternError("holds half of a character") from None

@@ -41,7 +41,7 @@ def read_regular(path: Path, most: int | None = None) -> bytes:
         OSError: it cannot be read.
     """
     check_regular(path)
-    # It may have been replaced since the check: opening does not block, and it is checked again.
+    # The file may have been replaced since the check. So open it without blocking, and check it again.
     with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY), "rb") as file:  # noqa: PTH123
         _refuse(path, os.fstat(file.fileno()))
         return file.read() if most is None else file.read(most)

@@ -81,7 +81,7 @@ class Telemetry:
         self.retries = counter("edge_api_retries", "Retries of requests.", _OPERATION)
         self.unexpected = counter(
             "edge_api_unexpected_values",
-            "Values in good answers that are not known for their field.",
+            "Unknown values of fields in good answers.",
             (*_OPERATION, "field"),
         )
         self.throttled = counter(
@@ -140,7 +140,7 @@ class Telemetry:
         )
         self.shard = gauge(
             "edge_exporter_shard_info",
-            "The shards that this process polls, and how many there are.",
+            "The shards that this process polls, and the number of all shards.",
             ("shard", "shards"),
         )
         self.shard_held = gauge(
@@ -204,7 +204,7 @@ class Telemetry:
             "edge_exporter_ledger_up",
             "Whether the last write of the counters' state succeeded.",
         )
-        # Up until a write fails.
+        # The state counts as usable until a write fails.
         self.ledger_up.set(1)
         self.ledger_set_aside = gauge(
             "edge_exporter_ledger_set_aside_timestamp_seconds",
@@ -249,7 +249,7 @@ class Telemetry:
         """Expose the families of these accounts only.
 
         Args:
-            accounts: account → returns whether it is up; None where another shard reports it.
+            accounts: account → returns whether it is up; None if another shard reports it.
         """
         for family in (self.budget, self.capacity, self.demand):
             family.clear()

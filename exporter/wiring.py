@@ -73,7 +73,7 @@ def endpoints(settings: Settings) -> list[Endpoint]:
 
 
 def _interval(collector: Collector, own: Mapping[str, CollectorSettings]) -> float:
-    """Return a collector's interval; a list of an endpoint's targets is read no more often than discovery runs."""
+    """Return a collector's interval; a list of an endpoint's targets is read at most as often as discovery runs."""
     interval = own[collector.section].interval
     return max(interval, own["discovery"].interval) if isinstance(collector, EndpointListCollector) else interval
 

@@ -1,4 +1,4 @@
-"""What every test leaves as it was."""
+"""Fixtures and hooks for all tests: workers, a PostgreSQL, and settings that each test must find unchanged."""
 
 import gc
 import os
@@ -46,7 +46,7 @@ settings.load_profile("suite")
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Five workers more than there are cores: at any time some tests wait for a scrape or for a process."""
+    """Use five more workers than there are cores, because some tests always wait for a scrape or a process."""
     return len(os.sched_getaffinity(0)) + 5
 
 
@@ -62,7 +62,7 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """On workers, begin with the longest files, each beside one of the others, so that no core waits with them."""
+    """Start with the longest files, each together with one of the others, so that no core is idle at the end."""
     if hasattr(config, "workerinput"):
         others = [path for path in dict.fromkeys(item.path for item in items) if path not in LONGEST]
         order = [path for path in chain.from_iterable(zip_longest(LONGEST, others)) if path is not None]
@@ -71,7 +71,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(scope="session")
 def postgres(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
-    """A real PostgreSQL, started for the first test that asks for it."""
+    """Run a real PostgreSQL, started for the first test that uses it."""
     own = tmp_path_factory.getbasetemp()
     with postgres_running(own.parent if hasattr(request.config, "workerinput") else own) as server:
         yield server
@@ -79,7 +79,7 @@ def postgres(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 @pytest.fixture(scope="session", autouse=True)
 def certificates_are_read_once() -> Iterator[None]:
-    """Let httpx read the certificates that the machine trusts once, and not for each client, which takes 20 ms."""
+    """Make httpx read the machine's certificates once, and not for each client, which takes 20 ms."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("httpx._transports.default.create_ssl_context", cache(httpx.create_ssl_context))
         yield
@@ -87,6 +87,6 @@ def certificates_are_read_once() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def logs_as_they_were() -> Iterator[None]:
-    """The logs' configuration belongs to the process: a level that one test sets would hide another's lines."""
+    """Reset the logs' configuration, which belongs to the process: one test's level would hide another's lines."""
     yield
     structlog.reset_defaults()

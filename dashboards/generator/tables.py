@@ -47,7 +47,7 @@ def figure(
         queries: a figure each.
         of: where it is given, the panel has one query, which answers with 0 or more, and it says when the figure is
             not known: when the exporter is silent, or when these collectors had no good poll.
-        trend: whether the figure stands over a faint line of its past.
+        trend: whether a faint line of its past is drawn behind the figure.
         look: how it is drawn.
     """
     panel = Panel(title, shows, act, queries, Numbers(trend=trend), **look)

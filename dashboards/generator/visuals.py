@@ -16,7 +16,7 @@ from dashboards.generator.sdk import (
 
 SOURCE = common.DataSourceRef(type_val="prometheus", uid="${datasource}")
 
-# From this width on there is space for a legend with figures beside the graph.
+# From this width on, a legend with figures fits next to the graph.
 _WIDE = 12
 # Up to this height a large figure would hide the line behind it.
 _LOW = 3

@@ -11,7 +11,7 @@ LARGEST = 16 * 1024 * 1024
 
 
 def line(receiver: str, alert: dict[str, Any]) -> str:
-    """An alert as it is written."""
+    """Return an alert as a line of the log."""
     labels = alert.get("labels", {})
     summary = alert.get("annotations", {}).get("summary", "")
     return f"{alert.get('status', '')} {receiver}: {labels.get('alertname', '')}: {summary}"

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes the rules as PrometheusRule objects, one for each file of deploy/prometheus/rules, or checks that they agree.
 
-The text of a rule file is copied as it is, two columns further in, so that its comments are kept. With `--set` values
-are changed on the way, for an overlay of one's own.
+The text of a rule file is copied with two more columns of indentation, so that its comments are kept. `--set` changes
+values, for your own overlay.
 """
 
 import argparse

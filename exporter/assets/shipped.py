@@ -19,7 +19,7 @@ class AssetError(Exception):
 
 
 def find_folder(name: str) -> Path:
-    """Find a shipped folder: inside the installed package, or beside the package in the repository.
+    """Find a shipped folder: inside the installed package, or next to the package in the repository.
 
     Args:
         name: `alertmanager`, `dashboards`, `prometheus` or `runbooks`.
@@ -65,7 +65,7 @@ def alertmanager(assignments: Iterable[str]) -> dict[str, str]:
     """Return the Alertmanager configuration, whose routes match new names of severities: a file's name → its text.
 
     Raises:
-        AssetError: a change is not one of a severity that the rules have.
+        AssetError: a change does not concern a severity of the rules.
     """
     severities = _severities(assignments, "the Alertmanager configuration")
     texts = _texts(find_folder("alertmanager"), "*.yml")
@@ -78,7 +78,7 @@ def runbooks(assignments: Iterable[str]) -> dict[str, str]:
     Links to other files of the repository become links to its website.
 
     Raises:
-        AssetError: a change is not one of a severity that the rules have.
+        AssetError: a change does not concern a severity of the rules.
     """
     severities = _severities(assignments, "the runbooks")
     pages = _texts(find_folder("runbooks"), "*.md")
@@ -110,7 +110,7 @@ def _severities(assignments: Iterable[str], what: str) -> Mapping[str, str]:
     for assignment in given:
         if not assignment.startswith("severity."):
             raise AssetError(f"{assignment}: only severity.NAME=NEW changes {what}")
-    # Rendering the rules refuses a severity that does not exist.
+    # Rendering the rules also refuses severities that do not exist.
     rules(given)
     severities = parse_changes(given).severities
     for name, new in severities.items():

@@ -90,7 +90,7 @@ class RecordedBaselines:
         except StorageError as error:
             raise BaselineError(f"the state cannot be read: {error}") from error
         if row is None:
-            raise BaselineError("the running exporter has not counted it yet; run this again once it has")
+            raise BaselineError("the running exporter has not counted it yet; run this again later")
         return _beginning(row)
 
     def close(self) -> None:

@@ -12,9 +12,9 @@ from exporter.metric import DayBuckets, FamilyInfo, Kind, LabelValues
 from exporter.platform.api import dns
 from exporter.platform.operation import Answer, Caller, Request
 
-# The platform shows this many days by default. Whether it accepts a longer span is not known.
+# The platform's charts show this many days by default. It is unknown whether they can show more.
 WINDOW_DAYS = 30
-# Breaches are shown for this many days with today; a day without breaches is left out.
+# The map of breaches covers this many days, including today; days without a breach are missing.
 BREACH_DAYS = 28
 
 SeriesKey = tuple[str, LabelValues]
@@ -51,7 +51,7 @@ class History:
         collector: the collector whose series get a history.
         window_days: how many days one call can request; 0 if a call cannot choose its days.
         asking: returns how the days of a window are requested, from its first and last day.
-        zero_days: a day that is missing in the answer counts 0 if it is one of the last so many days. Any other missing
+        zero_days: a missing day counts 0 if it is one of the last `zero_days` days. Any other missing
             day is unknown.
     """
 
@@ -72,7 +72,8 @@ class _Windowed:
     async def call(self, request: Request[Any]) -> Answer[Any]:
         """Send a request; statistics are requested for the days of the history."""
         if request.operation is dns.STATISTICS:
-            # The next midnight as the end includes the whole last day, whether the platform reads a time or a date.
+            # The end is the next midnight, which includes the whole last day, whether the platform reads it as a time
+            # or a date.
             query = {**(request.query or {}), "dateFrom": _wire(self.first), "dateTo": _wire(self.last + 1)}
             request = replace(request, query=query)
         return await self.caller.call(request)

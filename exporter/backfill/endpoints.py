@@ -26,7 +26,8 @@ def history_of(endpoint: Endpoint, collector: TargetCollector[Any]) -> History |
     newest = _newest(endpoint.path)
 
     def asking(_first: int, last: int) -> Asking:
-        # The next midnight as the end includes the whole last day, whether the platform reads a time or a date.
+        # The end is the next midnight, which includes the whole last day, whether the platform reads it as a time or a
+        # date.
         return Asking(now=datetime.fromordinal(last + 1 + newest).replace(tzinfo=UTC))
 
     return History(collector, max(endpoint.path.days_ago) - newest, asking)
@@ -39,12 +40,10 @@ def limits_of(endpoint: Endpoint) -> Iterator[str]:
     if charted and _names_one_day(endpoint.path):
         yield f"no history of {charted}: the path names one day, and no span such as {{days_ago:30}} to {{today}}"
     elif charted and not endpoint.path.days_ago:
-        yield (
-            f"of {charted} only the days that the answer shows by itself: "
-            "the path takes no dates such as {days_ago:30}"
-        )
+        days = "only the days in the answer, because the path has no dates such as {days_ago:30}"
+        yield f"of {charted}, the history has {days}"
     if monthly:
-        yield f"no history of {monthly}: a value of the month to date shows no past days"
+        yield f"no history of {monthly}: a month-to-date value has no past days"
 
 
 def _newest(path: Path) -> int:

@@ -20,7 +20,7 @@ from exporter.platform.http.client import Client
 from exporter.targets.registry import Registry
 from exporter.targets.target import Target
 
-# The deadline of a call, with its waiting for the budget and its retries.
+# The time limit of a call, including retries and the wait for the budget.
 CALL_SECONDS = 600.0
 ATTEMPTS = 3
 FIRST_WAIT = 5.0
@@ -173,7 +173,7 @@ class Backfill:
                 self._fail(self._failures, target, f"the list of resources is incomplete: {polled.error}")
         probe = next((work for work in self._chosen() if work[1].account == account), None)
         if account not in self._today and probe is not None:
-            # An error is reported when the target itself is read.
+            # This error is reported when the target itself is read.
             polled = await self._polled(probe[0].collector, probe[1], quietly=True)
             if polled is not None and polled.date is not None:
                 self._today[account] = day_of(polled.date)
@@ -248,7 +248,7 @@ class Backfill:
             return
         span = report.span
         if beginning is None:
-            # Without a ledger it is not known which part of today a live counter will count.
+            # Without a ledger, the part of today that a live counter will count is unknown.
             span = Span(span.first, min(span.last, self._day_of(target.account) - 1))
         elif _is_live_before(beginning, span):
             report.live += 1

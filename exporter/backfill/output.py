@@ -25,7 +25,7 @@ def parts_of(output: Path) -> Path:
 
 
 class Spool:
-    """A file for each family in a folder beside the output, and a journal of their valid sizes.
+    """A file for each family, in a folder next to the output, and a journal of their valid sizes.
 
     The lines of a target are written to these files first and to the journal last. After an interruption, lines that
     the journal does not list are removed, and the work continues with the next target.

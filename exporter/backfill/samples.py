@@ -12,7 +12,7 @@ DAY_MS = 86_400_000
 # The history ends this long before the live series begins, because the clocks of platform and scraper may differ.
 SEAM_MS = 60_000
 MINUTE_MS = 60_000
-# The name of each possible distance between samples, and its milliseconds. Four steps divide twelve hours.
+# The names of the possible distances between samples, in milliseconds. Twelve hours divide into groups of four of them.
 STEPS: Mapping[str, int] = {"15m": 15 * MINUTE_MS, "1h": 60 * MINUTE_MS, "3h": 180 * MINUTE_MS}
 PAIR_STEPS = 4
 _EPOCH = date(1970, 1, 1).toordinal()

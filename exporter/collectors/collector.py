@@ -164,7 +164,7 @@ def describe(labels: Sequence[Label[Any]], metrics: Iterable[Metric[Any]]) -> tu
 
 
 class Defaults:
-    """Defaults for collectors: a section of its own name, and families only for the kind that it polls."""
+    """Defaults for collectors: a section with their own name, and families only for the kind that they poll."""
 
     __slots__ = ()
 

@@ -43,7 +43,7 @@ COLLECTOR: TargetCollector[ImageTags] = TargetCollector(
         ),
         Metric(
             "edge_container_image_tag_present",
-            "Whether a tag that the configuration watches for is there (name), polled.",
+            "Whether a tag that the configuration watches exists (name), polled.",
             labels=("tag",),
             value=lambda image: {tag: tag in image.tags for tag in image.watched},
         ),

@@ -29,7 +29,7 @@ QUERY_PREFIX = "edge_database_"
 
 UP = FamilyInfo(
     "edge_database_up",
-    "Whether the database answered a statement, polled: 0 as soon as it does not.",
+    "Whether the database answered a statement, polled: 0 from the first failure on.",
     Kind.GAUGE,
     "",
     ("database",),
@@ -243,7 +243,7 @@ async def samples_of(query: Query, rows: Rows) -> tuple[Sample, ...]:
     """Return the samples of a query's rows; a row whose value is NULL or infinite gives none.
 
     Raises:
-        WrongShape: a column is missing, a value is no number, two rows have the same labels, or there are too many.
+        WrongShape: a column is missing, a value is not a number, two rows have the same labels, or there are too many.
     """
     if rows.is_cut:
         raise WrongShape(f"the query returned more rows than max_rows ({query.max_rows})")
@@ -284,7 +284,7 @@ def _number(cell: Cell, column: str, row: int) -> float | None:
     if isinstance(cell, bytes):
         raise WrongShape(f"row {row}: {column} is a blob, not a number")
     if isinstance(cell, str) and _NUMBER.fullmatch(cell) is None:
-        raise WrongShape(f"row {row}: {column} is text that is no number")
+        raise WrongShape(f"row {row}: {column} is text that is not a number")
     try:
         value = float(cell)
     except OverflowError:

@@ -1,4 +1,4 @@
-"""Which resources an account has, by search and the shield-zone list."""
+"""Finds an account's resources, by search and the list of shield zones."""
 
 from collections import Counter
 from collections.abc import Awaitable, Iterable
@@ -45,7 +45,7 @@ RESOURCES: Metric[SearchListing] = Metric(
 )
 
 
-_NOT_SEARCHED = Lack(Cause.NOT_CONFIGURED, "neither dns_zones.discover nor scripts.discover asks for the search")
+_NOT_SEARCHED = Lack(Cause.NOT_CONFIGURED, "dns_zones.discover and scripts.discover are off, so nothing is searched")
 
 
 @dataclass(frozen=True, slots=True)

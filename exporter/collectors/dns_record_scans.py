@@ -59,7 +59,7 @@ COLLECTOR: TargetCollector[Scan] = TargetCollector(
         ),
         Metric(
             "edge_dns_record_scan_found",
-            "Whether the platform knows of a record scan of the zone, polled: 0 where it was never scanned.",
+            "Whether the zone has a record scan, polled: 0 if it was never scanned.",
             value=lambda scan: scan is not None,
         ),
         Metric(

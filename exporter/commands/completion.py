@@ -35,7 +35,7 @@ class Zsh(ZshComplete):
     )
 
 
-# fish puts no space behind a `=` by itself.
+# fish adds no space after a `=`.
 SHELLS: dict[str, type[ShellComplete]] = {"bash": Bash, "zsh": Zsh, "fish": FishComplete}
 
 

@@ -54,7 +54,8 @@ def read_with_lines(
 
 def _of_web_config(path: Path) -> tuple[Fault, ...]:
     """Return the faults of a web configuration file."""
-    # The web server's parts are loaded only for such a file. A reload comes here on a thread, so not by `loading`.
+    # Load the web server's modules only for such a file. A reload runs this function on a thread, so it does not use
+    # `loading`.
     from exporter.web.auth.access import WebConfigError, load_web_config  # noqa: PLC0415
 
     try:

@@ -19,7 +19,7 @@ def loading() -> Iterator[None]:
     try:
         yield
     finally:
-        # Later collections skip all objects that exist now.
+        # Exclude all present objects from later collections.
         gc.freeze()
         if collects:
             gc.enable()

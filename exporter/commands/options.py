@@ -22,7 +22,7 @@ def config_option(function: C) -> C:
     """Add `--config` to a command."""
     return click.option(
         "--config",
-        # A file that cannot be read is reported later, in the same words as one that the variable names.
+        # A file that cannot be read is reported later, in the same way as a file from the variable.
         type=click.Path(path_type=Path, readable=False),
         default=None,
         help="The configuration file (YAML); also EDGE_EXPORTER_CONFIG.",
@@ -68,7 +68,7 @@ class AccountCommand(Command):
         return [*self.own_params(ctx), *self.account_params]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the command's own options, then an account's."""
+        """Write the command's own options, then those of an account."""
         write_section(formatter, "Options", help_records(ctx, self.own_params(ctx)))
         write_section(formatter, "Account", help_records(ctx, self.account_params))
 
@@ -143,7 +143,7 @@ def section_of(parameter: click.Parameter) -> str:
 
 
 def help_records(ctx: click.Context, parameters: Iterable[click.Parameter]) -> list[tuple[str, str]]:
-    """Return the options among parameters with their help; arguments stand in the usage line."""
+    """Return the options among parameters with their help; arguments are in the usage line."""
     return [
         record
         for parameter in parameters

@@ -1,4 +1,4 @@
-"""Runs a real Prometheus beside the demo, with the shipped configuration and rules."""
+"""Runs a real Prometheus together with the demo, with the shipped configuration and rules."""
 
 import asyncio
 import os
@@ -26,7 +26,7 @@ _READY = "ready to receive web requests"
 
 
 class PrometheusError(Exception):
-    """Prometheus cannot run beside the demo; the message says why, and what to do."""
+    """Prometheus cannot run together with the demo; the message says why, and what to do."""
 
 
 def find_program() -> str:
@@ -97,7 +97,7 @@ async def running(port: int) -> AsyncIterator[Prometheus]:
         try:
             lines = process.stderr
             if lines is None:
-                raise PrometheusError("prometheus gives no log")
+                raise PrometheusError("prometheus has no log output")
             address = await _ready(lines)
             drained = asyncio.create_task(_drain(lines), name="prometheus log")
             yield Prometheus(process, f"http://{address}", config, folder)

@@ -22,33 +22,38 @@ from exporter.settings.loading import SettingsError, load
 from exporter.settings.types import format_duration
 from exporter.telemetry import Telemetry
 
-# Operations that only a setting enables.
+# Operations that are only called if a setting enables them.
 _OPT_IN = {"script_read_by_update": "read: update"}
-# Families that come from the configuration, listed beside those that they are compared with.
+# Families that come from the configuration, and the collector with whose families they are listed.
 _BESIDE = {"edge_script_monthly_budget_dollars": "scripts"}
 _NOTES = {
     "dns_statistics": (
-        "Counters go by UTC days: of a day after the first sight everything counts, of an earlier one what it "
-        "rose since it was first seen. A day that falls is a correction, and its counter stands. The oldest day of "
-        "a chart counts no rise where the window may begin within it: before the first sight, or 27 days back."
+        "Counters are sums over UTC days. A day after the first poll of the series counts completely; of an earlier "
+        "day, only a rise after that poll counts. If the value of a day falls, this is a correction, and the counter "
+        "does not fall. A rise of a chart's oldest day is not counted if that day may be incomplete: before the first "
+        "poll, or 27 days back."
     ),
     "scripts": (
-        "Counters of a month to date count each rise. A fall to below half in a new month is a reset at once. A "
-        "fall to below half within a month, and any fall on a month's first day or after 24 h without a poll, is "
-        "a reset when the next poll is below the old value as well; any other fall is a correction, and the "
-        "counter stands. For a day after a reset a value at or above the old month's last counts only if it "
-        "stands for 24 h. A negative value is shown by the gauge and left out of the counter.\n\n"
-        "What can still go wrong: what comes between a month's last poll and its end cannot be known, and is in "
-        "no counter. Two wrong low answers one after the other are taken for a reset, and the month counts again "
-        "when its value has been back for 24 h; a correction that stands on a month's first day is taken for one, "
-        "too. After 24 h without a poll over a month's end, a value that rose counts whole though the platform "
-        "resets more than 6 h late, and counts only as far as it rose in the month's first 6 h though the "
-        "platform has reset. A wrong low value at the very first sight counts when it is right again."
+        "Counters of month-to-date values count each rise. If the value falls, this is\n\n"
+        "- a reset at once, if it falls to below half and the UTC month has changed;\n"
+        "- a reset if the next poll is below the old value, too, for a fall to below half within a month, and for any "
+        "fall on a month's first day or after 24 h without a poll;\n"
+        "- otherwise a correction, and the counter does not fall.\n\n"
+        "For a day after a reset, a value of at least the old month's last one counts only if it lasts for 24 h. The "
+        "gauge shows a negative value, and the counter ignores it.\n\n"
+        "What can still go wrong:\n\n"
+        "- The rise between a month's last poll and its end is unknown, and in no counter.\n"
+        "- Two successive wrong low answers are treated as a reset, and the month counts again when its value has been "
+        "back for 24 h. A lasting correction on a month's first day is treated as a reset, too.\n"
+        "- After 24 h without a poll over a month's end, a value that rose counts completely, even if the platform "
+        "resets more than 6 h late. Within the month's first 6 h only its rise counts, even if the platform has "
+        "already reset.\n"
+        "- A wrong low value at the very first poll counts when it is right again."
     ),
     "shield_rate_limits": (
-        'Days of the map are counts by action or plain numbers, which are `action="unclassified"`. Sum over all '
-        "actions: the sum holds in both shapes. Where a map changes its shape within a day, which action a breach "
-        "counts for may differ from the platform's, and the sum does not."
+        'The days of the map are counts by action, or plain numbers, which have `action="unclassified"`. Sum over all '
+        "actions: the sum is right in both forms. If a map changes its form within a day, the action of a breach may "
+        "differ from the platform's, and the sum does not."
     ),
 }
 
@@ -116,8 +121,9 @@ def as_markdown(collectors: Sequence[Collector] = CATALOGUE) -> str:
         "labels that it names. The process's own `process_` and `python_` families are those of the Prometheus client",
         "library.",
         "",
-        "Days and months are the platform's, by the `Date` of its answers. A `Date` over a day from both our clock and",
-        "the one believed last is believed when three successive answers agree; until then the last one is carried on.",
+        "Days and months are those of the platform, by the `Date` of its answers. If a `Date` differs by more than a",
+        "day from both this machine's clock and the last accepted date, it is accepted when three successive answers",
+        "agree; until then the exporter continues from the last accepted date.",
     ]
     for section in sections(collectors):
         lines += ["", f"## {section.title}"]

@@ -44,7 +44,7 @@ class DaySeries:
 
     @property
     def value(self) -> float:
-        """The counter: the sum over all days. It is computed anew each time, so that rounding errors do not add up."""
+        """The counter: the sum over all days. It is computed again each time, so that rounding errors do not add up."""
         return math.fsum((self.closed, *self._counted(self.highs)))
 
     def uncounted(self, ordinal: int) -> float | None:
@@ -212,7 +212,7 @@ def days_from_plain(fields: list[object]) -> DaySeries:
     """
     numbers, columns, whole = fields[:4], fields[4:7], fields[7:]
     if len(columns) < len(("highs", "baselines", "lasts")) or whole not in ([], [1]):
-        raise ValueError("a series of the state is not as this version writes it")
+        raise ValueError("a series of the state does not have the form that this version writes")
     created, first_day, closed, shut = map(number, numbers)
     first = int(first_day)
     highs, baselines, lasts = [_days(column, first) for column in columns]
@@ -261,4 +261,4 @@ def _days(column: object, first_day: int) -> dict[int, float]:
                     return dict(zip(_ordinals(tuple(offsets), first_day), held, strict=True))
             except (TypeError, ValueError, OverflowError) as error:
                 raise ValueError("a series of the state holds a value that is not a number") from error
-    raise ValueError("a series of the state has days that are not as this version writes them")
+    raise ValueError("a series of the state has days in another form than this version writes")

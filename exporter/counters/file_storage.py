@@ -50,7 +50,7 @@ class FileStorage:
             if self._file is not None and (is_taken or self._file.is_lost()):
                 # Without the lock, another exporter may have used the file: its rows are read again.
                 what = "file or journal" if self._file.is_lost() else "lock"
-                self._say(self._log.error, "state file was lost, it is written anew", lost=what)
+                self._say(self._log.error, "state file was lost, it is written again", lost=what)
                 self._file.close()
                 self._file = None
             return self._open() if self._file is None else None
@@ -130,7 +130,7 @@ class FileStorage:
         is_missed = self._lock is not None and self._lock.has_journal and not file.is_new
         if is_missed and not file.had_journal:
             self._set_aside(self._clock())
-            self._say(self._log.error, "state file has lost its journal, counters go on from before it")
+            self._say(self._log.error, "state file has lost its journal, counters continue from an older state")
 
     def _say(self, write: Callable[..., object], event: str, **facts: str) -> None:
         report(write, event, path=self.location, **facts)

@@ -37,7 +37,7 @@ HIGHEST_BATCH = 5000
 # platform, and the end of the pause that the platform asked for.
 PLATFORM_TIME = "platform_time"
 PAUSE = "pause"
-_NOT_USABLE = "state not usable, counters stand still until it is"
+_NOT_USABLE = "state not usable, counters do not change until it is"
 
 
 class LedgerObserver(Protocol):
@@ -324,7 +324,7 @@ class Ledger:
         try:
             return unpack(stored.data)
         except ValueError as error:
-            self._say(self._log.error, "counters of a target start anew", target=key.target.label, error=str(error))
+            self._say(self._log.error, "counters of a target start again", target=key.target.label, error=str(error))
             return {}
 
     def _count(self, entry: Entry) -> Families:
@@ -348,7 +348,7 @@ class Ledger:
         try:
             refused = self._storage.commit({**self._unsaved, **self._of_accounts()})
         except StorageError as error:
-            self._failed("state not saved, counters stand still until it is", error)
+            self._failed("state not saved, counters do not change until it is", error)
             return None
         for key, stored in self._unsaved.items():
             if stored is None or key in refused:

@@ -10,8 +10,8 @@ from exporter.metric import MonthToDate, is_count
 DAY_SECONDS = 86_400.0
 # A fall below this share of the highest value is a reset; a smaller fall is a correction.
 RESET_SHARE = 0.5
-# After a long time without a poll, a higher value belongs to the new month only after this time, by which platforms
-# that reset late have done so.
+# Some platforms reset the month late. After a long time without a poll, a higher value belongs to the new month only if
+# this much of the month has passed, because late platforms have reset by then.
 LATE_RESET_SECONDS = 6 * 3600.0
 
 
@@ -169,7 +169,7 @@ def month_from_plain(fields: list[float]) -> MonthSeries:
         ValueError: the row has another form.
     """
     if not _FEWEST_FIELDS <= len(fields) <= _FEWEST_FIELDS + len(_DEFAULTS):
-        raise ValueError("a series of the state is not as this version writes it")
+        raise ValueError("a series of the state does not have the form that this version writes")
     created, month, polled, baseline, high, last, closed, *rest = fields
     seen, has_fallen, former, guard, is_held = (*rest, *_DEFAULTS[len(rest) :])
     return MonthSeries(

@@ -121,4 +121,4 @@ def from_plain(plain: object) -> Series:
             return month_from_plain(list(map(number, fields)))
         case ["d", *fields]:
             return days_from_plain(fields)
-    raise ValueError("a series of the state is not as this version writes it")
+    raise ValueError("a series of the state does not have the form that this version writes")

@@ -49,7 +49,7 @@ class StateFile:
         self.had_journal = _size(_journal(path)) > 0
         if self.is_new:
             if _size(_journal(path)):
-                raise ValueError("it is gone, and its journal was left behind")
+                raise ValueError("it was removed, but not its journal")
             _create(path)
         elif not _size(path):
             raise ValueError("it is empty")
@@ -65,7 +65,7 @@ class StateFile:
     def _prepare(self) -> None:
         version = int(self._pragma("user_version"))
         if version > SCHEMA_VERSION:
-            raise ValueError(f"it has schema {version} of a newer version; this one knows {SCHEMA_VERSION}")
+            raise ValueError(f"it has schema {version} of a newer version; this one supports {SCHEMA_VERSION}")
         if self._pragma("quick_check(1)") != "ok":
             raise ValueError("its pages are damaged")
         if not version or int(self._pragma("application_id")) != APPLICATION_ID:

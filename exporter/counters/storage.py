@@ -148,7 +148,7 @@ def unpack(packed: bytes) -> Families:
             for family, states in msgpack.unpackb(packed).items()
         }
     except (TypeError, AttributeError, KeyError, msgpack.UnpackException) as error:
-        raise ValueError("a row of the state is not as this version writes it") from error
+        raise ValueError("a row of the state does not have the form that this version writes") from error
 
 
 def whole_text(text: str) -> str:

@@ -94,7 +94,7 @@ class Accounts:
         self._telemetry.declare_ups(self._ups())
 
     def _ups(self) -> dict[str, Callable[[], bool] | None]:
-        """Return for each account whether it is up; one shard reports it, and all shards report their own calls."""
+        """Return for each account whether it is up; only the shard that owns the account reports this."""
         return {
             name: partial(self._is_up, name) if self._registry.owns(TargetKey.of(name, "account", name)) else None
             for name in self._names()
@@ -128,7 +128,7 @@ class Accounts:
         return sum(account.client.rate_limiter.most_in_flight for account in self.entries.values())
 
     async def leave(self, former: Mapping[str, Account]) -> None:
-        """Close the clients of former accounts that are not used now, and remove the series of those that are gone."""
+        """Close the clients of former accounts that are not used now, and remove the series of removed ones."""
         for name in former.keys() - self.entries.keys():
             self._telemetry.forget("account", name)
             self._observers.pop(name, None)

@@ -37,7 +37,7 @@ from exporter.web.status_models import LedgerView
 
 STOP_SECONDS = 4.5
 CLEANING_SECONDS = 3600.0
-# The interval of attempts to take a held lease at the start, and their duration in lengths of a lease.
+# At the start, a lease that another process holds is tried at this interval, for this many lengths of a lease.
 HELD_SECONDS = 1.0
 LEASES_AWAITED = 1.3
 
@@ -52,8 +52,8 @@ class Daemon:
 
     Attributes:
         server: serves the endpoints, once it has started.
-        ledger: counts.
-        renderer: prints the exposition.
+        ledger: counts polls, and stores the counters.
+        renderer: renders the exposition.
     """
 
     def __init__(self, settings: Settings, load: Callable[[], Settings], clocks: Clocks = SYSTEM) -> None:
@@ -84,7 +84,7 @@ class Daemon:
 
     @property
     def state_location(self) -> str | None:
-        """The location of the counters' state, without a password; None where they start anew with the process."""
+        """The location of the counters' state, without a password; None for memory, where counters start at 0."""
         return self._shards.storage.location or None
 
     @property
@@ -113,7 +113,7 @@ class Daemon:
                 async with asyncio.timeout(STOP_SECONDS):
                     await self.stop()
         if self._shards.is_lost:
-            # The state of this process is older than the counts of the other one, so that it has to start again.
+            # The other process has counted since, so this one's state is too old, and it must start again.
             raise LeaseLostError(f"another exporter has taken this one's shard in {self._shards.storage.location}")
 
     async def start(self) -> None:
@@ -192,7 +192,7 @@ class Daemon:
                 settings = await asyncio.to_thread(self._load)
                 shown = await asyncio.to_thread(lambda: list(exposed(settings)))
                 accounts = self._polling.accounts.build(settings)
-                # The last step that can be refused: a wrong file changes nothing, in the web configuration neither.
+                # The last step that can be refused: a wrong file changes nothing, not even the web configuration.
                 await self.server.reload()
                 await self._take_over(settings, accounts)
                 self._warn(shown)
@@ -213,7 +213,8 @@ class Daemon:
         await self.renderer.govern(series.max_per_family, series.serves, created=series.created)
         await self.renderer.declare(_all_families(settings))
         await former.stop()
-        # No await from here to the end of the change: a scrape or a page sees either the old state or the new one.
+        # There is no await from here to the end of the change: a scrape or a page shows either the old or the new
+        # state.
         self.settings = settings
         configure(settings.log.level, settings.log.format)
         self._polling.replace(settings, accounts)

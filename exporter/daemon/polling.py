@@ -45,7 +45,7 @@ class Polling:
         self._telemetry = telemetry
         self._clocks = clocks
         self._call_soon = call_soon
-        # The shards that are polled, with the epochs of their leases, where they change hands.
+        # The polled shards, with the epochs of their leases if they are shared by leases.
         self._epochs: Mapping[int, int] = {}
         self.store = Store(StatusBoard(clocks.wall, self._remembered), clocks.monotonic, self._lifetime)
         self.accounts = Accounts(telemetry, self._ledger, self._registry, lambda: self.schedule.intervals, clocks)
@@ -88,9 +88,9 @@ class Polling:
         """Poll and serve the targets of these shards and no others.
 
         Args:
-            epochs: the shards, with the epochs of their leases. Where the epoch is new, another exporter may have had
-                the shard meanwhile.
-            rows: what was read of the shards whose epochs are new.
+            epochs: the shards, with the epochs of their leases. If an epoch is new, another exporter may have held the
+                shard in the meantime.
+            rows: the stored rows of the shards with new epochs.
             render: renders the exposition.
         """
         before, self._epochs = self._epochs, epochs
@@ -115,7 +115,7 @@ class Polling:
         """Delete the counters of targets that have not been polled for longer than the retention, in seconds."""
         limit = self._clocks.wall() - retention
         polled = self.schedule.polled()
-        # The name of a budget is kept as long as its script.
+        # The name of a script's budget is kept for as long as the script's counters.
         polled |= {PollKey(key.target, BUDGET_ROWS) for key in polled if key.collector == "scripts"}
         rows = list(self._ledger.remembered().items())
         self._ledger.forget([key for key, row in rows if row.success < limit and key not in polled])

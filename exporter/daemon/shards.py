@@ -31,9 +31,9 @@ class Shards:
 
     Attributes:
         share: the shards at the start.
-        database: the storage in a state database; None where the state is elsewhere.
+        database: the storage in a state database; None if the state is elsewhere.
         storage: the storage of the ledger.
-        ledger: counts.
+        ledger: counts polls, and stores the counters.
         registry: the targets of these shards.
         is_lost: whether another exporter has claimed the only shard of this process.
     """
@@ -110,7 +110,7 @@ class Shards:
             self._lost()
 
     def renewed(self) -> None:
-        """Let the ledger read the rows of new shards, or write what it could not."""
+        """Make the ledger read the rows of new shards, or write unsaved ones."""
         if self.database is not None and (self.database.is_behind() or self.ledger.fault):
             self.ledger.wake()
 

@@ -14,7 +14,7 @@ from exporter.exposition.status_board import Status
 from exporter.targets.registry import Registry, Selection
 from exporter.targets.target import PollKey, Target
 
-# The id of a candidate that represents all targets of a kind, if there are none.
+# The id of a candidate that stands for all targets of a kind, if none is known.
 ANY = "*"
 
 
@@ -90,7 +90,7 @@ class Candidates:
         """Return a target that is not among the candidates, for every account that may have it, with the cause."""
         for selection in self._registry.selections(kind):
             target = Target(selection.account, kind, target_id)
-            # A rate limit belongs to the shard of its shield zone, which its id does not name.
+            # A rate limit belongs to the shard of its shield zone, which is unknown from its id.
             if kind != "rate_limit" and not self._registry.share.owns(target.key):
                 yield self._other_shard(target, "")
             else:
@@ -138,7 +138,7 @@ class Candidates:
             return Candidate(target, Cause.COLLECTOR_DISABLED, words)
         whole = self._registry.is_listed_whole(account, kind)
         if whole:
-            words = f"the complete list of account {account} holds no {kind}{which}"
+            words = f"the complete list of account {account} contains no {kind}{which}"
             if self._registry.share.total > 1:
                 words += f" that belongs to {self._own()}"
             return Candidate(target, Cause.NOT_DISCOVERED, words)
@@ -165,7 +165,7 @@ class Candidates:
             what = "the first discovery" if is_discovery else f"the first list of {lister.name}"
             return Cause.DISCOVERY_INCOMPLETE, f"{what} has not ended"
         if was_listed:
-            words = "the platform's list held fewer resources than it counts; the next discovery asks again"
+            words = "the platform's list had fewer resources than its total says; the next discovery repeats it"
             if not is_discovery:
                 words = f"the list {lister.name} is not complete: an item came twice or without an id"
             return Cause.DISCOVERY_INCOMPLETE, words

@@ -10,7 +10,7 @@ platform come before those from its answers, and causes that concern a whole tar
    discovery is not complete. These exclude each other. If discovery fails because of the key, the key is the cause.
 4. The target has no valid result. A refused key, a key without the permission and an answer out of range come before
    STALE and FAILING, which are their consequences. A target that was never polled waits for discovery, for the ledger,
-   or for its first poll. The cause is STALE if series were withdrawn, and FAILING if there were none.
+   or for its first poll. The cause is STALE if series were removed, and FAILING if there were none.
 5. The target has a valid result, even if later polls failed. A family that is in it exceeds the cap. For a family that
    is not in it: the counter waits for the ledger; or the answer as a whole has no value (not available, never scanned,
    no row); or a source field has a value that cannot be read; or it is null or left out.
@@ -202,7 +202,7 @@ class Explainer:
         if candidate.cause is not None:
             standing: _Finding = (candidate.cause, candidate.evidence)
         elif target.kind == collector.polls and not collector.wants(target):
-            standing = (Cause.NOT_CONFIGURED, "the configuration names, and lets discover, nothing that it would list")
+            standing = (Cause.NOT_CONFIGURED, "the configuration selects nothing that this collector lists")
         else:
             status = self._sources.board.find(target.polled_by(collector.name))
             if status is not None and status.polled and (status.served or status.up):
@@ -241,11 +241,11 @@ class Explainer:
         """Return why a target that is polled here has no valid result."""
         is_withdrawn = status is not None and status.failure is not None and status.failure.expired > 0
         if target.kind != collector.polls:
-            # Its list is polled, for the account; it has a failure of its own only if its item cannot be read.
+            # The target's list is polled, for the account; the target itself fails only if its item cannot be read.
             target = Target(target.account, collector.polls, target.account)
             listing = self._sources.board.find(target.polled_by(collector.name))
             if listing is not None and listing.failure is None and (status is None or not status.polled):
-                return Cause.NOT_DISCOVERED, f"the platform's list of {moment(listing.success)} does not hold it"
+                return Cause.NOT_DISCOVERED, f"the platform's list of {moment(listing.success)} does not contain it"
             if listing is not None and listing.failure is not None:
                 status = listing
         if status is None or status.failure is None:

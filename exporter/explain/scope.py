@@ -14,7 +14,7 @@ class Scope:
     Attributes:
         collectors: every collector, run or not, in the order of the exposition.
         disabled: sections of the configuration whose collectors are disabled.
-        refusal: family → the cause and the pattern that keep it out of the exposition; None if it is admitted.
+        refusal: family → the cause and the pattern for which it is excluded; None if it is admitted.
         state_path: the file of the ledger; empty if the ledger is in memory.
     """
 

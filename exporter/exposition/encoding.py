@@ -59,7 +59,7 @@ def _encode(metric: WireMetric, form: Format) -> bytes:
 
 
 def _sample_lines(metric: WireMetric, form: Format) -> bytes:
-    # Empty help is one line, so that the number of lines before the samples is known. Only OpenMetrics has UNIT.
+    # An empty help text gives one line, so the number of lines before the samples is known. Only OpenMetrics has UNIT.
     bare = WireMetric(metric.name, "", metric.type, metric.unit)
     bare.samples = metric.samples
     encoded = _encode(bare, form)
@@ -103,13 +103,13 @@ def _template(info: FamilyInfo) -> tuple[str, Callable[[LabelValues], LabelValue
     metric.samples.append(WireSample(info.name, labels, 0.0))
     line = _sample_lines(metric, Format.TEXT).decode().replace("%", "%%")
     order = [int(place) for place in _PLACE.findall(line)]
-    # Of a single value, itemgetter would not make a tuple.
+    # With one index, itemgetter would return a single value instead of a tuple.
     in_order: Callable[[LabelValues], LabelValues] = itemgetter(*order) if len(order) > 1 else tuple
     return _PLACE.sub("%s", line).rpartition(" ")[0] + " %s\n", in_order
 
 
 _number: Callable[[float], str] = floatToGoString
-# A smaller number is written as Python writes it.
+# The client library writes numbers from this one on in another form than Python.
 _LONG_NUMBER = 1e6
 
 

@@ -20,14 +20,14 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 SHORTEST_PAUSE = 1.0
-# The pause before a generation is this many times as long as the last one took. With 400,000 series, some of which
-# change in every segment each second, a generation a second would take as much time as the polls.
+# After a generation that took t seconds, the next one waits this many times t. Without this, with 400,000 series of
+# which some change in every segment each second, rendering would take as much time as the polls.
 PAUSE_FACTOR = 10.0
 # The program's own metrics change all the time; they are rendered this often, even if no target changed.
 LONGEST_PAUSE = 5.0
-# For this long after the start and after a reload they are rendered with each generation, as they change much.
+# For this time after the start and a reload, they are rendered with each generation, because they change often.
 EAGER_SECONDS = 30.0
-# Without a generation for this long, the served values are frozen.
+# If there is no new generation for this long, the served values count as frozen.
 LONGEST_SILENCE = 60.0
 STEP = 0.1
 DEFLATE_LEVEL = 1
@@ -129,7 +129,7 @@ class Renderer:
         self._eager_until = self._monotonic() + EAGER_SECONDS
 
     def is_alive(self) -> bool:
-        """Whether a generation was built recently."""
+        """Return whether a generation was built recently."""
         return self._monotonic() - self._rendered < LONGEST_SILENCE
 
     async def select(self, wanted: Filter, form: Format, *, gzip: bool = False, renew: bool = False) -> bytes:

@@ -16,7 +16,7 @@ from isal import isal_zlib
 
 from exporter.targets.target import PollKey
 
-# Large enough to be sent without joining and to compress well, small enough to be rebuilt for one target.
+# The size of a segment: large enough to be sent alone and to compress well, small enough to be rebuilt for one target.
 SEGMENT_BYTES = 256 * 1024
 SMALL_BYTES = 64 * 1024
 DEFLATE_LEVEL = 1
@@ -110,10 +110,10 @@ class Segment:
         self.size = sum(map(len, chunks))
         self._part: Part | None = None
         self._plain = b""
-        # The chunks that are not in the joined bytes, and a mark at the index of each.
+        # The chunks that are not in the joined bytes yet, and for each index a mark: 1 if its chunk is one of them.
         self._fresh = dict(zip(keys, chunks, strict=True))
         self._marks = bytearray(b"\1" * len(keys))
-        # The start and end of every other chunk in the joined bytes. Chunks between two marks have no gap.
+        # The start and end of each joined chunk in the joined bytes. There are no gaps between the chunks of two marks.
         self._starts = array("L", [0]) * len(keys)
         self._ends = array("L", [0]) * len(keys)
 

@@ -11,17 +11,17 @@ from functools import partial
 from exporter.log import logger
 
 BACKLOG = 1024
-# Connections accepted in a turn of the loop (one, if the limit is reached); others wait in the system's queue.
+# Connections that are accepted in one turn of the loop, or one at the limit; others wait in the system's queue.
 BATCH = 128
-# Closed when the system has no file descriptor left.
+# The number of connections that are closed when the system has no file descriptor left.
 CLOSED_AT_ONCE = 32
 HANDSHAKE_SECONDS = 10.0
 TLS_CLOSING_SECONDS = 2.0
-# The system disconnects a client that reads nothing of its answer for this time.
+# After this time the system disconnects a client that does not read its answer.
 UNTAKEN_SECONDS = 30.0
 RETRY_SECONDS = 0.5
 BUSY_SECONDS = 0.02
-# A fault that has not occurred for this time has ended.
+# A fault has ended when it has not occurred for this time.
 QUIET_SECONDS = 10.0
 _GONE = (errno.EAGAIN, errno.EINTR, errno.ECONNABORTED, errno.EPROTO)
 
@@ -48,7 +48,7 @@ class Connections:
         self._open[connection] = abort
 
     def waits(self, connection: object) -> None:
-        """Note that a connection waits for its client; one that already waits keeps its place in the order."""
+        """Note that a connection waits for its client; one that is already waiting keeps its place."""
         if connection in self._open:
             self._waiting.setdefault(connection)
 
@@ -66,7 +66,7 @@ class Connections:
         return len(self._open) < self.limit
 
     def close_oldest(self) -> bool:
-        """Close the connection that has waited for its client longest; False where none waits."""
+        """Close the connection that has waited longest for its client; return False if none waits."""
         oldest = next(iter(self._waiting), None)
         if oldest is None:
             return False
@@ -183,7 +183,7 @@ class Acceptor:
                 ssl_shutdown_timeout=TLS_CLOSING_SECONDS if context is not None else None,
             )
         except OSError:
-            # The client disconnected, took too long or does not use TLS: none of these is a fault of the server.
+            # The client disconnected, took too long or does not use TLS, which is not a fault of the server.
             self._connections.closed(protocol)
 
 

@@ -4,7 +4,7 @@ import asyncio
 
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
-# A larger piece is not copied for this.
+# Larger pieces are not copied to be joined.
 LARGEST_JOINED = 64 * 1024
 
 
@@ -28,9 +28,9 @@ class JoinedWriter(asyncio.Transport):
     def write(self, data: bytes | bytearray | memoryview) -> None:
         """Write to the connection, or keep the head; `100 Continue`, which precedes an answer, is sent at once."""
         if self._transport.is_closing():
-            # The client has gone in the middle of the answer: asyncio would log each further write.
+            # The client has disconnected during the answer; asyncio would log each further write.
             return
-        # Nothing follows the head of an answer to HEAD.
+        # An answer to HEAD has no body.
         if self._head is None and self._cycle.response_started and self._cycle.scope["method"] != "HEAD":
             self._head = bytes(data)
         elif self._head and len(data) <= LARGEST_JOINED:

@@ -29,11 +29,11 @@ class TimeLimitedProtocol(HttpToolsProtocol):
 
     seconds: float = REQUEST_SECONDS
     _timer: asyncio.TimerHandle | None = None
-    # Whether a request has ended in what was received last, and nothing came after it.
+    # Whether the last received data ended with the end of a request.
     _is_between_requests = False
-    # Bytes of the request that is being received which are not its body.
+    # The received bytes of the present request, without its body.
     _head = 0
-    # The request that is being answered; `cycle` is the one that was received last.
+    # The request that is being answered; `cycle` is the last received one.
     _answered: RequestResponseCycle | None = None
 
     def __init__(
@@ -107,7 +107,7 @@ class TimeLimitedProtocol(HttpToolsProtocol):
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """End a request: until the next one begins, no time runs."""
+        """End a request: no time limit applies until the next one begins."""
         self._is_between_requests = True
         self._head = 0
         super().on_message_complete()

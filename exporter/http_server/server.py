@@ -13,7 +13,7 @@ from exporter.http_server.connections import Acceptor, Connections
 from exporter.http_server.protocol import TimeLimitedProtocol
 
 KEEPALIVE_SECONDS = 75
-# How long `stop` waits for answers under way, and then for applications whose clients it has disconnected.
+# How long `stop` waits for running answers, and then again for applications whose clients were disconnected.
 ANSWER_SECONDS = 1.0
 DISCONNECTED_SECONDS = 0.5
 STEP = 0.005
@@ -34,8 +34,8 @@ def bind(host: str, port: int) -> socket.socket:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
     else:
         family = socket.AF_INET6 if is_dual else socket.AF_INET
-    # asyncio switches Nagle's algorithm off for sockets that are named as TCP, and for no others. With it on, a body
-    # waits for the acknowledgement of its head, which takes 40 ms.
+    # asyncio disables Nagle's algorithm only for sockets that are marked as TCP. If it is enabled, the body waits for
+    # the acknowledgement of the head, which takes 40 ms.
     bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         if is_dual:

@@ -5,12 +5,12 @@
     │   ├── NameFault             name           the host name did not resolve
     │   ├── Refused               refused        nothing listens there, or the host is unreachable
     │   ├── Reset                 reset          the connection ended before the answer did
-    │   ├── NotHttp               not_http       what came back is not HTTP
+    │   ├── NotHttp               not_http       the answer is not HTTP
     │   ├── TlsFault              tls            the certificate or the handshake
-    │   ├── ProxyFault            proxy          the proxy would not carry the call
+    │   ├── ProxyFault            proxy          the proxy refused the call
     │   ├── ConnectTimeout        connect_timeout
     │   └── Deadline              timeout        the attempt's deadline passed: no answer, a stalled or a dripping body
-    ├── StatusError               status         an HTTP status that is no success
+    ├── StatusError               status         an HTTP status other than success
     │   ├── Unauthorized          unauthorized   401
     │   ├── Forbidden             forbidden      403
     │   ├── NotFound              not_found      404
@@ -27,7 +27,7 @@
     ├── EnvelopeError             envelope       `error.success: false` with a message under a success status
     │   └── NotAvailable          not_available  the same, where the resource needs a plan or a set-up that is not there
     ├── StatementError            sql            an SQL error inside a 200 of the database endpoint
-    └── CredentialError           credential     the key or token cannot be read where it should stand
+    └── CredentialError           credential     the key or token cannot be read from its configured place
 
 An error's text never contains a credential. The platform's own message is shortened to one line.
 """
@@ -45,7 +45,7 @@ def one_line(text: str) -> str:
     return line[: MESSAGE_LIMIT - 1] + "…"
 
 
-# Shown in place of a secret, everywhere.
+# The text that replaces a secret.
 MASK = "***"
 
 
@@ -147,7 +147,7 @@ class Deadline(TransportError):
 
 
 class StatusError(PlatformError):
-    """An HTTP status that is no success."""
+    """An HTTP status other than success."""
 
     reason = "status"
 

@@ -177,7 +177,7 @@ class LongJson:
                 yield from self._value(inner, put)
             else:
                 self._check_room(items, len(made))
-                # An item is converted when it is complete, whatever its length.
+                # An item is converted when it is complete, however long it is.
                 held: list[Any] = []
                 yield from self._value(inner, held.append)
                 put(held[0])

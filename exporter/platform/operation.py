@@ -50,7 +50,7 @@ class Operation(Generic[T]):
         absent: statuses that mean "there is none" and are not failures.
         documented: False for operations that the interface document does not have.
         items: the array of its answer that may be long; a long answer without one is refused beyond 50,000 values.
-        recognisable: whether an answer that equals the last one may be skipped; False where several collectors use it.
+        recognisable: whether an answer that equals the last one may be skipped; False if several collectors use it.
     """
 
     name: str

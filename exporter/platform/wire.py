@@ -25,7 +25,7 @@ from pydantic_core import PydanticCustomError
 T = TypeVar("T")
 
 UNKNOWN = "unknown"
-# For adapters of types without a configuration of their own: built at the first use.
+# For adapters of types without their own configuration: built at the first use.
 DEFERRED = ConfigDict(defer_build=True)
 _SHARED = ConfigDict(
     frozen=True,
@@ -92,7 +92,7 @@ def _no_boolean(value: object) -> object:
 # An integer of the interface: 64 bits, so that later conversions cannot overflow.
 Int64 = Annotated[int, Field(ge=-(2**63), le=2**63 - 1), BeforeValidator(_no_boolean)]
 Integer = Int64 | None
-# The id of a resource in a list. A platform sends 0 where there is none.
+# The id of a resource in a list. A platform sends 0 for a missing id.
 Identity = Annotated[Int64, Field(ge=1)]
 # A number of the interface: an integer is a number, `true` is not.
 Number = Annotated[float, Field(strict=True)]
@@ -156,7 +156,7 @@ def is_out_of_range(error: ValidationError) -> bool:
     return all(fault["type"] in _RANGE_FAULTS for fault in found)
 
 
-# An item of a list that is validated by itself: `list[Each[Zone]]`.
+# An item of a list that is validated separately: `list[Each[Zone]]`.
 Each = Annotated[T, WrapValidator(_one_by_one)]
 
 

@@ -62,7 +62,7 @@ class FailureLog:
         elif mark not in self._lost:
             self._lost.add(mark)
             facts = {"collector": collector, "account": account, "reason": failure[0], "error": failure[1]}
-            self._log.warning("list of what is in an account fails", **facts)
+            self._log.warning("list of an account fails", **facts)
 
     def _is_named(self, *, fails: bool, account: str, reason: str) -> bool:
         now = self._monotonic()

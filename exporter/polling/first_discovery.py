@@ -38,7 +38,7 @@ class FirstDiscovery:
     def __init__(self, expected: Callable[[], Collection[str]], over: Iterable[str] = ()) -> None:
         self.over = set(over)
         self._expected = expected
-        # Accounts of which a part of the discovery has succeeded.
+        # Accounts whose discovery has partly succeeded.
         self._begun: set[str] = set()
         self._tries: dict[str, int] = {}
 

@@ -11,8 +11,9 @@ from exporter.targets.sharding import Share
 from exporter.targets.target import Target, account_of
 
 STALE_INTERVALS = 3
-# A shard that does not own an account discovers it less often, the more shards there are: all their discoveries
-# together cost about as much as the owner's. At the default interval, a new resource is found within an hour.
+# If a shard does not own an account, it discovers the account less often, depending on the number of shards: all these
+# discoveries together cost about as much as those of the owner. At the default interval, a new resource is found within
+# an hour.
 MOST_SCOUT_INTERVALS = 6
 # The upper limit for stretching discovery. Without it, with 100,000 zones and 10 calls a second, all intervals would be
 # stretched to hours, and a new zone would be found hours later.

@@ -14,7 +14,7 @@ from exporter.telemetry import Telemetry
 
 # A script's name comes with its first poll, and can change with any poll.
 SHOWN_EVERY_SECONDS = 10.0
-# Rows of the state file that hold, as the name of a script, the name that its budget is configured for.
+# The collector name of rows in the state that store, instead of a script's name, the configured name of its budget.
 BUDGET_ROWS = "script_budget"
 
 # account and script id, or account and configured name
@@ -62,7 +62,7 @@ class ScriptBudgets:
         self._log = logger()
         # Accounts whose scripts have been listed completely.
         self._listed: set[str] = set()
-        # Account and script id → the configured name that the script had last.
+        # Account and script id → the configured name that last matched the script.
         self._bound: dict[Key, str] = {}
         self.remember(ledger.remembered())
 
@@ -83,11 +83,11 @@ class ScriptBudgets:
             self.show()
 
     def show(self) -> None:
-        """Assign the budgets anew, and serve them."""
+        """Assign the budgets again, and serve them."""
         scripts = list(self._registry.targets("script"))
         owners = self._owners(scripts)
         self._telemetry.script_budget.clear()
-        # If both the id and the name of a script are configured, the name decides: it comes last.
+        # If a script's id and name are both configured, the name has priority, because it is processed last.
         for (account, name), script in sorted(owners.items(), key=lambda item: item[0][1] != item[1].id):
             dollars = self.configured[account].dollars[name]
             self._telemetry.script_budget.labels(account, script.id, script.name).set(dollars)
@@ -126,7 +126,7 @@ class ScriptBudgets:
         ]
 
     def _show_matches(self, owners: Collection[Key], known: Iterable[str]) -> None:
-        """Serve which names have a script, and log those that have none."""
+        """Serve for each configured name whether it matches a script, and log those that match none."""
         unmatched: list[Key] = []
         self._telemetry.script_budget_unmatched.clear()
         for key in ((account, name) for account in known for name in self.configured[account].dollars):

@@ -29,7 +29,7 @@ class Run:
         return self.target.polled_by(self.collector.name)
 
     def __lt__(self, other: "Run") -> bool:
-        """Whether this poll begins before another one."""
+        """Return whether this poll begins before another one."""
         return self.begin_by < other.begin_by
 
 

@@ -14,7 +14,7 @@ _SLOT: Final = DAY // _SLOTS
 _HAPPENS, _SIZE, _BEGINS, _LASTS = range(1, 5)
 _OPENING_BURST: Final = 1_800.0
 _SHORTEST: Final = 600.0
-# With it, even the largest burst and the opening one stay below the rate at which an alert for blocking fires.
+# With this length, the rate of even the largest burst stays below that at which an alert for blocking fires.
 _SHORTEST_HEALTHY: Final = 1_800.0
 _MIXES: Final = ((5, 4, 1), (1, 2, 7))
 _NAMES: Final = ("login", "api")
@@ -189,7 +189,7 @@ class RateLimits:
 
 
 def _mixed(limit: RateLimit, breaches: int) -> Breaches:
-    # Ten successive breaches always get the actions in the same order, so that none of the three counts ever falls.
+    # In ten successive breaches the order of actions is always the same, so that no action's count ever falls.
     logged, challenged, blocked = _MIXES[limit.limit_id % len(_MIXES)]
     tens, rest = divmod(breaches, logged + challenged + blocked)
     return Breaches(

@@ -53,7 +53,7 @@ _KEY_PATTERNS: Final = {
     KeyFormat.FRACTION: "{}T{}.0000000Z",
 }
 
-# How charts are omitted, by a zone's place among twelve successive zones.
+# How charts are incomplete, by a zone's place among twelve successive zones.
 _SEEDED_SHAPES: Final[dict[int, dict[Chart, Shape]]] = {
     1: {Chart.SMART: Shape.EMPTY},
     2: {Chart.SMART: Shape.NULL},
@@ -184,7 +184,7 @@ class DnsZones:
                 # The oldest bucket begins with the window, and each other bucket at the end of the one before.
                 before = max(begin, start)
                 lower = _counted(changes, habits, day, before) if before > day * DAY else 0
-                # Outside of the window, and in the future, nothing is counted.
+                # There are no queries outside of the window or in the future.
                 if upper > lower:
                     total += upper - lower
                     smart += smart_part(habits, upper) - smart_part(habits, lower)

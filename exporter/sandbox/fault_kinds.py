@@ -143,7 +143,7 @@ class _Stall(_Breakpoint):
 
 
 class _Drip(_Fault):
-    """Sends the body in small pieces, one every so many seconds."""
+    """Sends the body in small pieces at regular intervals."""
 
     kind: Literal["drip"]
     seconds: _Seconds
@@ -170,7 +170,7 @@ class _Reset(_Breakpoint):
         if self.point != "start":
             right = await exchange.right_answer()
             connection.write(exchange.head(right, len(right.body)) + self.sent(right.body))
-        # Closing a socket that does not linger sends a reset.
+        # Closing a socket with a linger time of 0 sends a reset.
         connection.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
         connection.abort()
         await exchange.disconnected()

@@ -17,7 +17,7 @@ from exporter.sandbox.fault_kinds import FAULT, KINDS, FaultKind
 from exporter.sandbox.request_parsing import RequestError, reasons
 
 _EXEMPT: Final = re.compile(r"/|/openapi\.json|/sandbox(/.*)?", re.DOTALL)
-_WORDS: Final = {"missing": "is missing", "extra_forbidden": "is no field of this kind of fault"}
+_WORDS: Final = {"missing": "is missing", "extra_forbidden": "is not a field of this kind of fault"}
 _NO_KIND: Final = frozenset({"union_tag_not_found", "union_tag_invalid"})
 
 
@@ -55,7 +55,7 @@ class Faults:
         except ValidationError as error:
             if error.errors()[0]["type"] in _NO_KIND:
                 raise RequestError(f"kind: must be one of {', '.join(KINDS)}") from error
-            # The first part of a field's path is the kind, which is valid.
+            # The first part of a field's path is the kind, which was checked above.
             raise RequestError(*reasons(error, _WORDS, skip=1)) from error
         added = Scripted(self._next, kind, kind.times)
         self._scripted[added.fault_id] = added

@@ -1,4 +1,4 @@
-"""The database's protocol: pipeline requests as they are sent, and values as they are written."""
+"""The database's protocol: the form of pipeline requests and of values."""
 
 import base64
 import binascii
@@ -218,7 +218,7 @@ def holds(condition: Condition, succeeded: Sequence[bool | None], *, autocommit:
         case _Not(cond=cond):
             return not holds(cond, succeeded, autocommit=autocommit)
         case _Several(type=kind, conds=conds):
-            # Evaluate all of them, so that an invalid one is always refused.
+            # Evaluate all parts, so that an invalid one is always refused.
             each = [holds(cond, succeeded, autocommit=autocommit) for cond in conds]
             return all(each) if kind == "and" else any(each)
         case _IsAutocommit():

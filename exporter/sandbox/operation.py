@@ -121,7 +121,7 @@ class Operation:
 
     @property
     def summary(self) -> str:
-        """What it does, in a line."""
+        """A one-line description of the operation."""
         return (self.handler.__doc__ or "").removesuffix(".")
 
     @property
@@ -159,5 +159,5 @@ def _decorator_of(make: Callable[Concatenate[Handler, _P], Operation]) -> Callab
     return decorator
 
 
-# A decorator that makes an operation of a handler; its arguments are the other fields of `Operation`.
+# The type of a decorator that turns a handler into an operation; its arguments are the other fields of `Operation`.
 operation = _decorator_of(Operation)

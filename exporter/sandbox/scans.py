@@ -11,7 +11,12 @@ from exporter.sandbox.timestamps import iso_long, iso_naive
 
 _PERIOD, _OFFSET, _PENDING, _WORKING, _FAILS, _COUNT, _TYPE, _VALUE = range(1, 9)
 _VARIETY: Final = 12
-_FAILING, _SLOW, _NEVER, _FRESH = 1, 2, 3, 4  # of twelve successive zones, those whose scans behave in a special way
+_FAILING, _SLOW, _NEVER, _FRESH = (
+    1,
+    2,
+    3,
+    4,
+)  # of twelve successive zones, those with special scans
 _ERRORS: Final = ("The scan timed out.", "The zone's name servers refused the transfer.", "NXDOMAIN")
 _PROXIABLE: Final = frozenset({0, 1, 2})
 _TARGET_TYPES: Final = frozenset({2, 4, 8, 10, 12})
@@ -125,10 +130,10 @@ class RecordScans:
         pending = noise.between(20, 60, _PENDING, zone_id)
         working = noise.between(60, 300, _WORKING, zone_id)
         if place == _SLOW:
-            # This one is in progress when the world begins, and most of the time.
+            # This scan is in progress when the world begins, and most of the time.
             period, offset, pending, working = 1800.0, 120.0, 90.0, 1500.0
         elif place == _FRESH:
-            # This one starts when the world begins, and passes through its states in three minutes.
+            # This scan starts when the world begins, and passes through its states in three minutes.
             period, offset, pending, working = 3600.0, 5.0, 60.0, 120.0
         number = int((now - self._opening + offset) // period)
         created = self._opening - offset + number * period

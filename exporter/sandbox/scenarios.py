@@ -55,7 +55,7 @@ class Events:
             return validate_call(config=_CALL)(event)(**parameters)
         except ValidationError as error:
             known = ", ".join(inspect.signature(event).parameters)
-            words = {"unexpected_keyword_argument": f"is no parameter of this event, which has {known}", **_MISSING}
+            words = {"unexpected_keyword_argument": f"is not a parameter of this event, which has {known}", **_MISSING}
             raise RequestError(*reasons(error, words)) from error
         except KeyError as error:
             raise RequestError(f"there is no {_absent(error.args[0], parameters)}") from error
@@ -64,7 +64,7 @@ class Events:
 
 
 def _absent(resource: object, parameters: Mapping[str, Any]) -> str:
-    """Name the missing resource; the parameter that holds its id says which kind it is."""
+    """Name the missing resource; the name of the parameter with its id tells its kind."""
     named = (name for name in _RESOURCES if str(parameters.get(name)) == str(resource))
     return f"{_RESOURCES.get(next(named, ''), 'image')} {resource}"
 

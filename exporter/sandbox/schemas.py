@@ -8,7 +8,7 @@ _INT: Final[Schema] = {"type": "integer"}
 _NUMBER: Final[Schema] = {"type": "number"}
 _TEXT: Final[Schema] = {"type": "string"}
 _FLAG: Final[Schema] = {"type": "boolean"}
-# Not the format date-time: some of the platform's times have no zone and mean UTC.
+# The format is not date-time, because some of the platform's times have no zone (they mean UTC).
 _TIME: Final[Schema] = {
     "type": "string",
     "pattern": r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{7}Z)?$",

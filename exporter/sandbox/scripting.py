@@ -17,7 +17,7 @@ _DAY: Final = 86_400.0
 _DOLLARS_A_REQUEST: Final = 0.20 / 1_000_000
 _DOLLARS_A_CPU_MS: Final = 0.02 / 1_000_000
 _VARIETY: Final = 4
-_BARE, _DELETED = 2, 3  # of four successive scripts, those without an integration, and those that are deleted
+_BARE, _DELETED = 2, 3  # the places among four successive scripts: those without an integration, and the deleted ones
 
 
 @dataclass(frozen=True, slots=True)

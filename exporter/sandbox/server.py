@@ -11,12 +11,12 @@ from exporter.runtime import file_limit
 
 MOST_CONNECTIONS = 512
 LEAST_CONNECTIONS = 16
-# The exporter may run in the same process, and needs files of its own.
+# The exporter may run in the same process, and needs a part of the files.
 SHARE_OF_FILES = 4
 
 
 class SandboxServer:
-    """Serves the sandbox on a port of its own, until it is stopped.
+    """Serves the sandbox on a separate port until it is stopped.
 
     Args:
         app: the application of `create_app`.

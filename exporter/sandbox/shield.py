@@ -61,7 +61,7 @@ class ShieldZones:
         self._overrides.setdefault(shield_zone_id, {}).update(fields)
 
     def plan(self, zone_id: int) -> int | None:
-        """Return the plan of a shield zone: 0 Basic to 3 Enterprise, or None where it is not sent."""
+        """Return the plan of a shield zone: 0 Basic to 3 Enterprise; None if it is not sent."""
         overridden = self._overrides.get(zone_id, {})
         if "planType" in overridden:
             plan = overridden["planType"]

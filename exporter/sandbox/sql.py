@@ -68,9 +68,9 @@ class Statement:
         return _EXPLAIN.sub("", self.numbered, count=1) if self.is_explain else self.numbered
 
     def bound(self, ordered: list[object]) -> tuple[str, list[object] | dict[str, object]]:
-        """Return the text to execute, with the arguments in the form that sqlite3 takes for it.
+        """Return the text to execute, with the arguments in the form that sqlite3 accepts.
 
-        The original text is used where possible, because a column that is a parameter is named as in the text.
+        The original text is used if possible, because a parameter in a result column gives that column its name.
         """
         names = [parameter for parameter in self.parameters if parameter is not None]
         if not names:
@@ -133,7 +133,7 @@ class _Reader:
         try:
             return sqlite3.complete_statement("".join(self.text) + ";")
         except ValueError:
-            # A text with a NUL, which SQLite refuses later.
+            # The text contains a NUL, which SQLite refuses later.
             return True
 
     def statement(self) -> Statement | None:

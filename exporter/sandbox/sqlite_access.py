@@ -5,7 +5,7 @@ import sqlite3
 from typing import Final
 
 _LONGEST_VALUE: Final = 16 * 1024 * 1024
-# The PRAGMAs that a libSQL server supports; those of the second kind without an argument only.
+# The PRAGMAs that a libSQL server supports; those of the second set only without an argument.
 _FREE_PRAGMAS: Final = frozenset({
     "collation_list", "compile_options", "data_version", "database_list", "defer_foreign_keys", "encoding",
     "foreign_key_check", "foreign_key_list", "foreign_keys", "freelist_count", "function_list", "index_info",
@@ -33,7 +33,7 @@ _DENIED: Final = frozenset(
         sqlite3.SQLITE_CREATE_TEMP_VIEW,
     },
 )
-# SQLite's messages for errors that a libSQL server finds when it parses a statement, and when it prepares one.
+# Messages of SQLite that a libSQL server reports when it parses a statement (first), or when it prepares one (second).
 _SYNTAX: Final = re.compile(r'near "|incomplete input|unrecognized token')
 _INPUT: Final = re.compile(
     r"no such (column|function)|ambiguous column|wrong number of arguments|misuse of|(table|view|index) .* exists"
@@ -95,6 +95,6 @@ def failure(error: Exception, sql: str) -> SqlError | ForbiddenError:
         return SqlError(f"SQL string could not be parsed: {message}", "SQL_PARSE_ERROR")
     if not name or _INPUT.match(message):
         return SqlError(f"SQL input error: {message}", "SQL_INPUT_ERROR")
-    # The kind without its details, such as SQLITE_CONSTRAINT; a general error has none.
+    # The name of the error without its details, such as SQLITE_CONSTRAINT; a general error has none.
     kind = "_".join(name.split("_")[:2])
     return SqlError(f"SQLite error: {message}", "SQLITE_UNKNOWN" if kind in _GENERAL else kind)

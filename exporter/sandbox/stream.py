@@ -124,7 +124,7 @@ class Stream:
         sql, arguments = statement.bound([None] * len(statement.parameters))
         if statement.is_explain:
             return self._named(statement, self._prepared(sql, arguments))
-        # Prepare the statement itself first, so that its errors are those that executing it would cause.
+        # Prepare the statement itself first, so that the errors are those of an execution.
         is_readonly = self._is_readonly(statement.numbered)
         if statement.first_word == "PRAGMA" and is_readonly:
             return self._named(statement, self._prepared(sql, arguments))
@@ -161,7 +161,7 @@ class Stream:
             return []
         finally:
             self._connection.set_authorizer(authorize)
-        # Where a column has no declared type, newer versions of SQLite give the name of its affinity.
+        # If a column has no declared type, newer versions of SQLite give the name of its affinity.
         return [kind if kind in declared else None for _, _, kind, *_ in columns]
 
     def _run(self, statement: Statement, ordered: list[object]) -> dict[str, Any]:
@@ -175,7 +175,7 @@ class Stream:
         inserted = cursor.lastrowid
         changed = 0
         if statement.changes_rows:
-            # The cursor's own count omits statements that begin with WITH.
+            # sqlite3's own count does not include statements that begin with WITH.
             (changed,) = self._connection.execute("SELECT changes()").fetchone()
         return {
             "cols": self._named(statement, [column[0] for column in cursor.description or ()]),
@@ -183,7 +183,7 @@ class Stream:
             "affected_row_count": changed,
             "last_insert_rowid": str(inserted) if statement.inserts else None,
             "replication_index": None,
-            # SQLite counts the rows that it returned and changed, not those that it read.
+            # SQLite counts returned and changed rows, but not read ones.
             "rows_read": len(rows),
             "rows_written": changed,
             "query_duration_ms": round((self._monotonic() - began) * 1_000, 3),

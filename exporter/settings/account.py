@@ -29,7 +29,7 @@ _MOST_FAULTS_SHOWN = 20
 
 @dataclass(frozen=True, slots=True)
 class IdsFile:
-    """A file with one id in each line, as it was when the settings were loaded."""
+    """The content of a file with one id in each line, from the time when the settings were loaded."""
 
     path: Path
     ids: tuple[int, ...] = field(repr=False)
@@ -80,14 +80,15 @@ class DnsZonesSettings(Section):
         IdsFile | None,
         PlainValidator(parse_ids_file),
         PlainSerializer(lambda file: None if file is None else str(file.path)),
-        Field(description="A file of such ids, one a line; '#' starts a comment."),
+        Field(description="A file of ids, one in each line; '#' starts a comment."),
     ] = None
     include: Annotated[
         tuple[PatternField, ...],
-        Field(description="Only discovered zones whose domain one of these patterns is found in."),
+        Field(description="Discover only zones whose domain contains a match of one of these patterns."),
     ] = ()
     exclude: Annotated[
-        tuple[PatternField, ...], Field(description="Never discovered zones that one of these is found in.")
+        tuple[PatternField, ...],
+        Field(description="Discover no zones whose domain contains a match of one of these."),
     ] = ()
 
     def all_ids(self) -> tuple[int, ...]:
@@ -106,7 +107,7 @@ class ScriptsSettings(Section):
     ] = "get"
     monthly_budget_dollars: Annotated[
         Mapping[Text, Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]],
-        Field(description="A script's name or id and what it may cost in a month. A renamed script keeps its budget."),
+        Field(description="A script's name or id, and its budget for a month. A renamed script keeps its budget."),
     ] = Field(default_factory=dict)
 
 
@@ -161,7 +162,7 @@ class AccountSettings(Section):
         Literal["access_key", "bearer"],
         Field(
             description=AUTH.help,
-            json_schema_extra={"secret": True},  # a key put here by mistake is not shown
+            json_schema_extra={"secret": True},  # a key that was put here by mistake must not be shown
         ),
     ] = "access_key"
     budget: BudgetSettings = Field(default_factory=BudgetSettings.model_construct)

@@ -25,7 +25,7 @@ _FAMILIES_OF_OUR_OWN = frozenset({"up", "query_duration_seconds", "query_rows"})
 def parse_query_name(value: object) -> str:
     """Validate a query's name, which becomes a part of a metric's name."""
     if not isinstance(value, str) or not _NAME.fullmatch(value):
-        raise expected("a name of letters, digits and '_' that starts with no digit, best in lower case")
+        raise expected("a name of letters, digits and '_' that does not start with a digit, best in lower case")
     if value in _FAMILIES_OF_OUR_OWN:
         raise refused(f"'{value}' is taken: the exporter has a metric edge_database_{value} of its own")
     return value
@@ -59,7 +59,7 @@ def parse_database_url(value: object) -> str:
 
 
 def token_in_url(value: object) -> str | None:
-    """Return the token from a URL's query, where client libraries accept it; None if there is none."""
+    """Return the token from a URL's query, which client libraries also accept; None if there is none."""
     if not isinstance(value, str):
         return None
     return dict(_parameters(value.partition("?")[2])).get(TOKEN_PARAMETER)
@@ -85,7 +85,7 @@ class QuerySettings(Section):
     name: Annotated[
         str,
         BeforeValidator(parse_query_name),
-        Field(description="The query's name, which makes the metric edge_database_<name>."),
+        Field(description="The query's name; its metric is edge_database_<name>."),
     ]
     help: Annotated[str, Field(description="The metric's help text.")] = ""
     sql: Annotated[str, BeforeValidator(_parse_sql), Field(description="One reading SQL statement.")]
@@ -93,7 +93,9 @@ class QuerySettings(Section):
     labels: Annotated[
         tuple[Annotated[str, BeforeValidator(parse_label)], ...], Field(description="The columns that become labels.")
     ] = ()
-    interval: Annotated[OptionalInterval, Field(description="The interval; null for the database collector's.")] = None
+    interval: Annotated[
+        OptionalInterval, Field(description="The interval; null for that of the database collector.")
+    ] = None
     max_rows: Annotated[int, Field(ge=1, le=1_000_000, description="A query that returns more rows fails.")] = 1000
 
     @classmethod

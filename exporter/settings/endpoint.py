@@ -22,7 +22,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,62}", re.ASCII)
 _METRIC_NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*", re.ASCII)
 _SOURCES = ("value", "days", "month", "info")
 _TARGETS = ("each", "ids", "kind")
-# Prometheus, histograms or our own series use these labels already.
+# Prometheus, histograms or the exporter's own series already use these labels.
 _TAKEN_LABELS = frozenset({"account", "le", "quantile", "job", "instance"})
 _TAKEN_NAMES = frozenset(
     {*(collector.name for collector in CATALOGUE), *(operation.name for operation in OPERATIONS), ACCOUNT_KIND}
@@ -76,7 +76,7 @@ def _parse_name(value: object) -> str:
 
 def _parse_metric_name(value: object) -> str:
     if not isinstance(value, str) or not _METRIC_NAME.fullmatch(value):
-        raise expected("a metric name of letters, digits, '_' and ':' that starts with no digit")
+        raise expected("a metric name of letters, digits, '_' and ':' that does not start with a digit")
     return value
 
 
@@ -110,7 +110,7 @@ class EachSettings(Section):
     """The list of the platform that contains an endpoint's targets."""
 
     list: Annotated[PathField, Field(description="The list's path, such as /pullzone.")]
-    items: Annotated[ExpressionField, Field(description="The array of the answer; @ where the answer is the array.")]
+    items: Annotated[ExpressionField, Field(description="The array of the answer; @ if the answer is the array.")]
     id: Annotated[LabelExpression, Field(description="An item's id.")]
     name: Annotated[LabelExpression | None, Field(description="An item's name.")] = None
     page: Annotated[Text | None, Field(description="The query parameter of the page's number, which starts at 1.")] = (
@@ -154,7 +154,7 @@ class MetricSettings(Section):
         source, name = given[0], str(raw.get("name", ""))
         for suffix, kinds in (("_total", ("days", "month")), ("_info", ("info",))):
             if source in kinds and not name.endswith(suffix):
-                yield at(("name",), refused(f"'{name[:60]}' uses {source}, so its name must end with {suffix}"))
+                yield at(("name",), refused(f"'{name[:60]}' uses {source}, so the name must end with {suffix}"))
             if source not in kinds and name.endswith(suffix):
                 yield at(("name",), refused(f"'{name[:60]}' ends with {suffix}, which is for {' and '.join(kinds)}"))
         if source == "info":

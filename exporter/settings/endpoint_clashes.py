@@ -13,7 +13,7 @@ from exporter.settings.faults import KeyPath, suggestion, unknown_key
 from exporter.settings.section import at, duplicates, items, named, peek, refused
 from exporter.settings.types import stale_too_early
 
-# Prefixes of the exporter's own metrics, of its process, of users' queries and of Prometheus.
+# Prefixes that belong to the exporter's own metrics, its process, users' queries and Prometheus.
 _TAKEN_PREFIXES = ("edge_exporter_", "edge_target_", "edge_api_", "edge_database_", "process_", "python_", "scrape_")
 _TAKEN_NAMES = frozenset({"up", "edge_up", "edge_absent_families", "edge_script_monthly_budget_dollars", "ALERTS"})
 _COUNTER_SUFFIXES = ("", "_total", "_created")

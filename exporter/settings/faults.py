@@ -66,7 +66,7 @@ def unknown_key(key: str, known: Iterable[str], *, deeper: str = "") -> str:
 
     Args:
         key: the key.
-        known: the keys that could stand in its place.
+        known: the keys that are allowed there.
         deeper: the path of a key of this name on a lower level; empty if there is none.
     """
     near = suggestion(key, known) or (f"; did you mean '{deeper}'?" if deeper else "")

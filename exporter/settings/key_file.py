@@ -65,9 +65,7 @@ class KeyFile:
         await asyncio.wait({looking}, timeout=PATIENCE)
         if not looking.done() and not self._is_stuck:
             self._is_stuck = True
-            logger().warning(
-                "key file cannot be read at the moment, its file system does not answer", file=str(self._path)
-            )
+            logger().warning("key file cannot be read now, its file system does not respond", file=str(self._path))
             if not self._found.secret:
                 self._found = _Found(None, "", f"{self._path} cannot be read: its file system does not answer")
 
@@ -75,7 +73,7 @@ class KeyFile:
         if self._looking is None and self._monotonic() - self._began >= CHECK_SECONDS:
             self._began = self._monotonic()
             self._looking = asyncio.get_running_loop().create_future()
-            # A daemon thread of its own: nothing waits for it, not even the end of the process.
+            # A separate daemon thread: nothing waits for it, not even the end of the process.
             threading.Thread(
                 target=self._read, args=(asyncio.get_running_loop(), self._looking), name="key file", daemon=True
             ).start()
@@ -86,7 +84,7 @@ class KeyFile:
         try:
             loop.call_soon_threadsafe(self._take, looking, found)
         except RuntimeError:
-            return  # the loop has ended
+            return  # the event loop has ended
 
     def _take(self, looking: "asyncio.Future[_Found]", found: _Found) -> None:
         self._found, self._looking, self._is_stuck = found, None, False

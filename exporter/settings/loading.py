@@ -105,7 +105,7 @@ def load_with_endpoints(
     kept = {key: value for key, value in (marked.data or {}).items() if key != "endpoints"}
     sections = kept.get("collectors")
     if isinstance(sections, Mapping):
-        # Sections of the configured endpoints would be unknown keys.
+        # The sections of configured endpoints would be reported as unknown keys.
         kept["collectors"] = {name: section for name, section in sections.items() if name in SECTIONS}
     kept["endpoint_files"] = [str(file.absolute()) for file in files]
     data = None if marked.data is None else kept
@@ -141,6 +141,6 @@ class Origins:
         if included is not None:
             return included
         if len(path) > 1 and not self._file.holds(path[:2]):
-            # Nothing sets the value; name the variable that could.
+            # No source sets the value; name the variable that could set it.
             return _VARIABLES.get(path, self._file.source), None
         return self._file.source, self._file.line(path)

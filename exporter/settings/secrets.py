@@ -13,7 +13,7 @@ from exporter.settings.types import Metavar, parse_path
 _LARGEST_FILE = 65_536
 _SHORTEST_KEY = 24
 _NO_HEADER_VALUE = re.compile(r"[^\x20-\x7e]")
-# Quotes from a shell or an environment file by mistake; no platform issues such a key.
+# Quotes that come from a shell or an environment file by mistake; no platform issues a key with quotes.
 _QUOTED = re.compile(r"""(["']).*\1""")
 _NO_HEADER = "a line break or another character that an HTTP header cannot carry"
 

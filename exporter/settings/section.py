@@ -53,10 +53,10 @@ def items(value: object) -> list[object]:
 
 
 def duplicates(entries: Iterable[tuple[KeyPath, object]], key: str = "") -> Iterator[InitErrorDetails]:
-    """Refuse each text that an earlier entry has, too.
+    """Refuse a text that occurs twice in a list.
 
     Args:
-        entries: the place and the text of each entry; mappings and lists are skipped, other checks report them.
+        entries: the place and the text of each entry; mappings and lists are skipped, because other checks report them.
         key: the key of the text below its place; empty if the text is at the place itself.
     """
     seen: dict[str, KeyPath] = {}
@@ -65,7 +65,7 @@ def duplicates(entries: Iterable[tuple[KeyPath, object]], key: str = "") -> Iter
             continue
         text = str(value).strip()
         if key == "id" and text.isdecimal() and len(text) <= _MOST_DIGITS:
-            text = str(int(text))  # 07 is 7
+            text = str(int(text))  # numbers are compared, so that 07 equals 7
         if text in seen:
             path = (*place, key) if key else place
             yield at(path, refused(f"duplicate '{text[:60]}', first in {written(seen[text])}"))

@@ -67,7 +67,7 @@ class EndpointCollectorSettings(Section):
     stale_after: StaleAfter = None
 
 
-# The interval of each collector of the catalogue that has a section of its own.
+# The interval of each collector of the catalogue that has its own section.
 SECTIONS: Mapping[str, float] = {
     collector.name: float(collector.interval) for collector in CATALOGUE if collector.section == collector.name
 }
@@ -242,10 +242,10 @@ class ShardSettings(Section):
         return 1 if self.is_leased else self.total
 
     def own(self, host_name: str) -> Share:
-        """Return the shards of a command that runs beside the exporters: all shards if they are shared by leases.
+        """Return the shards of a command that is not the exporter: all of them if they are shared by leases.
 
         Raises:
-            ShardOrdinalError: The number is to come from the host name, and cannot.
+            ShardOrdinalError: The host name should contain the number, and does not.
         """
         return Share(frozenset(range(self.total)), self.total) if self.is_leased else self.shard(host_name)
 

@@ -127,7 +127,7 @@ def parse_listen(value: object) -> ListenAddress:
 def split_url(value: object, schemes: dict[str, str], example: str) -> SplitResult:
     """Split a URL with one of the schemes, and replace its scheme by the one it maps to; errors show no secret."""
     if not isinstance(value, str) or "://" not in value or _CONTROL.search(value) or " " in value.strip():
-        if isinstance(value, str) and ("@" in value or "?" in value):  # perhaps a password or a token
+        if isinstance(value, str) and ("@" in value or "?" in value):  # it may contain a password or a token
             raise refused(f"is not a URL; expected one such as {example}")
         raise expected(f"a URL such as {example}")
     try:
@@ -179,7 +179,7 @@ def parse_text(value: object) -> str:
 def parse_label_name(value: object) -> str:
     """Validate the name of a label."""
     if not isinstance(value, str) or not _LABEL_NAME.fullmatch(value):
-        raise expected("a label name of letters, digits and '_' that starts with no digit")
+        raise expected("a label name of letters, digits and '_' that does not start with a digit")
     if value.startswith("__"):
         raise refused(f"'{value}' starts with '__', which Prometheus reserves")
     return value

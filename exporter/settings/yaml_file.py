@@ -16,18 +16,18 @@ from exporter.settings.faults import Fault, KeyPath, written
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
 _STRING_TAG = "tag:yaml.org,2002:str"
 _MERGE_KEY = "<<"
-# Aliases may make the data at most this many times as large as the file, but small results are always accepted.
+# Aliases may make the data this many times as large as the file; small results are always accepted.
 _ALIAS_GROWTH = 10
 _SMALL_FILE_NODES = 50_000
 _FILE_SUFFIX = "_file"
-# The parser takes some 10 s for so much.
+# The largest file; the parser takes some 10 s for it.
 _MOST_MIB = 4
 _UNDERSTOOD_TAGS = frozenset(
     f"tag:yaml.org,2002:{name}"
     for name in ("str", "null", "bool", "int", "float", "timestamp", "map", "seq", "merge", "value")
 )
 
-# The beginning of a message of the parser → our message, which says what to do.
+# The beginning of a message of the parser → the message for the user, which says what to do.
 _WORDING = (
     ("found character '\\t'", "a tab in the indentation; use spaces"),
     ("found character", "{problem}; quote the value"),
@@ -228,7 +228,7 @@ class _Inspection:
         known = self._sizes.get(id(node))
         if known is not None:
             return known
-        self._sizes[id(node)] = 1  # until its size is known: a node that contains itself is refused later
+        self._sizes[id(node)] = 1  # The value until the size is known: a node that contains itself is refused later.
         if isinstance(node, yaml.ScalarNode):
             node.value = _joined(node)
         size = 1 + sum(map(self._measure, _inner(node)))
@@ -280,7 +280,7 @@ class _Reader:
         return self._mapping(root, ())
 
     def _value(self, node: yaml.Node, path: KeyPath) -> object:
-        if id(node) in self._made:  # an alias of a node that was read before
+        if id(node) in self._made:  # a node that was read before, through an alias
             return self._made[id(node)]
         if id(node) in self._open:
             self._fault(node, path, "contains itself through a YAML alias")

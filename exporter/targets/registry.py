@@ -101,7 +101,8 @@ class Registry:
 
     def _owner_of(self, key: TargetKey, parent: str) -> int:
         if key.kind == "rate_limit":
-            # Every shard knows the shield zone that the configuration gives, so it has priority over a listing.
+            # The shield zone in the configuration has priority over that in a list, because every shard has the
+            # configuration.
             fixed = self._fixed.get((key.account, key.kind), {}).get(key.id)
             parent = parent if fixed is None else fixed.attributes.get("shield_zone_id", "")
         return self._share.owner_of(key, parent)
@@ -173,8 +174,8 @@ class Registry:
         named: set[str] = set()
         for resource in resource_list.resources:
             yield
-            # Resources of other shards are not kept. Pull zones ("cdn") are: their names are used, and no shard polls
-            # them.
+            # Resources of other shards are not kept. Pull zones ("cdn") are kept, because their names are used and no
+            # shard polls them.
             key = TargetKey.of(account, kind, resource.id)
             shard = self._owner_of(key, resource.parent)
             if kind != "cdn" and not self._share.may_change and shard not in self._share.held:
@@ -210,7 +211,7 @@ class Registry:
         removed: list[Target] = []
         for key in sorted(keys):
             share, after = None, dict[str, Target]()
-            # Start again if the shards of this process have changed since the loop began.
+            # Start again if this process's shards have changed since the loop began.
             while share is not self._share:
                 share, after = self._share, {}
                 for target in self._selected(key):
@@ -236,7 +237,7 @@ class Registry:
             elif target.kind == "account" and self._share.held:
                 # An account belongs to one shard, but every shard needs the account's lists.
                 self._scouts[target.account] = replace(target, scouted=True)
-        # A copy, because a discovery may change the mapping between two targets.
+        # Copy the mapping, because a discovery may change it between two targets.
         for resource_id, entry in list(self._listed.get(key, {}).items()):
             if resource_id in fixed or entry.shard not in self._share.held:
                 continue
@@ -249,7 +250,7 @@ class Registry:
             yield replace(found, name=self.name_of(found.key))
 
     def name_of(self, key: TargetKey) -> str:
-        """Return the name that is shown, or else the one that is known; empty if there is none."""
+        """Return the name that series show, or else the known name; empty if there is none."""
         shown = self._shown.get(key)
         return self._known.get(key, "") if shown is None else shown
 

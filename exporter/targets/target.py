@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-# The prefix of a database's name where accounts and databases share one namespace.
+# The prefix of a database's name, to distinguish it from an account of the same name.
 DATABASE_PREFIX = "database:"
 
 

@@ -26,7 +26,7 @@ from exporter.web.target_query import Known, Query, QueryError, parse_query
 if TYPE_CHECKING:
     from exporter.web.page.page import Pages
 
-# Reloads the configuration, and returns its faults; none where it is now in force.
+# Reloads the configuration, and returns its faults; none if it is now in force.
 Reload = Callable[[], Awaitable[tuple[str, ...]]]
 
 _HTML = "text/html; charset=utf-8"
@@ -38,7 +38,7 @@ _BODY = frozenset({"content-length", "transfer-encoding"})
 class _Endpoints:
     """The endpoints.
 
-    Pages and JSON are made one at a time, so that many requests for them delay a scrape no more than one does.
+    Pages and JSON are rendered one at a time, so that many requests delay a scrape no more than one does.
     """
 
     def __init__(self, view: View, reload: Reload) -> None:
@@ -61,7 +61,7 @@ class _Endpoints:
     async def reload(self, request: Request) -> Response:
         """`/-/reload`: reload the configuration, or answer 400 with its faults; the request's body is ignored."""
         faults = await self._reload()
-        # The body is not read, so the connection cannot serve another request.
+        # The request's body is not read, so the connection must be closed.
         headers = {"Connection": "close"} if _BODY & set(request.headers) else None
         text = "".join(f"{fault}\n" for fault in faults) or "reloaded\n"
         return PlainTextResponse(text, 400 if faults else 200, headers)
@@ -135,7 +135,7 @@ def _load_pages(monotonic: Callable[[], float], assets: Mapping[str, Asset]) -> 
 
 
 async def _joined(pieces: AsyncIterator[str]) -> bytes:
-    # Each piece is encoded by itself: encoding a long page at once would block the loop.
+    # Encode each piece separately: encoding a long page at once would block the event loop.
     return b"".join([piece.encode("utf-8", "replace") async for piece in pieces])
 
 
@@ -205,7 +205,7 @@ def create_app(
     ]
     prefix = route_prefix.rstrip("/")
     if prefix:
-        # Relative, so that it works behind a proxy that serves this under another path.
+        # The redirect is relative, so that it works behind a proxy that changes the path.
         home = RedirectResponse(prefix.rpartition("/")[2] + "/")
         below = Router(routes, redirect_slashes=False)
         routes = [Route(prefix, home, methods=["GET"]), Mount(prefix, below)]

@@ -88,7 +88,7 @@ class MetricsEndpoint:
         while True:
             counted = fence.counted()
             own = replace(wanted, counts=partial(_is_of, counted, fence.shard_of))
-            # A whole scrape after this one is served from a generation, which must not be older.
+            # A later whole scrape is served from a generation; that generation must not be older than this answer.
             selected = await self._renderer.select(own, form, gzip=gzip, renew=wanted == Filter())
             # Another exporter may have begun to count since this answer was begun.
             if fence.counted() == counted:

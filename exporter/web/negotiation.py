@@ -6,7 +6,7 @@ from functools import lru_cache
 from exporter.exposition.exposition import Format
 
 _OPENMETRICS = "application/openmetrics-text"
-# The media ranges that match our text format, the most specific first: the first one that is present decides.
+# The media ranges that match the text format, the most specific first: the first one that is present decides.
 _TEXT = ("text/plain", "text/*", "*/*")
 _GZIP = ("gzip", "x-gzip", "*")
 

@@ -16,7 +16,7 @@ from exporter.web.auth.tls import ServerTls, prefers_curve_unset
 
 MOST_CONNECTIONS = 512
 LEAST_CONNECTIONS = 16
-# File descriptors that are left for the ledger, the logs, name lookups, files, and connections that are being closed.
+# Reserved file descriptors: for the ledger, the logs, name lookups, files, and connections that are being closed.
 RESERVED_FILES = 96
 
 
@@ -96,11 +96,11 @@ class WebServer:
         """
         if self._config_file is None or self._access is None:
             return
-        # On a thread, because a file may be on a disk that hangs.
+        # Use a thread, because the file may be on a disk that hangs.
         config = await asyncio.to_thread(load_web_config, self._config_file)
         settings = config.tls()
         if (settings is None) != (self._tls is None):
-            logger().warning("TLS is switched on or off by a restart only")
+            logger().warning("only a restart switches TLS on or off")
         elif settings is not None and self._tls is not None:
             await asyncio.to_thread(self._tls.replace, settings)
         self._access.replace(config)

@@ -86,7 +86,7 @@ class ScheduleView(Protocol):
 
 
 class LeaseView(Protocol):
-    """What the pages need of a lease that has not ended."""
+    """The part of a lease that the pages show."""
 
     @property
     def shard(self) -> int:
@@ -105,7 +105,7 @@ class LeaseView(Protocol):
 
 
 class LeasesView(Protocol):
-    """What the pages need of the leases."""
+    """The part of the leases that the pages show."""
 
     @property
     def holdings(self) -> Sequence[LeaseView]:
@@ -175,8 +175,8 @@ class View:
         config: when the configuration in force was loaded, and the faults of a later one that was refused.
         unmatched_budgets: account and configured name of the monthly budgets that belong to no script.
         explainer: explains why families have no series.
-        leases: the leases in the state's database; None where the state is in no database.
-        ledger: the state of the durable counters; None where it is not known.
+        leases: the leases in the state's database; None if the state is not in a database.
+        ledger: the state of the durable counters; None if unknown.
     """
 
     board: StatusBoard
@@ -332,7 +332,7 @@ class View:
         for name, account in schedule.accounts.items():
             budget = account.client.rate_limiter
             failing = census.count(*_UNWELL, account=name)
-            # No last answer of a database is kept: it is up as long as one of its targets is.
+            # A database's last answer is not kept; it is up if one of its targets is up.
             is_up = known.get(name, not failing or census.count(State.OK, account=name) > 0)
             yield AccountView(
                 account=name,
@@ -380,6 +380,6 @@ def _target(pair: Pair, now: float) -> TargetView:
         last_poll=status.polled or None,
         age=now - status.success if status.success else None,
         duration=status.duration if status.polled else None,
-        # A stale chart is not drawn.
+        # The chart of a stale target is not drawn.
         chart=() if state is State.STALE else status.chart,
     )

@@ -21,7 +21,7 @@ class TargetView:
     Attributes:
         account: the account or the database (`database:orders`).
         target: kind and id, as metrics name it: `dns_zone/102`.
-        name: its name; empty where it is not known.
+        name: its name; empty if unknown.
         state: `ok`, `failing`, `stale` (it has failed for so long that its series are gone), or `pending` (not polled
             yet).
         reason: one word for the failure of the last poll; empty if it succeeded.
@@ -98,11 +98,11 @@ class AccountView:
 
     Attributes:
         up: whether an authenticated answer came recently.
-        reason: the reason of its newest failure, where it is down.
-        budget: requests a second that may be sent at the moment.
+        reason: the reason of its newest failure, if it is down.
+        budget: requests a second that the budget currently allows.
         demand: requests a second that its targets and intervals need.
         limits: requests a second that each limit of its budget allows, by the limit's key in the configuration; the
-            lower one binds. The limit by max_in_flight is known after the first call.
+            lower one applies. The limit by max_in_flight is known after the first call.
         paused: seconds until calls resume after a 429; 0 if they are not paused.
         max_in_flight: the most calls at once.
         targets: the number of its targets, counted once for each collector.
@@ -121,7 +121,7 @@ class AccountView:
     failing: int
 
     def binding(self) -> tuple[str, float]:
-        """Return the limit that binds, and the requests a second that it allows."""
+        """Return the limit that applies, and the requests a second that it allows."""
         return min(self.limits.items(), key=lambda item: item[1])
 
 
@@ -167,7 +167,7 @@ class LedgerView:
     """The durable counters.
 
     Attributes:
-        durable: whether they are kept in a file or a database; otherwise they start anew with the process.
+        durable: whether they are kept in a file or a database; otherwise they start at 0 with the process.
         saves: whether the last write succeeded.
         set_aside: unix seconds at which damaged state was last found in this run; None if that never happened.
     """
@@ -200,16 +200,16 @@ class StatusView:
 
     Attributes:
         started: unix seconds, like the other times.
-        shard: the index of this shard, from 0; the first one where it holds several.
+        shard: the index of this shard, from 0; the first one if it holds several.
         held: the shards that this exporter polls.
-        leases: who holds which shard; empty where shards do not change hands.
+        leases: who holds which shard; empty if shards are not shared by leases.
         waits_for: what readiness waits for; empty if it is ready.
         ailment: the part that has stalled; empty if it is healthy.
         series: the number of exposed series of targets.
         config_loaded: when the configuration in force was loaded.
         config_faults: the faults of a later one that was refused; empty if none was.
         unmatched_budgets: account and configured name of the monthly budgets that belong to no script.
-        ledger: None where its state is not known.
+        ledger: None if its state is unknown.
         failures: the groups of failing targets, the newest first; at most 50.
     """
 

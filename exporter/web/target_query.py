@@ -17,7 +17,7 @@ _LONGEST_NAME = 200
 _STATES = {state: rank for rank, state in enumerate(State)}
 
 Pair = tuple[PollKey, Status]
-# All values of one sort have the same type; which type depends on the sort.
+# The type of the sort values depends on the sort; all values of one sort have the same type.
 _Rank = tuple[float | str, ...]
 
 
@@ -40,7 +40,7 @@ SORTS: Mapping[str, Callable[[Pair], _Rank]] = {
     "collector": lambda pair: (pair[0].collector,),
     "account": lambda pair: (account_of(pair[1].target),),
     "state": lambda pair: (_STATES[state_of(pair[1])],),
-    # Targets without a success are the oldest.
+    # Targets that never succeeded are treated as the oldest.
     "age": lambda pair: (-pair[1].success,),
     "duration": lambda pair: (pair[1].duration,),
     "chart": lambda pair: (sum(pair[1].chart),),
@@ -202,7 +202,7 @@ def read_number(name: str, given: Mapping[str, list[str]], default: int, *, leas
         QueryError: the value is not a number, or is outside of the range.
     """
     text = given.get(name, [str(default)])[0]
-    # `isdecimal` accepts digits of every script and of any length, for which `int` takes long.
+    # `int` accepts digits of any script, and takes long for very many digits.
     number = int(text) if text.isascii() and text.isdecimal() and len(text) <= _DECIMALS + 1 else -1
     if not least <= number <= most:
         raise QueryError(f"{name} must be a whole number from {least} to {most}, not {text[:50]!r}")

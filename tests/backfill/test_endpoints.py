@@ -155,8 +155,8 @@ async def test_a_path_without_dates_gives_the_days_that_it_shows_by_itself(tmp_p
     # The oldest of ten days may be incomplete.
     assert ended.total("edge_things_total", thing_id="7") == sum(count("7", ago(days)) for days in range(9))
     assert (
-        "things: of edge_things_total only the days that the answer shows by itself: the path takes no dates such as "
-        "{days_ago:30}" in ended.said
+        "things: of edge_things_total, the history has only the days in the answer, because the path has no dates such "
+        "as {days_ago:30}" in ended.said
     )
 
 
@@ -164,7 +164,7 @@ async def test_a_path_without_dates_gives_the_days_that_it_shows_by_itself(tmp_p
     ("path", "source", "says"),
     [
         ("/things/{id}?day={today}", "days", "the path names one day, and no span such as {days_ago:30} to {today}"),
-        ("/things/{id}", "month", "a value of the month to date shows no past days"),
+        ("/things/{id}", "month", "a month-to-date value has no past days"),
     ],
 )
 async def test_what_has_no_history_is_named_with_the_reason(tmp_path: Path, path: str, source: str, says: str) -> None:

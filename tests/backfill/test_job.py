@@ -30,7 +30,7 @@ from tests.postgres import Postgres
 
 
 class Platform:
-    """A sandbox on a thread of its own: the command runs its own loop."""
+    """A sandbox on its own thread, because the command runs its own loop."""
 
     def __init__(self) -> None:
         self.faults = Faults()

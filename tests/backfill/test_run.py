@@ -250,7 +250,7 @@ async def test_a_target_that_the_running_daemon_has_not_seen_is_left_for_later(t
             where.world.dns.add_zone("new.example")
             report = await where.backfill(FIRST)
         assert [failure.reason for failure in report.failures] == [
-            "the running exporter has not counted it yet; run this again once it has"
+            "the running exporter has not counted it yet; run this again later"
         ]
 
 

@@ -32,7 +32,7 @@ async def browser() -> AsyncIterator[Browser]:
 
 
 def some(setup: ViewSetup) -> None:
-    """Three zones: one with a chart, one that fails, one with a scan."""
+    """Set up three zones: one with a chart, one that fails, one with a scan."""
     setup.succeed(zone(9, "prod-shop.example"), chart=[900 + day * 7 % 400 for day in range(31)], took=0.3)
     setup.turn(5)
     setup.succeed(zone(10, "dev-shop.example"), chart=[10] * 31, took=0.1)
@@ -45,7 +45,7 @@ def some(setup: ViewSetup) -> None:
 
 
 def many(setup: ViewSetup) -> None:
-    """Ten thousand zones, each with a scan."""
+    """Set up ten thousand zones, each with a scan."""
     for number in range(10_000):
         setup.succeed(zone(number, f"zone-{number:05}.example"), chart=range(31), took=number / 1000)
         setup.succeed(zone(number, f"zone-{number:05}.example"), SCANS)

@@ -1,1 +1,1 @@
-"""Replicas on one state database under faults at random, compared with one exporter that nothing disturbs."""
+"""Replicas on one state database under random faults, compared with one exporter without faults."""

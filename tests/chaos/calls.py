@@ -1,4 +1,4 @@
-"""Divides the calls at the platform: first polls after a claim, polls beside a shard's new holder, and all others."""
+"""Groups the platform's calls: first polls after a claim, extra polls next to a shard's new holder, and all others."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -7,12 +7,12 @@ from operator import attrgetter
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call at the platform.
+    """A call to the platform.
 
     Attributes:
         at: unix seconds.
-        replica: who called.
-        path: what was called.
+        replica: the calling replica.
+        path: the path of the call.
     """
 
     at: float
@@ -22,12 +22,12 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A replica has claimed shards.
+    """A replica's claim of shards.
 
     Attributes:
         at: unix seconds.
-        replica: who claimed.
-        shards: which ones.
+        replica: the claiming replica.
+        shards: the claimed shards.
     """
 
     at: float
@@ -37,14 +37,14 @@ class Claim:
 
 @dataclass
 class Tally:
-    """How many calls there were.
+    """The numbers of calls.
 
     Attributes:
-        calls: all.
-        first_polls: the first call of each path after a claim of its shard. A list of an account, which belongs to no
-            shard, is called first after any claim.
-        beside: polls by a replica of a shard that another one has claimed since; first polls are none of them.
-        lists: calls of an account's lists that are no first polls.
+        calls: all calls.
+        first_polls: the first call of each path after a claim of its shard. For a list of an account, which belongs to
+            no shard, the first call after any claim counts.
+        beside: polls by a replica of a shard that another replica has claimed since, without first polls.
+        lists: calls of an account's lists, without first polls.
     """
 
     calls: int = 0
@@ -56,13 +56,13 @@ class Tally:
 def tallied(
     calls: Iterable[Call], claims: Iterable[Claim], shard_of: Callable[[str], int | None], since: float = 0.0
 ) -> Tally:
-    """Divide calls.
+    """Group calls.
 
     Args:
         calls: the calls of all replicas.
         claims: the claims of all replicas, from the beginning.
-        shard_of: a path's shard; None for a list.
-        since: unix seconds; what was before is not counted.
+        shard_of: returns a path's shard; None for a list.
+        since: unix seconds; earlier calls are not counted.
     """
     tally = Tally()
     holders: dict[int, str] = {}

@@ -1,4 +1,4 @@
-"""A sandbox that all exporters share, which notes the calls of each and lets time pass when it is asked to."""
+"""A sandbox that all exporters share; it records the calls of each, and advances its time on demand."""
 
 import random
 import re
@@ -27,7 +27,7 @@ _POLLS = re.compile(
 
 
 class _Noted:
-    """Notes the requests to an application."""
+    """Records the requests to an application."""
 
     def __init__(self, app: ASGIApp, exporter: str, calls: list[Call]) -> None:
         self._app = app
@@ -41,13 +41,13 @@ class _Noted:
 
 
 class Platform:
-    """One world behind a server for each exporter.
+    """One world with a separate server for each exporter.
 
     Args:
-        zones: how many DNS zones there are.
-        scripts: how many scripts.
+        zones: the number of DNS zones.
+        scripts: the number of scripts.
         shields: how many shield zones.
-        chance: decides what happens on the platform.
+        chance: the random numbers for events on the platform.
 
     Attributes:
         calls: all calls, in the order of their time.
@@ -63,7 +63,7 @@ class Platform:
         self._servers: list[SandboxServer] = []
 
     async def url_for(self, exporter: str) -> str:
-        """Begin to serve an exporter; returns the address that is its own."""
+        """Begin to serve an exporter; return the address for it."""
         app = create_app(self.world, Faults())
         app.add_middleware(_Noted, exporter, self.calls)
         server = SandboxServer(app)
@@ -72,13 +72,13 @@ class Platform:
         return server.url
 
     async def stop(self) -> None:
-        """End."""
+        """Stop all servers."""
         for server in self._servers:
             await server.stop()
         self.world.close()
 
     def shard_of(self, path: str, total: int) -> int | None:
-        """The shard, of `total`, whose target a call polls; None where it polls none."""
+        """Return the shard, of `total`, whose target a call polls; None if it polls none."""
         found = _POLLS.fullmatch(path)
         if found is None or found.lastgroup is None:
             return None
@@ -86,7 +86,7 @@ class Platform:
         return Share(frozenset(), total).owner_of(target, self._parents.get(target.id, ""))
 
     def move(self) -> None:
-        """Let a minute pass; queries come to some zones, to days before today, too."""
+        """Advance by a minute; add queries to some zones, also on days before today."""
         clock = self.world.clock
         # Today does not end here: what happens last in it would be seen by some and not by others.
         if (clock.now() + STEP_SECONDS) // 86400 == clock.now() // 86400:
@@ -97,12 +97,12 @@ class Platform:
             self.world.dns.add_queries(zone, self._chance.randrange(1, 50), day)
 
     def fall(self) -> None:
-        """Take queries away from a day that has passed: its counters stand."""
+        """Remove queries from a past day; its counters must not fall."""
         today = datetime.fromtimestamp(self.world.clock.now(), UTC).date()
         for zone in self._chance.sample(self._zones, max(1, len(self._zones) // 10)):
             self.world.dns.add_queries(zone, -self._chance.randrange(1, 20), today - timedelta(days=1))
 
     def next_day(self) -> None:
-        """Let the day end, and with the third one the month."""
+        """End the day, and with the third one the month."""
         clock = self.world.clock
         clock.advance((clock.now() // 86400 + 1) * 86400 + 1800 - clock.now())

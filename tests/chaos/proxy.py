@@ -1,4 +1,4 @@
-"""A TCP proxy on the loopback that can be cut: it refuses connections, or keeps them open and passes nothing on."""
+"""A TCP proxy on loopback that can be cut: it refuses connections, or keeps them open and passes nothing on."""
 
 import asyncio
 from contextlib import suppress
@@ -13,7 +13,7 @@ class Proxy:
         target: the port on the loopback that connections are passed on to.
 
     Attributes:
-        port: where it listens, once it has started.
+        port: its own port, after it has started.
     """
 
     def __init__(self, target: int) -> None:
@@ -32,7 +32,7 @@ class Proxy:
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def stop(self) -> None:
-        """Refuse connections, and close those that there are."""
+        """Refuse connections, and close the open ones."""
         if self._server is not None:
             self._server.close()
             self._server = None
@@ -42,20 +42,20 @@ class Proxy:
             task.cancel()
 
     def hang(self) -> None:
-        """Keep connections open, accept new ones, and pass nothing on, as a network does that loses every packet."""
+        """Keep connections open, accept new ones, and pass nothing on, like a network that loses every packet."""
         self._open.clear()
 
     async def hang_before(self, *markers: bytes) -> None:
-        """Hang when a client sends the last of some texts on a connection that has sent the others; wait for that.
+        """Hang when a client sends the last of some texts on a connection after all the others; wait for that.
 
-        What comes before that text is passed on.
+        The data before that text is passed on.
         """
         self._markers = markers
         while self._open.is_set():  # noqa: ASYNC110 - the event is one of passing on
             await asyncio.sleep(0.01)
 
     def pass_on(self) -> None:
-        """Pass on again, what has waited too."""
+        """Pass data on again, including the data that waited."""
         self._open.set()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

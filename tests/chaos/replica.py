@@ -1,4 +1,4 @@
-"""A replica in a process of its own, behind a proxy of its own to the database."""
+"""A replica in a separate process, with its own proxy to the database."""
 
 import asyncio
 import os
@@ -25,9 +25,9 @@ class Replica:
 
     Args:
         settings: its configuration, without the database's address.
-        folder: its own.
-        proxy: what it reaches the database by; None for one that uses none.
-        url: the database's address by that proxy.
+        folder: its own folder.
+        proxy: its connection to the database; None if it uses no database.
+        url: the database's address through that proxy.
     """
 
     def __init__(self, settings: Mapping[str, Any], folder: Path, proxy: Proxy | None = None, url: str = "") -> None:
@@ -46,7 +46,7 @@ class Replica:
 
     @property
     def name(self) -> str:
-        """A name of the process that no other one has."""
+        """The unique name of the process."""
         return f"{self._folder.name}/{self._process.pid if self._process is not None else 'ended'}"
 
     async def start(self) -> None:
@@ -64,27 +64,27 @@ class Replica:
                 log.writelines(f"{entry}\n" for entry in process.logs)
 
     def claims(self) -> Iterator[Claim]:
-        """The shards that its processes have claimed."""
+        """Return the shards that its processes have claimed."""
         for entry in [*self._logs, *(self._process.logs if self._process is not None else ())]:
             if entry["event"] == "shards claimed":
                 at = datetime.fromisoformat(entry["timestamp"]).timestamp()
                 yield Claim(at, self._folder.name, frozenset(map(int, entry["shards"].split(", "))))
 
     def suspend(self) -> None:
-        """Stop its process where it stands."""
+        """Suspend its process."""
         assert self._process is not None
         self.is_suspended = True
         os.kill(self._process.pid, signal.SIGSTOP)
 
     def resume(self) -> None:
-        """Let its process go on."""
+        """Resume its process."""
         assert self._process is not None
         os.kill(self._process.pid, signal.SIGCONT)
         self.is_suspended = False
         self._resumed = time.monotonic()
 
     async def scrape(self, client: httpx.AsyncClient, patience: float) -> Answer | None:
-        """What it serves; None where no answer comes in time.
+        """Return its served metrics; None if no answer comes in time.
 
         A request that a suspended process does not answer stays open; its answer is returned when it comes.
         """

@@ -13,7 +13,7 @@ from tests.postgres import postgres_running
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run it as the command line says; returns 1 where a counter differs, fell, or too many calls were made."""
+    """Run the scenario of the command line; return 1 if a counter differs or fell, or if there were too many calls."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--events", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def say(text: str) -> None:
-    """Print at once."""
+    """Print without buffering."""
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
 

@@ -1,4 +1,4 @@
-"""The scenario: replicas, an exporter that nothing disturbs, and faults at random."""
+"""The scenario: replicas with random faults, and an exporter without faults."""
 
 import asyncio
 import random
@@ -34,10 +34,10 @@ SINGLE = "alone"
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How large the scenario is.
+    """The size of the scenario.
 
     Attributes:
-        events: how many faults there are.
+        events: the number of faults.
         interval: seconds between two polls of a target.
     """
 
@@ -53,7 +53,7 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What came of it.
+    """The results of a run.
 
     Attributes:
         events: kind → how many there were.
@@ -89,17 +89,17 @@ class Report:
     seconds: float
 
     def as_plain(self) -> dict[str, object]:
-        """The report as plain values."""
+        """Return the report as plain values."""
         return asdict(self)
 
 
 class Scenario:
-    """Replicas that share a state database, and what happens to them.
+    """Runs replicas that share a state database, and their faults.
 
     Args:
-        size: how large it is.
-        folder: for what the processes write.
-        postgres: the database's server, which is restarted, too.
+        size: the size of the scenario.
+        folder: the folder for files of the processes.
+        postgres: the database's server, which is also restarted.
         say: reports what happens.
     """
 
@@ -151,7 +151,7 @@ class Scenario:
         }
 
     async def run(self) -> Report:
-        """Run it; what was started has ended afterwards."""
+        """Run the scenario; all started processes have ended afterwards."""
         began = time.monotonic()
         try:
             url = await self._platform.url_for(SINGLE)
@@ -192,7 +192,7 @@ class Scenario:
 
     @asynccontextmanager
     async def _beside(self, client: httpx.AsyncClient) -> AsyncIterator[None]:
-        """Let the platform move and all processes be scraped meanwhile."""
+        """Change the platform while all processes are scraped."""
         tasks = [asyncio.create_task(self._move()), asyncio.create_task(self._watch(client))]
         try:
             yield
@@ -219,7 +219,7 @@ class Scenario:
                 self._expected = dict(single.counters)
 
     async def _settled(self, awaited: str) -> None:
-        """Wait until the platform stands still, and all replicas together serve what the other exporter serves."""
+        """Wait until the platform does not change, and all replicas together serve the same as the other exporter."""
         self._moves = False
         before, until = self._single_calls(), time.monotonic() + SETTLE_SECONDS
         polls = 3 * (self._size.zones + self._size.scripts)
@@ -246,7 +246,7 @@ class Scenario:
                 await self._day_ends()
 
     async def _day_ends(self) -> None:
-        """End a day, and days that have passed fall; both when all have seen what was there before."""
+        """End a day, and lower past days, after all exporters have seen the former values."""
         await self._settled("the polls of a day")
         self._platform.next_day()
         self._platform.fall()
@@ -267,7 +267,7 @@ class Scenario:
         return self._chance.choice(self._replicas)
 
     def _soon(self) -> float:
-        """From less than a lease's length to more than it."""
+        """Return a time between less and more than a lease's length."""
         return self._chance.uniform(0.3, 2.0) * LEASE
 
     async def _kill(self) -> None:
@@ -318,12 +318,12 @@ class Scenario:
             await replica.proxy.stop()
 
     def _epochs(self) -> dict[int, int]:
-        """How often each shard has been claimed."""
+        """Return how often each shard has been claimed."""
         with psycopg.connect(self._database) as connection:
             return dict(connection.execute("SELECT shard, epoch FROM edge_exporter_lease").fetchall())
 
     def _single_calls(self, since: float = 0.0) -> int:
-        """How many calls the exporter made that nothing disturbs."""
+        """Return the number of calls of the exporter without faults."""
         return sum(call.replica == SINGLE and call.at >= since for call in self._platform.calls)
 
     def _report(self, since: float, epochs: dict[int, int], began: float) -> Report:

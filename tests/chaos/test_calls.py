@@ -1,4 +1,4 @@
-"""How calls at the platform are divided."""
+"""Calls to the platform are grouped."""
 
 from tests.chaos.calls import Call, Claim, Tally, tallied
 
@@ -6,7 +6,7 @@ SHARDS = {"/zone/1": 1, "/zone/2": 2}
 
 
 def tally(*events: tuple[str, str | set[int]]) -> Tally:
-    """Divide events, one a second: who, and the path that it called or the shards that it claimed."""
+    """Group events, one each second: a replica, and the path that it called or the shards that it claimed."""
     calls = [Call(at, who, what) for at, (who, what) in enumerate(events) if isinstance(what, str)]
     claims = [Claim(at, who, frozenset(what)) for at, (who, what) in enumerate(events) if isinstance(what, set)]
     return tallied(calls, claims, SHARDS.get)

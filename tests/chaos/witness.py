@@ -1,4 +1,4 @@
-"""Merges what all replicas serve, as a Prometheus would that scrapes them all, and notes what must not be."""
+"""Merges the samples of all replicas, like a Prometheus that scrapes them all, and records forbidden changes."""
 
 import time
 from bisect import bisect_right
@@ -14,16 +14,16 @@ Samples = dict[str, float]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a process answered.
+    """An answer of a process.
 
     Attributes:
         process: its name.
-        earliest: the monotonic time before which it cannot have been made: when it was asked for, or when the process
-            was resumed.
-        received: the monotonic time at which it had come.
+        earliest: the monotonic time before which it cannot have been made: that of the request, or of the process's
+            resumption.
+        received: the monotonic time at which it was received.
         counters: the counters of targets.
         own: the program's own samples.
-        was_suspended: whether the process was suspended when it was asked.
+        was_suspended: whether the process was suspended at the time of the request.
     """
 
     process: str
@@ -36,18 +36,18 @@ class Answer:
 
 @dataclass
 class _History:
-    """The values of a series, each higher than the one before, and when they had come."""
+    """The values of a series, each higher than the one before, with the times of their receipt."""
 
     received: list[float] = field(default_factory=list)
     values: list[float] = field(default_factory=list)
 
     def before(self, moment: float) -> float:
-        """The highest value that had come by a moment."""
+        """Return the highest value that was received up to a time."""
         place = bisect_right(self.received, moment)
         return self.values[place - 1] if place else 0.0
 
     def add(self, value: float, received: float) -> None:
-        """Note a value, if it is higher than all before."""
+        """Record a value if it is higher than all before."""
         if not self.values or (value > self.values[-1] and received >= self.received[-1]):
             self.received.append(received)
             self.values.append(value)
@@ -55,7 +55,7 @@ class _History:
 
 @dataclass
 class Witness:
-    """What was served so far.
+    """The samples served so far.
 
     Attributes:
         falls: what was served although a higher value had come before it can have been made.
@@ -80,7 +80,7 @@ class Witness:
     _latest: dict[str, float] = field(default_factory=dict)
 
     def take(self, answers: Iterable[Answer]) -> None:
-        """Take in a round of scrapes."""
+        """Record a round of scrapes."""
         now = time.monotonic()
         self.rounds += 1
         merged: dict[str, float] = {}
@@ -113,11 +113,11 @@ class Witness:
         )
 
     def total(self, what: str) -> int:
-        """How many rows were `refused`, or how many `losses` of a shard there were, of all processes."""
+        """Return the number of `refused` rows, or of `losses` of a shard, of all processes."""
         return sum(own[what] for own in self._own.values())
 
     def differences(self, expected: Mapping[str, float]) -> list[str]:
-        """How the last round differs from what another exporter serves."""
+        """Return how the last round differs from the samples of another exporter."""
         return [
             f"{series}: {self._latest.get(series)} and not {expected.get(series)}"
             for series in sorted(expected.keys() | self._latest.keys())

@@ -49,7 +49,7 @@ async def poll(
     names: Mapping[tuple[str, str], str] | None = None,
     date: datetime | None = NOW,
 ) -> Polled:
-    """Poll a target once, with prepared answers instead of the platform's."""
+    """Poll a target once, with prepared answers instead of answers of the platform."""
     return await collector.poll(context_of(ScriptedCaller(list(answers), date), names), target)
 
 

@@ -161,13 +161,13 @@ async def test_what_is_a_number_is_a_value(value: object, number: str) -> None:
 @pytest.mark.parametrize(
     ("value", "why"),
     [
-        ("many", "row 1: value is text that is no number"),
-        ("", "row 1: value is text that is no number"),
-        ("nan", "row 1: value is text that is no number"),
-        ("inf", "row 1: value is text that is no number"),
-        ("1_000", "row 1: value is text that is no number"),
-        ("0x10", "row 1: value is text that is no number"),
-        ("\uff14\uff12", "row 1: value is text that is no number"),
+        ("many", "row 1: value is text that is not a number"),
+        ("", "row 1: value is text that is not a number"),
+        ("nan", "row 1: value is text that is not a number"),
+        ("inf", "row 1: value is text that is not a number"),
+        ("1_000", "row 1: value is text that is not a number"),
+        ("0x10", "row 1: value is text that is not a number"),
+        ("\uff14\uff12", "row 1: value is text that is not a number"),
         (b"x", "row 1: value is a blob, not a number"),
     ],
 )

@@ -33,7 +33,7 @@ def test_a_section_says_how_often_its_targets_are_polled_and_by_what() -> None:
 def test_what_can_never_be_counted_is_said_of_the_scripts_counters() -> None:
     lines = as_markdown().splitlines()
     section = " ".join(lines[lines.index("## scripts") : lines.index("## shield_rate_limits")])
-    assert "what comes between a month's last poll and its end cannot be known, and is in no counter" in section
+    assert "The rise between a month's last poll and its end is unknown, and in no counter" in section
 
 
 def test_a_script_s_budget_stands_beside_its_cost() -> None:

@@ -118,7 +118,7 @@ def test_a_file_that_is_not_there_or_damaged_is_left_as_it_is(address: str, tmp_
 def test_a_password_among_the_arguments_is_refused_without_repeating_it(file: Path, argument: str) -> None:
     refused = copy(file, argument.replace("PASSWORD", PASSWORD))
     assert refused.exit_code == 2
-    assert "TO: holds a password" in refused.output
+    assert "TO: contains a password" in refused.output
     assert PASSWORD not in refused.output
 
 

@@ -1,4 +1,4 @@
-"""What several tests of the counters start."""
+"""Fixtures of several tests of the counters."""
 
 import sqlite3
 from collections.abc import AsyncIterator
@@ -12,14 +12,14 @@ from tests.counters.sandboxed_daemons import SandboxedDaemons, sandboxed_daemons
 
 @pytest.fixture
 async def sandboxed(tmp_path: Path) -> AsyncIterator[SandboxedDaemons]:
-    """A sandbox that runs, for daemons that keep their state in the test's folder."""
+    """Run a sandbox for daemons that keep their state in the test's folder."""
     async with sandboxed_daemons(tmp_path) as made:
         yield made
 
 
 @pytest.fixture
 def connections(monkeypatch: pytest.MonkeyPatch) -> list[sqlite3.Connection]:
-    """The connections to SQLite that are made from now on; a test gives them PRAGMAs that hold for one connection."""
+    """Yield the SQLite connections from now on; a test sets PRAGMAs for one connection."""
     made: list[sqlite3.Connection] = []
     connect = sqlite3.connect
 

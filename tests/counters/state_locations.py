@@ -77,7 +77,7 @@ class FileLocation:
         _copy(before, self.path)
 
     def lose(self, piece: str) -> None:
-        """Implement `StateLocation.lose`: someone deletes the file, or what stands beside it."""
+        """Implement `StateLocation.lose`: delete the file, or the files next to it."""
         self.path.with_name(self.path.name + piece).unlink(missing_ok=True)
 
     def rows(self) -> dict[PollKey, Stored]:

@@ -177,7 +177,7 @@ def test_a_file_that_is_deleted_under_a_running_process_is_made_anew(
         lose(path)
         assert driver.poll(50) == 10
         events = [line["event"] for line in logs]
-    assert events[0] == "state file was lost, it is written anew"
+    assert events[0] == "state file was lost, it is written again"
     # An empty file in its place, and a journal without its file, are damage besides.
     assert events[1:] == (["state file put aside"] if lose in (delete_file, empty_in_place) else [])
     with LedgerDriver(path) as driver:
@@ -208,7 +208,7 @@ def test_a_journal_that_was_left_behind_by_a_deleted_file_brings_nothing_back(pa
         assert [driver.poll(count) for count in (60, 61)] == [0, 1]
         assert driver.events.asides == [1770379200.0]
     assert [(line["event"], line["error"]) for line in logs] == [
-        ("state file put aside", "it is gone, and its journal was left behind")
+        ("state file put aside", "it was removed, but not its journal")
     ]
     assert asides(path) == [f"{ASIDE}-wal"]
 
@@ -319,7 +319,9 @@ def test_a_journal_that_is_removed_after_a_kill_is_missed_and_the_days_tell_the_
     assert kill_one(path) == "14.0\n"
     lose(path)
     with capture_logs() as logs, LedgerDriver(path) as driver:
-        assert [line["event"] for line in logs] == ["state file has lost its journal, counters go on from before it"]
+        assert [line["event"] for line in logs] == [
+            "state file has lost its journal, counters continue from an older state"
+        ]
         assert driver.events.asides == [1770379200.0]
         assert driver.poll(20, "777") == 17
     assert asides(path) == []
@@ -344,7 +346,7 @@ def test_a_journal_that_is_there_beside_a_read_only_file_is_not_missed(path: Pat
         with capture_logs() as logs, LedgerDriver(path) as driver:
             assert driver.poll(20, "777") == 7
             assert driver.events.asides == []
-        assert [line["event"] for line in logs] == ["state not saved, counters stand still until it is"]
+        assert [line["event"] for line in logs] == ["state not saved, counters do not change until it is"]
     finally:
         protect(path, on=False)
 
@@ -404,7 +406,7 @@ def test_a_folder_that_cannot_be_used_serves_no_counter_until_it_can(tmp_path: P
         folder.unlink()
         assert driver.poll(50) == 10
     assert [line["event"] for line in logs] == [
-        "state not usable, counters stand still until it is",
+        "state not usable, counters do not change until it is",
         "state saved again",
     ]
 

@@ -71,7 +71,7 @@ def test_on_a_full_disk_counters_stand_and_the_rest_comes_later(small_disk: Path
         assert driver.poll(460) == 420
         assert driver.events.is_up() is True
     assert [line["event"] for line in logs] == [
-        "state not saved, counters stand still until it is",
+        "state not saved, counters do not change until it is",
         "state saved again",
     ]
     with LedgerDriver(path) as driver:

@@ -159,7 +159,7 @@ def test_state_that_was_lost_is_reported(start: Start, tmp_path: Path, lost: str
     again = start(answers)
     try:
         until(again, REQUESTS, "script_id", {"7": 7.0})
-        event = "state file has lost its journal, counters go on from before it"
+        event = "state file has lost its journal, counters continue from an older state"
         assert (event if lost == "journal" else "state file put aside") in again.events
         asides = list(tmp_path.glob("state.db.corrupt-*"))
         assert len(asides) == (0 if lost == "journal" else 1)

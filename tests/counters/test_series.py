@@ -404,7 +404,7 @@ def test_floats_do_not_drift(counter: Counter) -> None:
 
 @pytest.mark.parametrize("seed", range(10, 15))
 def test_a_day_that_leaves_never_lowers_a_counter_by_a_bit(counter: Counter, seed: int) -> None:
-    """Tenths are not exact in binary: closing a day rounds, with seed 12 downwards."""
+    """Tenths are not exact in binary, so closing a day rounds its sum; with seed 12 it would round down."""
     chance = random.Random(seed)  # noqa: S311 - repeatable
     counts = [round(chance.uniform(0, 3), 1) for _ in range(120)]
     counter.days(0, {0: 0.0})

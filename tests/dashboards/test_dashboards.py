@@ -320,7 +320,7 @@ def test_tables_show_what_their_queries_give(panel: Panel) -> None:
 
 @every_panel
 def test_legends_name_labels_that_the_query_keeps(panel: Panel) -> None:
-    """A legend names only labels by which its query groups or selects."""
+    """A legend contains only labels that its query groups or selects by."""
     for query in panel.queries:
         for label in re.findall(r"\{\{(\w+)\}\}", query.legend):
             assert re.search(rf"\b{label}\b", query.expr) or label in {"le", "instance", "measured"}, query.legend

@@ -50,7 +50,7 @@ def test_names_families_that_exist(use: Use) -> None:
 
 @every_query
 def test_matches_and_groups_by_labels_that_exist(use: Use) -> None:
-    """Every label by which a query matches or groups is one of its families'."""
+    """A query matches and groups only by labels that its families have."""
     found = selected(use)
     labels = SCRAPE_LABELS.union(*(KNOWN[family_of(part.name)].labels for part in found if part.name))
     # Labels that label_replace adds.
@@ -67,7 +67,7 @@ def test_matches_and_groups_by_labels_that_exist(use: Use) -> None:
 
 @every_query
 def test_takes_rates_of_counters_and_of_nothing_else(use: Use) -> None:
-    """A counter stands inside rate or increase, and these hold nothing but counters."""
+    """Counters are only used inside rate or increase, and these contain only counters."""
     for found in selected(use):
         if not found.name:
             continue
@@ -92,9 +92,9 @@ def test_rates_span_grafanas_interval(use: Use) -> None:
 
 @every_query
 def test_is_not_finer_than_its_collector(use: Use) -> None:
-    """The least step of a rate is the interval of the collector behind its counters; nothing is asked finer than 1m.
+    """The smallest step of a rate is the interval of its counters' collector, and never below 1m.
 
-    What looks at the past may be coarser: backfilled samples stand further apart.
+    Queries of the past may be coarser, because backfilled samples are further apart.
     """
     counters = [KNOWN[family_of(found.name)] for found in selected(use) if found.call == "rate"]
     slowest_counter = max((known.polled_every for known in counters), default=0.0)

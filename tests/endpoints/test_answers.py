@@ -50,7 +50,7 @@ FAILING = {
     "charges below zero": ({"Month": -3}, "edge_thing_charges_total cannot be read from the answer: -3, expected a count from 0 up to what 64 bits hold"),
     "charges that are a boolean": ({"Month": False}, "edge_thing_charges_total cannot be read from the answer: a boolean, expected a number"),
     "an info that is an object": ({"Tier": {"a": 1}}, "edge_thing_info cannot be read from the answer: an object, expected a text or a number for a label"),
-    "a date that is none": ({"Modified": "yesterday"}, "edge_thing_modified_timestamp_seconds cannot be read from the answer: a text that is no date, expected a date or unix seconds"),
+    "a date that is none": ({"Modified": "yesterday"}, "edge_thing_modified_timestamp_seconds cannot be read from the answer: a text that is not a date, expected a date or unix seconds"),
     "HTML": ("<html>", "the platform answered 200 with a body that is HTML"),
     "half a body": ('{"Count": 1', "the platform answered 200 with a body that is not whole JSON"),
     "nothing": ("", "the platform answered 200 with an empty body"),

@@ -149,12 +149,12 @@ WRONG = {
     "no metric name": (
         f"{HEAD}  metrics:\n    - {{name: edge-things, value: Count}}\n",
         9,
-        f"{METRICS}.name: found 'edge-things', expected a metric name of letters, digits, '_' and ':' that starts with no digit",
+        f"{METRICS}.name: found 'edge-things', expected a metric name of letters, digits, '_' and ':' that does not start with a digit",
     ),
     "a counter that is not called one": (
         f"{HEAD}  metrics:\n    - {{name: edge_things, days: Chart}}\n",
         9,
-        f"{METRICS}.name: 'edge_things' uses days, so its name must end with _total",
+        f"{METRICS}.name: 'edge_things' uses days, so the name must end with _total",
     ),
     "a gauge that is called a counter": (
         f"{HEAD}  metrics:\n    - {{name: edge_things_total, value: Count}}\n",

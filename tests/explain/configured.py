@@ -154,7 +154,7 @@ def _lists() -> list[Situation]:
             "a zone that the endpoint's complete list does not hold",
             whole(Cause.NOT_DISCOVERED, ZONES, "pull_zone/999"),
             with_endpoints(),
-            words=("the complete list of account main holds no pull_zone 999",),
+            words=("the complete list of account main contains no pull_zone 999",),
         ),
         Situation(
             "an endpoint whose list is empty",
@@ -294,7 +294,7 @@ def _answers() -> list[Situation]:
             words=("due at 2026-02-08 12:",),
         ),
         Situation(
-            "an endpoint whose series were withdrawn",
+            "an endpoint whose series were removed",
             whole(Cause.STALE, ZONES, FIRST),
             with_endpoints(fault=status(PATH, body=GOOD)),
             _withdrawn,

@@ -189,7 +189,7 @@ def _found() -> list[Situation]:
             | whole(Cause.NOT_DISCOVERED, SCANS, "dns_zone/999")
             | whole(Cause.NOT_DISCOVERED, "scripts", "script/999")
             | whole(Cause.NOT_DISCOVERED, "shield_zones", "shield_zone/999"),
-            words=("the complete list of account main holds no dns_zone 999",),
+            words=("the complete list of account main contains no dns_zone 999",),
         ),
         Situation(
             "an account without scripts",
@@ -201,7 +201,7 @@ def _found() -> list[Situation]:
             "a configured shield zone that the list does not hold",
             whole(Cause.NOT_DISCOVERED, "shield_zones", "shield_zone/99"),
             {"account": {"shield_zones": {"ids": [99]}}},
-            words=("does not hold it",),
+            words=("does not contain it",),
         ),
         Situation(
             "a search that fails",
@@ -217,7 +217,7 @@ def _found() -> list[Situation]:
             whole(Cause.DISCOVERY_INCOMPLETE, "scripts", "script/*"),
             {"fault": status("/search", body=lists(("dns", 101, "a.example"), total=7))},
             _settled,
-            words=("fewer resources than it counts",),
+            words=("fewer resources than its total says",),
         ),
         Situation(
             "a first discovery that has not ended",
@@ -282,7 +282,7 @@ def _keys() -> list[Situation]:
             words=("forbidden",),
         ),
         Situation(
-            "a key that was refused for so long that series were withdrawn",
+            "a key that was refused for so long that series were removed",
             whole(Cause.KEY_REFUSED, DNS, "dns_zone/101") | whole(Cause.KEY_REFUSED, SCANS, "dns_zone/101"),
             {"account": ONE_ZONE},
             after(status(".*", 401), turns=4000),
@@ -432,7 +432,7 @@ def _failing() -> list[Situation]:
     ]
     stale = [
         Situation(
-            f"series that were withdrawn: {reason}",
+            f"series that were removed: {reason}",
             whole(Cause.STALE, DNS, "dns_zone/101"),
             {"account": ONE_ZONE},
             after(fault, turns=4000),

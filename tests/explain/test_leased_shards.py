@@ -1,4 +1,4 @@
-"""The explanation for a target whose shard another exporter holds, or none."""
+"""The explanation for a target whose shard is held by another exporter, or by none."""
 
 from exporter.causes import Cause
 from exporter.explain.candidates import Candidates

@@ -61,7 +61,7 @@ class RendererSetup:
         succeed(self.store, COLLECTOR, Outcome(target, families), (), lifetime=lifetime, duration=0.1)
 
     def text(self, generation: Generation | None = None) -> str:
-        """Return a generation's text; by default the current one's."""
+        """Return the text of a generation; by default of the current one."""
         return b"".join((generation or self.renderer.current).bodies[Format.TEXT].pieces).decode()
 
     def value(self, name: str) -> float:

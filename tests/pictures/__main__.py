@@ -5,8 +5,8 @@ Each dashboard is drawn in an hour with the usual trouble (`dashboard-*.png`) an
 With `--lot` it draws the Overview of a calm hour and of each incident in random order, named by letters;
 key.txt, to be read after the pictures, names the incident of each.
 
-No Grafana runs: a page's JSON is laid out here, its queries are asked of a real Prometheus that holds a month of a
-made-up platform, and `grafana/` puts the answers into the published components of Grafana's own panels, in Chromium.
+No Grafana runs: a page's JSON is laid out here, its queries run on a real Prometheus with a month of a simulated
+platform, and `grafana/` puts the answers into the published components of Grafana's own panels, in Chromium.
 """
 
 import json
@@ -66,7 +66,7 @@ def seconds(length: str) -> int:
 
 
 def bundled(parts: Path) -> Path:
-    """Install Grafana's components beside the sources if they are missing, and bundle both."""
+    """Install Grafana's components next to the sources if they are missing, and bundle both."""
     npm = shutil.which("npm")
     if npm is None:
         sys.exit("npm is not installed: apt-get install --no-install-recommends npm")

@@ -45,8 +45,8 @@ class Selected:
     """A selector of an expression.
 
     Attributes:
-        call: the function whose argument it is, directly or by its range; empty where there is none.
-        seconds: the length of its range, 0 where it has none.
+        call: the function whose argument it is, directly or by its range; empty if there is none.
+        seconds: the length of its range, 0 without one.
     """
 
     name: str
@@ -117,12 +117,12 @@ def load_case(name: str) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A promtool file, and what is evaluated in it.
+    """A promtool file, and its evaluated contents.
 
     Attributes:
-        name: its own, under which a failure is reported.
+        name: its name, under which a failure is reported.
         content: the file's, as `load_case` returns it.
-        alerts: the names of the alerts that it asks for.
+        alerts: the names of the alerts that it tests.
     """
 
     name: str

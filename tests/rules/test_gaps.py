@@ -42,7 +42,7 @@ def expanded(values: str) -> list[str]:
 
 
 def with_gap(values: str, start: float, step: float) -> str:
-    """Return a series of which the samples of four minutes from `start` on are missing; times and step in seconds."""
+    """Return a series without the samples of four minutes from `start` on; times and step are in seconds."""
     samples = expanded(values)
     places = range(math.ceil(start / step), math.ceil((start + GAP_SECONDS) / step))
     for place in places[: max(0, len(samples) - places.start)]:

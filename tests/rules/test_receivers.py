@@ -1,4 +1,4 @@
-"""The receivers of the page on alerts in Slack, in a real Alertmanager: what Slack, PagerDuty and a mail server get."""
+"""The receivers of the page on alerts in Slack, in a real Alertmanager: Slack, PagerDuty and a mail server."""
 
 import json
 import re
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.real
 
 
 class Services:
-    """What stands in for Slack and PagerDuty, over HTTP, and for a mail server that asks for a password."""
+    """Replaces Slack and PagerDuty by an HTTP server, and provides a mail server that requires a password."""
 
     def __init__(self) -> None:
         self.posted: dict[str, dict[str, Any]] = {}
@@ -90,7 +90,7 @@ def services() -> Iterator[Services]:
 
 
 def documented(title: str) -> str:
-    """The first YAML block below a heading of the page."""
+    """Return the first YAML block below a heading of the page."""
     section = PAGE.read_text().split(f"### {title}\n")[1]
     block = re.search(r"```yaml\n(.*?)```", section, re.DOTALL)
     assert block is not None
@@ -98,7 +98,7 @@ def documented(title: str) -> str:
 
 
 def configuration(folder: Path, services: Services) -> str:
-    """The shipped configuration with the page's receivers; only addresses and waits are the test's."""
+    """Return the shipped configuration with the page's receivers; only addresses and waits are changed."""
     (folder / "slack-url").write_text(f"{services.url}/slack")
     (folder / "mail-password").write_text(PASSWORD)
     slack, pagerduty, mail = (yaml.safe_load(documented(title)) for title in ("Slack", "PagerDuty", "Mail"))

@@ -94,7 +94,7 @@ async def test_events_describe_their_parameters(client: httpx.AsyncClient) -> No
         ({"event": "scan_failed"}, "zone_id: is missing"),
         (
             {"event": "scan_failed", "zone_id": 101, "why": "because"},
-            "why: is no parameter of this event, which has zone_id",
+            "why: is not a parameter of this event, which has zone_id",
         ),
     ],
 )

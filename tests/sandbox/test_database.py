@@ -1,4 +1,4 @@
-"""The sandbox's database: access, streams, what is written; `test_libsql` compares its answers with a real server's."""
+"""The sandbox's database: access, streams and writes; `test_libsql` compares its answers with a real server."""
 
 from typing import Any
 

@@ -147,9 +147,9 @@ async def test_without_a_kind_the_kinds_are_named(client: httpx.AsyncClient, spe
 async def test_a_refused_fault_has_reasons_in_plain_words(client: httpx.AsyncClient) -> None:
     wrong = {"kind": "delay", "path": "/a", "path_regex": "/b", "unknown": 1}
     reasons = (await client.post("/sandbox/faults", json=wrong)).json()["reasons"]
-    assert reasons == ["seconds: is missing", "unknown: is no field of this kind of fault"]
+    assert reasons == ["seconds: is missing", "unknown: is not a field of this kind of fault"]
     reasons = (await client.post("/sandbox/faults", json={**wrong, "kind": "html"})).json()["reasons"]
-    assert reasons == ["unknown: is no field of this kind of fault"]
+    assert reasons == ["unknown: is not a field of this kind of fault"]
     both = {"kind": "html", "path": "/a", "path_regex": "/b"}
     assert (await client.post("/sandbox/faults", json=both)).json() == {
         "reasons": ["give path or path_regex, not both"]

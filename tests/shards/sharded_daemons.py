@@ -28,7 +28,7 @@ MEANWHILE = ("_timestamp_seconds", "_duration_seconds")
 
 @dataclass
 class ShardedDaemons:
-    """A sandbox, and where its shards keep their state."""
+    """A sandbox, and the folder of its shards' state."""
 
     url: str
     world: World
@@ -36,7 +36,7 @@ class ShardedDaemons:
     more: Mapping[str, Any] = field(default_factory=dict)
 
     def settings(self, index: int, total: int) -> Settings:
-        """The settings of one shard."""
+        """Return the settings of one shard."""
         account = {
             "name": "main",
             "base_url": self.url,
@@ -68,11 +68,11 @@ class ShardedDaemons:
         )
 
     def state(self, index: int) -> Path:
-        """The state file of the pod with this ordinal, whatever the total is."""
+        """Return the state file of the pod with this ordinal, for any total."""
         return self.folder / f"state-{index}.db"
 
     def rows(self, index: int) -> set[PollKey]:
-        """The rows of a state file that no daemon uses."""
+        """Return the rows of a state file that no daemon uses."""
         file = StateFile(self.state(index))
         try:
             return {key for key, _ in file.rows()}
@@ -81,7 +81,7 @@ class ShardedDaemons:
 
     @asynccontextmanager
     async def running(self, total: int) -> AsyncIterator[list["Pod"]]:
-        """All shards of a total, once their first round has ended."""
+        """Run all shards of a total, until their first round has ended."""
         async with AsyncExitStack() as stack:
             pods = [await stack.enter_async_context(self.pod(index, total)) for index in range(total)]
             for pod in pods:
@@ -90,7 +90,7 @@ class ShardedDaemons:
 
     @asynccontextmanager
     async def pod(self, index: int, total: int) -> AsyncIterator["Pod"]:
-        """One shard."""
+        """Run one shard."""
         settings = self.settings(index, total)
         daemon = Daemon(settings, lambda: settings)
         await daemon.start()
@@ -107,7 +107,7 @@ class Pod:
     daemon: Daemon
 
     async def settle(self) -> None:
-        """Wait until what was due is polled, counted and printed."""
+        """Wait until all due targets are polled, counted and rendered."""
         await until(self.daemon.schedule.all_discovered)
         async with asyncio.timeout(PATIENCE):
             for _ in range(3):
@@ -122,7 +122,7 @@ class Pod:
         await self.settle()
 
     async def series(self) -> dict[str, float]:
-        """Series of the platform → value."""
+        """Return the platform's series → value."""
         async with httpx.AsyncClient(base_url=self.daemon.server.url, trust_env=False) as client:
             text = (await client.get("/metrics")).text
         lines = (line.rpartition(" ") for line in text.splitlines() if not line.startswith(("#", *OWN)))
@@ -133,7 +133,7 @@ class Pod:
 async def sharded_daemons(
     folder: Path, *, zones: int = 20, shield_zones: int = 6, **more: object
 ) -> AsyncIterator[ShardedDaemons]:
-    """Daemons whose sandbox stands still until it is turned."""
+    """Daemons on a sandbox whose time moves only when a test sets it."""
     world = World(seed=1, clock=WorldClock(START, speed=0), dns_zones=zones, shield_zones=shield_zones)
     server = SandboxServer(create_app(world))
     await server.start()

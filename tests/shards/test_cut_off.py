@@ -1,4 +1,4 @@
-"""Replicas that a network cuts off from the state database: late commits, unfinished ones, and no answers at all."""
+"""Replicas whose network connection to the state database fails: late commits, unfinished ones, and no answers."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -37,7 +37,7 @@ class Network:
     proxy: Proxy
 
     async def hang_before(self, *markers: bytes) -> None:
-        """Let queries come, and the network hang in the commit that counts them."""
+        """Add queries, and make the network hang in the commit that counts them."""
         hangs = asyncio.create_task(self.proxy.hang_before(*markers))
         await asyncio.sleep(0)
         self.direct.serve(4)
@@ -72,7 +72,7 @@ async def test_a_write_that_arrives_after_a_takeover_is_refused(network: Network
 
 
 async def test_a_replica_that_vanishes_in_the_middle_of_a_commit_keeps_no_shard(network: Network) -> None:
-    """The database has the whole transaction, with its locks, but for its last statement."""
+    """The database has the whole transaction, with its locks, except for its last statement."""
     async with network.proxied.exporter("one", index="lease", total=1) as one:
         await until_all(one)
         network.direct.serve(10)
@@ -111,5 +111,5 @@ async def test_while_the_database_gives_no_answer_gauges_go_on_and_no_counter_is
 
 
 async def windows(exporter: Exporter) -> dict[str, float]:
-    """The gauges of all zones."""
+    """Return the gauges of all zones."""
     return await asyncio.to_thread(exporter.samples, "edge_dns_window_queries", "zone_id")

@@ -1,4 +1,4 @@
-"""When the number of shards changes, targets change hands: nothing is counted twice, and only the gap is lost."""
+"""When the number of shards changes, some targets move: nothing is counted twice, and only the gap is lost."""
 
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
@@ -16,7 +16,7 @@ Served = dict[tuple[int, str], list[float]]
 
 
 class Witness:
-    """Notes what is served, and what truly happened meanwhile."""
+    """Records the served values, and the true counts."""
 
     def __init__(self, shared: ShardedDaemons) -> None:
         self.shared = shared
@@ -25,12 +25,12 @@ class Witness:
         self.first = {zone: self.true(zone) for zone in shared.world.dns.zones}
 
     def true(self, zone: int) -> int:
-        """All queries of a zone up to now."""
+        """Return all queries of a zone up to now."""
         clock = self.shared.world.clock
         return sum(self.shared.world.dns.true_queries(zone, day) for day in days_until(clock.now()))
 
     async def note(self, pods: list[Pod]) -> None:
-        """Note every counter of every pod; no series is served twice."""
+        """Record every counter of every pod; no series may be served twice."""
         seen: set[str] = set()
         for index, pod in enumerate(pods):
             for series, value in (await pod.series()).items():
@@ -57,7 +57,7 @@ class Witness:
             self.gaps[zone] = self.gaps.get(zone, 0) + self.true(zone) - before[zone]
 
     def counted(self, zone: int) -> float:
-        """What all pods counted of a zone together: deltas of raw samples, where a fall is a new beginning."""
+        """Return the sum of a zone's counts in all pods: differences of raw samples, where a fall is a restart."""
         marks = ('account="main"', f'zone_id="{zone}"')
         found = [
             values
@@ -70,13 +70,13 @@ class Witness:
 
 
 def days_until(now: float) -> list[date]:
-    """Today and the days before, as many as anyone asks for."""
+    """Return today and the days before."""
     today = datetime.fromtimestamp(now, UTC).date()
     return [today - timedelta(days=number) for number in range(40)]
 
 
 def moved(shared: ShardedDaemons, before: int, after: int) -> set[int]:
-    """The zones that change hands."""
+    """Return the zones that move."""
 
     def owner(zone: int, total: int) -> int:
         return next(
@@ -87,7 +87,7 @@ def moved(shared: ShardedDaemons, before: int, after: int) -> set[int]:
 
 
 def zones_in(shared: ShardedDaemons, index: int) -> set[int]:
-    """The zones of which a pod that has stopped has rows."""
+    """Return the zones with rows in the state of a stopped pod."""
     return {
         int(key.target.id)
         for key in shared.rows(index)

@@ -1,4 +1,4 @@
-"""Replicas that hold shards by leases: fair shares, takeovers that go on counting, and what each of them serves."""
+"""Replicas that hold shards by leases: fair shares, takeovers with continued counters, and the samples of each."""
 
 import asyncio
 import signal
@@ -45,7 +45,7 @@ async def replicas(sharing: SharingProcesses, *names: str, lease: str = "5s") ->
 
 
 async def held_by(exporter: Exporter) -> set[str]:
-    """The shards that an exporter holds."""
+    """Return the shards that an exporter holds."""
     samples = await asyncio.to_thread(exporter.samples, HELD, "shard")
     assert set(samples) == {str(shard) for shard in range(TOTAL)}
     return {shard for shard, is_held in samples.items() if is_held}
@@ -130,7 +130,7 @@ async def test_counters_catch_up_after_a_restart_of_the_database(sharing: Sharin
 async def test_after_a_restart_of_the_database_each_replica_keeps_its_shards(
     sharing: SharingProcesses, postgres: Postgres
 ) -> None:
-    """All leases have ended meanwhile; the first replica that is back leaves the others' to them."""
+    """All leases have ended in the meantime; the first replica that returns does not claim those of the others."""
     leases = "UPDATE edge_exporter_lease SET expires = now()", "UPDATE edge_exporter_member SET expires = now()"
     async with replicas(sharing, "one", "two", lease="30s") as both:
         sharing.serve(10)

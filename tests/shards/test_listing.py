@@ -1,4 +1,4 @@
-"""How often an account is listed: by its owner, by the other shards, and where the budget is far too small."""
+"""How often an account is listed: by its owner, by the other shards, and with a budget that is far too small."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Four shards as processes of their own, one of which is killed, in the eyes of a real Prometheus."""
+"""Four shards as separate processes, one of which is killed, scraped by a real Prometheus."""
 
 import json
 import os

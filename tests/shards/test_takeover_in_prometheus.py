@@ -1,4 +1,4 @@
-"""What a real Prometheus holds that scrapes all replicas while one is killed and another comes: every query, once."""
+"""A real Prometheus scrapes all replicas while one is killed and another starts: it counts every query once."""
 
 import asyncio
 import random
@@ -48,7 +48,7 @@ class Replicas:
         self._stack = stack
 
     async def start(self, name: str) -> Exporter:
-        """Start one, which ends with the test."""
+        """Start a replica, which ends with the test."""
         folder = self._folder / name
         folder.mkdir()
         (folder / "url").write_text(self._url)
@@ -59,7 +59,7 @@ class Replicas:
 
 
 def shipped(targets: Path) -> dict[str, Any]:
-    """The configuration of Prometheus that is shipped, for the replicas that a file lists."""
+    """Return the shipped configuration of Prometheus, for the replicas in a file."""
     config = yaml.safe_load((REPOSITORY / "deploy" / "prometheus" / "prometheus.yml").read_text())
     (job,) = config["scrape_configs"]
     files = {"files": [str(targets)], "refresh_interval": "1s"}
@@ -82,7 +82,7 @@ def list_targets(file: Path, *replicas: Exporter) -> None:
 
 
 async def live(sandboxed: SandboxedDaemons, chance: random.Random, late: date) -> None:
-    """Let queries come, one time late to a certain day."""
+    """Add queries, and at one time add late ones to a certain day."""
     for day in (late, None, None, None):
         sandboxed.world.clock.advance(chance.randint(10, 300))
         sandboxed.world.dns.add_queries(chance.choice(ZONES), chance.randint(1, 1000), day)

@@ -1,4 +1,4 @@
-"""All shards together are the whole, and nothing is on two of them."""
+"""All shards together poll every target, and no target is polled by two of them."""
 
 import random
 from collections import Counter
@@ -79,7 +79,7 @@ def random_inventory(dice: random.Random) -> Inventory:
 
 
 def targets_of(shard: Shard, settings: Settings, inventories: dict[str, Inventory]) -> Counter[Target]:
-    """What a shard polls as its own."""
+    """Return the targets that a shard polls as its own."""
     registry = Registry(shard)
     registry.configure(wiring.selections(settings))
     for account, inventory in inventories.items():

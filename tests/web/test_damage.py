@@ -1,4 +1,4 @@
-"""Any request to our own server is answered or refused, and never ends in an internal error."""
+"""Any request to the exporter's server is answered or refused, and never ends in an internal error."""
 
 import asyncio
 from collections.abc import Iterator

@@ -89,7 +89,7 @@ class Crowd:
         self._open: list[socket.socket] = []
 
     async def grow(self, size: int, saying: bytes = b"") -> None:
-        """Open more; our ends stay open also if the server closes its ends."""
+        """Open more connections; these ends stay open even if the server closes its ends."""
         loop = asyncio.get_running_loop()
         for _ in range(size):
             opened = socket.socket()

@@ -1,4 +1,4 @@
-"""The accepted formats and encodings of clients, and what is served to them."""
+"""The accepted formats and encodings of clients, and the answers to them."""
 
 import pytest
 

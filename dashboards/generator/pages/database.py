@@ -117,7 +117,7 @@ _CONTAINERS = Row(
         figure(
             "Watched tags missing",
             "Tags of watch_tags that their image does not have.",
-            "The table beside names them: deployments that pull the tag fail. Push it again, or watch another.",
+            "The table next to it names them: deployments that pull the tag fail. Push it again, or watch another.",
             queries.TAGS_MISSING,
             of=("container_tags",),
             height=8,

@@ -150,7 +150,7 @@ _QUERIES = Row(
         ),
         Panel(
             title="Queries a day",
-            shows="The total of each closed UTC day of the last 30, whatever the time range; each bar stands at the"
+            shows="The total of each closed UTC day of the last 30, whatever the time range; each bar is at the"
             " day's end.",
             act="Days before the exporter's first are brought by `edge-exporter backfill`. A day that is missing later"
             " is one on which Prometheus did not run.",

@@ -32,7 +32,7 @@ SCANS = Row(
         Panel(
             title="Scans by state",
             shows="The latest scan of each zone, by its state.",
-            act="Failed ones are listed beside. Scans that stay pending or in progress are stuck at the platform.",
+            act="The next table lists failed ones. Scans that stay pending or in progress are stuck at the platform.",
             queries=(queries.SCANS_BY_STATE,),
             view=Lines(stack=True, painted=STATUS_PAINT),
             width=9,

@@ -73,7 +73,7 @@ _NOW = Row(
             "API budget asked for",
             "What targets and intervals ask of an account, as a share of what the lower limit of its request budget"
             " allows: requests_per_second, or max_in_flight while the platform is slow; the worst account.",
-            "Above 100 % polls come late by as much as it exceeds. Raise the limit that binds, lengthen intervals, or"
+            "Above 100 %, polls are late by the part above it. Raise the limit that applies, lengthen intervals, or"
             " narrow the account's targets by include and exclude.",
             queries.BUDGET_ASKED,
             width=4,

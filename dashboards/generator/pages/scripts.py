@@ -26,7 +26,7 @@ _MONTH = Row(
         figure(
             "Cost, month to date",
             "What the scripts chosen have cost since the UTC month began.",
-            "Read the projection beside it: the sum by itself says little before the month is over.",
+            "Read the projection next to it: the sum alone says little before the month ends.",
             queries.COST,
             unit="currencyUSD",
         ),

@@ -31,7 +31,7 @@ _NOW = Row(
         figure(
             "Breaches a minute",
             "Breaches of rate limits a minute, over the last four polls.",
-            "The graph beside shows what was done about them, the one below it which limits they are of.",
+            "The graph next to it shows the actions, and the one below shows the rate limits.",
             queries.BREACHES,
             trend=True,
             unit="suffix: per min",

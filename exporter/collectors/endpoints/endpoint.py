@@ -57,7 +57,7 @@ class EndpointMetric:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The names of the labels that come after the target's."""
+        """The names of the labels that follow the target's labels."""
         return tuple(self.info) or ((self.label,) if self.label else ())
 
     @property

@@ -35,7 +35,7 @@ class Expression:
     """A compiled expression; `compile_expression` creates it.
 
     Attributes:
-        text: as it is written in the configuration.
+        text: the text in the configuration.
     """
 
     text: str

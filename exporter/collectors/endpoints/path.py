@@ -24,7 +24,7 @@ class Path:
     """A path with its placeholders; `parse_path` creates it.
 
     Attributes:
-        text: as it is written in the configuration.
+        text: the text in the configuration.
         template: the input of `str.format_map`, with the result of `parameters`.
         days_ago: the numbers N of its `{days_ago:N}`.
     """

@@ -111,7 +111,7 @@ def _timestamp(found: object) -> float | None:
     try:
         return timestamp(_MOMENT.validate_python(found))
     except (ValidationError, OverflowError):
-        raise ExpressionError("a text that is no date, expected a date or unix seconds") from None
+        raise ExpressionError("a text that is not a date, expected a date or unix seconds") from None
 
 
 def _scaled(number: float | None, scale: float) -> float | None:

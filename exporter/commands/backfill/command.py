@@ -10,7 +10,7 @@ from exporter.commands.completing import complete_account
 from exporter.commands.loading import loading
 from exporter.commands.options import SettingsCommand, config_option
 
-# Possible times between samples: see `exporter.backfill.samples.STEPS`.
+# The times between samples are those of `exporter.backfill.samples.STEPS`.
 _STEPS = ("15m", "1h", "3h")
 
 
@@ -78,7 +78,8 @@ def command(
 
     `promtool tsdb create-blocks-from openmetrics FILE DIR` makes blocks of it. The series are those of the daemon's
     counters, each day's count spread evenly over the day, and end where the daemon's own counting began, as the state
-    file records: run it beside the daemon, or before its first start. Then it records where the daemon is to continue.
+    file records: run it while the daemon runs, or before the first start of the daemon, which then continues from
+    there.
 
     It stays within each account's budget. After an interruption, run the same command again: it continues, and retries
     what could not be read.

@@ -93,13 +93,13 @@ def backfill(config: Path | None, job: "Job", given: Mapping[str, Any]) -> None:
         with _progress() as progressed:
             report, samples = interruptible.run(_run(settings, job, progressed))
     except KeyboardInterrupt:
-        complain("interrupted; the same command goes on from here", INTERRUPTED)
+        complain("interrupted; the same command continues from here", INTERRUPTED)
     except (SpanError, SpoolError, NoSuchZoneError) as error:
         complain(str(error), MISUSE)
     except BaselineError as error:
         complain(str(error))
     except OSError as error:
-        complain(f"cannot write {job.output}: {error.strerror or error}; the same command goes on from here")
+        complain(f"cannot write {job.output}: {error.strerror or error}; the same command continues from here")
     _summarize(report, samples, job.output)
     if report.failures:
         raise SystemExit(FAULT)

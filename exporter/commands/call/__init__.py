@@ -1,5 +1,5 @@
 """`call`: carries out one operation of the platform from the command line.
 
-In: the name of an operation and its arguments. Out: the answer as JSON, secrets masked, and an exit code that
-differs for refused, not found, limited and unreachable. What writes asks for `--yes`.
+In: the name of an operation and its arguments. Out: the answer as JSON, with secrets masked, and different exit codes
+for refused, not found, limited and unreachable. An operation that writes requires `--yes`.
 """

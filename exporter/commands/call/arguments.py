@@ -19,7 +19,7 @@ _BOOLEANS = {"true": True, "false": False}
 
 
 class Source(Protocol):
-    """Reads the text that `-` (standard input) or `@FILE` stands for."""
+    """Reads the text for `-` (standard input) or `@FILE`."""
 
     def __call__(self, text: str, *, secret: bool) -> str:
         """Return the text.
@@ -31,7 +31,7 @@ class Source(Protocol):
 
 
 class SourceError(Exception):
-    """What `-` or `@FILE` stands for cannot be read; the message says why."""
+    """The text for `-` or `@FILE` cannot be read; the message says why."""
 
 
 class ArgumentsError(Exception):
@@ -46,8 +46,8 @@ class Arguments:
     """The parameters of a request by their places.
 
     Attributes:
-        body: None where the operation has no body.
-        secrets: values that nothing may show.
+        body: None if the operation has no body.
+        secrets: values that no output may show.
     """
 
     path: Mapping[str, Scalar] = field(default_factory=dict)
@@ -62,7 +62,7 @@ def parse(operation: Operation[Any], words: Sequence[str], read: Source) -> Argu
     Args:
         operation: the operation.
         words: the arguments, `name=value` each.
-        read: reads what `-` and `@FILE` stand for.
+        read: reads the text for `-` and `@FILE`.
 
     Raises:
         ArgumentsError: some are wrong; the message names every fault.
@@ -98,7 +98,7 @@ def _sorted_out(operation: Operation[Any], words: Sequence[str]) -> tuple[dict[s
     for word in words:
         name, equals, text = word.partition("=")
         if not equals:
-            # It may be the secret itself.
+            # The text may be the secret itself, so it is not shown.
             found = "an argument without '='" if _has_secret(operation) else _shown(word)
             faults.append(f"found {found}, expected NAME=VALUE")
         elif name not in known:
@@ -159,7 +159,7 @@ def _array(text: str) -> list[Any]:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
         place = f" (line {error.lineno}, column {error.colno})" if isinstance(error, json.JSONDecodeError) else ""
-        raise _WrongError(f"is no JSON{place}; expected a JSON array") from None
+        raise _WrongError(f"is not JSON{place}; expected a JSON array") from None
     if not isinstance(value, list):
         raise _WrongError(f"found {_shown(text)}, expected a JSON array")
     return value

@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The account or the database that the command line names; None where it names none."""
+    """The account or the database that the command line names; None if it names none."""
 
     account: str | None = None
     database: str | None = None

@@ -64,7 +64,7 @@ class Direct:
         self._writes = writes
 
     async def call(self, request: Request[T]) -> Answer[T]:
-        """Send a request, marked as a write where it may be one, so that it is not repeated."""
+        """Send a request; mark it as a write if it may write, so that it is not retried."""
         return await self._caller.call(self._marked(request))
 
     async def find(self, request: Request[T]) -> Answer[T | None]:

@@ -71,15 +71,15 @@ def command(
     """Carry out one documented operation, and print what it answers as JSON.
 
     The parameters are those of the interface, as NAME=VALUE. A secret's value is taken from standard input
-    (Secret=-) or a file (Secret=@FILE), without the line break at its end, and never from an argument. What changes
-    something asks first; without a terminal to ask on it needs --yes.
+    (Secret=-) or a file (Secret=@FILE), without the line break at its end, and never from an argument. An operation
+    that changes something asks for confirmation; without a terminal it requires --yes.
 
     \b
       edge-exporter call dns_statistics id=101 dateFrom=2026-02-01 dateTo=2026-02-08
       edge-exporter call script_add_secret id=7 Name=TOKEN Secret=@token.txt
       edge-exporter call sql 'SELECT count(*) FROM orders' --database orders
 
-    The configuration is that of `run`: flags, EDGE_EXPORTER_ variables, a file. Keys stand in variables or files.
+    The configuration is that of `run`: flags, EDGE_EXPORTER_ variables, a file. Keys are in variables or files.
     A database is one of the file, or the one that PLATFORM_DATABASE_URL and PLATFORM_DATABASE_AUTH_TOKEN name.
 
     \b
@@ -90,7 +90,7 @@ def command(
       3  the platform was not reached, or gave no answer in time
       4  not authorised: the key is refused, may not do this, or is unreadable
       5  there is no such thing
-      6  the platform asked to be left alone (429)
+      6 the platform limits the rate (429)
     """  # noqa: D301 - click reads the \b
     if helps and operation is None:
         click.echo(context.get_help())

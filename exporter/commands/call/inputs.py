@@ -52,4 +52,4 @@ def _file(path: Path) -> str:
     except ValueError as error:
         if isinstance(error, UnicodeDecodeError):
             raise
-        raise SourceError("is no file's name") from None
+        raise SourceError("is not the name of a file") from None

@@ -17,11 +17,11 @@ SQL = "sql"
 SQL_HELP = "Executes SQL statements on a database, and gives their rows."
 _SQL_NOTES = (
     "A statement is SQL, - (standard input) or @FILE. All of them go in one request, and each gives its columns and "
-    "rows, or its own error. What does not surely read asks before it is sent."
+    "rows, or its own error. A statement that may write needs a confirmation."
 )
 _COLUMNS = ("OPERATION", "REQUEST", "PARAMETERS", "DOES")
 
-# The update with an empty body is `script_update` without a name, so it is not listed as an operation.
+# The update with an empty body is not listed: it is `script_update` without a name.
 _CALLABLE: Mapping[str, Operation[Any]] = {
     operation.name: operation for operation in OPERATIONS if operation is not scripting.READ_BY_UPDATE
 }
@@ -70,7 +70,7 @@ def _written(parameter: Parameter) -> str:
 
 
 def listing(width: int | None) -> str:
-    """Return a table of the operations for a terminal of this width; None stands for a program."""
+    """Return a table of the operations for a terminal of this width; with None, for a program."""
     rows = [
         (
             operation.name,

@@ -66,7 +66,7 @@ def call(
 
 def _carry_out(task: Task, line: Line, *, compact: bool) -> None:
     with loading():
-        # What contacts the platform is not loaded for a dry run.
+        # A dry run does not load the modules that contact the platform.
         from exporter.commands.call.client import description, exit_code, send  # noqa: PLC0415
         from exporter.commands.output import interruptible  # noqa: PLC0415
     try:

@@ -27,14 +27,14 @@ from exporter.targets.target import ResourceList, Target
 
 # After one of these errors, every other call of the account would fail, too.
 _FINAL = (CredentialError, NameFault, Refused, ConnectTimeout, TlsFault, ProxyFault)
-# One of these may concern a single resource; if every collector gets it, it concerns the account.
+# These errors may concern a single resource; if every collector gets one, it concerns the account.
 _SWEEPING = (Unauthorized, Forbidden, Redirected, TransportError)
-# If so many collectors fail in the same way, the fault is the account's.
+# If this many collectors fail in the same way, the account has the fault.
 _MANY_COLLECTORS = 3
-# Calls that only the first poll makes: a query is described once.
+# Calls that only the first poll makes: a database describes each query only once.
 _ONCE = {"database_queries": 1}
 _SCAN_FOUND = "edge_dns_record_scan_found"
-# Retries end after this many timeouts: a call that fails at once is retried, one that times out is not.
+# Retries end after this many timeouts. Calls that fail fast are retried; calls that time out take too long for that.
 _RETRY_TIMEOUTS = 2
 
 Progress = Callable[[str, int, int], None]

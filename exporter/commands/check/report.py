@@ -25,9 +25,9 @@ from exporter.targets.target import DATABASE_PREFIX, Target
 from exporter.terminal import escape
 
 OK, NOT_TRIED, FAILED = "ok", "not tried", "failed"
-# The same words as those of `explain`.
+# The message is the same as in `explain`.
 NEVER_SCANNED, NOT_AVAILABLE = (cause.replace("_", " ") for cause in (Cause.NEVER_SCANNED, Cause.NOT_AVAILABLE))
-# The most targets of a collector that are listed if they are good, or if they fail alike; more are summarised.
+# Up to this many good targets of a collector are listed, or targets with the same failure; more are summarised.
 MOST_WELL = 5
 MOST_ALIKE = 10
 _ORDER = (OK, NEVER_SCANNED, NOT_AVAILABLE, FAILED)
@@ -145,7 +145,7 @@ def _detail(one: TargetResult) -> str:
     if isinstance(error, NotFound):
         return f"there is no such {_kind(one.target)}: {error}"
     if error is not None:
-        # The key is accepted for other calls, or the account as a whole would be reported.
+        # The key must be accepted for other calls; otherwise the account as a whole would be reported.
         cause = Cause.KEY_FORBIDDEN if isinstance(error, Unauthorized) else cause_of(error)
         return f"{cause.text}: {error}" if cause is Cause.KEY_FORBIDDEN else str(error)
     if one.is_never_scanned:

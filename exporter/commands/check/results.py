@@ -66,7 +66,7 @@ class AccountResult:
     """The results of an account or a database.
 
     Attributes:
-        barrier: the error that keeps all of its targets from being polled; None if there is none.
+        barrier: the error that affects all of its targets; None if there is none.
         untried: collector → the number of polls that were skipped, because they would fail as others did.
         lists: kind → the resources that discovery listed, selected or not.
     """

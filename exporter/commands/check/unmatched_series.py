@@ -35,7 +35,7 @@ def _families(settings: Settings) -> set[str]:
 def _nearest(pattern: str, known: Sequence[str]) -> str:
     """Suggest a family that begins with the pattern, or one that is spelt alike."""
     longer = [name for name in known if name.startswith(pattern)]
-    # The common prefix of all names is not compared.
+    # The common prefix of all names is left out of the comparison.
     rest = pattern.removeprefix(_PREFIX)
     alike = [name for name in known if suggestion(rest, [name.removeprefix(_PREFIX)])]
     return suggestion(pattern, [min(longer, key=len)] if longer else alike)

@@ -61,7 +61,7 @@ def check(config: Path | None, given: Mapping[str, Any], *, offline: bool, is_js
     if warnings:
         counts.append(counted(len(warnings), "warning"))
     table = render(report.rows(verdicts), terminal_width())
-    # In one piece: a reader that takes the first line alone (`| head -1`) does not change the exit code.
+    # Print in one piece: a reader that takes only the first line (`| head -1`) must not change the exit code.
     ends = [*(f"warning: {one}" for one in warnings), *(f"fault: {one_line(str(fault))}" for fault in faults)]
     lines = [escape(line) for line in (*report.loads(verdicts), *ends)]
     click.echo("\n".join([table, "", *lines, f"{', '.join(counts)}."]))
@@ -111,15 +111,15 @@ def _print_offline(settings: Settings, file: MarkedFile, *, is_json: bool) -> No
         counted(queries, "query", "queries"),
     ]
     click.echo(f"The configuration is valid: {', '.join(counts)}.")
-    click.echo("Nothing was contacted; of the targets, those that discovery would find are not counted:")
+    click.echo("Nothing was contacted, so targets that discovery would find are not counted:")
     for line in [*report.loads(verdicts), *(f"warning: {one}" for one in warnings)]:
         click.echo(escape(line))
 
 
 def render(rows: Sequence[Row], width: int | None) -> str:
-    """Return the table for a terminal of this width; None stands for a program.
+    """Return the table for a terminal of this width; with None, for a program.
 
-    On a narrow terminal each account has a table of its own, in which a target's name stands below the target.
+    On a narrow terminal each account has its own table, with each target's name below the target.
     """
     cells = [row.cells() for row in rows]
     colours = None if width is None else _COLOURS

@@ -14,7 +14,7 @@ from exporter.commands.output.help import Group
 def command() -> None:
     """Write a configuration file, or show the settings that are in force.
 
-    Exit codes: 0 it is written; 1 the configuration is wrong, or the platform cannot be asked; 2 misuse.
+    Exit codes: 0 it is written; 1 the configuration is wrong, or the platform cannot be reached; 2 misuse.
     """
 
 
@@ -30,7 +30,7 @@ def init(config: Path | None, output: Path | None, **given: Any) -> None:  # noq
     """Write a configuration file for what the key can see.
 
     It lists the zones, scripts, shield zones and rate limits that are found, one line each: delete the lines that are
-    not to be polled. The key itself is never written. Other settings stand in comments, with their defaults.
+    not to be polled. The key itself is never written. Other settings are in comments, with their defaults.
 
     \b
       EDGE_EXPORTER_BASE_URL=https://api.example.net EDGE_EXPORTER_API_KEY_FILE=key \\

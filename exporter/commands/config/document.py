@@ -8,7 +8,7 @@ from exporter.settings.flags import flags
 from exporter.targets.target import Resource, ResourceList
 from exporter.terminal import escape
 
-# With more resources than these, the file asks for discovery.
+# With more resources than this, the file enables discovery instead of listing them.
 MOST_LINES = 1000
 
 

@@ -25,7 +25,7 @@ from exporter.settings.types import Metavar, format_duration
 from exporter.terminal import escape
 
 _PASSWORD = re.compile(r"(?<=://)[^/@]*@")
-# Text that YAML reads as text without quotes.
+# Texts that YAML reads as text even without quotes.
 _PLAIN = re.compile(r"[A-Za-z/][A-Za-z0-9 ._/-]*")
 _WORDS_OF_YAML = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
 

@@ -94,11 +94,11 @@ async def run_demo(
     seed: int,
     log_level: Level = "warning",
 ) -> None:
-    """Serve a sandbox, and the exporter on it, until SIGTERM or SIGINT; with a port for it, a Prometheus too.
+    """Serve a sandbox, and the exporter on it, until SIGTERM or SIGINT; with a port for Prometheus, run that, too.
 
     Raises:
         ListenError: an address cannot be used.
-        PrometheusError: Prometheus was asked for and cannot run.
+        PrometheusError: Prometheus is requested and cannot run.
     """
     world = World(seed, WorldClock(speed=FAST if fast else 1.0), healthy=True)
     sandbox = SandboxServer(create_app(world), host=HOST, port=sandbox_port)
@@ -135,7 +135,7 @@ def _print_urls(exporter: str, sandbox: str, watcher: str, world: World) -> None
             "\n  A record scan fails, and within two minutes EdgeDnsScanFailed fires:"
             f'\n    curl -d \'{{"event": "scan_failed", "zone_id": {zone}}}\' {sandbox}/sandbox/world'
             f"\n    curl {watcher}/api/v1/alerts"
-            f"\n  {sandbox}/sandbox/world lists what else can happen.\n"
+            f"\n  {sandbox}/sandbox/world lists the other events.\n"
         )
     click.echo(f"{text}\n  Stop with Ctrl-C.\n")
 

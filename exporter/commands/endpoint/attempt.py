@@ -27,7 +27,7 @@ from exporter.targets.target import Target
 
 T = TypeVar("T")
 
-# Lines of the answer, and characters of what an expression reads, that are shown.
+# The highest numbers of printed lines of an answer, and of printed characters of an expression's result.
 ANSWER_LINES = 40
 LONGEST_LINE = 160
 SHOWN_ITEMS = 3
@@ -64,8 +64,8 @@ class Attempt:
 
     Args:
         settings: the account, and the endpoints of the file alone.
-        account: the account that is asked.
-        target_id: the target to poll; empty for the first that there is.
+        account: the account to call.
+        target_id: the target to poll; empty for the first one.
 
     Attributes:
         failed: whether any endpoint failed.
@@ -129,11 +129,11 @@ class Attempt:
             return Target(account, kind, account, account), []
         lists = self._collectors.get(f"{endpoint.name}_list")
         if lists is None:
-            # Those that the configuration names, and those that a list of the same file named before.
+            # Targets from the configuration, and targets from an earlier list of the same file.
             known = [one for one in self._registry.targets(kind) if one.account == account]
             chosen = next((one for one in known if self._target_id in ("", one.id)), None)
             if chosen is None and not self._target_id:
-                raise AttemptError(f"which {kind}? --target ID names one")
+                raise AttemptError(f"there are several of the kind {kind}; --target ID selects one")
             return chosen or Target(account, kind, self._target_id), []
         polled = await lists.poll(context, Target(account, ACCOUNT_KIND, account, account))
         error = polled.outcomes[0].error
@@ -145,7 +145,7 @@ class Attempt:
         wanted = next((one for one in resources if self._target_id in ("", one.id)), None)
         lines = [f"{endpoint.each.list.text if endpoint.each else ''} lists {len(resources)} targets", ""]
         if wanted is None:
-            raise AttemptError(f"the list names no {kind} {self._target_id}".rstrip())
+            raise AttemptError(f"the list contains no {kind} {self._target_id}".rstrip())
         return replace(Target(account, kind, wanted.id), name=wanted.name), lines
 
 

@@ -20,7 +20,7 @@ def command() -> None:
 @click.option(
     "--target", metavar="ID", default="", help="The target that is polled; the first one of a list or of ids."
 )
-@click.option("--account", metavar="NAME", help="The account that is asked; needed where there are several.")
+@click.option("--account", metavar="NAME", help="The account to call; needed if there are several.")
 @click.option(
     "--from-answer",
     "answer",

@@ -16,10 +16,10 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _CODE = re.compile(r"[A-Z]{2,3}", re.ASCII)
 _ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d")
 _QUOTED_NUMBER = re.compile(r"-?\d{1,18}(?:\.\d{1,18})?", re.ASCII)
-# Fields that name an object of a list.
+# Names of fields that contain an object's name.
 _TITLES = frozenset({"name", "title", "region", "country", "code"})
 _IDS = re.compile(r"(?:^|[a-z_])(?:Id|ID|_id|Guid|GUID)$|^id$")
-# A word of the field → the unit's name and the factor that makes it of the field's value.
+# A word in a field's name → the unit, and the factor that converts the value to it.
 _UNITS: Mapping[str, tuple[str, float]] = {
     **dict.fromkeys(("bytes", "bandwidth", "storage", "size", "traffic"), ("bytes", 1.0)),
     **dict.fromkeys(("ms", "milliseconds", "latency"), ("seconds", 0.001)),
@@ -128,7 +128,7 @@ def _of_text(text: str, path: tuple[str, ...], name: str) -> Iterator[Proposal]:
 
 
 def _of_rows(row: Mapping[str, object], path: tuple[str, ...], name: str) -> Iterator[Proposal]:
-    """Metrics of a list of objects like this one: charts where it has a day, numbers by its name where it has one."""
+    """Propose metrics for a list of such objects: counters if they have a day, or one number for each name."""
     texts = {key: item for key, item in row.items() if isinstance(item, str) and not is_secret_name(key)}
     day = next((key for key, item in texts.items() if calendar_day(item) is not None), None)
     title = next((key for key in texts if key.lower() in _TITLES), None)
@@ -183,7 +183,7 @@ def _named(path: tuple[str, ...]) -> tuple[str, float, list[str]]:
 
 
 def _join(name: str, words: list[str], *suffixes: str) -> str:
-    # A word that stands twice in a row says nothing more.
+    # Leave out a word that repeats the one before.
     parts = ["edge", *name.split("_"), *words, *(suffix for suffix in suffixes if suffix)]
     return "_".join(part for place, part in enumerate(parts) if place == 0 or part != parts[place - 1])
 

@@ -34,8 +34,8 @@ def try_file(file: Path, config: Path | None, given: Mapping[str, Any], *, accou
         file: the file of endpoints.
         config: the configuration file, which names the account.
         given: the texts of flags, by their parameters' names.
-        account: the account that is asked, where there are several.
-        target: the id of the target; empty for the first that there is.
+        account: the account to call, if there are several.
+        target: the id of the target; empty for the first one.
     """
     try:
         settings = load_with_endpoints([file], config, flag_values(given, ACCOUNT_FLAGS), os.environ)
@@ -54,7 +54,7 @@ def try_file(file: Path, config: Path | None, given: Mapping[str, Any], *, accou
 
 
 def propose_metrics(source: str, name: str) -> None:
-    """Print a file of one endpoint for an answer, which stands in a file or on standard input (`-`)."""
+    """Print a file with one endpoint for an answer, which is in a file or on standard input (`-`)."""
     if re.fullmatch(r"[a-z][a-z0-9_]{0,62}", name) is None:
         raise click.UsageError(f"--name: found {name[:60]!r}, expected small letters, digits and '_'")
     try:

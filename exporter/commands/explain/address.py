@@ -12,7 +12,7 @@ from exporter.settings.service import WebSettings
 from exporter.settings.yaml_file import file_names_resolved
 from exporter.web.auth.access import load_web_config
 
-# What a server may bind that is no address to connect to.
+# Addresses that a server can listen on, but that a client cannot connect to.
 _LOOPBACK = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "[::1]", "[::]": "[::1]"}  # noqa: S104 - nothing listens here
 _VARIABLE = "EDGE_EXPORTER_WEB__"
 _KEYS = ("listen", "route_prefix", "config_file")
@@ -49,7 +49,7 @@ def exporter_url(config: Path | None, environ: Mapping[str, str]) -> str:
         web = WebSettings.model_validate(given)
         is_encrypted = web.config_file is not None and load_web_config(web.config_file).tls() is not None
     except ValidationError:
-        raise AddressError("the web section of the configuration is wrong; `edge-exporter check` names it") from None
+        raise AddressError("the web section of the configuration is wrong; see `edge-exporter check`") from None
     except ConfigurationError as error:
         raise AddressError(str(error)) from None
     host = _LOOPBACK.get(web.listen.host, web.listen.host)

@@ -11,7 +11,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlencode
 from urllib.request import HTTPSHandler, ProxyHandler, Request, build_opener
 
-# A hundred thousand targets take some seconds to look through.
+# The time limit: with a hundred thousand targets, an answer takes some seconds.
 TIMEOUT_SECONDS = 60.0
 _LONGEST_REFUSAL = 2000
 _UNAUTHORIZED = 401
@@ -27,7 +27,7 @@ class Access:
     """The address of an exporter, and the credentials for it.
 
     Attributes:
-        url: where it serves, without a slash at its end.
+        url: its address, without a slash at the end.
         username: for basic authentication; empty for none.
         password: its password.
         ca_file: certificates of the authorities that are trusted, in place of the system's.
@@ -60,7 +60,7 @@ def ask(access: Access, fields: Sequence[tuple[str, str]]) -> dict[str, Any]:
             context.load_cert_chain(access.certificate, access.key)
     except (OSError, ssl.SSLError) as error:
         raise NoAnswerError(f"the certificates cannot be used: {error.strerror or error}") from None
-    # The exporter is asked directly; the environment's proxy is meant for the platform.
+    # The exporter is requested directly; the proxy of the environment is only for the platform.
     opener = build_opener(ProxyHandler({}), HTTPSHandler(context=context))
     try:
         with opener.open(request, timeout=TIMEOUT_SECONDS) as response:
@@ -75,9 +75,9 @@ def ask(access: Access, fields: Sequence[tuple[str, str]]) -> dict[str, Any]:
             "with --url or --config"
         ) from None
     except ValueError:
-        raise NoAnswerError(f"what answers at {access.url} is no edge-exporter: its answer is not JSON") from None
+        raise NoAnswerError(f"the server at {access.url} is not an edge-exporter: its answer is not JSON") from None
     if not isinstance(answer, dict) or "absences" not in answer:
-        raise NoAnswerError(f"what answers at {access.url} is no edge-exporter that explains absences")
+        raise NoAnswerError(f"the server at {access.url} is not an edge-exporter that explains absences")
     return answer
 
 

@@ -11,7 +11,7 @@ from exporter.commands.options import form_option
 from exporter.commands.output.help import Command
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
-# The values: click would take the names of an enumeration's members.
+# Use the values: click would use the names of the enumeration's members.
 _CAUSES = [cause.value for cause in Cause]
 
 

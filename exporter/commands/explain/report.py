@@ -10,7 +10,7 @@ from exporter.terminal import escape
 MOST_TARGETS = 5
 _COLUMNS = ("FAMILIES", "TARGETS", "COLLECTOR", "CAUSE", "MEANING")
 
-# The fields of the exporter's own answer.
+# The fields of an answer of the exporter's API.
 Answer = Mapping[str, Any]
 
 

@@ -46,7 +46,7 @@ def explain(
     if answer["absences"]:
         echo(details(answer, width))
     elif len(answer["unknown_targets"]) < len(things) or not things:
-        echo("Nothing is absent: every family that could be there has series.")
+        echo("Nothing is absent: every possible family has series.")
     left = answer["matched"] - len(answer["absences"])
     if left:
         echo(f"\n… and {left:,} more absences: name a target, or raise --limit.")
@@ -55,7 +55,7 @@ def explain(
 def address(url: str | None, config: Path | None) -> str:
     """Return the address of the exporter: `--url`, or the one that a configuration file listens on."""
     if url is None:
-        # Only what reads settings has to load them.
+        # Load the settings only if they are needed.
         from exporter.commands.explain.address import AddressError, exporter_url  # noqa: PLC0415
 
         try:

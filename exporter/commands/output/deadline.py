@@ -49,7 +49,7 @@ class _Watch(threading.Thread):
             if not self._is_counting:
                 self._is_counting = True
                 threading.Thread(target=self._count, name="countdown", daemon=True).start()
-            # The installed handlers receive the signal now.
+            # Pass the signal on to the installed handler.
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {received})
             signal.raise_signal(received)
             signal.pthread_sigmask(signal.SIG_BLOCK, {received})

@@ -9,9 +9,9 @@ import click
 
 _WIDEST = 110
 _NARROWEST = 30
-# Below this width a term and its meaning do not fit beside each other.
+# Below this width a term and its meaning do not fit on one line.
 _TWO_COLUMNS = 60
-# The indentation of arguments below a long command.
+# The indentation of the arguments that follow a long command on the next line.
 _HANGING = 8
 _ENTRY = re.compile(r" *[0-9]  ")
 

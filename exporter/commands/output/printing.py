@@ -1,4 +1,4 @@
-"""Prints messages, in which foreign text cannot control the terminal, and ends commands that cannot go on."""
+"""Prints messages, in which foreign text cannot control the terminal, and ends commands after a fault."""
 
 import sys
 from typing import NoReturn

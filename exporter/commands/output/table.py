@@ -11,7 +11,7 @@ import click
 from exporter.terminal import escape
 
 _GAP = 2
-# A column that is broken into lines is no narrower: below, each row is a paragraph.
+# The smallest width of a column that may be broken; in narrower tables each row becomes a paragraph.
 _LEAST_FOLDED = 16
 
 Cells = Sequence[Sequence[str]]
@@ -35,9 +35,9 @@ def lay_out(
     Args:
         columns: the headings.
         rows: the cells.
-        width: the characters of a line; None leaves every row on a line of its own, however long. Where it is too
-            narrow for a table, each row is a paragraph: its first cell, and the others below it.
-        folded: columns that may be broken into lines where the width does not suffice; the others stay whole.
+        width: the characters of a line; None leaves every row on one line, however long. If it is too narrow for a
+            table, each row is a paragraph: its first cell, and the others below it.
+        folded: columns whose cells may be broken into lines if the width does not suffice; the others are never broken.
         colours: a cell's text → its colour; for terminals.
     """
     cells = _escaped(rows)

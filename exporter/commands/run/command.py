@@ -48,7 +48,7 @@ def command(config: Path | None, **given: Any) -> None:  # noqa: ANN401 - the fl
     """Run the daemon.
 
     EDGE_EXPORTER_BASE_URL and EDGE_EXPORTER_API_KEY (or EDGE_EXPORTER_API_KEY_FILE) suffice. Flags go before variables,
-    these before the file. --web.listen is EDGE_EXPORTER_WEB__LISTEN. Lists and databases stand in the file alone.
+    these before the file. --web.listen is EDGE_EXPORTER_WEB__LISTEN. Lists and databases are set in the file only.
     PLATFORM_DATABASE_URL and PLATFORM_DATABASE_AUTH_TOKEN name a database, too.
 
     SIGHUP reloads the configuration; SIGTERM and SIGINT end the daemon within five seconds.

@@ -24,7 +24,7 @@ def copy(source: str, target: str, installation: str) -> None:
     FROM and TO are each a state file's name, the address of a PostgreSQL without a password (which then comes from
     PGPASSWORD or ~/.pgpass), or @FILE, a file that holds the address with its password.
 
-    No exporter may run on either. The copy is read again and compared; FROM is left as it was.
+    No exporter may run on either. The copy is read again and compared; FROM is not changed.
 
     Exit codes: 0 all of it is copied; 1 it is not, and standard error says why; 2 an argument is wrong.
     """

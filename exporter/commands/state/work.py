@@ -37,7 +37,7 @@ def _storage(name: str, text: str, installation: str, *, may_be_made: bool) -> C
     if not text.startswith("@") and "://" not in text:
         return partial(WholeFile, Path(text), may_be_made=may_be_made)
     if not text.startswith("@") and _holds_password(text):
-        message = "holds a password, which other users can see; write the address to a file, and name that as @FILE"
+        message = "contains a password, which other users can see; write the address to a file, and name that as @FILE"
         complain(f"{name}: {message}", MISUSE)
     given = {"url_file": text[1:]} if text.startswith("@") else {"url": text}
     try:

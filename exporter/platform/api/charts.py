@@ -13,7 +13,7 @@ from exporter.platform.errors import WrongShape
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d($|[T ]\d\d:\d\d)", re.ASCII)
 _DAY_FIRST = re.compile(r"(\d\d)-(\d\d)-(\d{4})", re.ASCII)
-# The platform writes seven digits of fraction; Python reads six.
+# The platform writes fractions with seven digits; Python reads six.
 _LONG_FRACTION = re.compile(r"(\.\d{6})\d+")
 DAY = timedelta(days=1)
 SHORTEST_MONTH = timedelta(days=28)
@@ -51,10 +51,10 @@ def calendar_day(key: str) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class _Keys:
-    """What the keys of a chart say of its buckets.
+    """The information that a chart's keys give about its buckets.
 
     Attributes:
-        days: the ordinal of each bucket's UTC day; None where the key is not a date.
+        days: the ordinal of each bucket's UTC day; None if the key is not a date.
         single_days: the same, if every key is a date and no two have the same day; else empty.
         width: the length of the buckets in days, if it is regularly more than one; else 0.
     """
@@ -125,6 +125,6 @@ def _width(moments: list[datetime]) -> float:
     is_regular = len(gaps) > 1 and len(set(gaps)) == 1
     # A long bucket may be missing, too. The gaps of missing single days are seldom all equally long.
     is_regular = is_regular or (len(gaps) >= FEWEST_GAPS and not any(gap % shortest for gap in gaps))
-    # Months have different lengths.
+    # Buckets of months have different lengths.
     is_monthly = len(gaps) > 1 and shortest >= SHORTEST_MONTH
     return shortest / DAY if shortest > DAY and (is_regular or is_monthly) else 0

@@ -14,7 +14,7 @@ from exporter.platform.wire import Integer, Moment, Number, PascalWire
 
 SCAN_STATUS: Mapping[int, str] = {0: "pending", 1: "in_progress", 2: "completed", 3: "failed"}
 
-# The record types of a scan: another enum than the RR codes of the statistics.
+# The record types of a scan, which is another enum than the RR codes of the statistics.
 SCAN_RECORD_TYPE: Mapping[int, str] = dict(
     enumerate(
         (

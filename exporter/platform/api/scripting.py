@@ -104,7 +104,7 @@ READ_BY_UPDATE = Operation(
     name="script_read_by_update",
     method="POST",
     path="/compute/script/{id}",
-    help="The update with an empty body, used as a read where the configuration asks for it.",
+    help="The update with an empty body, used as a read if the configuration selects it.",
     answer=TypeAdapter(EdgeScript),
     parameters=(_SCRIPT_ID,),
 )

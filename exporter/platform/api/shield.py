@@ -119,19 +119,19 @@ PLAN_SEGMENTATION = Operation(
     enveloped=True,
 )
 
-# The interface document sets categories 0 to 7; others are the platform's own.
+# The interface document defines the categories 0 to 7; a platform may have others.
 _SETTABLE = {number: name for number, name in BOT_CATEGORY.items() if number in range(8)}
 
 SET_BOT_ACTION = Operation(
     name="shield_bot_category_action",
     method="PUT",
     path="/shield/shield-zone/{shieldZoneId}/bot-categorization/categories/{category}",
-    help="Sets what is done with a category of bots.",
+    help="Sets the action for a category of bots.",
     answer=TypeAdapter(Envelope[BotCategoryAction]),
     parameters=(
         _ZONE,
         Parameter("category", "path", "integer", "Category of bots.", allowed=_SETTABLE),
-        Parameter("action", "body", "integer", "What is done with it.", allowed=BOT_ACTION),
+        Parameter("action", "body", "integer", "The action for the category.", allowed=BOT_ACTION),
     ),
     enveloped=True,
     writes=True,
@@ -146,7 +146,7 @@ SWITCH_ACCESS_LIST = Operation(
     parameters=(
         _ZONE,
         Parameter("id", "path", "integer", "Access-list configuration id."),
-        Parameter("isEnabled", "body", "boolean", "Whether it is on."),
+        Parameter("isEnabled", "body", "boolean", "Whether the list is on."),
     ),
     enveloped=True,
     writes=True,

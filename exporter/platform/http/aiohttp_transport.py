@@ -129,14 +129,14 @@ _TRANSLATIONS: tuple[tuple[tuple[type[BaseException], ...], type[errors.Transpor
 CAUGHT = (aiohttp.ClientError, OSError, TimeoutError, ValueError)
 
 _WORDS: dict[type[errors.TransportError], str] = {
-    errors.ProxyFault: "the proxy would not carry the call",
+    errors.ProxyFault: "the proxy refused the call",
     errors.TlsFault: "the TLS handshake failed",
     errors.NameFault: "the host name does not resolve",
-    errors.ConnectTimeout: "no connection within the time for it",
-    errors.Deadline: "no answer within the time for it",
+    errors.ConnectTimeout: "no connection within the time limit",
+    errors.Deadline: "no answer within the time limit",
     errors.Refused: "nothing accepts connections there",
     errors.Reset: "the connection ended before the answer did",
-    errors.NotHttp: "what came back is not HTTP",
+    errors.NotHttp: "the answer is not HTTP",
 }
 
 
@@ -165,7 +165,7 @@ def translate(error: BaseException, host: str) -> errors.TransportError:
 
 
 def _gave_up(connecting: aiohttp.ClientConnectorError) -> bool:
-    """Return whether the operating system's own timeout ended the connection before the client's."""
+    """Return whether the timeout of the operating system ended the connection before that of the client."""
     return isinstance(connecting.os_error, TimeoutError)
 
 

@@ -37,7 +37,7 @@ class Body:
     def __init__(self, encoding: str, limit: int, status: int, mask: Mask) -> None:
         coding = encoding.strip().lower()
         if coding not in ("", "identity", "gzip", "x-gzip"):
-            raise NotJson("the body is encoded in a way that was not asked for", status=status)
+            raise NotJson("the body has an encoding that was not requested", status=status)
         self._limit = limit
         self._status = status
         self._mask = mask

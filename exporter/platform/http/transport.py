@@ -137,7 +137,7 @@ def build_transport(
     host = urlsplit(base_url).netloc.rpartition("@")[2]
 
     def build() -> Transport:
-        # aiohttp takes 0.1 s to import: the daemon answers its first scrape before, and a dry run sends nothing.
+        # Importing aiohttp takes 0.1 s. The daemon answers its first scrape before that, and a dry run never needs it.
         from exporter.platform.http.aiohttp_transport import AiohttpTransport  # noqa: PLC0415
 
         return AiohttpTransport(host, max_in_flight, context, chosen)
@@ -155,7 +155,7 @@ def _environment_proxy(base_url: str) -> str | None:
 def _proxy(address: str) -> Proxy:
     try:
         parts = urlsplit(address if "://" in address else f"http://{address}")
-        # Reading the port checks it.
+        # Accessing `port` raises an error if it is invalid.
         is_known = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         is_known = False
@@ -164,7 +164,7 @@ def _proxy(address: str) -> Proxy:
     credentials, _, place = parts.netloc.rpartition("@")
     if not credentials:
         return Proxy(parts.geturl(), {})
-    # aiohttp sends it as Proxy-Authorization; its own argument for credentials is deprecated.
+    # aiohttp sends the header as Proxy-Authorization; its own argument for credentials is deprecated.
     user, _, password = credentials.partition(":")
     header = base64.b64encode(f"{unquote(user)}:{unquote(password)}".encode()).decode()
     return Proxy(parts._replace(netloc=place).geturl(), {"Authorization": f"Basic {header}"})

@@ -96,7 +96,7 @@ def _entries(result: dict[str, Any]) -> Iterator[dict[str, Any]]:
             yield {
                 "type": "step_end",
                 "affected_row_count": done["affected_row_count"],
-                # A number here, and a string in a pipeline.
+                # The cursor protocol has a number here, the pipeline a string.
                 "last_insert_rowid": None if inserted is None else int(inserted),
             }
 

@@ -27,7 +27,7 @@ _LONGEST_CREDENTIALS = 8192
 _LONGEST_PASSWORD = 72  # bcrypt ignores the bytes after these
 _MOST_REMEMBERED = 256
 _CHECKS_AT_ONCE = 2
-# Without a limit, clients with wrong passwords would keep all connections busy.
+# Without this limit, clients with wrong passwords could keep all connections busy.
 _MOST_WAITING = 128
 _SLOW_COST = 13
 
@@ -69,7 +69,7 @@ class PasswordCheck:
         self._waiting += 1
         try:
             async with self._turns:
-                if self._recalls(entry):  # another request has checked the same password meanwhile
+                if self._recalls(entry):  # another request has checked the same password in the meantime
                     return True
                 is_right = await asyncio.to_thread(bcrypt.checkpw, password[:_LONGEST_PASSWORD], hashed)
         finally:
@@ -96,7 +96,7 @@ class PasswordCheck:
 
 
 def slow_check(users: Mapping[str, SecretStr]) -> tuple[int, float] | None:
-    """Return the highest bcrypt cost of the users' hashes and the seconds of a check; None where the cost is low."""
+    """Return the highest bcrypt cost of the users' hashes and the seconds of a check; None if the cost is low."""
     cost = max((int(secret.get_secret_value()[4:6]) for secret in users.values()), default=0)
     if cost < _SLOW_COST:
         return None

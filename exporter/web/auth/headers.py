@@ -1,4 +1,4 @@
-"""Security headers, which restrict what browsers do with our answers."""
+"""Security headers, which restrict what browsers do with the exporter's answers."""
 
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from exporter.regular_file import read_regular, unreadable
 
-# The capacity of a pipe.
+# The capacity of a pipe, in bytes.
 LARGEST_INLINE = 64 * 1024
 
 
@@ -26,7 +26,7 @@ class Pem:
 
     Attributes:
         name: the configuration key that gives it.
-        file: the file; None where the text is in the configuration.
+        file: the file; None if the text is in the configuration.
         text: the text.
     """
 

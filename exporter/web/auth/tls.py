@@ -13,7 +13,7 @@ from exporter.web.auth.pem import TlsFileError, read_pem
 
 _VERSIONS = {"TLS12": ssl.TLSVersion.TLSv1_2, "TLS13": ssl.TLSVersion.TLSv1_3}
 _CURVES = {"CurveP256": "prime256v1", "CurveP384": "secp384r1", "CurveP521": "secp521r1", "X25519": "X25519"}
-# The standard's names of cipher suites, which the file uses, and OpenSSL's. Suites of TLS 1.3 are always on.
+# The standard's names of cipher suites, which the file uses, and their names in OpenSSL. TLS 1.3 suites are always on.
 _CIPHERS: Mapping[str, str] = {
     "TLS_AES_128_GCM_SHA256": "",
     "TLS_AES_256_GCM_SHA384": "",
@@ -41,7 +41,7 @@ _Stamp = tuple[tuple[int, int, int] | None, ...]
 class TlsSettings:
     """The TLS settings of a server, as the web configuration names them.
 
-    Certificate, key and authorities are each a file or a text; where both are given, the file is used.
+    Certificate, key and authorities are each a file or a text; if both are given, the file is used.
     """
 
     cert_file: Path | None = None
@@ -65,7 +65,7 @@ class TlsSettings:
 
 
 def openssl_ciphers(names: Iterable[str]) -> str | None:
-    """Translate cipher suites to OpenSSL's names; empty where all are of TLS 1.3, None where a name is unknown."""
+    """Translate cipher suites to OpenSSL's names; empty if all are of TLS 1.3, None if a name is unknown."""
     try:
         return ":".join(cipher for cipher in (_CIPHERS[name] for name in names) if cipher)
     except KeyError:

@@ -15,9 +15,9 @@ from exporter.settings.yaml_file import file_names_resolved, read_marked
 from exporter.web.auth.pem import TlsFileError
 from exporter.web.auth.tls import TlsSettings, openssl_ciphers, server_context
 
-# The last letter of the salt carries only two bits.
+# The last letter of a salt has only two significant bits.
 _BCRYPT = re.compile(r"\$2[aby]\$(?P<cost>[0-9]{2})\$[./A-Za-z0-9]{21}[.Oeu][./A-Za-z0-9]{31}")
-_COSTS = range(4, 19)  # a check at cost 18 takes about 20 seconds, and each step more doubles it
+_COSTS = range(4, 19)  # a check at cost 18 takes about 20 seconds; each further step doubles the time
 _UNVERIFIED = frozenset({"RequestClientCert", "RequireAnyClientCert", "RequireClientCert"})
 _VERIFIED = frozenset({"VerifyClientCertIfGiven", "RequireAndVerifyClientCert"})
 _OLD_VERSIONS = frozenset({"TLS10", "TLS11"})
@@ -91,7 +91,7 @@ def _parse_interval(value: object) -> float:
 def _parse_curves(value: object) -> object:
     if isinstance(value, list) and len(value) > 1:
         raise refused(
-            f"found {len(value)} items, and Python's TLS takes one curve alone; keep the first or leave all out"
+            f"found {len(value)} items, but Python's TLS accepts only one curve; keep the first or remove all"
         )
     return value
 
@@ -151,7 +151,7 @@ class TlsServerConfig(Section):
             yield at(("max_version",), refused("found 'TLS12', expected at least the min_version (TLS13)"))
         names = [name for name in items(raw.get("cipher_suites")) if isinstance(name, str)]
         if names and openssl_ciphers(names) == "" and raw.get("max_version") == "TLS12":
-            yield at(("cipher_suites",), refused("holds suites of TLS 1.3 alone, and max_version is TLS12"))
+            yield at(("cipher_suites",), refused("contains only suites of TLS 1.3, but max_version is TLS12"))
 
 
 class HttpServerConfig(Section):
@@ -173,7 +173,7 @@ class HttpServerConfig(Section):
             elif value == "":
                 continue
             elif isinstance(value, str) and not re.fullmatch(r"[\x20-\x7e]+", value):
-                yield at(("headers", name), refused("holds what an HTTP header cannot carry"))
+                yield at(("headers", name), refused("contains characters that are not allowed in an HTTP header"))
             elif isinstance(value, str) and allowed and value.lower() not in allowed:
                 yield at(("headers", name), refused(f"found '{value}', expected one of {', '.join(allowed)}"))
 

@@ -1,4 +1,4 @@
-"""The page's own files: style sheet, script and icon, as they are served."""
+"""The page's own files: style sheet, script and icon."""
 
 from dataclasses import dataclass
 from hashlib import sha256

@@ -15,11 +15,11 @@ from exporter.web.page.verdict import verdict
 from exporter.web.status_models import FailureView, State, StatusView, TargetCounts, TargetsView, credential_of
 from exporter.web.target_query import LONGEST_SEARCH, MOST_ROWS, Known, Query
 
-# How often an open page is fetched again; a long one costs more and is fetched less often.
+# How often an open page reloads; longer pages cost more, and reload less often.
 REFRESH_SECONDS = 5
 LONG_REFRESH_SECONDS = 60
 LONG_PAGE = 250
-# Pieces of a template that are joined before the event loop may run.
+# The number of template pieces that are joined before the event loop may run.
 BUFFERED = 10
 
 _FILTERS = (
@@ -47,7 +47,7 @@ _GLOBALS = {
     "UNWELL": (State.FAILING, State.STALE),
     # The unit of each chart of days.
     "UNITS": {"dns_statistics": "queries", "shield_rate_limits": "breaches"},
-    # Columns that sort: the key, the title, whether the greatest comes first, and the class of the cells.
+    # The sortable columns: key, title, whether the largest value comes first, and the CSS class of the cells.
     "HEADS": (
         ("state", "State", False, ""),
         ("name", "Name", False, ""),

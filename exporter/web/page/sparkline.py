@@ -23,8 +23,8 @@ class Sparkline(NamedTuple):
 def sparkline(chart: Sequence[float]) -> Sparkline:
     """Draw a chart of at least two days, 120 by 28 pixels.
 
-    The line begins at zero, so that half the height is half the count. The newest day, which has not ended, is the
-    dot beside it.
+    The line begins at zero, so that half the height is half the count. The newest day, which has not ended, is a
+    separate dot.
     """
     highest = max(chart)
     scale = (_BOTTOM - _TOP) / highest if highest > 0 else 0.0

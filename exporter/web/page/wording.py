@@ -7,13 +7,13 @@ from markupsafe import Markup
 _MINUTE = 60.0
 _HOUR = 60 * _MINUTE
 _DAY = 24 * _HOUR
-# A unit is used from one and a half of it on, so that two figures are always precise enough.
+# Each unit is used from 1.5 of it on, so that two digits are always precise enough.
 _UNITS = ((1.5 * _DAY, _DAY, "d"), (1.5 * _HOUR, _HOUR, "h"), (1.5 * _MINUTE, _MINUTE, "min"))
 _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _BRIEF = 10
 _INSTANT = 0.5
 
-# These would break a line, end the input, or change the direction of the text after them.
+# These characters would break a line, end the input, or change the direction of the following text.
 _UNSEEN = dict.fromkeys(
     (*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF),
     "\N{REPLACEMENT CHARACTER}",

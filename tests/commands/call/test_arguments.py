@@ -149,8 +149,8 @@ def test_json_stands_in_the_argument_or_comes_from_where_it_says() -> None:
     ("text", "fault"),
     [
         ('{"a":1}', "requests: found '{\"a\":1}', expected a JSON array"),
-        ("[1,", "requests: is no JSON (line 1, column 4); expected a JSON array"),
-        ("[" * 100_000, "requests: is no JSON; expected a JSON array"),
+        ("[1,", "requests: is not JSON (line 1, column 4); expected a JSON array"),
+        ("[" * 100_000, "requests: is not JSON; expected a JSON array"),
         ("@missing", "requests: missing does not exist"),
     ],
 )

@@ -343,7 +343,7 @@ def test_a_wrong_key_and_a_key_that_cannot_be_read_are_not_authorised(
             "statement 1: is empty\nstatement 2: another argument already takes standard input\n",
         ),
         (["sql", "@/nowhere/q.sql"], "statement 1: /nowhere/q.sql does not exist\n"),
-        (["sql", "@a\0b"], "statement 1: is no file's name\n"),
+        (["sql", "@a\0b"], "statement 1: is not the name of a file\n"),
         (["search", "--account", "x"], "there is no account 'x'; the configuration has main\n"),
         (["sql", "SELECT 1", "--database", "x"], "there is no database 'x'; the configuration has default\n"),
         (["search", "--database", "x"], "--database is for sql and database_pipeline; --account names an account\n"),

@@ -55,7 +55,7 @@ def test_an_operation_explains_itself() -> None:
         Usage: edge-exporter call shield_bot_category_action [OPTIONS]
                 shieldZoneId=INTEGER category=INTEGER action=INTEGER
 
-          Sets what is done with a category of bots. (writes)
+          Sets the action for a category of bots. (writes)
           PUT /shield/shield-zone/{shieldZoneId}/bot-categorization/categories/{category}
 
         Parameters:
@@ -63,8 +63,8 @@ def test_an_operation_explains_itself() -> None:
           category      Category of bots. It takes one of none (0), seo (1),
                         ai_scraper (2), ai_tool (3), tool (4), ads (5), preview (6),
                         social (7).
-          action        What is done with it. It takes one of none (0), block (1),
-                        allow (2).
+          action        The action for the category. It takes one of none (0), block
+                        (1), allow (2).
 
         Options and exit codes: 'edge-exporter call --help'
         """)

@@ -310,7 +310,7 @@ def test_offline_contacts_nothing(unused_address: UnusedAddress, configure: Conf
     ended = invoke("check", "--offline", "--config", configure(text, url=unused_address.url, key="any"))
     assert ended.out == dedent("""\
         The configuration is valid: 1 account, 0 databases, 0 queries.
-        Nothing was contacted; of the targets, those that discovery would find are not counted:
+        Nothing was contacted, so targets that discovery would find are not counted:
         main: the targets need 2 requests/s, the budget allows 2000
         """)
     assert (ended.err, ended.code, unused_address.is_called()) == ("", 0, False)

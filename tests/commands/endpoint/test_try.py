@@ -53,7 +53,7 @@ def test_a_target_that_there_is_not_fails(environ: dict[str, str]) -> None:
     file = next(file for file in FILES if file.stem == "storage_zones")
     ended = invoke("endpoint", "try", str(file), "--target", "999", environ=environ)
     assert ended.code == 1
-    assert "failed: the list names no storage_zone 999" in ended.out
+    assert "failed: the list contains no storage_zone 999" in ended.out
 
 
 def test_a_wrong_type_is_shown_with_what_each_expression_read(tmp_path: Path, environ: dict[str, str]) -> None:

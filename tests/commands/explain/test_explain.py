@@ -139,7 +139,7 @@ def test_a_password_is_read_from_a_file_or_stdin_and_asked_for_where_it_is_missi
 def test_a_cause_is_asked_for_by_the_word_that_the_summary_prints(cause: Cause, guarded: str) -> None:
     words = ("--username", "ann", "--password-file", "-", "--cause", str(cause))
     ended = invoke("explain", "--url", guarded, *words, stdin="secret\n")
-    assert ended == Ended("Nothing is absent: every family that could be there has series.\n", "", 0)
+    assert ended == Ended("Nothing is absent: every possible family has series.\n", "", 0)
     assert Answering.paths[-1] == f"/edge/api/v1/explain?cause={cause}&limit=1000"
 
 

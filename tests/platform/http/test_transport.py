@@ -135,7 +135,7 @@ def test_a_connection_that_the_system_gives_up_is_a_connect_timeout() -> None:
     error = aiohttp.ClientConnectorError(CONNECTION, TimeoutError(110, "Connect call failed"))
     assert (type(translate(error, "h")), str(translate(error, "h"))) == (
         ConnectTimeout,
-        "no connection within the time for it (h)",
+        "no connection within the time limit (h)",
     )
 
 
@@ -168,7 +168,7 @@ async def test_a_call_goes_through_its_proxy() -> None:
 async def test_a_proxy_on_the_way_to_https_never_sees_the_key() -> None:
     async with raw_server(saying(reply(403))) as proxy:
         error = await failure("https://platform.example", f"http://me:word@127.0.0.1:{proxy.port}")
-    assert (type(error), str(error)) == (ProxyFault, "the proxy would not carry the call (platform.example)")
+    assert (type(error), str(error)) == (ProxyFault, "the proxy refused the call (platform.example)")
     sent = proxy.requests[0]
     assert (sent.method, sent.target, KEY in repr(sent)) == ("CONNECT", "platform.example:443", False)
     assert sent.header("Proxy-Authorization") == "Basic " + base64.b64encode(b"me:word").decode()
@@ -180,7 +180,7 @@ async def test_a_proxy_that_is_not_there() -> None:
     error = await failure("http://platform.example", f"127.0.0.1:{port}")
     assert (type(error), str(error)) == (
         ProxyFault,
-        "the proxy would not carry the call (platform.example: Connection refused)",
+        "the proxy refused the call (platform.example: Connection refused)",
     )
 
 

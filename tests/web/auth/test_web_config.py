@@ -21,7 +21,7 @@ def write(directory: Path, text: str) -> Path:
 
 
 def refusal(directory: Path, text: str) -> list[str]:
-    """Return the faults of a file with this text as they are printed, without the directory."""
+    """Return the printed faults of a file with this text, without the directory."""
     with pytest.raises(WebConfigError) as refused:
         load_web_config(write(directory, text))
     return str(refused.value).replace(f"{directory}/", "").splitlines()
@@ -94,7 +94,7 @@ def test_an_empty_file_configures_nothing(directory: Path, text: str) -> None:
         ("client_ca_file: ca.pem", "tls_server_config.client_ca_file: is not used with NoClientCert; set client_auth_type: RequireAndVerifyClientCert"),
         ("client_allowed_sans: [a]", "tls_server_config.client_allowed_sans: is not used with NoClientCert; set client_auth_type: RequireAndVerifyClientCert"),
         ("cipher_suites: [RC4]", "tls_server_config.cipher_suites[0]: found 'RC4', expected the name of a cipher suite such as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"),
-        ("curve_preferences: [X25519, CurveP256]", "tls_server_config.curve_preferences: found 2 items, and Python's TLS takes one curve alone; keep the first or leave all out"),
+        ("curve_preferences: [X25519, CurveP256]", "tls_server_config.curve_preferences: found 2 items, but Python's TLS accepts only one curve; keep the first or remove all"),
         ("curve_preferences: [Curve1]", "tls_server_config.curve_preferences[0]: found 'Curve1', expected one of CurveP256, CurveP384, CurveP521, X25519"),
     ],
 )  # fmt: skip
@@ -108,13 +108,13 @@ def test_wrong_tls_is_refused_by_line_and_path(directory: Path, line: str, messa
     ("text", "faults"),
     [
         ("tls_server_config: {min_version: TLS13, max_version: TLS12, cert_file: server.crt, key_file: server.key}", ["web.yml:1: tls_server_config.max_version: found 'TLS12', expected at least the min_version (TLS13)"]),
-        ("tls_server_config: {max_version: TLS12, cipher_suites: [TLS_AES_128_GCM_SHA256], cert_file: server.crt, key_file: server.key}", ["web.yml:1: tls_server_config.cipher_suites: holds suites of TLS 1.3 alone, and max_version is TLS12"]),
+        ("tls_server_config: {max_version: TLS12, cipher_suites: [TLS_AES_128_GCM_SHA256], cert_file: server.crt, key_file: server.key}", ["web.yml:1: tls_server_config.cipher_suites: contains only suites of TLS 1.3, but max_version is TLS12"]),
         ("tls_server_config:\n  key_file: server.key", ["web.yml:1: tls_server_config.cert_file: missing; expected the certificate's file, PEM, or the text itself as cert"]),
         ("tls_server_config:\n  cert_file: none\n  key_file: server.key", ["web.yml:2: tls_server_config.cert_file: none does not exist"]),
         ("tls_server_config:\n  cert_file: server.crt\n  key_file: ca.pem", ["web.yml:3: tls_server_config.key_file: ca.pem holds no private key in PEM form"]),
         ("http_server_config: {headers: {X-Other: a}}", ["web.yml:1: http_server_config.headers.X-Other: cannot be set; expected one of Strict-Transport-Security, X-Content-Type-Options, X-Frame-Options, X-XSS-Protection, Content-Security-Policy"]),
         ("http_server_config: {headers: {X-Frame-Options: maybe}}", ["web.yml:1: http_server_config.headers.X-Frame-Options: found 'maybe', expected one of deny, sameorigin"]),
-        ('http_server_config: {headers: {X-XSS-Protection: "a\\r\\nb"}}', ["web.yml:1: http_server_config.headers.X-XSS-Protection: holds what an HTTP header cannot carry"]),
+        ('http_server_config: {headers: {X-XSS-Protection: "a\\r\\nb"}}', ["web.yml:1: http_server_config.headers.X-XSS-Protection: contains characters that are not allowed in an HTTP header"]),
         ("http_server_config: {http2: maybe}", ["web.yml:1: http_server_config.http2: found 'maybe', expected true or false"]),
         ("basic_auth_users: [hunter2]", ["web.yml:1: basic_auth_users: found a list, expected a mapping"]),
         ("basic_auth_users:\n  me: hunter2", ["web.yml:2: basic_auth_users.me: is not a bcrypt hash; expected one such as $2y$10$…, as 'htpasswd -nBC 10' prints it"]),

@@ -71,7 +71,7 @@ async def test_all_is_healthy_when_every_target_is() -> None:
         setup.succeed(zone(2))
         page = await rendered(setup)
     assert "All 2 targets answered their last poll." in page.text
-    assert "Nothing fails at the moment." in page.text
+    assert "Nothing fails now." in page.text
     assert "<title>edge-exporter</title>" in page.html
 
 

@@ -82,7 +82,7 @@ tlsConfig: {{- toYaml . | nindent 2 }}
 basicAuth: {{- toYaml . | nindent 2 }}
 {{- end }}
 relabelings:
-  # The pod's name stays over a restart; its address, which is the default, would begin all series anew.
+  # The pod's name stays over a restart; its address, which is the default, would start new series.
   - sourceLabels: [__meta_kubernetes_pod_name]
     targetLabel: instance
 metricRelabelings:
