@@ -2,6 +2,7 @@
 
 import random
 import threading
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -18,7 +19,7 @@ from exporter.targets.target import PollKey
 from tests.counters.ledger_driver import WALL, LedgerDriver, key_of
 from tests.counters.state_locations import DatabaseLocation
 from tests.postgres import PASSWORD, Postgres
-from tests.waiting import PATIENCE, wait_until
+from tests.waiting import PATIENCE, settled, wait_until
 
 LONG = 600.0
 FIRST = Group("default", 1, "first/1")
@@ -426,7 +427,7 @@ def test_a_ledger_whose_shard_was_taken_counts_no_further(location: DatabaseLoca
 
 def test_a_database_that_is_away_lets_counters_stand_and_catch_up(postgres: Postgres) -> None:
     location = DatabaseLocation(postgres.new_database(), LONG)
-    with LedgerDriver(location.storage()) as driver:
+    with LedgerDriver(location.storage(), retry=0.2, monotonic=time.monotonic) as driver:
         assert [driver.poll(count) for count in (40, 45)] == [0, 5]
         postgres.stop()
         try:
@@ -434,7 +435,7 @@ def test_a_database_that_is_away_lets_counters_stand_and_catch_up(postgres: Post
             assert driver.events.is_up() is False
         finally:
             postgres.start()
-        assert driver.poll(50) == 10
+        assert settled(lambda: driver.poll(50), 10) == 10
         assert driver.events.is_up() is True
 
 
@@ -458,12 +459,12 @@ def test_a_ledger_starts_while_the_database_is_away(postgres: Postgres) -> None:
         assert [driver.poll(count) for count in (40, 45)] == [0, 5]
     postgres.stop()
     try:
-        driver = LedgerDriver(location.storage())
+        driver = LedgerDriver(location.storage(), retry=0.2, monotonic=time.monotonic)
         assert driver.poll(46) is None
     finally:
         postgres.start()
     with driver:
-        assert driver.poll(50) == 10
+        assert settled(lambda: driver.poll(50), 10) == 10
 
 
 def test_a_transaction_pooler_may_stand_in_between(postgres: Postgres) -> None:
