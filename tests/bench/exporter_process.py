@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from prometheus_client import CollectorRegistry
 from starlette.applications import Starlette
 
+from exporter import runtime
 from exporter.collectors.dns_statistics import COLLECTOR
 from exporter.exposition.exposition import Exposition
 from exporter.exposition.renderer import Renderer
@@ -33,7 +34,7 @@ async def serving(feed: Feed, port: int = 0) -> AsyncIterator[tuple[WebServer, S
     store = Store(StatusBoard(time.time), time.monotonic)
     exposition = Exposition(telemetry.exposed())
     exposition.declare(FAMILIES)
-    renderer = Renderer(exposition, store, telemetry, time.monotonic)
+    renderer = Renderer(exposition, store, telemetry, time.monotonic, grown=runtime.settle)
     feed.fill(store)
     await renderer.render()
     printing = asyncio.create_task(renderer.run())
@@ -87,7 +88,8 @@ class Lag:
 
 
 async def serve(series: int, seconds: float) -> None:
-    """Serve until SIGTERM or SIGINT, then print the lag of the event loop."""
+    """Serve as the daemon does until SIGTERM or SIGINT, then print the lag of the event loop."""
+    runtime.share()
     feed, lag, ended = Feed(series), Lag(), asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
