@@ -65,7 +65,7 @@ async def repoll(feed: Feed, store: Store, seconds: float) -> None:
 
 
 class Lag:
-    """Return how much later than requested the event loop wakes a sleeping task."""
+    """Measures how much later than requested the event loop wakes a sleeping task."""
 
     def __init__(self) -> None:
         self._late: list[float] = []

@@ -56,7 +56,7 @@ def settings(sandboxed: SandboxedDaemons, port: int) -> dict[str, Any]:
 
 
 class Truth:
-    """Return what the platform has served, whether or not it was polled."""
+    """The values that the platform has served, whether or not they were polled."""
 
     def __init__(self, sandboxed: SandboxedDaemons) -> None:
         self._world = sandboxed.world

@@ -31,7 +31,7 @@ ALWAYS = "/watchdog"
 
 @dataclass
 class Webhook:
-    """Return the notifications of a webhook, without the alert that always fires: the receiver's path and the alert."""
+    """The notifications of a webhook, without the alert that always fires: the receiver's path and the alert."""
 
     url: str
     sent: list[tuple[str, dict[str, Any]]] = field(default_factory=list)

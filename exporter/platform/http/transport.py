@@ -35,7 +35,7 @@ class Reply(Protocol):
         ...
 
     async def close(self) -> None:
-        """Return the connection; it is closed if the body was not read to its end."""
+        """Give the connection back to the pool; it is closed if the body was not read to its end."""
         ...
 
 

@@ -123,7 +123,7 @@ class Pages:
 
         Args:
             found: the absences.
-            question: the question.
+            question: the query, and which rows of its answer the page shows.
         """
         asked = ", ".join(sorted(question.wanted.targets | question.wanted.families))
         stream = self._explanation.stream(now=found.now, version="", found=found, asked=asked)
