@@ -11,7 +11,7 @@ from typing import Final
 import httpx
 import pytest
 import structlog
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests.postgres import Postgres, postgres_running
 
@@ -40,7 +40,9 @@ LONGEST: Final = tuple(
 )
 
 # The suite tries few examples of each property, and other ones each time; `make fuzz` has its own profile of many.
-settings.register_profile("suite", settings(max_examples=40))
+# On a busy machine nothing about speed may fail.
+SPEED = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example)
+settings.register_profile("suite", max_examples=40, deadline=None, suppress_health_check=SPEED)
 settings.load_profile("suite")
 
 

@@ -4,7 +4,7 @@ import asyncio
 import math
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -27,7 +27,6 @@ async def polled(collector: Collector, bodies: dict[str, bytes]) -> Polled | Non
 
 
 @pytest.mark.parametrize("collector", collectors(), ids=lambda collector: collector.name)
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(data=st.data())
 def test_a_damaged_answer_ends_in_families_or_in_a_typed_error(collector: Collector, data: st.DataObject) -> None:
     bodies = {

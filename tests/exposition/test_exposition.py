@@ -6,7 +6,7 @@ from dataclasses import replace
 from unittest.mock import patch
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, Counter, Gauge
 from prometheus_client import Metric as WireMetric
@@ -139,7 +139,6 @@ def applied(state: dict[PollKey, dict[str, Family]], known: PollKey, update: Upd
     state[known] = {name: each for name, each in held.items() if each.samples}
 
 
-@settings(deadline=None)
 @given(st.lists(st.lists(changes(), max_size=6), max_size=8), st.booleans())
 def test_whatever_changes_the_exposition_is_what_a_naive_rendering_gives(
     turns: list[list[tuple[PollKey, Update]]],
@@ -185,7 +184,6 @@ FILTERS = st.builds(
 )
 
 
-@settings(deadline=None)
 @given(st.lists(changes(), max_size=30), FILTERS)
 def test_a_filter_gives_what_a_naive_filter_gives(made_changes: list[tuple[PollKey, Update]], wanted: Filter) -> None:
     state: dict[PollKey, dict[str, Family]] = {}

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from exporter.platform.long_json import (
@@ -42,7 +42,6 @@ def parse(text: str, piece: int = 1000, items: Items | None = None) -> LongJson:
     return made
 
 
-@settings(deadline=None)
 @given(DOCUMENTS, st.integers(1, 9000), st.sampled_from([None, 1]))
 def test_it_is_the_same_document_as_at_once(document: object, piece: int, indent: int | None) -> None:
     text = json.dumps(document, indent=indent, ensure_ascii=piece % 2 == 0)

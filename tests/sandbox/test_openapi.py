@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import jsonschema
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from exporter.sandbox.app import OPERATIONS, create_app
@@ -118,7 +118,6 @@ QUERIES = st.fixed_dictionaries(
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 async def test_an_operation_answers_any_request_as_described(operation: Operation, data: st.DataObject) -> None:
     path = operation.path
@@ -142,7 +141,6 @@ def quote(segment: str) -> str:
     return "".join(f"%{byte:02X}" for byte in segment.encode("utf-8", "replace"))
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     requests=st.lists(
         st.fixed_dictionaries(

@@ -44,7 +44,7 @@ def outcome(config: Path | None, values: dict[str, str], environ: dict[str, str]
     return "\n".join(str(fault) for fault in faults if fault.message)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.dictionaries(st.sampled_from(KEYS), DAMAGE, max_size=5))
 def test_any_data_is_settings_or_faults(tmp_path: Path, data: dict[str, object]) -> None:
     path = tmp_path / "config.yml"
@@ -54,7 +54,7 @@ def test_any_data_is_settings_or_faults(tmp_path: Path, data: dict[str, object])
     assert not any(words in found for words in NOT_OURS)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     account=st.dictionaries(st.sampled_from(list(AccountSettings.model_fields)), DAMAGE, max_size=6),
     database=st.dictionaries(st.sampled_from(list(DatabaseSettings.model_fields)), DAMAGE, max_size=4),
@@ -69,7 +69,6 @@ def test_no_damage_around_a_secret_brings_it_to_light(
     assert SECRET not in outcome(path, {}, {})
 
 
-@settings(deadline=None)
 @given(
     values=st.dictionaries(st.sampled_from([flag.name for flag in flags()]), st.text(max_size=8), max_size=6),
     environ=st.dictionaries(

@@ -75,7 +75,7 @@ def served() -> Iterator[tuple[asyncio.Runner, ASGIApp]]:
         runner.run(opened.__aexit__(None, None, None))
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(method=METHODS, path=PATHS, query=QUERIES, headers=HEADERS)
 def test_any_request_is_answered(
     served: tuple[asyncio.Runner, ASGIApp], method: str, path: str, query: bytes, headers: list[tuple[bytes, bytes]]

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from exporter.platform.api.catalogue import OPERATIONS
@@ -20,7 +20,6 @@ def test_every_operation_has_a_good_payload() -> None:
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_a_damaged_answer_is_a_model_or_a_typed_error(operation: Operation[Any], data: st.DataObject) -> None:
     raw = data.draw(damaged(operation.name))
@@ -32,7 +31,6 @@ def test_a_damaged_answer_is_a_model_or_a_typed_error(operation: Operation[Any],
     repr(value)
 
 
-@settings(deadline=None)
 @given(raw=st.sampled_from(list(GOOD)).flatmap(damaged) | st.binary(max_size=200))
 def test_any_body_of_an_error_status_is_understood(raw: bytes) -> None:
     failure = failure_in(raw)

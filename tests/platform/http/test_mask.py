@@ -11,14 +11,12 @@ from random import Random
 from urllib.parse import quote, quote_plus
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from exporter.platform.http.body import Body
 from exporter.platform.http.mask import Mask
 
-# To make a mask takes milliseconds, on a busy machine a tenth of a second.
-UNHURRIED = settings(deadline=None)
 SECRETS = st.text(st.characters(min_codepoint=32, max_codepoint=126), min_size=12, max_size=80)
 
 
@@ -53,7 +51,6 @@ ENCODINGS: dict[str, Callable[[str], str]] = {
 }
 
 
-@UNHURRIED
 @pytest.mark.parametrize("name", ENCODINGS)
 @given(secret=SECRETS, before=st.text("ab<> ", max_size=9), after=st.text("ab<> ", max_size=9))
 def test_a_secret_is_masked_in_every_encoding(name: str, secret: str, before: str, after: str) -> None:
@@ -66,7 +63,6 @@ def test_a_secret_is_masked_in_every_encoding(name: str, secret: str, before: st
         assert masked == f"<{before}>***<{after}>".encode()
 
 
-@UNHURRIED
 @given(before=st.binary(max_size=8), secret=SECRETS, after=st.binary(max_size=8))
 def test_digits_of_base64_that_remain_do_not_show_the_secret(before: bytes, secret: str, after: bytes) -> None:
     masked = Mask([secret]).apply(b64encode(before + secret.encode() + after))
@@ -76,7 +72,6 @@ def test_digits_of_base64_that_remain_do_not_show_the_secret(before: bytes, secr
             assert secret.encode()[1:-1] not in b64decode(digits[: len(digits) // 4 * 4])
 
 
-@UNHURRIED
 @given(text=st.text(), secret=SECRETS.map("-{}".format))
 def test_json_around_a_masked_secret_is_the_same_json(text: str, secret: str) -> None:
     """The secret does not begin with a hexadecimal digit, so it cannot begin within an escape."""
@@ -87,7 +82,6 @@ def test_json_around_a_masked_secret_is_the_same_json(text: str, secret: str) ->
         assert (read["before"], read["after"]) == (text, [text])
 
 
-@UNHURRIED
 @given(
     secret=SECRETS,
     encode=st.sampled_from(list(ENCODINGS.values())),
@@ -106,7 +100,6 @@ def test_a_secret_is_masked_wherever_the_pieces_of_a_body_end(
     assert b"".join(pieces) == body.so_far() == mask.apply(raw)
 
 
-@UNHURRIED
 @given(raw=st.binary(), secret=st.text(min_size=12))
 def test_what_holds_no_secret_is_left_as_it_is(raw: bytes, secret: str) -> None:
     assert Mask([]).apply(raw) == Mask(["too short"]).apply(raw) == raw

@@ -33,7 +33,7 @@ def outcome(path: Path) -> str:
         return str(error)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     data=st.dictionaries(st.sampled_from(KEYS), DAMAGE, max_size=4),
     users=DAMAGE | st.just({"admin": SECRET}) | st.just({SECRET: "$2y$10$short"}),
