@@ -17,6 +17,7 @@ class RawRequest:
     target: str
     headers: tuple[tuple[str, str], ...]
     body: bytes
+    raw: bytes
 
     def header(self, name: str) -> str | None:
         """Return a header's value; None if it was not sent."""
@@ -158,14 +159,15 @@ class RawServer:
 async def read_request(reader: asyncio.StreamReader) -> RawRequest | None:
     """Return the next request of a connection; None at its end."""
     try:
-        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+        raw = await reader.readuntil(b"\r\n\r\n")
     except asyncio.IncompleteReadError:
         return None
-    first, *lines = head[:-4].split("\r\n")
+    first, *lines = raw[:-4].decode("latin-1").split("\r\n")
     method, target, _version = first.split(" ")
     headers = tuple((name, value.strip()) for name, _, value in (line.partition(":") for line in lines))
     length = next((int(value) for name, value in headers if name.lower() == "content-length"), 0)
-    return RawRequest(method, target, headers, await reader.readexactly(length))
+    body = await reader.readexactly(length)
+    return RawRequest(method, target, headers, body, raw + body)
 
 
 @asynccontextmanager

@@ -1,141 +1,69 @@
 """The request of each operation, byte by byte."""
 
+import json
+import re
+import socket
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import TypeAdapter
 
+from exporter.collectors.endpoints.path import parse_path
 from exporter.platform.api import containers, database, dns, scripting, search, shield
 from exporter.platform.api.catalogue import OPERATIONS
+from exporter.platform.api.document import Document
 from exporter.platform.errors import CredentialError, PlatformError
-from exporter.platform.operation import Request, Scalar
-from tests.platform.clients import KEY, Kit, client_of
-from tests.platform.raw_server import Line, RawRequest, RawServer, json_reply, raw_server, saying
+from exporter.platform.operation import Operation, Request
+from tests.platform.clients import NOW, client_of
+from tests.platform.raw_server import Line, RawRequest, json_reply, raw_server, saying
 
-
-@dataclass(frozen=True)
-class Call:
-    """Arguments of an operation, and its request."""
-
-    method: str
-    target: str
-    body: str = ""
-    path: Mapping[str, Scalar] = field(default_factory=dict)
-    query: Mapping[str, Scalar] = field(default_factory=dict)
-    content: Mapping[str, Any] | None = None
-
-
-CALLS = {
-    "dns_statistics": Call(
-        "GET",
-        "/dnszone/102/statistics?dateFrom=2026-01-08&dateTo=2026-02-08T12:00:00Z",
-        path={"id": 102},
-        query={"dateFrom": "2026-01-08", "dateTo": "2026-02-08T12:00:00Z"},
-    ),
-    "dns_record_scan": Call("GET", "/dnszone/102/records/scan", path={"zoneId": 102}),
-    "script_update": Call("POST", "/compute/script/7", '{"Name":"router"}', path={"id": 7}, content={"Name": "router"}),
-    "script_add_secret": Call(
-        "POST",
-        "/compute/script/7/secrets",
-        '{"Name":"TOKEN","Secret":"s3cr\\u00e9t"}',
-        path={"id": 7},
-        content={"Name": "TOKEN", "Secret": "s3crét"},
-    ),
-    "container_tags": Call(
-        "POST",
-        "/mc/registries/tags",
-        '{"registryId":"dockerhub","imageName":"nginx","imageNamespace":"library"}',
-        content={"registryId": "dockerhub", "imageName": "nginx", "imageNamespace": "library"},
-    ),
-    "shield_bot_category_action": Call(
-        "PUT",
-        "/shield/shield-zone/3/bot-categorization/categories/2",
-        '{"action":1}',
-        path={"shieldZoneId": 3, "category": 2},
-        content={"action": 1},
-    ),
-    "shield_access_list_switch": Call(
-        "PATCH",
-        "/shield/shield-zone/3/access-lists/configurations/11",
-        '{"isEnabled":true}',
-        path={"shieldZoneId": 3, "id": 11},
-        content={"isEnabled": True},
-    ),
-    "shield_access_list": Call("GET", "/shield/shield-zone/3/access-lists/11", path={"shieldZoneId": 3, "id": 11}),
-    "shield_api_guardian": Call("GET", "/shield/shield-zone/3/api-guardian", path={"shieldZoneId": 3}),
-    "shield_bot_detection": Call("GET", "/shield/shield-zone/3/bot-detection", path={"shieldZoneId": 3}),
-    "shield_zones": Call("GET", "/shield/shield-zones?page=2&perPage=1000", query={"page": 2, "perPage": 1000}),
-    "shield_rate_limit_metrics": Call("GET", "/shield/metrics/rate-limit/55", path={"id": 55}),
-    "shield_waf_custom_rule": Call("GET", "/shield/waf/custom-rule/21", path={"id": 21}),
-    "shield_waf_plan_segmentation": Call("GET", "/shield/waf/rules/plan-segmentation"),
-    "search": Call(
-        "GET",
-        "/search?search=a+b/c?%C3%A9%26%2B%3D%25&from=40&size=20",
-        query={"search": "a b/c?é&+=%", "from": 40, "size": 20},
-    ),
-    "script": Call("GET", "/compute/script/7", path={"id": 7}),
-    "script_read_by_update": Call("POST", "/compute/script/7", "{}", path={"id": 7}),
-    "shield_zone_rate_limits": Call("GET", "/shield/metrics/rate-limits/3", path={"shieldZoneId": 3}),
-    "database_pipeline": Call(
-        "POST",
-        "/v2/pipeline",
-        '{"requests":[{"type":"execute","stmt":{"sql":"SELECT 1"}}]}',
-        content={"requests": [{"type": "execute", "stmt": {"sql": "SELECT 1"}}]},
-    ),
+PLANS = json_reply('{"data": [], "error": null}')
+GOLDEN = Path(__file__).parent / "requests.http"
+_, *_PARTS = re.split(rb"^### (.+)\n", GOLDEN.read_bytes(), flags=re.MULTILINE)
+REQUESTS: dict[str, bytes] = {
+    case.decode(): raw.removesuffix(b"\n") for case, raw in zip(_PARTS[::2], _PARTS[1::2], strict=True)
 }
-SCHEMES = {"access_key": ("accesskey", KEY), "bearer": ("authorization", f"Bearer {KEY}")}
 
 
-async def ask(kit: Kit, server: RawServer, name: str) -> RawRequest:
-    """Carry out an operation with any result, and return the received request."""
-    operation = next(one for one in OPERATIONS if one.name == name)
-    call = CALLS[name]
-    try:
-        await kit.client.find(Request(operation, path=call.path, query=call.query, body=call.content))
-    except PlatformError as error:
-        assert error.status == 200  # noqa: PT017 - the answer is none of the test's business
-    return server.requests[-1]
+def request_of(case: Mapping[str, Any]) -> Request[Any]:
+    """Return the request of an operation, or of the path of a configured endpoint."""
+    if "operation" in case:
+        operation = next(one for one in OPERATIONS if one.name == case["operation"])
+        return Request(operation, case.get("path"), case.get("query"), case.get("body"))
+    path = parse_path(case["get"])
+    endpoint = Operation("endpoint", "GET", path.template, "", TypeAdapter(Document), documented=False)
+    return Request(endpoint, path.parameters(case.get("id", ""), NOW))
+
+
+async def sent_by(case: Mapping[str, Any]) -> bytes:
+    """Return the bytes of a request on a socket to which any host name leads; empty if nothing is sent."""
+    base_url = case.get("base", "http://platform.example")
+    async with raw_server(saying(json_reply("{}"))) as server:
+
+        def lead_here(*_: object, **__: object) -> list[Any]:
+            return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", server.port))]
+
+        proxy = server.url if case.get("proxy") else None
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(socket, "getaddrinfo", lead_here)
+            async with client_of(base_url, scheme=case.get("scheme", "access_key"), proxy=proxy) as kit:
+                with suppress(PlatformError):
+                    await kit.client.find(request_of(case))
+    return b"".join(sent.raw for sent in server.requests)
 
 
 def test_every_operation_has_its_literal_request() -> None:
-    assert list(CALLS) == [operation.name for operation in OPERATIONS]
+    called = [json.loads(case).get("operation") for case in REQUESTS]
+    assert [operation.name for operation in OPERATIONS if operation.name not in called] == []
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("name", CALLS)
-async def test_an_operation_is_sent_as_it_is_documented(name: str, scheme: str) -> None:
-    call = CALLS[name]
-    async with raw_server(saying(json_reply("{}"))) as server, client_of(server.url, scheme=scheme) as kit:
-        sent = await ask(kit, server, name)
-    headers = {
-        "host": f"127.0.0.1:{server.port}",
-        "accept": "application/json, */*;q=0.5",
-        "accept-encoding": "gzip",
-        "user-agent": "edge-exporter",
-    }
-    if call.body:
-        headers |= {"content-type": "application/json", "content-length": str(len(call.body))}
-    name_of_key, key = SCHEMES[scheme]
-    headers[name_of_key] = key
-    expected = RawRequest(call.method, call.target, tuple(sorted(headers.items())), call.body.encode())
-    actual = RawRequest(
-        sent.method, sent.target, tuple(sorted((name.lower(), value) for name, value in sent.headers)), sent.body
-    )
-    assert expected == actual
-
-
-async def test_a_base_url_keeps_its_path() -> None:
-    async with raw_server(saying(json_reply("{}"))) as server, client_of(server.url + "/edge/v1/") as kit:
-        sent = await ask(kit, server, "shield_rate_limit_metrics")
-    assert sent.target == "/edge/v1/shield/metrics/rate-limit/55"
-
-
-async def test_a_text_in_a_path_cannot_leave_its_place() -> None:
-    async with raw_server(saying(json_reply("{}"))) as server, client_of(server.url) as kit:
-        request = kit.client.message(Request(dns.RECORD_SCAN, {"zoneId": "1/../../{x}?a#b é"}))
-    assert request.url == f"{server.url}/dnszone/1%2F..%2F..%2F%7Bx%7D%3Fa%23b%20%C3%A9/records/scan"
+@pytest.mark.parametrize("case", REQUESTS)
+async def test_a_request_is_sent_byte_by_byte_as_recorded(case: str) -> None:
+    assert await sent_by(json.loads(case)) == REQUESTS[case]
 
 
 async def test_a_path_without_its_parameter_is_not_sent() -> None:
@@ -219,10 +147,10 @@ async def test_the_endpoint_functions_send_what_their_arguments_say() -> None:
 
 async def test_a_rotated_key_is_used_from_the_next_call_on() -> None:
     keys = ["first", "second"]
-    async with raw_server(saying(json_reply("{}"))) as server, client_of(server.url, read=lambda: keys[0]) as kit:
-        await ask(kit, server, "shield_waf_plan_segmentation")
+    async with raw_server(saying(PLANS)) as server, client_of(server.url, read=lambda: keys[0]) as kit:
+        await kit.client.find(Request(shield.PLAN_SEGMENTATION))
         keys.pop(0)
-        await ask(kit, server, "shield_waf_plan_segmentation")
+        await kit.client.find(Request(shield.PLAN_SEGMENTATION))
     assert [sent.header("AccessKey") for sent in server.requests] == ["first", "second"]
 
 
