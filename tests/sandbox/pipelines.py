@@ -196,6 +196,8 @@ PIPELINES: tuple[tuple[Request, ...], ...] = (
     (*TABLE, sequence("INSERT INTO t (n) VALUES ('s'); SELECT nope"), execute("SELECT count(*) FROM t"), CLOSE),
     (sequence(""), CLOSE),
 )
+# Those whose answers no version of SQLite changes.
+STABLE = PIPELINES[-64:]
 BODIES = (
     "", "{", "[]", "{}", "null", '{"requests": null}', '{"requests": {}}', '{"requests": [], "unknown": 1}',
     '{"baton": "unknown", "requests": []}', '{"baton": 5, "requests": []}',
