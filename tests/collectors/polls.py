@@ -1,10 +1,8 @@
 """Polls single collectors, and renders the results as exposition text."""
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from difflib import unified_diff
 from pathlib import Path
 
 from exporter.collectors.collector import Collector, Context, Polled
@@ -14,12 +12,11 @@ from exporter.exposition.encoding import Format, header, render
 from exporter.metric import Count, Family, LabelValues, Sample
 from exporter.platform.errors import PlatformError
 from exporter.targets.target import Target, TargetKey
+from tests.golden import assert_golden
 from tests.platform.callers import ScriptedCaller
 
 NOW = datetime(2026, 2, 8, 12, 0, tzinfo=UTC)
-ROOT = Path(__file__).parents[2]
 EXPOSITIONS = Path(__file__).parent / "expositions"
-WRITE = "WRITE_EXPOSITIONS"
 
 
 @dataclass
@@ -75,25 +72,8 @@ def _counted(count: Count, counters: dict[tuple[str, LabelValues], dict[LabelVal
 
 
 def assert_as_in_file(exposition: str, name: str, folder: Path = EXPOSITIONS) -> None:
-    """Compare the exposition of a collector's whole payload with its file, or write the file again.
-
-    Raises:
-        AssertionError: they differ; the message names the file, shows the lines, and says how to write it again.
-    """
-    path = folder / f"{name}.prom"
-    if os.environ.get(WRITE):
-        path.write_text(exposition, encoding="utf-8")
-    expected = path.read_text(encoding="utf-8") if path.exists() else ""
-    if exposition != expected:
-        shown = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
-        lines = unified_diff(
-            expected.splitlines(), exposition.splitlines(), str(shown), "what is exposed", "", "", 0, ""
-        )
-        reported = "\n".join(lines) or "they differ in the ends of their lines"
-        raise AssertionError(
-            f"{shown} does not hold what is exposed; if this is meant to be, write it anew:\n"
-            f"  {WRITE}=1 python -m pytest tests/collectors\n{reported}"
-        )
+    """Compare the exposition of a collector's whole payload with its golden file."""
+    assert_golden(exposition, folder / f"{name}.prom")
 
 
 def samples(exposition: str, family: str) -> list[str]:

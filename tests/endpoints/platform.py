@@ -17,10 +17,13 @@ class Platform:
 
     Args:
         answer: returns the answer for a path without percent-encoding.
+
+    Attributes:
+        date: the `Date` of its answers; empty for none.
     """
 
     def __init__(self, answer: Answer) -> None:
-        self.url = ""
+        self.url = self.date = ""
         self.answer = answer
         self.asked: Counter[str] = Counter()
         self.methods: Counter[str] = Counter()
@@ -35,8 +38,9 @@ class Platform:
                 self.asked[target] += 1
                 parts = urlsplit(target)
                 status, body = self.answer(unquote(parts.path), parse_qs(parts.query))
-                head = f"HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
-                writer.write(head.encode() + body)
+                head = f"HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+                head += f"Date: {self.date}\r\n" if self.date else ""
+                writer.write(head.encode() + b"\r\n" + body)
                 await writer.drain()
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
