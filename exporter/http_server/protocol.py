@@ -33,6 +33,8 @@ class TimeLimitedProtocol(HttpToolsProtocol):
     _is_between_requests = False
     # The received bytes of the present request, without its body.
     _head = 0
+    # The bytes of its target and its headers: several requests may arrive in one read.
+    _parsed = 0
     # The request that is being answered; `cycle` is the last received one.
     _answered: RequestResponseCycle | None = None
 
@@ -63,7 +65,7 @@ class TimeLimitedProtocol(HttpToolsProtocol):
         if self._is_between_requests:
             self._stop_timer()
         elif self._head > LARGEST_HEAD:
-            self.send_400_response("The head of the request is too large.")
+            self.send_400_response("")
         elif self._timer is None:
             self._start_timer()
 
@@ -82,7 +84,23 @@ class TimeLimitedProtocol(HttpToolsProtocol):
         if len(self.pipeline) >= MOST_PIPELINED:
             raise RequestRefusedError
         self._is_between_requests = False
+        self._parsed = 0
         super().on_message_begin()
+
+    def on_url(self, url: bytes) -> None:
+        """Add to the target of a request."""
+        self._count(len(url))
+        super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Add a header of a request."""
+        self._count(len(name) + len(value) + len(": \r\n"))
+        super().on_header(name, value)
+
+    def _count(self, size: int) -> None:
+        self._parsed += size
+        if self._parsed > LARGEST_HEAD:
+            raise RequestRefusedError
 
     def on_headers_complete(self) -> None:
         """Check the head of a request, and start to answer."""
@@ -115,7 +133,8 @@ class TimeLimitedProtocol(HttpToolsProtocol):
     def send_400_response(self, msg: str) -> None:
         """Refuse an invalid request and close the connection, after the answer to the request before it."""
         if self._answered is None or self._answered.response_complete:
-            super().send_400_response(msg)
+            is_large = max(self._head, self._parsed) > LARGEST_HEAD
+            super().send_400_response("The head of the request is too large." if is_large else msg)
             return
         self._answered.keep_alive = False
         self.pipeline.clear()
