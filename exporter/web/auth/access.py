@@ -5,8 +5,9 @@ import base64
 import binascii
 import secrets
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections import OrderedDict, deque
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from hashlib import blake2b
 from ipaddress import ip_address
 from urllib.parse import urlsplit
@@ -38,6 +39,62 @@ class TooManyChecksError(Exception):
     """Too many password checks are under way."""
 
 
+class _Turns:
+    """Lets a few checks run at a time; those that wait take turns by client address, and then by user name.
+
+    Names that do not exist take turns as others do, so that the time of an answer does not show which names exist.
+    """
+
+    def __init__(self) -> None:
+        self._free = _CHECKS_AT_ONCE
+        # Address → user name → those that wait; the next one is the first of the first.
+        self._waiting: dict[str, dict[bytes, deque[asyncio.Future[None]]]] = {}
+
+    @asynccontextmanager
+    async def turn(self, address: str, user: bytes) -> AsyncIterator[None]:
+        """Wait for a turn, and end it with the block; raises `TooManyChecksError`."""
+        if self._free:
+            self._free -= 1
+        else:
+            await self._wait(address, user)
+        try:
+            yield
+        finally:
+            self._pass_on()
+
+    async def _wait(self, address: str, user: bytes) -> None:
+        mine = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(address, {}).setdefault(user, deque()).append(mine)
+        if sum(len(queue) for names in self._waiting.values() for queue in names.values()) > _MOST_WAITING:
+            # The newest of those that wait most leaves, so that one client cannot shut out another.
+            names = max(reversed(self._waiting.values()), key=lambda names: sum(map(len, names.values())))
+            newest = max(reversed(names.values()), key=len).pop()
+            if not newest.done():
+                newest.set_exception(TooManyChecksError)
+        try:
+            await mine
+        except asyncio.CancelledError:
+            if not mine.cancelled():  # it has the turn already
+                self._pass_on()
+            raise
+
+    def _pass_on(self) -> None:
+        while self._waiting:
+            address = next(iter(self._waiting))
+            names = self._waiting.pop(address)
+            user = next(iter(names))
+            queue = names.pop(user)
+            following = queue.popleft() if queue else None
+            if queue:
+                names[user] = queue
+            if names:
+                self._waiting[address] = names
+            if following is not None and not following.done():
+                following.set_result(None)
+                return
+        self._free += 1
+
+
 class PasswordCheck:
     """Checks passwords against bcrypt hashes, which is slow on purpose; right passwords are remembered.
 
@@ -46,15 +103,23 @@ class PasswordCheck:
     """
 
     def __init__(self, users: Mapping[str, SecretStr], key: bytes) -> None:
-        self._hashes = {user.encode(): secret.get_secret_value().encode() for user, secret in users.items()}
-        self._decoys = sorted({_decoy(known) for known in self._hashes.values()})
         self._key = key
         self._remembered: OrderedDict[bytes, None] = OrderedDict()
-        self._turns = asyncio.Semaphore(_CHECKS_AT_ONCE)
-        self._waiting = 0
+        self._turns = _Turns()
+        self.replace(users)
 
-    async def admits(self, user: bytes, password: bytes) -> bool:
-        """Return whether the password is the user's.
+    def replace(self, users: Mapping[str, SecretStr]) -> None:
+        """Apply other users; passwords stay remembered where the user's hash is unchanged."""
+        self._hashes = {user.encode(): secret.get_secret_value().encode() for user, secret in users.items()}
+        self._decoys = sorted({_decoy(known) for known in self._hashes.values()})
+
+    @property
+    def has_users(self) -> bool:
+        """Whether there are users; without any, nothing is to be checked."""
+        return bool(self._hashes)
+
+    async def admits(self, address: str, user: bytes, password: bytes) -> bool:
+        """Return whether the password, which came from an address, is the user's.
 
         Raises:
             TooManyChecksError: too many checks wait already.
@@ -64,17 +129,11 @@ class PasswordCheck:
         if self._recalls(entry):
             return True
         hashed = known or self._decoys[int.from_bytes(self._digest(user)) % len(self._decoys)]
-        if self._waiting >= _MOST_WAITING:
-            raise TooManyChecksError
-        self._waiting += 1
-        try:
-            async with self._turns:
-                if self._recalls(entry):  # another request has checked the same password in the meantime
-                    return True
-                is_right = await asyncio.to_thread(bcrypt.checkpw, password[:_LONGEST_PASSWORD], hashed)
-        finally:
-            self._waiting -= 1
-        if known is None or not is_right:
+        async with self._turns.turn(address, user):
+            if self._recalls(entry):  # another request has checked the same password in the meantime
+                return True
+            is_right = await asyncio.to_thread(bcrypt.checkpw, password[:_LONGEST_PASSWORD], hashed)
+        if known is None or known != self._hashes.get(user) or not is_right:
             return False
         self._remembered[entry] = None
         if len(self._remembered) > _MOST_REMEMBERED:
@@ -160,13 +219,12 @@ class AccessControl:
         self._app = app
         self._clock = clock
         self._open_paths = frozenset(route_prefix.rstrip("/") + path for path in _OPEN_PATHS)
-        self._key = secrets.token_bytes(32) if key is None else key
+        self._check = PasswordCheck({}, secrets.token_bytes(32) if key is None else key)
         self.replace(config)
 
     def replace(self, config: WebConfig) -> None:
-        """Apply another configuration from now on; remembered passwords are forgotten."""
-        users = config.basic_auth_users
-        self._check = PasswordCheck(users, self._key) if users else None
+        """Apply another configuration from now on."""
+        self._check.replace(config.basic_auth_users)
         tls = config.tls_server_config
         self._client_auth = "NoClientCert" if tls is None else tls.client_auth_type
         headers = config.http_server_config.headers.items()
@@ -192,7 +250,7 @@ class AccessControl:
             await _refuse(send, 429, "too many requests (rate_limit of the web configuration)")
             return
         try:
-            is_admitted = self._check is None or await self._is_admitted(self._check, scope)
+            is_admitted = not self._check.has_users or await self._is_admitted(scope)
         except TooManyChecksError:
             await _refuse(send, 503, "too many passwords are being checked; try again", ((b"retry-after", b"1"),))
             return
@@ -206,16 +264,17 @@ class AccessControl:
             return
         await self._app(scope, receive, send)
 
-    async def _is_admitted(self, check: PasswordCheck, scope: Scope) -> bool:
+    async def _is_admitted(self, scope: Scope) -> bool:
         given = [value for name, value in scope["headers"] if name == b"authorization"]
         credentials = _credentials(given[0]) if len(given) == 1 else None
-        return credentials is not None and await check.admits(*credentials)
+        address = (scope.get("client") or ("",))[0]
+        return credentials is not None and await self._check.admits(address, *credentials)
 
     def _refusal_to_change(self, scope: Scope) -> str | None:
         """Return why an authenticated request that changes something is refused; None if it is accepted."""
         if _comes_from_another_site(scope):
             return "a page of another site may not change anything here"
-        if self._check is not None or self._client_auth == "RequireAndVerifyClientCert":
+        if self._check.has_users or self._client_auth == "RequireAndVerifyClientCert":
             return None
         if self._client_auth != "NoClientCert":
             return "changes need a client's certificate, which client_auth_type does not require; configure basic auth"

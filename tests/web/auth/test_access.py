@@ -19,11 +19,13 @@ from starlette.types import Message, Scope
 from exporter.web.auth.access import AccessControl, PasswordCheck, WebConfig, load_web_config, slow_check
 from exporter.web.auth.tls import ServerTls
 from tests.turned_clock import TurnedClock
+from tests.waiting import until
 from tests.web.auth.test_tls import no_error
 from tests.web.certificates import Authority
 
 PASSWORD = "hunter2"
 HASH = bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(4)).decode()
+OTHER_HASH = bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(4)).decode()
 USERS = WebConfig.model_validate({"basic_auth_users": {"prometheus": HASH}})
 OPEN = WebConfig()
 LOCAL = ("127.0.0.1", 50_000)
@@ -240,6 +242,20 @@ async def test_another_configuration_applies_from_the_next_request() -> None:
     assert (before.status_code, [response.status_code for response in after]) == (200, [401, 200])
 
 
+async def test_a_reload_keeps_passwords_whose_hash_is_unchanged(monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = counted(monkeypatch)
+    app = AccessControl(served(), USERS, key=KEY)
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://exporter") as client:
+        for users in (
+            USERS.basic_auth_users,
+            {**USERS.basic_auth_users, "other": SecretStr(HASH)},
+            {"prometheus": SecretStr(OTHER_HASH)},
+        ):
+            app.replace(WebConfig(basic_auth_users=users))
+            assert (await client.get("/metrics", auth=("prometheus", PASSWORD))).status_code == 200
+    assert [hashed.decode() for _, hashed in slow.calls] == [HASH, OTHER_HASH]
+
+
 async def test_websockets_are_refused_and_the_lifespan_passes() -> None:
     seen: list[str] = []
     sent: list[Message] = []
@@ -282,21 +298,21 @@ def counted(monkeypatch: pytest.MonkeyPatch, right: bytes | None = PASSWORD.enco
 async def test_a_right_password_is_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     slow = counted(monkeypatch)
     check = PasswordCheck(USERS.basic_auth_users, KEY)
-    assert [await check.admits(b"prometheus", PASSWORD.encode()) for _ in range(3)] == [True] * 3
+    assert [await check.admits("192.0.2.7", b"prometheus", PASSWORD.encode()) for _ in range(3)] == [True] * 3
     assert slow.calls == [(PASSWORD.encode(), HASH.encode())]
 
 
 async def test_requests_that_come_together_share_one_check(monkeypatch: pytest.MonkeyPatch) -> None:
     slow = counted(monkeypatch)
     check = PasswordCheck(USERS.basic_auth_users, KEY)
-    admitted = await asyncio.gather(*(check.admits(b"prometheus", PASSWORD.encode()) for _ in range(50)))
+    admitted = await asyncio.gather(*(check.admits("192.0.2.7", b"prometheus", PASSWORD.encode()) for _ in range(50)))
     assert (all(admitted), len(slow.calls) <= 2) == (True, True)
 
 
 async def test_a_wrong_password_is_checked_every_time(monkeypatch: pytest.MonkeyPatch) -> None:
     slow = counted(monkeypatch)
     check = PasswordCheck(USERS.basic_auth_users, KEY)
-    assert [await check.admits(b"prometheus", b"wrong") for _ in range(3)] == [False] * 3
+    assert [await check.admits("192.0.2.7", b"prometheus", b"wrong") for _ in range(3)] == [False] * 3
     assert len(slow.calls) == 3
 
 
@@ -305,8 +321,8 @@ async def test_an_unknown_name_costs_what_a_wrong_password_costs(monkeypatch: py
     hashes = {"one": HASH.replace("$04$", "$05$"), "two": HASH.replace("$04$", "$07$")}
     check = PasswordCheck(WebConfig.model_validate({"basic_auth_users": hashes}).basic_auth_users, KEY)
     names = [f"unknown{number}".encode() for number in range(40)]
-    first = [await check.admits(name, PASSWORD.encode()) for name in names]
-    second = [await check.admits(name, PASSWORD.encode()) for name in names]
+    first = [await check.admits("192.0.2.7", name, PASSWORD.encode()) for name in names]
+    second = [await check.admits("192.0.2.7", name, PASSWORD.encode()) for name in names]
     costs = [hashed[4:6] for _, hashed in slow.calls]
     assert (first, second) == ([False] * 40, [False] * 40)
     assert (set(costs), costs[:40]) == ({b"05", b"07"}, costs[40:])
@@ -321,13 +337,13 @@ async def test_the_newest_256_right_passwords_are_remembered(monkeypatch: pytest
     check = PasswordCheck(USERS.basic_auth_users, KEY)
     passwords = [str(number).encode() for number in range(257)]
     for password in (*passwords, passwords[1], passwords[0]):
-        assert await check.admits(b"prometheus", password)
+        assert await check.admits("192.0.2.7", b"prometheus", password)
     assert [password for password, _ in slow.calls] == [*passwords, passwords[0]]
 
 
 async def test_no_password_is_kept() -> None:
     check = PasswordCheck(USERS.basic_auth_users, KEY)
-    await check.admits(b"prometheus", PASSWORD.encode())
+    await check.admits("192.0.2.7", b"prometheus", PASSWORD.encode())
     assert PASSWORD not in repr(vars(check))
 
 
@@ -335,7 +351,7 @@ async def test_the_loop_turns_while_a_password_is_checked() -> None:
     hashed = bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(10)).decode()
     check = PasswordCheck(WebConfig.model_validate({"basic_auth_users": {"me": hashed}}).basic_auth_users, KEY)
     turns = 0
-    checking = asyncio.ensure_future(check.admits(b"me", b"wrong"))
+    checking = asyncio.ensure_future(check.admits("192.0.2.7", b"me", b"wrong"))
     while not checking.done():
         await asyncio.sleep(0)
         turns += 1
@@ -397,13 +413,32 @@ async def test_more_requests_than_the_limit_are_refused_until_there_is_room_agai
         assert await statuses(4) == [200, 200, 200, 429]
 
 
-async def test_clients_with_wrong_passwords_do_not_delay_a_known_one() -> None:
-    async with client_of(USERS) as client:
-        assert (await client.get("/", auth=("prometheus", PASSWORD))).status_code == 200
-        wrong = [asyncio.create_task(client.get("/", auth=("prometheus", f"{number}"))) for number in range(200)]
-        assert (await client.get("/", auth=("prometheus", PASSWORD))).status_code == 200
-        statuses = {(await answered).status_code for answered in wrong}
-    assert statuses == {401, 503}
+@pytest.mark.parametrize(
+    ("stranger", "names"),
+    [("192.0.2.1", ["prometheus"]), ("192.0.2.1", [f"user{n}" for n in range(200)]), (REMOTE[0], ["root"])],
+    ids=["of another address", "with many names", "of the same address"],
+)
+async def test_strangers_with_wrong_passwords_do_not_delay_a_right_one(
+    monkeypatch: pytest.MonkeyPatch, stranger: str, names: list[str]
+) -> None:
+    slow = counted(monkeypatch)
+    app = AccessControl(served(), USERS, key=KEY)
+
+    def client(address: str) -> httpx.AsyncClient:
+        return httpx.AsyncClient(transport=httpx.ASGITransport(app, client=(address, 1)), base_url="http://exporter")
+
+    async with client(stranger) as strange, client(REMOTE[0]) as own:
+        wrong = [
+            asyncio.create_task(strange.get("/", auth=(names[number % len(names)], f"{number}")))
+            for number in range(200)
+        ]
+        await until(lambda: slow.calls)
+        right = ("prometheus", PASSWORD)
+        first, second = [(await own.get("/", auth=right)).status_code for _ in range(2)]
+        before = [password for password, _ in slow.calls].index(PASSWORD.encode())
+        statuses = [(await answered).status_code for answered in wrong]
+    assert (first, second, before <= 8, set(statuses)) == (200, 200, True, {401, 503})
+    assert len(slow.calls) == 1 + statuses.count(401)
 
 
 def test_the_time_of_a_slow_check_is_estimated() -> None:
