@@ -1,17 +1,13 @@
 """Builds collectors from configurations."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from textwrap import indent
 
 from exporter import wiring
 from exporter.collectors.collector import Collector
 from exporter.settings.model import Settings
 from exporter.settings.yaml_file import parse_marked
-from tests.settings.configurations import ACCOUNT, refusal
-
-# The first line of the endpoints in a file made by `file_of`.
-FIRST_LINE = 6
+from tests.settings.configurations import ACCOUNT
 
 
 def collector(text: str, name: str = "things", **sections: object) -> Collector:
@@ -28,13 +24,8 @@ def settings(text: str, **sections: object) -> Settings:
 
 
 def file_of(endpoints: str) -> str:
-    """Write a configuration file with these endpoints; the first one begins on `FIRST_LINE`."""
+    """Write a configuration file with these endpoints."""
     return f"{ACCOUNT}endpoints:\n{indent(endpoints, '  ')}"
-
-
-def faults(directory: Path, endpoints: str) -> list[str]:
-    """Return the faults of a configuration file with these endpoints."""
-    return refusal(directory, file_of(endpoints))
 
 
 def gauge(expression: str, extra: str = "") -> str:

@@ -84,13 +84,15 @@ def _plain(value: object, field: FieldInfo) -> object:
         case tuple():
             shown = [_plain(item, field) for item in value]
         case Mapping():
-            shown = dict(value)
+            shown = {key: _plain(item, field) for key, item in value.items()}
         case float() if any(isinstance(extra, Metavar) and extra.text == "DURATION" for extra in field.metadata):
             shown = format_duration(value)
         case str():
             shown = _PASSWORD.sub(f"{MASK}@", value)
         case None | bool() | int() | float():
             shown = value
+        case object(text=str(text)):  # an endpoint's path or expression
+            shown = text
         case _:
             shown = str(value)
     return shown
