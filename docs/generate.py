@@ -92,8 +92,9 @@ def configuration() -> str:
         "Durations are written `30s`, `5m`, `1h30m` or `1d`.",
     ]
     places = {flag.path: flag for flag in flags()}
-    variables: dict[tuple[str, ...], str] = {("accounts", key): name for name, key in ACCOUNT_VARIABLES.items()}
-    variables |= {("databases", key): name for name, key in DATABASE_VARIABLES.items()}
+    variables: dict[tuple[str, ...], str] = {
+        (str(path[0]), str(path[-1])): name for name, path in (ACCOUNT_VARIABLES | DATABASE_VARIABLES).items()
+    }
     for key, field in Settings.model_fields.items():
         try:
             section = _section(field)

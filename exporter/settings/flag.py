@@ -8,13 +8,30 @@ from dataclasses import dataclass
 from exporter.settings.faults import KeyPath
 
 PREFIX = "EDGE_EXPORTER_"
-CONFIG_VARIABLE = PREFIX + "CONFIG"
-FIRST_ACCOUNT: KeyPath = ("accounts", 0)
-FIRST_DATABASE: KeyPath = ("databases", 0)
-# Variable → the key of the first account that it sets.
-ACCOUNT_VARIABLES = {PREFIX + key.upper(): key for key in ("base_url", "api_key", "api_key_file", "auth")}
-# Variable that the platform sets for an attached database → the key of the database that it sets.
-DATABASE_VARIABLES = {"PLATFORM_DATABASE_URL": "url", "PLATFORM_DATABASE_AUTH_TOKEN": "auth_token"}
+DELIMITER = "__"
+FIRST_ACCOUNT = ("accounts", 0)
+FIRST_DATABASE = ("databases", 0)
+
+
+def variable_of(*path: str | int) -> str:
+    """Return the name of the variable that sets a value, as pydantic-settings reads it."""
+    return PREFIX + DELIMITER.join(map(str, path)).upper()
+
+
+def dashed(key: str) -> str:
+    """Return a configuration key in the spelling of flags."""
+    return key.replace("_", "-")
+
+
+CONFIG_VARIABLE = variable_of("config")
+# The variables of the first account, and those that the platform sets for an attached database, with what they set.
+ACCOUNT_VARIABLES: dict[str, KeyPath] = {
+    variable_of(key): (*FIRST_ACCOUNT, key) for key in ("base_url", "api_key", "api_key_file", "auth")
+}
+DATABASE_VARIABLES: dict[str, KeyPath] = {
+    "PLATFORM_DATABASE_URL": (*FIRST_DATABASE, "url"),
+    "PLATFORM_DATABASE_AUTH_TOKEN": (*FIRST_DATABASE, "auth_token"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +62,13 @@ class Flag:
         return self.path[:2] == FIRST_ACCOUNT
 
 
-def _of_account(key: str, text: str, metavar: str, default: str = "", *, nullable: bool = False) -> Flag:
+def _of_account(key: str, text: str, metavar: str, default: str = "") -> Flag:
     path = (*FIRST_ACCOUNT, key)
-    return Flag(f"--{dashed(key)}", path, text, metavar, default, PREFIX + key.upper(), nullable)
-
-
-def dashed(key: str) -> str:
-    """Return a configuration key in the spelling of flags."""
-    return key.replace("_", "-")
+    return Flag(f"--{dashed(key)}", path, text, metavar, default, variable_of(key), nullable=False)
 
 
 BASE_URL = _of_account("base_url", "The platform's address, such as https://api.example.net.", "URL")
-API_KEY_FILE = _of_account("api_key_file", "The file that holds the account's key.", "FILE", "null", nullable=True)
+API_KEY_FILE = _of_account("api_key_file", "The file that holds the account's key.", "FILE", "null")
 AUTH = _of_account(
     "auth", "How the key is sent: in the AccessKey header, or as a bearer token.", "access_key|bearer", "access_key"
 )

@@ -7,12 +7,11 @@ from typing import Literal, get_args, get_origin
 
 from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
-from pydantic_core import PydanticUndefined
 
 from exporter.settings.faults import KeyPath
-from exporter.settings.flag import ACCOUNT_FLAGS, PREFIX, Flag, dashed
-from exporter.settings.model import Settings
+from exporter.settings.flag import ACCOUNT_FLAGS, Flag, dashed, variable_of
 from exporter.settings.section import Section
+from exporter.settings.sections import Sections
 from exporter.settings.types import Metavar, format_duration
 
 _METAVARS: dict[object, str] = {bool: "true|false", int: "INTEGER", float: "NUMBER", str: "TEXT", Path: "FILE"}
@@ -20,18 +19,16 @@ _METAVARS: dict[object, str] = {bool: "true|false", int: "INTEGER", float: "NUMB
 
 def flags() -> tuple[Flag, ...]:
     """Return every flag, in the order of the model. Secrets have none: other users can read a process's flags."""
-    defaults = Settings.model_construct()
+    defaults = Sections.model_construct()
     others = (
-        flag_of(field, path, *names_of(path), _default(defaults, path))
-        for path, field in _leaves(Settings, ())
-        if _is_single(field)
+        _flag(field, path, _default(defaults, path)) for path, field in _leaves(Sections, ()) if _is_single(field)
     )
     return (*ACCOUNT_FLAGS, *others)
 
 
 def list_variables() -> dict[str, KeyPath]:
     """Return the names that variables of lists would have, for an error message: only the file sets lists."""
-    return {names_of(path)[1]: path for path, field in _leaves(Settings, ()) if get_origin(field.annotation) is tuple}
+    return {variable_of(*path): path for path, field in _leaves(Sections, ()) if get_origin(field.annotation) is tuple}
 
 
 def _leaves(model: type[BaseModel], path: KeyPath) -> Iterator[tuple[KeyPath, FieldInfo]]:
@@ -56,21 +53,14 @@ def _default(defaults: BaseModel, path: KeyPath) -> object:
     return value
 
 
-def names_of(path: KeyPath) -> tuple[str, str]:
-    """Return the flag and the variable of a value outside the accounts."""
-    steps = [str(step) for step in path]
-    return "--" + ".".join(map(dashed, steps)), PREFIX + "__".join(steps).upper()
-
-
-def flag_of(field: FieldInfo, path: KeyPath, name: str, variable: str, default: object) -> Flag:
-    """Return the flag that sets a field."""
+def _flag(field: FieldInfo, path: KeyPath, default: object) -> Flag:
     return Flag(
-        name=name,
+        name="--" + ".".join(dashed(str(step)) for step in path),
         path=path,
         help=field.description or "",
         metavar=_metavar(field),
         default=_written(default),
-        variable=variable,
+        variable=variable_of(*path),
         nullable=NoneType in get_args(field.annotation),
     )
 
@@ -87,8 +77,6 @@ def _metavar(field: FieldInfo) -> str:
 def _written(value: object) -> str:
     if value is None:
         return "null"
-    if value is PydanticUndefined:
-        return ""
     if isinstance(value, bool):
         return str(value).lower()
     return format_duration(value) if isinstance(value, float) else str(value)

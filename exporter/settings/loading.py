@@ -8,18 +8,15 @@ from pydantic import ValidationError
 
 from exporter.settings.endpoint_files import EndpointFiles, with_endpoint_files
 from exporter.settings.faults import ConfigurationError, Fault, KeyPath
-from exporter.settings.flag import ACCOUNT_VARIABLES, CONFIG_VARIABLE, DATABASE_VARIABLES, FIRST_ACCOUNT, FIRST_DATABASE
+from exporter.settings.flag import ACCOUNT_VARIABLES, CONFIG_VARIABLE, DATABASE_VARIABLES
 from exporter.settings.flags import flags as every_flag
 from exporter.settings.messages import faults_of
 from exporter.settings.model import Settings
 from exporter.settings.service import SECTIONS, ShardOrdinalError
-from exporter.settings.sources import Layer, environment_layer, flag_layer
+from exporter.settings.sources import Given, fitting, given_flags, given_variables, sources_of
 from exporter.settings.yaml_file import MarkedFile, file_names_resolved, read_marked
 
-_VARIABLES = {
-    **{(*FIRST_ACCOUNT, key): variable for variable, key in ACCOUNT_VARIABLES.items()},
-    **{(*FIRST_DATABASE, key): variable for variable, key in DATABASE_VARIABLES.items()},
-}
+_VARIABLES = {path: variable for variable, path in (ACCOUNT_VARIABLES | DATABASE_VARIABLES).items()}
 
 
 class SettingsError(ConfigurationError):
@@ -75,14 +72,19 @@ def load_with_origins(
     endpoints = with_endpoint_files(file, resolved)
     resolved = endpoints.data
     known = every_flag()
-    environment = environment_layer(environ, known, resolved)
-    command_line = flag_layer(flags or {}, known, {**resolved, **environment.data})
-    faults = [*file.faults, *endpoints.faults, *environment.faults, *command_line.faults]
-    origins = Origins(file, environment, command_line, endpoints)
+    environment = list(fitting(given_variables(environ, known, resolved), resolved))
+    command_line = list(fitting(given_flags(flags or {}, known), resolved))
+    faults = [
+        *file.faults,
+        *endpoints.faults,
+        *(one for one in (*environment, *command_line) if isinstance(one, Fault)),
+    ]
+    flagged, varied = ([one for one in given if isinstance(one, Given)] for given in (command_line, environment))
+    origins = Origins(file, {one.path: one.origin for one in (*varied, *flagged)}, endpoints)
     settings = None
     if file.data is not None:
         try:
-            settings = Settings.of_layers(command_line.data, environment.data, resolved)
+            settings = Settings(sources_of(flagged, varied, resolved))
             settings.shard.resolve(host_name or socket.gethostname())
         except ValidationError as error:
             faults.extend(faults_of(error, Settings, origins.locate))
@@ -120,23 +122,21 @@ def _reading_order(fault: Fault) -> tuple[bool, str, int]:
 class Origins:
     """Finds which source set a value, or which one could set a missing value."""
 
-    def __init__(self, file: MarkedFile, environment: Layer, command_line: Layer, endpoints: EndpointFiles) -> None:
+    def __init__(self, file: MarkedFile, above: Mapping[KeyPath, str], endpoints: EndpointFiles) -> None:
         self._file = file
+        self._above = above
         self._endpoints = endpoints
-        self._above = (command_line, environment)
 
     def origin(self, path: KeyPath) -> str:
         """Return what set a value: a flag, a variable, or a file with its line; `default` if nothing did."""
-        for layer in self._above:
-            if path in layer.origins:
-                return layer.origins[path]
+        if path in self._above:
+            return self._above[path]
         return f"{self._file.source}:{self._file.line(path)}" if self._file.holds(path) else "default"
 
     def locate(self, path: KeyPath) -> tuple[str, int | None]:
         """Return the source and the line of a value, or of the section that should contain it."""
-        for layer in self._above:
-            if path in layer.origins:
-                return layer.origins[path], None
+        if path in self._above:
+            return self._above[path], None
         included = self._endpoints.locate(path)
         if included is not None:
             return included

@@ -1,92 +1,56 @@
-"""The model of all settings."""
+"""The settings: all sections, which pydantic-settings reads from flags, environment and file."""
 
-from collections.abc import Iterator, Mapping
-from functools import reduce
-from typing import Annotated, Self
+from collections.abc import Mapping
 
-from pydantic import Field, model_validator
-from pydantic_core import InitErrorDetails
+from pydantic import model_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from exporter.settings.account import AccountSettings
-from exporter.settings.database import DatabaseSettings, duplicate_queries
-from exporter.settings.endpoint import EndpointSettings
-from exporter.settings.endpoint_clashes import endpoint_clashes
-from exporter.settings.section import Section, at, duplicates, named, refused
-from exporter.settings.service import (
-    CollectorSettings,
-    CollectorsSettings,
-    LogSettings,
-    SeriesSettings,
-    ShardSettings,
-    StateSettings,
-    WebSettings,
-)
-from exporter.settings.types import Text
+from exporter.settings.flag import DELIMITER, FIRST_ACCOUNT, FIRST_DATABASE, PREFIX
+from exporter.settings.sections import Sections
+
+_SOURCES = "_sources"
 
 
-def _leases_without_database(raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
-    shard, state = (raw.get(name) for name in ("shard", "state"))
-    is_leased = isinstance(shard, Mapping) and shard.get("index") == "lease"
-    is_shared = isinstance(state, Mapping) and any(state.get(key) is not None for key in ("url", "url_file"))
-    if is_leased and not is_shared:
-        yield at(("shard", "index"), refused("lease needs a database that all exporters share: set state.url_file"))
+class Settings(BaseSettings, Sections):
+    """All settings; `load` reads them from flags, environment and file.
 
-
-class Settings(Section):
-    """All settings; `load` builds them from flags, environment and file.
-
-    Defaults are not validated, here and in the sections: help texts would then have to build the validators, too.
+    Args:
+        sources: where values are read, the highest first; without any, the settings are the given values.
+        values: sections by their names.
     """
 
-    accounts: tuple[AccountSettings, ...] = ()
-    databases: tuple[DatabaseSettings, ...] = ()
-    endpoints: tuple[EndpointSettings, ...] = ()
-    endpoint_files: Annotated[
-        tuple[Text, ...], Field(description="Files of further endpoints, each with a list under endpoints.")
-    ] = ()
-    collectors: CollectorsSettings = Field(default_factory=CollectorsSettings.model_construct)
-    series: SeriesSettings = Field(default_factory=SeriesSettings.model_construct)
-    web: WebSettings = Field(default_factory=WebSettings.model_construct)
-    state: StateSettings = Field(default_factory=StateSettings.model_construct)
-    shard: ShardSettings = Field(default_factory=ShardSettings.model_construct)
-    log: LogSettings = Field(default_factory=LogSettings.model_construct)
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX,
+        env_nested_delimiter=DELIMITER,
+        enable_decoding=False,
+        validate_default=False,
+        arbitrary_types_allowed=False,
+    )
+
+    def __init__(self, sources: tuple[PydanticBaseSettingsSource, ...] = (), /, **values: object) -> None:
+        super().__init__(**{**values, _SOURCES: sources})  # type: ignore[arg-type] # the other parameters are options
 
     @classmethod
-    def of_layers(cls, *layers: Mapping[str, object]) -> Self:
-        """Merge layers of values into settings; a value of an earlier layer replaces that of a later one.
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],  # noqa: ARG003 - passed by pydantic-settings
+        init_settings: PydanticBaseSettingsSource,
+        *_: object,
+        **__: object,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Return the sources that were passed, or the given values."""
+        sources: tuple[PydanticBaseSettingsSource, ...] = init_settings().pop(_SOURCES)
+        return sources or (init_settings,)
 
-        Raises:
-            pydantic.ValidationError: the merged values are refused.
-        """
-        return cls.model_validate(reduce(_over, layers))
-
+    @model_validator(mode="before")
     @classmethod
-    def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
-        """Refuse names that are used twice, and shards by leases without a shared database."""
-        for key in ("accounts", "databases"):
-            yield from duplicates(named(raw, key, "name"), "name")
-        yield from duplicate_queries(raw)
-        yield from endpoint_clashes(raw)
-        yield from _leases_without_database(raw)
-
-    def collector_settings(self) -> dict[str, CollectorSettings]:
-        """Return the settings of every collector and configured endpoint, by the collector's `section`."""
-        return self.collectors.by_name(self.endpoints)
-
-    @model_validator(mode="after")
-    def _has_something_to_do(self) -> Self:
-        if not self.accounts and not self.databases:
-            raise refused(
-                "nothing to do: there is no account and no database; "
-                "EDGE_EXPORTER_BASE_URL and EDGE_EXPORTER_API_KEY suffice"
-            )
-        return self
-
-
-def _over(above: Mapping[str, object], below: Mapping[str, object]) -> dict[str, object]:
-    """Merge two layers: mappings are merged, any other value of `above` replaces the value of `below`."""
-    merged = dict(below)
-    for key, value in above.items():
-        under = below.get(key)
-        merged[key] = _over(value, under) if isinstance(value, Mapping) and isinstance(under, Mapping) else value
-    return merged
+    def _listed(cls, data: object) -> object:
+        """Make a list of the account or database that sources have merged by its place."""
+        if not isinstance(data, Mapping):
+            return data
+        merged = {
+            kind: [value[str(place)]]
+            for kind, place in (FIRST_ACCOUNT, FIRST_DATABASE)
+            if isinstance(value := data.get(str(kind)), Mapping) and set(value) == {str(place)}
+        }
+        return {**data, **merged}

@@ -4,6 +4,7 @@ import json
 import socket
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,9 @@ from tests.commands.shell import clean
 
 HEAVY = frozenset(
     {
-        "aiohttp", "apscheduler", "asyncio", "bcrypt", "importlib.metadata", "isal", "jinja2", "jmespath", "msgpack",
-        "prometheus_client", "psycopg", "pydantic", "re2", "rich.console", "sqlite3", "ssl", "starlette", "structlog",
-        "uvicorn", "yaml",
+        "aiohttp", "apscheduler", "asyncio", "bcrypt", "httpx", "importlib.metadata", "isal", "jinja2",
+        "jmespath", "msgpack", "prometheus_client", "psycopg", "pydantic", "pydantic_settings", "re2",
+        "rich.console", "sqlite3", "ssl", "starlette", "structlog", "uvicorn", "yaml",
     }
 )  # fmt: skip
 CODE = """
@@ -30,9 +31,9 @@ accounts:
 """
 MODELS = {"pydantic"}
 SETTINGS = MODELS | {"jmespath", "re2"}
-# Pydantic looks for plugins when it builds the first validator.
-READ = SETTINGS | {"importlib.metadata", "yaml"}
-CALLS = READ | {"aiohttp", "asyncio", "isal", "ssl", "structlog"}
+# Pydantic looks for plugins when it builds the first validator; pydantic-settings imports asyncio.
+READ = SETTINGS | {"asyncio", "importlib.metadata", "pydantic_settings", "ssl", "yaml"}
+CALLS = READ | {"aiohttp", "isal", "structlog"}
 # The client's library is imported with the first call, and the pages' with the first page.
 SERVES = HEAVY - {"aiohttp", "jinja2", "psycopg", "rich.console"}
 
@@ -41,6 +42,7 @@ SERVES = HEAVY - {"aiohttp", "jinja2", "psycopg", "rich.console"}
     ("words", "allowed"),
     [
         ("--help", set()),
+        ("completion bash", set()),
         ("--version", {"importlib.metadata"}),
         ("demo --help", set()),
         ("sandbox --help", set()),
@@ -69,6 +71,26 @@ def test_a_command_imports_what_it_needs(words: str, allowed: set[str], tmp_path
     assert sorted(loaded - allowed) == []
 
 
+@pytest.mark.parametrize(
+    ("line", "allowed"),
+    [("r", set()), ("run --web.", SETTINGS), ("call dns_zone --account ", MODELS | {"yaml"}), ("call dns", MODELS)],
+)
+def test_a_completion_imports_what_it_needs(line: str, allowed: set[str], tmp_path: Path) -> None:
+    words = f"edge-exporter {line}"
+    asked = {"_EDGE_EXPORTER_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    ended, loaded = modules_of("", tmp_path, asked)
+    assert ended.stdout
+    assert sorted(loaded - allowed) == []
+
+
+def test_a_health_check_imports_pythons_own_client_alone() -> None:
+    code = "import exporter.commands.health_check, sys; print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], env=clean(), capture_output=True, text=True, check=True
+    ).stdout
+    assert HEAVY & set(loaded.split()) == {"ssl"}
+
+
 def test_the_daemon_listens_before_it_imports_what_polls_and_pages_need(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         words = f"run --config FILE --state.path null --web.listen 127.0.0.1:{taken.getsockname()[1]}"
@@ -77,14 +99,16 @@ def test_the_daemon_listens_before_it_imports_what_polls_and_pages_need(tmp_path
     assert sorted(loaded - SERVES) == []
 
 
-def modules_of(words: str, folder: Path) -> tuple[subprocess.CompletedProcess[bytes], frozenset[str]]:
+def modules_of(
+    words: str, folder: Path, environ: Mapping[str, str] | None = None
+) -> tuple[subprocess.CompletedProcess[bytes], frozenset[str]]:
     """Return the result of a command, and the heavy modules that it imported."""
     config, found = folder / "edge.yml", folder / "modules"
     config.write_text(CONFIGURATION)
     found.touch()
     ended = subprocess.run(
         [sys.executable, "-c", CODE, str(found), *words.replace("FILE", str(config)).split()],
-        env=clean(),
+        env=clean({"EDGE_EXPORTER_CONFIG": str(config), **environ} if environ else None),
         capture_output=True,
         check=False,
     )
