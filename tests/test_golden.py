@@ -2,7 +2,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.golden import WRITE, assert_golden
+from tests.golden import ROOT, WRITE, assert_golden
+from tests.texts import listed
+
+LISTED = ROOT / "tests" / "listed"
 
 
 def test_a_difference_is_reported_by_file_and_line_until_it_is_written(
@@ -18,3 +21,8 @@ def test_a_difference_is_reported_by_file_and_line_until_it_is_written(
     monkeypatch.setenv(WRITE, "1")
     assert_golden("a 2.0\n", path)
     assert path.read_text() == "a 2.0\n"
+
+
+@pytest.mark.parametrize("name", ["logs", "messages"])
+def test_the_texts_of_the_package_are_those_of_the_list(name: str) -> None:
+    assert_golden(listed(name), LISTED / f"{name}.txt")
