@@ -53,6 +53,11 @@ def test_the_http_client_is_the_platforms_own_affair() -> None:
     assert sorted(name for name in users if not name.startswith("exporter.platform.")) == []
 
 
+def test_the_sandbox_s_web_framework_is_imported_by_it_alone() -> None:
+    users = {module.unit for module in MODULES if any(name.split(".")[0] == "fastapi" for name in module.imports())}
+    assert users == {"sandbox"}
+
+
 def test_nothing_of_the_tests_or_of_the_sandbox_is_used_by_what_runs_for_real() -> None:
     strangers = [
         module.name

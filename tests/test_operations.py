@@ -6,7 +6,7 @@ from exporter.collectors.catalogue import CATALOGUE
 from exporter.commands.call.operations import names as callable_names
 from exporter.platform.api.catalogue import OPERATIONS
 from exporter.platform.operation import Operation
-from exporter.sandbox.app import OPERATIONS as SERVED
+from exporter.sandbox.operations import OPERATIONS as SERVED
 from tests.interface import DOCUMENTED
 
 WRITES = {"script_add_secret", "shield_bot_category_action", "shield_access_list_switch"}

@@ -2,45 +2,24 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Final
+from typing import Any
 
-from starlette.applications import Starlette
+from fastapi import FastAPI
 from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
-from starlette.routing import Match, Route
+from starlette.routing import BaseRoute, Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from exporter.sandbox import control
-from exporter.sandbox.answers import payload
-from exporter.sandbox.endpoints import (
-    containers,
-    database,
-    dns,
-    protection,
-    scripting,
-    search,
-    shield,
-    undocumented,
-    waf,
-)
+from exporter.sandbox import control, database_endpoint, undocumented
 from exporter.sandbox.faults import FaultGate, Faults
 from exporter.sandbox.openapi import describe
-from exporter.sandbox.operation import Operation
+from exporter.sandbox.operations import OPERATIONS
 from exporter.sandbox.request_parsing import RequestError
 from exporter.sandbox.timestamps import http_date
 from exporter.sandbox.world import World
-
-OPERATIONS: Final[tuple[Operation, ...]] = (
-    *dns.OPERATIONS,
-    *shield.OPERATIONS,
-    *protection.OPERATIONS,
-    *waf.OPERATIONS,
-    *scripting.OPERATIONS,
-    *search.OPERATIONS,
-    *containers.OPERATIONS,
-)
 
 
 class WorldDate:
@@ -64,39 +43,46 @@ class WorldDate:
         await self._app(scope, receive, dated)
 
 
-def create_app(world: World, faults: Faults | None = None) -> Starlette:
+class Sandbox(FastAPI):
+    """Describes the operations, with their answers."""
+
+    def openapi(self) -> dict[str, Any]:
+        """Return the description."""
+        return describe(OPERATIONS)
+
+
+def create_app(world: World, faults: Faults | None = None) -> FastAPI:
     """Build the application that serves a world; it holds both as `state.world` and `state.faults`."""
     scripted = Faults(world.seed) if faults is None else faults
 
-    async def openapi(_request: Request) -> Response:
-        return payload(describe(OPERATIONS))
-
     @asynccontextmanager
-    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         yield
         world.close()
 
-    async def not_allowed(request: Request, _error: Exception) -> Response:
-        """Answer like Starlette, but allow the methods of all routes of the path and not of the first alone."""
-        matching = [one for one in routes if one.matches(request.scope)[0] is not Match.NONE]
-        methods = sorted({method for one in matching for method in one.methods or ()})
-        return PlainTextResponse("Method Not Allowed", 405, {"Allow": ", ".join(methods)})
+    async def as_text(request: Request, error: HTTPException) -> Response:
+        """Answer in plain text; if the method is not allowed, with the methods of all routes of the path."""
+        matching = (one for one in app.routes if one.matches(request.scope)[0] is not Match.NONE)
+        methods = {method for one in matching if isinstance(one, Route) for method in one.methods or ()}
+        allowed = sorted(methods | ({"HEAD"} if "GET" in methods else set()))
+        return PlainTextResponse(error.detail, error.status_code, {"Allow": ", ".join(allowed)} if allowed else None)
 
-    routes = [
-        *(operation.route(world) for operation in OPERATIONS),
-        *database.routes(world),
-        *undocumented.routes(world),
+    routes: list[BaseRoute] = [
+        *OPERATIONS,
+        *database_endpoint.routes(world),
+        *undocumented.OPERATIONS,
         *control.routes(world, scripted),
-        Route("/openapi.json", openapi),
     ]
-    app = Starlette(
+    app = Sandbox(
         routes=routes,
         middleware=[Middleware(WorldDate, world), Middleware(FaultGate, scripted, world.clock)],
-        exception_handlers={405: not_allowed, RequestError: control.refuse},
+        exception_handlers={HTTPException: as_text, RequestError: control.refuse},
         lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        # The platform does not redirect a path with an extra slash.
+        redirect_slashes=False,
     )
-    # The platform does not redirect a path with an extra slash.
-    app.router.redirect_slashes = False
     app.state.world = world
     app.state.faults = scripted
     return app

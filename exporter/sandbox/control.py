@@ -12,7 +12,7 @@ from exporter.sandbox.answers import payload
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.faults import Faults
 from exporter.sandbox.keys import DatabaseTokens, TokenKind
-from exporter.sandbox.request_parsing import RequestError, body_bytes, parse_object, reasons
+from exporter.sandbox.request_parsing import RequestError, json_object, reasons
 from exporter.sandbox.resource_ids import ResourceIds
 from exporter.sandbox.scenarios import Events
 from exporter.sandbox.world import DATABASES, World
@@ -67,10 +67,8 @@ class _ClockChange(BaseModel):
     speed: float | None = Field(default=None, ge=0, le=_FASTEST)
 
 
-def refuse(_request: Request, error: Exception) -> Response:
-    """Answer a `RequestError` with its reasons."""
-    if not isinstance(error, RequestError):
-        raise error
+async def refuse(_request: Request, error: RequestError) -> Response:
+    """Answer with the reasons of an error."""
     return payload({"reasons": error.reasons}, error.status)
 
 
@@ -80,17 +78,17 @@ def routes(world: World, faults: Faults) -> list[Route]:
 
     async def on_clock(request: Request) -> Response:
         if request.method == "POST":
-            _change_clock(world.clock, await _object(request))
+            _change_clock(world.clock, await json_object(request))
         return payload({"now": _iso(world.clock.now()), "unix": world.clock.now(), "speed": world.clock.speed})
 
     async def on_world(request: Request) -> Response:
         if request.method == "POST":
-            given = await _object(request)
+            given = await json_object(request)
             return payload({"event": given.get("event"), "made": events.trigger(given)})
         return payload(_summary(world) | {"events": events.catalogue()})
 
     async def on_tokens(request: Request) -> Response:
-        return payload(_pair(world.tokens, await _object(request)), 201)
+        return payload(_pair(world.tokens, await json_object(request)), 201)
 
     return [
         *(Route(path, _on_index) for path in ("/", "/sandbox", "/sandbox/")),
@@ -104,7 +102,7 @@ def routes(world: World, faults: Faults) -> list[Route]:
 def _fault_routes(faults: Faults) -> list[Route]:
     async def on_faults(request: Request) -> Response:
         if request.method == "POST":
-            return payload(faults.add(await _object(request)).summary(), 201)
+            return payload(faults.add(await json_object(request)).summary(), 201)
         if request.method == "DELETE":
             faults.clear()
         return payload([scripted.summary() for scripted in faults.all()])
@@ -122,11 +120,6 @@ def _fault_routes(faults: Faults) -> list[Route]:
 
 async def _on_index(request: Request) -> Response:
     return PlainTextResponse(_INDEX.replace("URL", str(request.base_url).rstrip("/")))
-
-
-async def _object(request: Request) -> dict[str, Any]:
-    """Read a JSON object of any content type."""
-    return parse_object(await body_bytes(request))
 
 
 def _change_clock(clock: WorldClock, given: dict[str, Any]) -> None:

@@ -1,28 +1,25 @@
-"""Operations of the sandbox: their declaration, authentication and failures."""
+"""Operations of the sandbox: routes that authenticate before they read, and answer errors as their area does."""
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Coroutine
 from enum import Enum, auto
 from http import HTTPStatus
-from typing import Any, Concatenate, Final, ParamSpec, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
-from pydantic import BaseModel
+from fastapi import Depends
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from starlette.datastructures import Headers, QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
-from exporter.sandbox.answers import empty, problem, status_only
+from exporter.sandbox.answers import empty, field_errors, payload, problem, script_error, status_only
 from exporter.sandbox.keys import STATISTICS_ROLES
-from exporter.sandbox.request_parsing import RequestError
+from exporter.sandbox.request_parsing import RequestError, json_object, reasons
 from exporter.sandbox.world import World
 
-Handler: TypeAlias = Callable[[World, Request], Awaitable[Response]]
-Schema: TypeAlias = dict[str, Any]
-_P = ParamSpec("_P")
-
-_PATH_PARAMETER: Final = re.compile(r"{(\w+)}")
-_ID: Final[Schema] = {"type": "integer", "format": "int64"}
+_MEDIA_TYPES: Final = re.compile(r"(application/json|text/json|application/[\w.!#$&^+-]*\+json)", re.ASCII)
+_Endpoint: TypeAlias = Callable[..., Coroutine[Any, Any, Response]]
 
 
 class Access(Enum):
@@ -38,17 +35,18 @@ class Access(Enum):
     """Either scheme: the interface does not show which."""
 
 
-def is_allowed(world: World, request: Request, access: Access) -> bool:
-    """Return whether a request is authorised."""
-    key = request.headers.get("accesskey")
-    if key is None and access is not Access.ACCESS_KEY:
-        scheme, _, token = request.headers.get("authorization", "").partition(" ")
-        if scheme.lower() == "bearer":
-            key = token.strip()
-    role = world.keys.get(key) if key else None
-    if access is Access.STATISTICS:
-        return role in STATISTICS_ROLES
-    return role is not None
+def bearer_token(request: Request) -> str:
+    """Return the token of an Authorization header; empty if there is none."""
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""
+
+
+async def _world(request: Request) -> World:
+    world: World = request.app.state.world
+    return world
+
+
+TheWorld: TypeAlias = Annotated[World, Depends(_world)]
 
 
 class Refusal(Exception):
@@ -59,105 +57,124 @@ class Refusal(Exception):
         self.response = response
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorStyle:
-    """The format of errors in an area of the interface.
+class _ReadRequest(Request):
+    """A request whose body was read: it is JSON, whatever its media type. Empty parameters of the query are absent."""
 
-    Attributes:
-        schema: the name of the errors' schema; None if they have no body.
-        unauthorised: the same for an unauthorised request.
-        answer: makes the answer to a wrong request.
-    """
+    def __init__(self, request: Request, content: object) -> None:
+        super().__init__(request.scope)
+        self._content = content
 
-    schema: str | None
-    unauthorised: str | None
-    answer: Callable[[RequestError, Request], Response]
+    @property
+    def headers(self) -> Headers:
+        return Headers({"content-type": "application/json"})
 
+    @property
+    def query_params(self) -> QueryParams:
+        return QueryParams([(name, value) for name, value in super().query_params.multi_items() if value])
 
-def _problem(error: RequestError, request: Request) -> Response:
-    return problem(error.status, str(error), request.url.path)
+    async def body(self) -> bytes:
+        return b"{}"
 
-
-def _protection(error: RequestError, request: Request) -> Response:
-    return status_only(error.status) if error.status == HTTPStatus.UNAUTHORIZED else _problem(error, request)
-
-
-EMPTY: Final = ErrorStyle(None, None, lambda error, _request: empty(error.status))
-STATUS_ONLY: Final = ErrorStyle("StatusOnly", "StatusOnly", lambda error, _request: status_only(error.status))
-PROBLEM: Final = ErrorStyle("ProblemDetails", "ProblemDetails", _problem)
-PROTECTION: Final = ErrorStyle("ProblemDetails", "StatusOnly", _protection)
+    async def json(self) -> object:
+        return self._content
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(APIRoute):
     """One operation: its path, its authentication, its answer and its failures.
 
-    Attributes:
-        handler: its function; the function's name and docstring are its identifier and summary.
+    Args:
+        endpoint: its function; the function's name and docstring are its identifier and summary.
+        route: its method and path.
         result: the name of its answer's schema.
-        query: the schemas of its query parameters.
-        path_schemas: the schemas of path parameters that are not plain 64-bit identifiers.
-        body: the model of its request body.
         failures: further statuses of failures; those for authentication, the query and the body are added.
+        access: the authentication that it requires.
+        errors: the name of its errors' schema, which decides their format; None if they have no body.
+        unauthorised: the same for an unauthorised request; if empty, as other errors.
         documented: whether the interface document has it.
     """
 
-    handler: Handler
-    method: str
-    path: str
-    result: str
-    access: Access = Access.EITHER
-    errors: ErrorStyle = STATUS_ONLY
-    query: Mapping[str, Schema] = field(default_factory=dict)
-    path_schemas: Mapping[str, Schema] = field(default_factory=dict)
-    body: type[BaseModel] | None = None
-    failures: tuple[int, ...] = ()
-    documented: bool = True
+    def __init__(
+        self,
+        endpoint: _Endpoint,
+        route: str,
+        result: str = "",
+        *failures: int,
+        access: Access = Access.EITHER,
+        errors: str | None = "StatusOnly",
+        unauthorised: str | None = "",
+        documented: bool = True,
+    ) -> None:
+        self.access, self.result, self.documented = access, result, documented
+        self.errors, self.unauthorised = errors, errors if unauthorised == "" else unauthorised
+        self.method, path = route.split()
+        name, summary = endpoint.__name__, (endpoint.__doc__ or "").removesuffix(".")
+        super().__init__(path, endpoint, methods=[self.method], response_model=None, operation_id=name, summary=summary)
+        self.description = ""
+        of_query = {400} if self.dependant.query_params else set()
+        of_body = {400, 413, 415} if self.body_field is not None else set()
+        self.statuses = sorted({401, *of_query, *of_body, *failures})
 
-    @property
-    def name(self) -> str:
-        """Its identifier."""
-        return self.handler.__name__
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return the function that answers a request."""
+        answer = super().get_route_handler()
 
-    @property
-    def summary(self) -> str:
-        """A one-line description of the operation."""
-        return (self.handler.__doc__ or "").removesuffix(".")
-
-    @property
-    def path_parameters(self) -> dict[str, Schema]:
-        """The schemas of its path parameters."""
-        return {name: self.path_schemas.get(name, _ID) for name in _PATH_PARAMETER.findall(self.path)}
-
-    @property
-    def statuses(self) -> list[int]:
-        """The statuses of its failures."""
-        of_query = {400} if self.query else set()
-        of_body = {400, 413, 415} if self.body is not None else set()
-        return sorted({401, *of_query, *of_body, *self.failures})
-
-    def route(self, world: World) -> Route:
-        """Make the route that serves the operation."""
-
-        async def endpoint(request: Request) -> Response:
-            if not is_allowed(world, request, self.access):
-                return self.errors.answer(RequestError("the request is not authorised", status=401), request)
+        async def handle(request: Request) -> Response:
+            if not self._is_allowed(request):
+                return self._failure(RequestError("the request is not authorised", status=401), request)
             try:
-                return await self.handler(world, request)
+                return await answer(_ReadRequest(request, await self._content(request)))
             except Refusal as refusal:
                 return refusal.response
+            except RequestValidationError as error:
+                return self._failure(_first(error), request)
             except RequestError as error:
-                return self.errors.answer(error, request)
+                return self._failure(error, request)
 
-        return Route(self.path, endpoint, methods=[self.method], name=self.name)
+        return handle
+
+    def _is_allowed(self, request: Request) -> bool:
+        key = request.headers.get("accesskey")
+        if key is None and self.access is not Access.ACCESS_KEY:
+            key = bearer_token(request)
+        role = request.app.state.world.keys.get(key) if key else None
+        return role in STATISTICS_ROLES if self.access is Access.STATISTICS else role is not None
+
+    async def _content(self, request: Request) -> object:
+        if self.body_field is None:
+            return None
+        media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if _MEDIA_TYPES.fullmatch(media_type) is None:
+            raise RequestError("the content type is not supported", status=415)
+        return await json_object(request)
+
+    def _failure(self, error: RequestError, request: Request) -> Response:
+        """Answer in the format of the operation's errors."""
+        status, path = error.status, request.url.path
+        match self.unauthorised if status == HTTPStatus.UNAUTHORIZED else self.errors:
+            case None:
+                return empty(status)
+            case "StatusOnly":
+                return status_only(status)
+            case "CoreError":
+                return payload({"Message": "Authorization has been denied for this request."}, status)
+            case "ScriptError":
+                field = error.fields[0][0] if error.fields else None
+                return script_error(status, "request.invalid", field, str(error))
+            case "FieldErrors" if error.fields:
+                trace = request.app.state.world.next_trace()
+                return field_errors(422, "The request cannot be processed.", path, error.fields, trace)
+        return problem(status, str(error), path)
 
 
-def _decorator_of(make: Callable[Concatenate[Handler, _P], Operation]) -> Callable[_P, Callable[[Handler], Operation]]:
-    def decorator(*args: _P.args, **kwargs: _P.kwargs) -> Callable[[Handler], Operation]:
-        return lambda handler: make(handler, *args, **kwargs)
+def _first(error: RequestValidationError) -> RequestError:
+    """Return what is wrong with the body; if nothing is, with the first wrong parameter."""
+    wrong = [fault for fault in error.errors() if fault["loc"][0] == "body"]
+    if not wrong:
+        return RequestError(reasons(error, skip=1)[0].replace(": ", " ", 1))
+    fields = [(str(fault["loc"][1]), fault["msg"]) for fault in wrong]
+    return RequestError(*reasons(RequestValidationError(wrong), skip=1), fields=fields)
 
-    return decorator
 
-
-# The type of a decorator that turns a handler into an operation; its arguments are the other fields of `Operation`.
-operation = _decorator_of(Operation)
+def operation(route: str, *more: Any, **named: Any) -> Callable[[_Endpoint], Operation]:  # noqa: ANN401 - as `Operation`
+    """Return a decorator that makes an operation of a function; the arguments are those of `Operation`."""
+    return lambda endpoint: Operation(endpoint, route, *more, **named)

@@ -6,7 +6,6 @@ from typing import Any, Final
 
 from exporter.sandbox.resource_ids import ResourceIds
 
-DEFAULT_SIZE: Final = 20
 _DEEPEST: Final = 10_000
 _LARGEST_PAGE: Final = 1_000
 _REMEMBERED: Final = 64

@@ -10,7 +10,6 @@ from exporter.sandbox.timestamps import DAY, day_number, iso_long
 FIRST_SHIELD_ZONE_ID: Final = 1
 _NAMES: Final = ("prod-shop-web", "staging-shop-web", "prod-api-gateway")
 FIRST_PULL_ZONE_ID: Final = 201
-DEFAULT_PAGE_SIZE: Final = 10
 LARGEST_PAGE_SIZE: Final = 1_000
 _RULES, _SENSITIVITY, _MODE, _WINDOW = range(1, 5)
 _PLANS: Final = (2, 0, 3, 1, None)  # business, basic, enterprise, advanced, and one that the platform leaves out

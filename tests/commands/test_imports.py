@@ -13,7 +13,7 @@ from tests.commands.shell import clean
 
 HEAVY = frozenset(
     {
-        "aiohttp", "apscheduler", "asyncio", "bcrypt", "httpx", "importlib.metadata", "isal", "jinja2",
+        "aiohttp", "apscheduler", "asyncio", "bcrypt", "fastapi", "httpx", "importlib.metadata", "isal", "jinja2",
         "jmespath", "msgpack", "prometheus_client", "psycopg", "pydantic", "pydantic_settings", "re2",
         "rich.console", "sqlite3", "ssl", "starlette", "structlog", "uvicorn", "yaml",
     }
@@ -35,7 +35,7 @@ SETTINGS = MODELS | {"jmespath", "re2"}
 READ = SETTINGS | {"asyncio", "importlib.metadata", "pydantic_settings", "ssl", "yaml"}
 CALLS = READ | {"aiohttp", "isal", "structlog"}
 # The client's library is imported with the first call, and the pages' with the first page.
-SERVES = HEAVY - {"aiohttp", "jinja2", "psycopg", "rich.console"}
+SERVES = HEAVY - {"aiohttp", "fastapi", "jinja2", "psycopg", "rich.console"}
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.sandbox.app import OPERATIONS, create_app
+from exporter.sandbox.app import create_app
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.keys import API_KEY, DATABASE_TOKEN_FULL, POWERLESS_KEY
 from exporter.sandbox.openapi import describe
 from exporter.sandbox.operation import Operation
+from exporter.sandbox.operations import OPERATIONS
 from exporter.sandbox.world import World
 from tests.interface import DOCUMENTED
 
@@ -121,11 +122,11 @@ QUERIES = st.fixed_dictionaries(
 @given(data=st.data())
 async def test_an_operation_answers_any_request_as_described(operation: Operation, data: st.DataObject) -> None:
     path = operation.path
-    for name in operation.path_parameters:
+    for name in re.findall(r"{(\w+)}", path):
         path = path.replace(f"{{{name}}}", quote(data.draw(SEGMENTS, name)))
     headers = {"AccessKey": data.draw(KEYS, "key")}
     content = None
-    if operation.body is not None:
+    if operation.body_field is not None:
         headers["Content-Type"] = data.draw(CONTENT_TYPES, "content type")
         content = json.dumps(data.draw(BODIES, "body")) if data.draw(st.integers(0, 9)) else data.draw(st.binary())
     query = data.draw(QUERIES, "query")

@@ -14,6 +14,7 @@ from exporter.sandbox import hrana
 from exporter.sandbox.answers import payload
 from exporter.sandbox.database import BatonError, Database
 from exporter.sandbox.keys import TokenKind
+from exporter.sandbox.operation import bearer_token
 from exporter.sandbox.request_parsing import RequestError, body_bytes, reasons
 from exporter.sandbox.sqlite_access import ForbiddenError
 from exporter.sandbox.world import World
@@ -50,7 +51,7 @@ def routes(world: World) -> list[Route]:
 
 
 async def _answer(world: World, request: Request, adapter: TypeAdapter[_Body], execute: _Execute[_Body]) -> Response:
-    kind = _token_kind(world, request)
+    kind = world.tokens.kind(bearer_token(request))
     if kind is None:
         return payload({"error": "Unauthorized: the request carries no valid access token"}, 401)
     database = _database(world, request)
@@ -99,11 +100,6 @@ def _entries(result: dict[str, Any]) -> Iterator[dict[str, Any]]:
                 # The cursor protocol has a number here, the pipeline a string.
                 "last_insert_rowid": None if inserted is None else int(inserted),
             }
-
-
-def _token_kind(world: World, request: Request) -> TokenKind | None:
-    scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    return world.tokens.kind(token.strip()) if scheme.lower() == "bearer" else None
 
 
 def _database(world: World, request: Request) -> Database | None:
