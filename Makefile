@@ -46,6 +46,10 @@ rooms: $(VENV)/.test ## the rooms of the package, low to high, and what each imp
 coverage: $(VENV)/.test ## the tests, with branch coverage
 	$(BIN)/python -m pytest --cov --cov-report=term
 
+.PHONY: mutants
+mutants: $(VENV)/.test ## faults drawn by lot in the package, and which of them no test finds; COUNT=60
+	$(BIN)/python -m tests.mutants --count $(or $(COUNT),60)
+
 .PHONY: generate
 generate: $(VENV)/.test ## write the generated files: dashboards, Kubernetes' rules, references
 	$(BIN)/python -m dashboards.generator
