@@ -5,7 +5,7 @@ from pathlib import Path
 from types import NoneType
 from typing import Literal, get_args, get_origin
 
-from pydantic import BaseModel, SecretStr
+from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
 from exporter.settings.faults import KeyPath
@@ -19,41 +19,31 @@ _METAVARS: dict[object, str] = {bool: "true|false", int: "INTEGER", float: "NUMB
 
 def flags() -> tuple[Flag, ...]:
     """Return every flag, in the order of the model. Secrets have none: other users can read a process's flags."""
-    defaults = Sections.model_construct()
-    others = (
-        _flag(field, path, _default(defaults, path)) for path, field in _leaves(Sections, ()) if _is_single(field)
-    )
+    others = (_flag(*leaf) for leaf in _leaves(Sections.model_construct(), ()) if _is_single(leaf[1]))
     return (*ACCOUNT_FLAGS, *others)
 
 
 def list_variables() -> dict[str, KeyPath]:
     """Return the names that variables of lists would have, for an error message: only the file sets lists."""
-    return {variable_of(*path): path for path, field in _leaves(Sections, ()) if get_origin(field.annotation) is tuple}
+    leaves = _leaves(Sections.model_construct(), ())
+    return {variable_of(*path): path for path, field, _ in leaves if get_origin(field.annotation) is tuple}
 
 
-def _leaves(model: type[BaseModel], path: KeyPath) -> Iterator[tuple[KeyPath, FieldInfo]]:
-    """Return every field below a model that is no section; a list of sections is one field."""
-    for key, field in model.model_fields.items():
-        kind = field.annotation
-        if isinstance(kind, type) and issubclass(kind, Section):
-            yield from _leaves(kind, (*path, key))
+def _leaves(section: Section, path: KeyPath) -> Iterator[tuple[KeyPath, FieldInfo, object]]:
+    """Return the place of every field below a section, and its default; a list of sections is one field."""
+    for key, field in type(section).model_fields.items():
+        value = getattr(section, key)
+        if isinstance(value, Section):
+            yield from _leaves(value, (*path, key))
         else:
-            yield (*path, key), field
+            yield (*path, key), field, value
 
 
 def _is_single(field: FieldInfo) -> bool:
     return get_origin(field.annotation) is not tuple and SecretStr not in get_args(field.annotation)
 
 
-def _default(defaults: BaseModel, path: KeyPath) -> object:
-    """Return the value that is used if none is set; the default interval of a collector is no field's default."""
-    value: object = defaults
-    for step in path:
-        value = getattr(value, str(step))
-    return value
-
-
-def _flag(field: FieldInfo, path: KeyPath, default: object) -> Flag:
+def _flag(path: KeyPath, field: FieldInfo, default: object) -> Flag:
     return Flag(
         name="--" + ".".join(dashed(str(step)) for step in path),
         path=path,

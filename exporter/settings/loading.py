@@ -13,7 +13,7 @@ from exporter.settings.flags import flags as every_flag
 from exporter.settings.messages import faults_of
 from exporter.settings.model import Settings
 from exporter.settings.service import SECTIONS, ShardOrdinalError
-from exporter.settings.sources import Given, fitting, given_flags, given_variables, sources_of
+from exporter.settings.sources import Reading
 from exporter.settings.yaml_file import MarkedFile, file_names_resolved, read_marked
 
 _VARIABLES = {path: variable for variable, path in (ACCOUNT_VARIABLES | DATABASE_VARIABLES).items()}
@@ -71,20 +71,15 @@ def load_with_origins(
     resolved = file_names_resolved(file.data or {}, Path(file.source).parent)
     endpoints = with_endpoint_files(file, resolved)
     resolved = endpoints.data
-    known = every_flag()
-    environment = list(fitting(given_variables(environ, known, resolved), resolved))
-    command_line = list(fitting(given_flags(flags or {}, known), resolved))
-    faults = [
-        *file.faults,
-        *endpoints.faults,
-        *(one for one in (*environment, *command_line) if isinstance(one, Fault)),
-    ]
-    flagged, varied = ([one for one in given if isinstance(one, Given)] for given in (command_line, environment))
-    origins = Origins(file, {one.path: one.origin for one in (*varied, *flagged)}, endpoints)
+    reading = Reading(every_flag(), resolved)
+    environment, command_line = reading.variables(environ), reading.flags(flags or {})
+    faults = [*file.faults, *endpoints.faults, *reading.faults]
+    origins = Origins(file, {path: name for path, (_, name) in (environment | command_line).items()}, endpoints)
     settings = None
     if file.data is not None:
         try:
-            settings = Settings(sources_of(flagged, varied, resolved))
+            above = [{path: text for path, (text, _) in given.items()} for given in (command_line, environment)]
+            settings = Settings(above, **resolved)
             settings.shard.resolve(host_name or socket.gethostname())
         except ValidationError as error:
             faults.extend(faults_of(error, Settings, origins.locate))
