@@ -67,4 +67,4 @@ def read_endpoint_file(path: Path) -> MarkedFile:
     file = read_marked(path, example=f"{_LIST}:")
     strange = [key for key in file.data or {} if key != _LIST]
     faults = [Fault(file.source, file.line((key,)), key, unknown_key(key, [_LIST])) for key in strange]
-    return MarkedFile(file.source, file.data, (*file.faults, *faults), file.root)
+    return MarkedFile(file.source, file.data, (*file.faults, *faults), file.lines)

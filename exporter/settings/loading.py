@@ -106,7 +106,7 @@ def load_with_endpoints(
         kept["collectors"] = {name: section for name, section in sections.items() if name in SECTIONS}
     kept["endpoint_files"] = [str(file.absolute()) for file in files]
     data = None if marked.data is None else kept
-    return load_with_origins(MarkedFile(marked.source, data, marked.faults, marked.root), flags, environ)[0]
+    return load_with_origins(MarkedFile(marked.source, data, marked.faults, marked.lines), flags, environ)[0]
 
 
 def _reading_order(fault: Fault) -> tuple[bool, str, int]:

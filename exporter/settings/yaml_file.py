@@ -5,7 +5,7 @@ version, `0123` a key and `on` a name without quotes, and flags, variables and t
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import yaml
@@ -14,11 +14,9 @@ from exporter.regular_file import read_regular, unreadable
 from exporter.settings.faults import Fault, KeyPath, written
 
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
-_STRING_TAG = "tag:yaml.org,2002:str"
 _MERGE_KEY = "<<"
-# Aliases may make the data this many times as large as the file; small results are always accepted.
-_ALIAS_GROWTH = 10
-_SMALL_FILE_NODES = 50_000
+# Aliases may make as many values of a file as this, and as many as two for each of its characters.
+_MOST_VALUES_OF_A_SMALL_FILE = 50_000
 _FILE_SUFFIX = "_file"
 # The largest file; the parser takes some 10 s for it.
 _MOST_MIB = 4
@@ -53,30 +51,21 @@ class MarkedFile:
         source: The name of the file as the user gave it.
         data: Mappings of mappings, lists, texts and None; None if the file does not contain a mapping.
         faults: What is wrong with the file as YAML.
-        root: The parsed nodes, which have the lines; None if there is nothing.
+        lines: The line of each value, by its path.
     """
 
     source: str
     data: dict[str, object] | None
     faults: tuple[Fault, ...] = ()
-    root: yaml.Node | None = None
+    lines: Mapping[KeyPath, int] = field(default_factory=dict)
 
     def holds(self, path: KeyPath) -> bool:
         """Return whether the file has a value at this path."""
-        return self._reach(path)[0] == len(path)
+        return path in self.lines
 
     def line(self, path: KeyPath) -> int | None:
         """Return the line of the value at the path, or of the nearest mapping or list around it."""
-        return self._reach(path)[1]
-
-    def _reach(self, path: KeyPath) -> tuple[int, int | None]:
-        node, line = self.root, None
-        for depth, step in enumerate(path):
-            found = None if node is None else _child(node, step)
-            if found is None:
-                return depth, line
-            node, line = found
-        return len(path), line
+        return next((self.lines[path[:end]] for end in range(len(path), 0, -1) if path[:end] in self.lines), None)
 
 
 def read_marked(path: Path, *, example: str, may_be_empty: bool = False) -> MarkedFile:
@@ -104,11 +93,12 @@ def read_marked(path: Path, *, example: str, may_be_empty: bool = False) -> Mark
 def parse_marked(text: str, source: str, *, example: str, may_be_empty: bool = False) -> MarkedFile:
     """Parse YAML text that should contain one mapping; its faults are in the result."""
     try:
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
+        root = yaml.compose(text, Loader=yaml.BaseLoader)
         if isinstance(root, yaml.MappingNode):
-            _Inspection().inspect(root)
-            reader = _Reader(source)
-            return MarkedFile(source, reader.read(root), tuple(reader.faults), root)
+            reader = _Reader(source, max(_MOST_VALUES_OF_A_SMALL_FILE, 2 * len(text)))
+            data = reader.read(root, (), 1)
+            assert isinstance(data, dict)  # noqa: S101 - what a mapping becomes
+            return MarkedFile(source, data, tuple(reader.faults.values()), reader.lines)
     except (yaml.YAMLError, _UnusableError, RecursionError) as error:
         return _refused(source, *_unusable(error, text))
     if root is None and may_be_empty:
@@ -139,7 +129,7 @@ def _no_mapping(root: yaml.Node | None, example: str) -> tuple[str, int | None]:
     if root is None or (isinstance(root, yaml.ScalarNode) and root.value in _NULL):
         return f"is empty; expected keys such as '{example}'", None
     kind = "a list" if isinstance(root, yaml.SequenceNode) else "text"
-    return f"found {kind}, expected keys such as '{example}'", root.start_mark.line + 1
+    return f"found {kind}, expected keys such as '{example}'", _line(root)
 
 
 def _unusable(error: Exception, text: str) -> tuple[str, int | None]:
@@ -167,153 +157,103 @@ def _syntax(error: yaml.MarkedYAMLError) -> tuple[str, int | None]:
     return wording.format(problem=problem), None if mark is None else mark.line + 1
 
 
-def _child(node: yaml.Node, step: str | int) -> tuple[yaml.Node, int] | None:
-    """Return the node under one step, and the line of its key."""
-    if isinstance(node, yaml.SequenceNode) and isinstance(step, int):
-        if step < len(node.value):
-            item = node.value[step]
-            return item, item.start_mark.line + 1
-    elif isinstance(node, yaml.MappingNode):
-        for key, value in _entries(node):
-            if isinstance(key, yaml.ScalarNode) and key.value == step:
-                return value, key.start_mark.line + 1
-    return None
+class _UnusableError(Exception):
+    """A value that makes the whole file unusable."""
+
+    def __init__(self, message: str, line: int) -> None:
+        super().__init__(message)
+        self.line = line
 
 
-def _entries(node: yaml.MappingNode) -> Iterator[tuple[yaml.Node, yaml.Node]]:
-    """Yield a mapping's own entries, then those of its merge keys."""
-    merged: list[yaml.Node] = []
-    for key, value in node.value:
-        if _is_merge(key):
-            merged.extend(value.value if isinstance(value, yaml.SequenceNode) else [value])
-        else:
-            yield key, value
-    for other in merged:
-        if isinstance(other, yaml.MappingNode) and other is not node:
-            yield from _entries(other)
+class _Reader:
+    """Converts nodes to data, with the line of each value, and collects faults.
+
+    Args:
+        source: the file.
+        most: how many values may be read; aliases and merge keys could make billions of a small file.
+    """
+
+    def __init__(self, source: str, most: int) -> None:
+        self.faults: dict[tuple[int, str], Fault] = {}
+        self.lines: dict[KeyPath, int] = {}
+        self._source = source
+        self._most = self._left = most
+        self._open: list[yaml.Node] = []
+
+    def read(self, node: yaml.Node, path: KeyPath, line: int) -> object:
+        """Return the data of a node: a mapping, a list, a text or None."""
+        self.lines[path] = line
+        if node in self._open:
+            self._fault(node, path, "contains itself through a YAML alias")
+            return None
+        if path and node.tag not in _UNDERSTOOD_TAGS:
+            self._fault(node, path, "starts with '!' (a YAML tag), which means nothing here; quote it")
+        self._open.append(node)
+        made: object = None
+        if isinstance(node, yaml.MappingNode):
+            made = self._mapping(node, path)
+        elif isinstance(node, yaml.SequenceNode):
+            self._allow(len(node.value), path)
+            made = [self.read(item, (*path, place), _line(item)) for place, item in enumerate(node.value)]
+        elif isinstance(node, yaml.ScalarNode) and not (node.style is None and node.value in _NULL):
+            made = _text(node)
+        self._open.pop()
+        return made
+
+    def _mapping(self, node: yaml.MappingNode, path: KeyPath) -> dict[str, object]:
+        lines: dict[str, int] = {}
+        for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                self._fault(key, path, "a key is a list or a mapping; expected text")
+            elif key.value in lines and not _is_merge(key):
+                self._fault(key, (*path, key.value), f"duplicate key, first on line {lines[key.value]}")
+            else:
+                lines[key.value] = _line(key)
+        made: dict[str, object] = {}
+        for key, value in self._entries(node, path):
+            if isinstance(key, yaml.ScalarNode) and (name := _text(key)) not in made:
+                made[name] = self.read(value, (*path, name), _line(key))
+        return made
+
+    def _entries(self, node: yaml.MappingNode, path: KeyPath) -> Iterator[tuple[yaml.Node, yaml.Node]]:
+        """Yield a mapping's own entries, then those of its merge keys."""
+        self._allow(1 + len(node.value), path)
+        merged: list[yaml.Node] = []
+        for key, value in node.value:
+            if _is_merge(key):
+                merged.extend(value.value if isinstance(value, yaml.SequenceNode) else [value])
+            else:
+                yield key, value
+        for other in merged:
+            if isinstance(other, yaml.MappingNode) and other is not node:
+                yield from self._entries(other, path)
+
+    def _allow(self, values: int, path: KeyPath) -> None:
+        self._left -= values
+        if self._left < 0:
+            message = f"YAML aliases expand this to more than {self._most} values; write them out"
+            # An alias stands below what it repeats, so that the last line on the way is that of the outermost alias.
+            raise _UnusableError(message, max(self.lines[path[:end]] for end in range(len(path) + 1)))
+
+    def _fault(self, node: yaml.Node, path: KeyPath, message: str) -> None:
+        # What an alias repeats is wrong once.
+        self.faults.setdefault((id(node), message), Fault(self._source, _line(node), written(path), message))
+
+
+def _line(node: yaml.Node) -> int:
+    return node.start_mark.line + 1
 
 
 def _is_merge(key: yaml.Node) -> bool:
-    return isinstance(key, yaml.ScalarNode) and key.value == _MERGE_KEY and key.tag != _STRING_TAG
+    return isinstance(key, yaml.ScalarNode) and key.value == _MERGE_KEY and key.style is None
 
 
-class _UnusableError(Exception):
-    """A node that makes the whole file unusable."""
-
-    def __init__(self, message: str, node: yaml.Node) -> None:
-        super().__init__(message)
-        self.line = node.start_mark.line + 1
-
-
-class _Inspection:
-    """Checks every node once before aliases are resolved, so that it takes time in proportion to the file."""
-
-    def __init__(self) -> None:
-        self._sizes: dict[int, int] = {}
-
-    def inspect(self, root: yaml.Node) -> None:
-        """Join surrogate pairs that were written as two escapes, as JSON does, and limit the size by aliases.
-
-        Raises:
-            _UnusableError: A text contains a lone surrogate, or the aliases make the data far larger than the file.
-        """
-        self._measure(root)
-        largest = max(_SMALL_FILE_NODES, _ALIAS_GROWTH * len(self._sizes))
-        if self._sizes[id(root)] > largest:
-            message = f"YAML aliases expand this to more than {largest} values; write them out"
-            raise _UnusableError(message, self._innermost_above(root, largest))
-
-    def _measure(self, node: yaml.Node) -> int:
-        """Return how many nodes a node becomes when its aliases are resolved."""
-        known = self._sizes.get(id(node))
-        if known is not None:
-            return known
-        self._sizes[id(node)] = 1  # The value until the size is known: a node that contains itself is refused later.
-        if isinstance(node, yaml.ScalarNode):
-            node.value = _joined(node)
-        size = 1 + sum(map(self._measure, _inner(node)))
-        self._sizes[id(node)] = size
-        return size
-
-    def _innermost_above(self, node: yaml.Node, largest: int) -> yaml.Node:
-        """Find the smallest node that is too large. Each step goes to a smaller node, so that cycles end the search."""
-        while True:
-            inner = max(_inner(node), key=self._size, default=node)
-            if not largest < self._size(inner) < self._size(node):
-                return node
-            node = inner
-
-    def _size(self, node: yaml.Node) -> int:
-        return self._sizes[id(node)]
-
-
-def _inner(node: yaml.Node) -> Iterator[yaml.Node]:
-    if isinstance(node, yaml.SequenceNode):
-        yield from node.value
-    elif isinstance(node, yaml.MappingNode):
-        for pair in node.value:
-            yield from pair
-
-
-def _joined(node: yaml.ScalarNode) -> str:
+def _text(node: yaml.ScalarNode) -> str:
+    """Return a text with surrogate pairs joined that were written as two escapes, as in JSON."""
     text: str = node.value
     try:
         return text.encode("utf-16", "surrogatepass").decode("utf-16")
     except UnicodeDecodeError:
         half = next(char for char in text if "\ud800" <= char <= "\udfff")
         message = f"contains \\u{ord(half):04x}, which is a lone surrogate; write the whole character"
-        raise _UnusableError(message, node) from None
-
-
-class _Reader:
-    """Converts nodes to data and collects faults."""
-
-    def __init__(self, source: str) -> None:
-        self.faults: list[Fault] = []
-        self._source = source
-        self._made: dict[int, object] = {}
-        self._open: set[int] = set()
-
-    def read(self, root: yaml.MappingNode) -> dict[str, object]:
-        """Return the data of the whole file."""
-        self._open.add(id(root))
-        return self._mapping(root, ())
-
-    def _value(self, node: yaml.Node, path: KeyPath) -> object:
-        if id(node) in self._made:  # a node that was read before, through an alias
-            return self._made[id(node)]
-        if id(node) in self._open:
-            self._fault(node, path, "contains itself through a YAML alias")
-            return None
-        self._open.add(id(node))
-        if node.tag not in _UNDERSTOOD_TAGS:
-            self._fault(node, path, "starts with '!' (a YAML tag), which means nothing here; quote it")
-        made: object = None
-        if isinstance(node, yaml.MappingNode):
-            made = self._mapping(node, path)
-        elif isinstance(node, yaml.SequenceNode):
-            made = [self._value(item, (*path, place)) for place, item in enumerate(node.value)]
-        elif isinstance(node, yaml.ScalarNode) and not (node.style is None and node.value in _NULL):
-            made = node.value
-        self._open.discard(id(node))
-        self._made[id(node)] = made
-        return made
-
-    def _mapping(self, node: yaml.MappingNode, path: KeyPath) -> dict[str, object]:
-        own: dict[str, int] = {}
-        for key, _ in node.value:
-            if not isinstance(key, yaml.ScalarNode):
-                self._fault(key, path, "a key is a list or a mapping; expected text")
-            elif key.value in own and not _is_merge(key):
-                message = f"duplicate key, first on line {own[key.value]}"
-                self._fault(key, (*path, key.value), message)
-            else:
-                own[key.value] = key.start_mark.line + 1
-        made: dict[str, object] = {}
-        for key, value in _entries(node):
-            if isinstance(key, yaml.ScalarNode) and key.value not in made:
-                made[key.value] = self._value(value, (*path, key.value))
-        return made
-
-    def _fault(self, node: yaml.Node, path: KeyPath, message: str) -> None:
-        self.faults.append(Fault(self._source, node.start_mark.line + 1, written(path), message))
+        raise _UnusableError(message, _line(node)) from None

@@ -140,7 +140,9 @@ def bomb(inner: str, width: int = 9, depth: int = 30) -> str:
     return "\n".join(lines)
 
 
-@pytest.mark.parametrize("text", [bomb("[X]"), bomb("{<<: [X]}").replace("[lol]", "{a: b}")])
+@pytest.mark.parametrize(
+    "text", [bomb("[X]"), bomb("{<<: [X]}").replace("[lol]", "{a: b}"), bomb("{<<: [X]}").replace("[lol]", "{}")]
+)
 def test_a_file_whose_aliases_explode_is_refused_where_they_begin_to(text: str) -> None:
     marked = parse(text)
     assert marked.data is None
