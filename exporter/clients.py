@@ -12,12 +12,14 @@ from exporter.platform.http.pause import Pause
 from exporter.platform.http.platform_time import PlatformTime
 from exporter.platform.http.rate_limiter import RateLimiter
 from exporter.platform.http.retry import Retry
-from exporter.platform.http.transport import build_transport
+from exporter.platform.http.transport import AiohttpTransport
 from exporter.polling.capacity import Capacity
 from exporter.polling.intervals import Account
 from exporter.settings.account import AccountSettings
 from exporter.settings.database import DatabaseSettings
 from exporter.settings.key_file import KeyFile
+
+CONNECT_SHARE = 0.5
 
 
 def client_of(
@@ -55,7 +57,13 @@ def client_of(
     return Client(
         url,
         _credential(settings, scheme, key_file, clocks),
-        transport=build_transport(url, in_flight, ca_file=str(ca_file) if ca_file is not None else None, proxy=proxy),
+        transport=AiohttpTransport(
+            url,
+            in_flight,
+            connect_seconds=settings.timeout * CONNECT_SHARE,
+            ca_file=str(ca_file) if ca_file is not None else None,
+            proxy=proxy,
+        ),
         rate_limiter=RateLimiter(
             budget.requests_per_second / shards, in_flight, clocks=clocks, throttled=observer.throttled, pause=pause
         ),

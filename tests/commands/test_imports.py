@@ -33,9 +33,10 @@ MODELS = {"pydantic"}
 SETTINGS = MODELS | {"jmespath", "re2"}
 # Pydantic looks for plugins when it builds the first validator; pydantic-settings imports asyncio.
 READ = SETTINGS | {"asyncio", "importlib.metadata", "pydantic_settings", "ssl", "yaml"}
-CALLS = READ | {"aiohttp", "isal", "structlog"}
-# The client's library is imported with the first call, and the pages' with the first page.
-SERVES = HEAVY - {"aiohttp", "fastapi", "jinja2", "psycopg", "rich.console"}
+# httpx imports rich for a command line of its own.
+CALLS = READ | {"aiohttp", "httpx", "isal", "rich.console", "structlog"}
+# The library that carries calls is imported with the first call, and the pages' with the first page.
+SERVES = HEAVY - {"aiohttp", "fastapi", "jinja2", "psycopg"}
 
 
 @pytest.mark.parametrize(

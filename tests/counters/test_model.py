@@ -22,6 +22,7 @@ from email.utils import format_datetime, parsedate_to_datetime
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -40,11 +41,9 @@ from exporter.clock import Clocks
 from exporter.collectors.collector import Polled
 from exporter.counters import state_file
 from exporter.platform.errors import NotFound
-from exporter.platform.http.body import is_good
 from exporter.platform.http.client import Client
 from exporter.platform.http.credential import Credential
 from exporter.platform.http.rate_limiter import RateLimiter
-from exporter.platform.http.request import Message
 from exporter.platform.http.retry import Retry
 from exporter.sandbox.app import create_app
 from exporter.sandbox.clock import WorldClock
@@ -56,7 +55,6 @@ from tests.counters.ledger_driver import LedgerEvents
 from tests.counters.life import Life
 from tests.counters.reference import Dated, Month, believed_time
 from tests.counters.state_locations import DatabaseLocation, FileLocation, StateLocation
-from tests.platform.asgi import AsgiReply, AsgiTransport
 from tests.platform.clients import FakeClock
 from tests.platform.clients import Heard as HeardCalls
 from tests.postgres import Postgres
@@ -462,7 +460,7 @@ class Platform(RuleBasedStateMachine):
         shutil.rmtree(self.folder)
 
 
-class Redated(AsgiTransport):
+class Redated(httpx.ASGITransport):
     """Dates answers a number of days ahead.
 
     Args:
@@ -475,14 +473,14 @@ class Redated(AsgiTransport):
         self._note = note
         self.days = 0
 
-    async def send(self, message: Message, connect_seconds: float) -> AsgiReply:
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Ask the application."""
-        reply = await super().send(message, connect_seconds)
-        date = parsedate_to_datetime(reply.headers["date"]) + timedelta(days=self.days)
-        reply.response.headers["date"] = format_datetime(date, usegmt=True)
-        if is_good(reply.status):
+        response = await super().handle_async_request(request)
+        date = parsedate_to_datetime(response.headers["date"]) + timedelta(days=self.days)
+        response.headers["date"] = format_datetime(date, usegmt=True)
+        if response.is_success:
             self._note(date)
-        return reply
+        return response
 
 
 def on_database(server: Postgres) -> type[Platform]:

@@ -6,12 +6,14 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+import httpx
+
 from exporter.clock import Clocks
 from exporter.platform.http.client import Client
 from exporter.platform.http.credential import Credential
 from exporter.platform.http.rate_limiter import RateLimiter
 from exporter.platform.http.retry import Retry
-from exporter.platform.http.transport import build_transport
+from exporter.platform.http.transport import AiohttpTransport
 
 KEY = "0f3c1a52-not-a-key-91d4"
 NOW = datetime(2026, 2, 8, 12, 0, tzinfo=UTC)
@@ -85,6 +87,7 @@ async def client_of(
     proxy: str | None = None,
     ca_file: str | None = None,
     sleep: Callable[[float], Awaitable[None]] | None = None,
+    transport: httpx.AsyncBaseTransport | None = None,
 ) -> AsyncIterator[Kit]:
     """Return a client of a platform at `url`."""
     heard, clock = Heard(), FakeClock()
@@ -92,7 +95,8 @@ async def client_of(
     client = Client(
         url,
         Credential(scheme, read),
-        transport=build_transport(url, max_in_flight, proxy=proxy, ca_file=ca_file),
+        transport=transport
+        or AiohttpTransport(url, max_in_flight, connect_seconds=deadline / 2, proxy=proxy, ca_file=ca_file),
         rate_limiter=RateLimiter(rate, max_in_flight, clocks=clocks, throttled=heard.throttled),
         retry=Retry(random, attempts=attempts, shortest=shortest_retry),
         timeout=deadline,

@@ -20,6 +20,7 @@ from exporter.commands.options import flag_values
 from exporter.commands.output.printing import FAULT, MISUSE, complain, echo
 from exporter.cooperative import at_once
 from exporter.platform.errors import PlatformError
+from exporter.platform.http.request import address_of, headers_of
 from exporter.settings.flag import ACCOUNT_FLAGS
 from exporter.settings.loading import SettingsError, load
 
@@ -85,11 +86,15 @@ def _rehearse(task: Task, line: Line) -> Mapping[str, Any]:
     """Return the request that would be sent, with its secrets masked."""
     try:
         # A dry run waits for nothing, and needs no event loop.
-        at_once(task.carry_out(Rehearsal(line.base_url)).__await__())
+        at_once(task.carry_out(Rehearsal()).__await__())
     except RehearsedError as rehearsed:
-        message, body = rehearsed.message, rehearsed.body
-    headers = dict([*message.headers.items(), line.header()])
-    return {"method": message.method, "url": message.url, "headers": headers, "body": masked(body)}
+        request = rehearsed.request
+    return {
+        "method": request.operation.method,
+        "url": address_of(line.base_url, request),
+        "headers": dict([*headers_of(request).items(), line.header()]),
+        "body": masked(request.body),
+    }
 
 
 def _ask(task: Task, line: Line) -> None:

@@ -48,7 +48,7 @@ class _Listening:
 
     async def call(self, request: Request[T]) -> Answer[T]:
         """Send a request, and keep its address and its answer."""
-        self.asked = self.client.message(request).url
+        self.asked = self.client.address(request)
         answer = await self.caller.call(request)
         self.answer = answer
         return answer

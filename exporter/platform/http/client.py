@@ -1,57 +1,41 @@
 """The client of one account, through which every call to its platform is made."""
 
 import asyncio
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
+
+import httpx
 
 from exporter.clock import SYSTEM, Clocks
 from exporter.event_loop import Turns
 from exporter.platform.errors import (
     Deadline,
     NotAvailable,
-    NotJson,
     PlatformError,
     RateLimited,
     ServerError,
     TransportError,
     Unauthorized,
 )
-from exporter.platform.http import responses
-from exporter.platform.http.body import Content, is_good, read_body
+from exporter.platform.http import faults, responses
+from exporter.platform.http.body import Content, read_body
 from exporter.platform.http.credential import Credential
 from exporter.platform.http.mask import Mask
 from exporter.platform.http.observer import Observer
 from exporter.platform.http.rate_limiter import Paused, RateLimiter
 from exporter.platform.http.recognition import Recognition, UnchangedError
-from exporter.platform.http.request import Message, message_of
+from exporter.platform.http.request import ADDRESS, address_of, content_of, headers_of
 from exporter.platform.http.retry import Retry, http_date, retry_after_seconds
-from exporter.platform.http.transport import Reply, Transport
 from exporter.platform.operation import Answer, Operation, Request
 from exporter.platform.wire import unexpected_in
 
 T = TypeVar("T")
 
-CONNECT_SHARE = 0.5
 # A poll may wait this long, in seconds, before a retry. At most half of an account's workers may wait longer, as
 # Retry-After may ask, so that other targets are still polled.
 SHORT_REST = 2.0
-
-
-@dataclass(frozen=True, slots=True)
-class Received:
-    """A received answer, with its body decoded."""
-
-    status: int
-    headers: Mapping[str, str]
-    content: Content
-
-    @property
-    def is_success(self) -> bool:
-        """Whether the status is a success."""
-        return is_good(self.status)
 
 
 class Client:
@@ -60,7 +44,7 @@ class Client:
     Args:
         base_url: the management API, or a database's endpoint.
         credential: how calls are authenticated.
-        transport: sends the requests; `exporter.platform.http.transport.build_transport` builds one.
+        transport: sends the requests, such as an `exporter.platform.http.transport.AiohttpTransport`.
         rate_limiter: limits the calls of the account.
         retry: when reads are retried.
         timeout: the deadline of a whole attempt, in seconds; shorter for a retry whose answer would be useless by then.
@@ -75,7 +59,7 @@ class Client:
         base_url: str,
         credential: Credential,
         *,
-        transport: Transport,
+        transport: httpx.AsyncBaseTransport,
         rate_limiter: RateLimiter,
         retry: Retry,
         timeout: float,
@@ -102,7 +86,7 @@ class Client:
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._transport.close()
+        await self._transport.aclose()
 
     def until(self, moment: float, recognition: Recognition | None = None) -> "BoundClient":
         """Return this client for the calls of one poll.
@@ -121,13 +105,13 @@ class Client:
         """Send a request without a deadline; the value is None if the status means that the resource does not exist."""
         return await BoundClient(self, None).find(request)
 
-    def message(self, request: Request[Any]) -> Message:
-        """Return the HTTP request of an operation, without its credential.
+    def address(self, request: Request[Any]) -> str:
+        """Return the URL of a request.
 
         Raises:
             KeyError: a parameter of the path is missing.
         """
-        return message_of(self._base, request)
+        return address_of(self._base, request)
 
     async def carry_out(self, request: Request[T], bound: "BoundClient") -> Answer[Any]:
         """Carry out a request; retry a read while its answer would still be useful.
@@ -140,11 +124,20 @@ class Client:
             PlatformError: there is no usable answer.
         """
         until, operation = bound.until, request.operation
-        message = self.message(request)
-        await self._transport.open()
+        address = self.address(request)
+        await self._transport.__aenter__()
         secret = await self.credential.current()
         name, value = self.credential.header(secret)
-        message.headers[name] = value
+        try:
+            sent = httpx.Request(
+                operation.method,
+                address,
+                headers=headers_of(request) | {name: value},
+                content=content_of(request),
+                extensions={ADDRESS: address},
+            )
+        except httpx.InvalidURL as error:
+            raise faults.fault_of(error, self._host) from None
         secrets = (secret, *_secrets(request))
         if not self._mask.is_of(secrets):
             self._mask = Mask(secrets)
@@ -154,7 +147,7 @@ class Client:
             # The first attempt always has the full timeout; a retry ends before the next poll is due.
             ends = until if attempt > 1 else None
             try:
-                answer = await self._attempt(operation, message, bound, ends, mask)
+                answer = await self._attempt(operation, sent, bound, ends, mask)
                 self.credential.accept()
                 return answer
             except PlatformError as error:
@@ -183,9 +176,9 @@ class Client:
         return wait <= SHORT_REST or self._resting < self.rate_limiter.max_in_flight // 2
 
     async def _attempt(
-        self, operation: Operation[T], message: Message, bound: "BoundClient", ends: float | None, mask: Mask
+        self, operation: Operation[T], request: httpx.Request, bound: "BoundClient", ends: float | None, mask: Mask
     ) -> Answer[Any]:
-        resource = message.url.partition("?")[0]
+        resource = request.url.path
         try:
             permit = await self.rate_limiter.acquire(resource, bound.until)
         except Paused as paused:
@@ -194,7 +187,7 @@ class Client:
         limited = answered = False
         wait: float | None = None
         try:
-            answer = await self._exchange(operation, message, bound, ends, mask)
+            answer = await self._exchange(operation, request, bound, ends, mask)
             answered = True
             return answer
         except RateLimited as error:
@@ -209,7 +202,7 @@ class Client:
             self.rate_limiter.release(permit, limited=limited, answered=answered, wait=wait)
 
     async def _exchange(
-        self, operation: Operation[T], message: Message, bound: "BoundClient", ends: float | None, mask: Mask
+        self, operation: Operation[T], request: httpx.Request, bound: "BoundClient", ends: float | None, mask: Mask
     ) -> Answer[Any]:
         began = self._clocks.monotonic()
         deadline = self._timeout
@@ -217,9 +210,9 @@ class Client:
             deadline = min(deadline, max(self._retry.shortest, ends - began))
         code = "none"
         try:
-            received = await self._send(operation, message, deadline, mask)
-            code = str(received.status)
-            answer = self._understand(operation, received, self._clocks.monotonic() - began, bound)
+            response, content = await self._send(operation, request, deadline, mask)
+            code = str(response.status_code)
+            answer = self._understand(operation, response, content, self._clocks.monotonic() - began, bound)
         except PlatformError as error:
             # The answer that a zone does not have a resource is not a failure.
             reason = None if isinstance(error, NotAvailable) else error.reason
@@ -229,47 +222,49 @@ class Client:
         self._observer.attempted(operation.name, code, answer.seconds, None)
         return answer
 
-    async def _send(self, operation: Operation[T], message: Message, deadline: float, mask: Mask) -> Received:
+    async def _send(
+        self, operation: Operation[T], request: httpx.Request, deadline: float, mask: Mask
+    ) -> tuple[httpx.Response, Content]:
         """Send a request and read its answer, within a number of seconds."""
-        came: Reply | None = None
+        came: httpx.Response | None = None
         content = Content(b"")
         try:
             async with asyncio.timeout(deadline):
-                came = await self._transport.send(message, self._timeout * CONNECT_SHARE)
+                came = await self._transport.handle_async_request(request)
                 try:
                     content = await read_body(came, operation.items, self._turns, mask)
                 finally:
-                    await came.close()
-        except (TimeoutError, NotJson, TransportError) as error:
+                    await came.aclose()
+        except (TimeoutError, *faults.CAUGHT) as error:
             # With an error status, the body is not needed.
-            if came is None or is_good(came.status):
+            if came is None or came.is_success:
                 raise self._fault(error, came, deadline) from None
-        return Received(came.status, came.headers, content)
+        return came, content
 
-    def _fault(self, error: Exception, came: Reply | None, deadline: float) -> PlatformError:
-        if isinstance(error, PlatformError):
-            fault = error
-        else:
+    def _fault(self, error: Exception, came: httpx.Response | None, deadline: float) -> PlatformError:
+        if isinstance(error, TimeoutError):
             late = "no answer" if came is None else "the body did not end"
-            fault = Deadline(f"{late} within {deadline:.3g} s ({self._host})")
-        fault.status = came.status if came is not None else 0
+            fault: PlatformError = Deadline(f"{late} within {deadline:.3g} s ({self._host})")
+        else:
+            fault = faults.fault_of(error, self._host)
+        fault.status = came.status_code if came is not None else 0
         return fault
 
     def _understand(
-        self, operation: Operation[T], received: Received, seconds: float, bound: "BoundClient"
+        self, operation: Operation[T], response: httpx.Response, content: Content, seconds: float, bound: "BoundClient"
     ) -> Answer[Any]:
-        status, headers, raw = received.status, received.headers, received.content.raw
+        status, raw = response.status_code, content.raw
         recognition = bound.recognition if operation.recognisable else None
-        date = http_date(headers.get("date"))
+        date = http_date(response.headers.get("date"))
         if status in operation.absent:
             return Answer(None, self._platform_time(date), raw, seconds)
-        if not received.is_success:
-            wait = retry_after_seconds(headers.get("retry-after"), date or self._clocks.utc())
+        if not response.is_success:
+            wait = retry_after_seconds(response.headers.get("retry-after"), date or self._clocks.utc())
             raise responses.status_error(status, raw, wait)
         moment = self._platform_time(date)
         if recognition is not None and recognition.take(raw, moment, is_only=bound.calls == 1):
             return Answer(None, moment, raw, seconds, is_recognised=True)
-        value: Any = responses.payload(operation, raw, status, received.content.parsed)
+        value: Any = responses.payload(operation, raw, status, content.parsed)
         for name in unexpected_in(value):
             self._observer.unexpected(operation.name, name)
             bound.unexpected |= {name}

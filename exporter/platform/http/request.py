@@ -1,37 +1,20 @@
-"""Builds the HTTP request of an operation as data, so that a dry run imports no HTTP client."""
+"""Builds the parts of an operation's HTTP request, for the client and for a dry run, which imports no HTTP library."""
 
 import json
-from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any
 from urllib.parse import quote, urlencode
 
 from exporter.platform.operation import Request, Scalar
 
-T = TypeVar("T")
-
 # Some paths of deployments send JSON but refuse a request that accepts only JSON.
-ACCEPT = "application/json, */*;q=0.5"
+HEADERS = {"Accept": "application/json, */*;q=0.5", "Accept-Encoding": "gzip", "User-Agent": "edge-exporter"}
+# The extension of an `httpx.Request` that has its address as it was configured: `httpx.URL` changes the case of the
+# host and the percent-encoding.
+ADDRESS = "address"
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
-    """An HTTP request.
-
-    Attributes:
-        url: the URL with its query.
-        headers: without those of the connection; the credential is added before sending.
-        content: the JSON body; None without one.
-    """
-
-    method: str
-    url: str
-    # The body and headers may contain secrets: keep them out of logs.
-    headers: dict[str, str] = field(repr=False)
-    content: bytes | None = field(default=None, repr=False)
-
-
-def message_of(base_url: str, request: Request[T]) -> Message:
-    """Return the HTTP request of an operation, without its credential.
+def address_of(base_url: str, request: Request[Any]) -> str:
+    """Return the URL of a request, with its query.
 
     Args:
         base_url: the management API, or a database's endpoint.
@@ -40,22 +23,24 @@ def message_of(base_url: str, request: Request[T]) -> Message:
     Raises:
         KeyError: a parameter of the path is missing.
     """
-    operation, path, query, body = request.operation, request.path, request.query, request.body
-    # Every operation other than GET takes a JSON object.
-    if body is None and operation.method != "GET":
-        body = {}
-    url = operation.path
+    url, path, query = request.operation.path, request.path, request.query
     if path or "{" in url:
         url = url.format_map({name: quote(_text(value), safe="") for name, value in (path or {}).items()})
     if query:
         url += "?" + urlencode({name: _text(value) for name, value in query.items()}, safe=":/?")
-    return Message(
-        operation.method,
-        base_url.rstrip("/") + url,
-        {"Accept": ACCEPT, "Accept-Encoding": "gzip", "User-Agent": "edge-exporter"}
-        | ({"Content-Type": "application/json"} if body is not None else {}),
-        json.dumps(body, separators=(",", ":")).encode() if body is not None else None,
-    )
+    return base_url.rstrip("/") + url
+
+
+def headers_of(request: Request[Any]) -> dict[str, str]:
+    """Return the headers of a request, without its credential and those of the connection."""
+    return HEADERS | ({} if request.operation.method == "GET" else {"Content-Type": "application/json"})
+
+
+def content_of(request: Request[Any]) -> bytes | None:
+    """Return the body of a request; every operation other than GET takes a JSON object."""
+    if request.operation.method == "GET":
+        return None
+    return json.dumps(request.body or {}, separators=(",", ":")).encode()
 
 
 def _text(value: Scalar) -> str:

@@ -6,10 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from exporter.platform.api import dns, search, shield
+from exporter.platform.api import dns, shield
 from exporter.platform.errors import NotAvailable, NotFound, PlatformError, RateLimited, ServerError
 from exporter.platform.http.body import BODY_LIMIT, ERROR_BODY_LIMIT
-from exporter.platform.operation import Request
 from tests.platform.clients import client_of
 from tests.platform.raw_server import Line, RawRequest, json_reply, raw_server, reply, saying
 from tests.waiting import until
@@ -141,12 +140,6 @@ async def test_a_bound_client_finds_what_may_be_absent() -> None:
         caller = kit.client.until(kit.clock.now + 100)
         assert (await dns.record_scan(caller, 102)).value is None
     assert caller.calls == 1
-
-
-async def test_a_truth_value_is_written_as_json_writes_it() -> None:
-    async with client_of("http://platform.example") as kit:
-        request = kit.client.message(Request(search.SEARCH, query={"search": True, "from": False}))
-    assert request.url == "http://platform.example/search?search=true&from=false"
 
 
 async def test_a_call_that_cannot_wait_for_the_accounts_pause_fails_without_a_request() -> None:

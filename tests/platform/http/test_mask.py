@@ -93,10 +93,9 @@ def test_a_secret_is_masked_wherever_the_pieces_of_a_body_end(
 ) -> None:
     raw = ("x" * padding + encode(secret) + "y" * padding).encode()
     mask = Mask([secret])
-    body = Body("", 2**20, 200, mask)
+    body = Body(mask)
     ends = [0, *sorted(cut for cut in cuts if cut < len(raw)), len(raw)]
-    pieces = [piece for begin, end in pairwise(ends) for piece in body.take(raw[begin:end])]
-    pieces.append(body.end())
+    pieces = [body.take(raw[begin:end], last=end == len(raw)) for begin, end in pairwise(ends)]
     assert b"".join(pieces) == body.so_far() == mask.apply(raw)
 
 

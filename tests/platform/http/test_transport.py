@@ -1,4 +1,4 @@
-"""How the exceptions of aiohttp and the sockets are translated, and how calls go through a proxy."""
+"""How the exceptions of httpx, aiohttp and the sockets are translated, and how calls go through a proxy."""
 
 import asyncio
 import base64
@@ -9,6 +9,7 @@ import ssl
 from typing import Any
 
 import aiohttp
+import httpx
 import pytest
 from aiohttp import client_exceptions, http_exceptions
 from multidict import CIMultiDict, CIMultiDictProxy
@@ -20,6 +21,7 @@ from exporter.platform.errors import (
     Deadline,
     NameFault,
     NotHttp,
+    NotJson,
     PlatformError,
     ProxyFault,
     Refused,
@@ -27,8 +29,9 @@ from exporter.platform.errors import (
     TlsFault,
     TransportError,
 )
-from exporter.platform.http.aiohttp_transport import CAUGHT, translate
-from exporter.platform.http.transport import build_transport
+from exporter.platform.http.aiohttp_session import CAUGHT, translate
+from exporter.platform.http.faults import fault_of
+from exporter.platform.http.transport import AiohttpTransport
 from tests.platform.clients import KEY, client_of
 from tests.platform.raw_server import Line, json_reply, listening, raw_server, reply, saying
 
@@ -88,7 +91,8 @@ EXPECTED: dict[type[BaseException], type[TransportError]] = {
     aiohttp.ClientOSError: Reset,
     aiohttp.ServerConnectionError: Reset,
     aiohttp.ServerDisconnectedError: Reset,
-    client_exceptions.UploadAbortedError: Reset,
+    # New in aiohttp 3.14.
+    getattr(client_exceptions, "UploadAbortedError", aiohttp.ClientError): Reset,
     client_exceptions.RedirectClientError: Reset,
     client_exceptions.NonHttpUrlClientError: Reset,
     client_exceptions.NonHttpUrlRedirectClientError: Reset,
@@ -119,7 +123,7 @@ def test_every_exception_class_of_aiohttp_is_mapped() -> None:
 
 @pytest.mark.parametrize(("kind", "ours"), EXPECTED.items(), ids=lambda kind: kind.__name__)
 def test_an_exception_is_translated(kind: type[BaseException], ours: type[TransportError]) -> None:
-    translated = translate(constructed(kind), "platform.example")
+    translated = fault_of(translate(constructed(kind)), "platform.example")
     assert (type(translated), "platform.example" in str(translated), "s3cret" in str(translated)) == (ours, True, False)
 
 
@@ -133,10 +137,54 @@ def test_whatever_is_translated_is_caught(kind: type[BaseException]) -> None:
 
 def test_a_connection_that_the_system_gives_up_is_a_connect_timeout() -> None:
     error = aiohttp.ClientConnectorError(CONNECTION, TimeoutError(110, "Connect call failed"))
-    assert (type(translate(error, "h")), str(translate(error, "h"))) == (
-        ConnectTimeout,
-        "no connection within the time limit (h)",
-    )
+    fault = fault_of(translate(error), "h")
+    assert (type(fault), str(fault)) == (ConnectTimeout, "no connection within the time limit (h)")
+
+
+OF_HTTPX: dict[type[Exception], type[PlatformError]] = {
+    httpx.HTTPError: TransportError,
+    httpx.RequestError: TransportError,
+    httpx.TransportError: TransportError,
+    httpx.TimeoutException: Deadline,
+    httpx.ConnectTimeout: ConnectTimeout,
+    httpx.ReadTimeout: Deadline,
+    httpx.WriteTimeout: Deadline,
+    httpx.PoolTimeout: ConnectTimeout,
+    httpx.NetworkError: Reset,
+    httpx.ConnectError: Refused,
+    httpx.ReadError: Reset,
+    httpx.WriteError: Reset,
+    httpx.CloseError: Reset,
+    httpx.ProxyError: ProxyFault,
+    httpx.UnsupportedProtocol: NameFault,
+    httpx.InvalidURL: NameFault,
+    httpx.ProtocolError: TransportError,
+    httpx.LocalProtocolError: TransportError,
+    httpx.RemoteProtocolError: NotHttp,
+    httpx.DecodingError: NotJson,
+    httpx.TooManyRedirects: TransportError,
+    httpx.HTTPStatusError: TransportError,
+    httpx.StreamError: TransportError,
+    httpx.StreamConsumed: TransportError,
+    httpx.StreamClosed: TransportError,
+    httpx.ResponseNotRead: TransportError,
+    httpx.RequestNotRead: TransportError,
+}
+
+
+@pytest.mark.parametrize(
+    "kind", [kind for kind in exceptions_of(httpx) if kind is not httpx.CookieConflict], ids=lambda kind: kind.__name__
+)
+async def test_every_exception_of_httpx_is_an_error_of_its_class(kind: type[Exception]) -> None:
+    def fail(request: httpx.Request) -> httpx.Response:
+        if issubclass(kind, httpx.HTTPStatusError):
+            raise kind("m", request=request, response=httpx.Response(500))
+        raise kind(*(["m"] if inspect.signature(kind).parameters else []))
+
+    async with client_of("http://platform.example", transport=httpx.MockTransport(fail)) as kit:
+        with pytest.raises(PlatformError) as caught:
+            await dns.statistics(kit.client, 102)
+    assert (type(caught.value), KEY in str(caught.value)) == (OF_HTTPX[kind], False)
 
 
 async def failure(url: str, proxy: str | None = None) -> PlatformError:
@@ -202,12 +250,12 @@ async def test_the_environment_names_the_proxy(monkeypatch: pytest.MonkeyPatch) 
 def test_an_environment_that_names_no_proxy_is_told_so(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", address)
     with pytest.raises(ProxyFault, match="the proxy that the environment names"):
-        build_transport("http://platform.example", 1)
+        AiohttpTransport("http://platform.example", 1, connect_seconds=1.0)
 
 
 async def test_a_certificate_file_that_is_not_there_is_told_at_once() -> None:
     with pytest.raises(FileNotFoundError):
-        build_transport("https://platform.example", 1, ca_file="/nowhere/ca.pem")
+        AiohttpTransport("https://platform.example", 1, connect_seconds=1.0, ca_file="/nowhere/ca.pem")
 
 
 async def test_cookies_are_not_kept() -> None:

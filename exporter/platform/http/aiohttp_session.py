@@ -1,0 +1,212 @@
+"""Sends httpx's requests with aiohttp, and translates its answers and exceptions into those of httpx.
+
+Importing it takes 0.1 s, of which most is aiohttp.
+"""
+
+import os
+import socket
+import ssl
+import zlib
+from base64 import b64encode
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+
+import aiohttp
+import httpx
+from aiohttp.http_exceptions import HttpProcessingError
+from yarl import URL
+
+from exporter.platform.http.request import ADDRESS
+
+KEEPALIVE_SECONDS = 75.0
+_PIECE = 64 * 1024
+_GZIP = zlib.MAX_WBITS + 16
+_GZIP_MAGIC = b"\x1f\x8b"
+
+
+class Session:
+    """A pool of connections; it keeps no cookies, and sends each request once.
+
+    Args:
+        max_in_flight: the highest number of connections.
+        connect_seconds: the time limit for connecting.
+        context: the trusted certificates; None for the system's, which aiohttp reads once for all sessions.
+        proxy: the proxy of all requests.
+    """
+
+    def __init__(
+        self, max_in_flight: int, connect_seconds: float, context: ssl.SSLContext | None, proxy: httpx.Proxy | None
+    ) -> None:
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(
+                limit=max_in_flight, keepalive_timeout=KEEPALIVE_SECONDS, ssl=True if context is None else context
+            ),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,
+            timeout=aiohttp.ClientTimeout(sock_connect=connect_seconds),
+            middlewares=(_send_once,),
+        )
+        self._proxy = None if proxy is None else str(proxy.url)
+        self._proxy_headers: dict[str, str] | None = None
+        if proxy is not None and proxy.raw_auth is not None:
+            # aiohttp sends it as Proxy-Authorization; its own argument for credentials is deprecated.
+            self._proxy_headers = {"Authorization": f"Basic {b64encode(b':'.join(proxy.raw_auth)).decode()}"}
+
+    async def send(self, request: httpx.Request) -> httpx.Response:
+        """Send a request without redirects; the body of its answer is decoded while it is read."""
+        address = request.extensions.get(ADDRESS) or str(request.url)
+        with _translating():
+            response = await self._session.request(
+                request.method,
+                # Parts that are already percent-encoded are not encoded again; a base address may contain them.
+                URL(address, encoded=address.isascii() and address.isprintable()),
+                # aiohttp writes the host as it is in the address.
+                headers=[(name.decode(), value.decode()) for name, value in request.headers.raw if name != b"Host"],
+                data=request.content or None,
+                allow_redirects=False,
+                proxy=self._proxy,
+                proxy_headers=self._proxy_headers,
+            )
+        headers = [pair for pair in response.raw_headers if pair[0].lower() != b"content-encoding"]
+        return httpx.Response(response.status, headers=headers, stream=_Body(response))
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._session.close()
+
+
+async def _send_once(request: aiohttp.ClientRequest, sender: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+    # After its own exceptions aiohttp repeats idempotent requests, some of which write, outside of the budget and
+    # without the observer; after those of httpx it does not.
+    with _translating():
+        return await sender(request)
+
+
+class _Body(httpx.AsyncByteStream):
+    """Yields a body, decoded, in pieces of at most 64 KiB."""
+
+    def __init__(self, response: aiohttp.ClientResponse) -> None:
+        self._response = response
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        coding = self._response.headers.get("Content-Encoding", "").strip().lower()
+        if coding not in ("", "identity", "gzip", "x-gzip"):
+            raise httpx.DecodingError("the body has an encoding that was not requested")
+        decoder = _Gzip() if coding.endswith("gzip") else None
+        with _translating():
+            async for part in self._response.content.iter_any():
+                if decoder is None:
+                    for start in range(0, len(part), _PIECE):
+                        yield part[start : start + _PIECE]
+                else:
+                    for piece in decoder.decode(part):
+                        yield piece
+        if decoder is not None and decoder.is_cut_off:
+            raise httpx.DecodingError("the encoded body is cut off")
+
+    async def aclose(self) -> None:
+        """Give the connection back to the pool; it is closed if the body was not read to its end."""
+        with _translating():
+            self._response.release()
+            await self._response.wait_for_close()
+
+
+class _Gzip:
+    """Decodes a body of one or several gzip members (RFC 1952, section 2.2); what follows them is ignored."""
+
+    def __init__(self) -> None:
+        self._member = zlib.decompressobj(_GZIP)
+        self._has_begun = False
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether a member has not ended."""
+        return self._has_begun and not self._member.eof
+
+    def decode(self, part: bytes) -> Iterator[bytes]:
+        """Yield the content of received bytes in pieces, so that a short body cannot fill the memory."""
+        try:
+            while part:
+                if self._member.eof:
+                    if not part.startswith(_GZIP_MAGIC):
+                        return
+                    self._member = zlib.decompressobj(_GZIP)
+                piece = self._member.decompress(part, _PIECE)
+                self._has_begun = self._has_begun or bool(piece)
+                yield piece
+                part = self._member.unused_data if self._member.eof else self._member.unconsumed_tail
+        except zlib.error:
+            raise httpx.DecodingError("the body cannot be decoded") from None
+
+
+@contextmanager
+def _translating() -> Iterator[None]:
+    try:
+        yield
+    except CAUGHT as error:
+        fault = translate(error)
+        # Without aiohttp's exception, which contains the request and with it the key.
+        raise fault from fault.__cause__
+
+
+# The exceptions that aiohttp raises during a request.
+CAUGHT = (aiohttp.ClientError, OSError, ValueError)
+_Translation = tuple[tuple[type[BaseException], ...], type[httpx.TransportError], type[OSError] | None]
+
+# Exceptions of aiohttp and the sockets, that of httpx, and the class of its cause. The order matters: the first entry
+# that matches any exception of the chain decides.
+_TRANSLATIONS: tuple[_Translation, ...] = (
+    ((aiohttp.ClientProxyConnectionError, aiohttp.ClientHttpProxyError), httpx.ProxyError, None),
+    ((ssl.SSLError, aiohttp.ClientSSLError, aiohttp.ServerFingerprintMismatch), httpx.ConnectError, ssl.SSLError),
+    ((socket.gaierror, aiohttp.ClientConnectorDNSError), httpx.ConnectError, socket.gaierror),
+    ((aiohttp.ConnectionTimeoutError,), httpx.ConnectTimeout, None),
+    ((aiohttp.ServerTimeoutError, TimeoutError), httpx.ReadTimeout, None),
+    ((aiohttp.ClientConnectorError, ConnectionRefusedError), httpx.ConnectError, None),
+    ((aiohttp.InvalidURL, UnicodeError), httpx.UnsupportedProtocol, None),
+    # aiohttp reports a truncated body as a fault of its encoding, too.
+    ((aiohttp.ClientPayloadError,), httpx.ReadError, None),
+    ((aiohttp.ClientResponseError, HttpProcessingError), httpx.RemoteProtocolError, None),
+    ((aiohttp.ClientError, OSError), httpx.ReadError, None),
+)
+
+
+def translate(error: BaseException) -> httpx.TransportError:
+    """Return the exception of httpx for one of aiohttp or of the sockets.
+
+    Its text is the system's message; its cause is an `ssl.SSLError` or a `socket.gaierror` if one was the cause.
+    """
+    chain = list(_chain(error))
+    # The timeout of the operating system may end a connection before that of the client.
+    if any(isinstance(link, aiohttp.ClientConnectorError) and isinstance(_inner(link), TimeoutError) for link in chain):
+        return httpx.ConnectTimeout("")
+    for kinds, kind, cause in _TRANSLATIONS:
+        for link in chain:
+            if isinstance(link, kinds):
+                fault = kind(_system_message(link))
+                fault.__cause__ = None if cause is None else cause()
+                return fault
+    return httpx.LocalProtocolError(type(error).__name__)
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    seen: BaseException | None = error
+    while seen is not None:
+        yield seen
+        inner = _inner(seen)
+        if inner is not None:
+            yield inner
+        seen = seen.__cause__ or seen.__context__
+
+
+def _inner(error: BaseException) -> BaseException | None:
+    # Up to aiohttp 3.13, the exception for a bad certificate has the attribute, and reading it fails.
+    return getattr(error, "os_error", None)
+
+
+def _system_message(link: BaseException) -> str:
+    refusal = getattr(link, "certificate_error", link)
+    if isinstance(refusal, ssl.SSLCertVerificationError):
+        return str(getattr(refusal, "verify_message", ""))
+    if isinstance(link, OSError) and link.errno is not None and link.errno > 0 and not isinstance(link, ssl.SSLError):
+        return os.strerror(link.errno)
+    return getattr(link, "strerror", None) or ""
