@@ -8,6 +8,8 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import httpx
 import pytest
@@ -28,6 +30,7 @@ from exporter.settings.model import Settings
 from tests.exporter_parts import START, flushed, poll_now
 from tests.waiting import PATIENCE, until
 
+EXPORTER = str(Path(runtime.__file__).parent)
 FILE = """
 accounts:
   - name: main
@@ -492,3 +495,40 @@ async def test_a_renamed_script_keeps_its_budget_over_a_restart_and_one_without_
 
 def _budget(script_id: int, name: str) -> str:
     return f'edge_script_monthly_budget_dollars{{account="main",script="{name}",script_id="{script_id}"}}'
+
+
+ENDPOINT = "{{name: one_{0}, path: '/one/{0}{1}', {2} metrics: [{{name: edge_one_{0}, value: size, help: Size.}}]}}"
+
+
+@pytest.mark.parametrize(("path", "more"), [("", ""), ("/{id}", "ids: [1],"), ("/{id}", "kind: dns_zone,")])
+async def test_the_work_of_a_start_and_a_reload_is_proportional_to_the_endpoints(
+    path: str, more: str, tmp_path: Path
+) -> None:
+    lines = 0
+
+    def count(frame: FrameType, event: str, _argument: object) -> Any:
+        nonlocal lines
+        lines += event == "line"
+        return count if frame.f_code.co_filename.startswith(EXPORTER) else None
+
+    async def work(number: int) -> int:
+        """Return the lines of code that run on the event loop for this number of endpoints."""
+        endpoints = ", ".join(ENDPOINT.format(place, path, more) for place in range(number))
+        file = tmp_path / f"{number}.yml"
+        file.write_text(
+            "accounts: [{name: a, base_url: 'http://127.0.0.1:9', api_key: abc, budget: {requests_per_second: 0.1}}]\n"
+            f"web: {{listen: '127.0.0.1:0'}}\nstate: {{path: {tmp_path}/state.db}}\nendpoints: [{endpoints}]\n"
+        )
+        before, traced = lines, sys.gettrace()
+        sys.settrace(count)
+        try:
+            daemon = Daemon(load(file, {}, {}), lambda: load(file, {}, {}))
+            await daemon.start()
+            await daemon.reload()
+        finally:
+            sys.settrace(traced)
+        await daemon.stop()
+        return lines - before
+
+    base, few, many = [await work(number) for number in (1, 41, 161)]
+    assert (many - base) / (few - base) < 5

@@ -1,6 +1,6 @@
 """The accounts and databases that the daemon polls: their clients, and whether they answer."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 from exporter import wiring
@@ -11,6 +11,7 @@ from exporter.daemon.account_observer import AccountObserver
 from exporter.event_loop import Turns
 from exporter.platform.api import database
 from exporter.polling.intervals import Account, Intervals
+from exporter.polling.plan import Plan
 from exporter.settings.account import AccountSettings
 from exporter.settings.database import DatabaseSettings
 from exporter.settings.model import Settings
@@ -79,10 +80,10 @@ class Accounts:
                 built[name] = account_entry(client)
         return built
 
-    def use(self, settings: Settings, entries: Mapping[str, Account]) -> None:
+    def use(self, settings: Settings, entries: Mapping[str, Account], plans: Iterable[Plan]) -> None:
         """Replace the accounts by those that were built from these settings, and start their series."""
         self.entries, self._configured = entries, wiring.named(settings)
-        collectors = [plan.collector for plan in wiring.plans(settings) if plan.collector.polls not in _IN_DATABASES]
+        collectors = [plan.collector for plan in plans if plan.collector.polls not in _IN_DATABASES]
         operations = sorted({operation.name for collector in collectors for operation in collector.operations})
         for name, configured in self._configured.items():
             is_database = isinstance(configured, DatabaseSettings)

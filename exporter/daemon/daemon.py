@@ -23,6 +23,7 @@ from exporter.exposition.status_board import HEALTH
 from exporter.log import configure, logger
 from exporter.metric import FamilyInfo
 from exporter.polling.intervals import Account
+from exporter.polling.plan import Plan
 from exporter.polling.scheduler import Schedule
 from exporter.settings.endpoint_names import misnamed
 from exporter.settings.exposure import exposed
@@ -137,8 +138,8 @@ class Daemon:
             raise
         self._shards.take_in(dict(self.ledger.remembered()))
         self._polling = Polling(self._shards, self._telemetry, self._clocks, self._call_soon)
-        self.renderer = self._build_renderer()
         self._polling.begin(self.settings)
+        self.renderer = self._build_renderer()
         self._declare()
         self._warn(exposed(self.settings))
         self._note_loaded()
@@ -211,13 +212,14 @@ class Daemon:
         former = self.schedule
         series = settings.series
         await self.renderer.govern(series.max_per_family, series.serves, created=series.created)
-        await self.renderer.declare(_all_families(settings))
+        plans = await asyncio.to_thread(wiring.plans, settings)
+        await self.renderer.declare(_all_families(plans))
         await former.stop()
         # There is no await from here to the end of the change: a scrape or a page shows either the old or the new
         # state.
         self.settings = settings
         configure(settings.log.level, settings.log.format)
-        self._polling.replace(settings, accounts)
+        self._polling.replace(settings, accounts, plans)
         self._declare()
         self._note_loaded()
         self.schedule.start()
@@ -226,7 +228,7 @@ class Daemon:
 
     def _declare(self) -> None:
         """Start the series of all counters, and keep connections free for the calls of all accounts."""
-        self._telemetry.declare_counters(_all_families(self.settings))
+        self._telemetry.declare_counters(_all_families(self.schedule.plans.values()))
         self.server.leave_room(self._polling.accounts.calls_at_once())
 
     def _note_loaded(self) -> None:
@@ -267,7 +269,7 @@ class Daemon:
         exposition = Exposition(
             self._telemetry.exposed(), cap=series.max_per_family, admits=series.serves, created=series.created
         )
-        exposition.declare(_all_families(self.settings))
+        exposition.declare(_all_families(self.schedule.plans.values()))
         return Renderer(exposition, self._polling.store, self._telemetry, self._clocks.monotonic, grown=self._grown)
 
     def _build_explainer(self) -> Explainer:
@@ -312,6 +314,5 @@ class Daemon:
         )
 
 
-def _all_families(settings: Settings) -> list[FamilyInfo]:
-    collectors = [plan.collector for plan in wiring.plans(settings)]
-    return [*families(collectors), *HEALTH]
+def _all_families(plans: Iterable[Plan]) -> list[FamilyInfo]:
+    return [*families([plan.collector for plan in plans]), *HEALTH]

@@ -1,6 +1,6 @@
 """Polls the targets of the settings in force and of the shards that this process holds."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
 from exporter import wiring
 from exporter.clock import Clocks
@@ -12,6 +12,7 @@ from exporter.explain.scope import Scope
 from exporter.exposition.status_board import StatusBoard
 from exporter.exposition.store import Store
 from exporter.polling.intervals import Account
+from exporter.polling.plan import Plan
 from exporter.polling.scheduler import Schedule, ScheduleState
 from exporter.polling.script_budgets import BUDGET_ROWS, ConfiguredBudgets, ScriptBudgets
 from exporter.settings.model import Settings
@@ -61,19 +62,20 @@ class Polling:
         """
         self._configure(settings)
         self._shards.begin()
-        self._build(settings, self.accounts.build(settings), None)
+        self._build(settings, self.accounts.build(settings), wiring.plans(settings), None)
         self.budgets.show()
 
-    def replace(self, settings: Settings, accounts: Mapping[str, Account]) -> None:
+    def replace(self, settings: Settings, accounts: Mapping[str, Account], plans: Sequence[Plan]) -> None:
         """Apply other settings; the former schedule has stopped, and the new one is to be started.
 
         Args:
             settings: the settings.
             accounts: the accounts that were built from them.
+            plans: their collectors.
         """
         former = self.schedule
         change = self._configure(settings)
-        self._build(settings, accounts, former.hand_over())
+        self._build(settings, accounts, plans, former.hand_over())
         self._divide_budgets()
         self._targets_changed(change)
         for key, status in list(self.store.board.statuses()):
@@ -129,9 +131,11 @@ class Polling:
         }
         return self._registry.configure(wiring.selections(settings))
 
-    def _build(self, settings: Settings, accounts: Mapping[str, Account], left: ScheduleState | None) -> None:
+    def _build(
+        self, settings: Settings, accounts: Mapping[str, Account], plans: Sequence[Plan], left: ScheduleState | None
+    ) -> None:
         self.schedule = Schedule(
-            wiring.plans(settings),
+            plans,
             accounts,
             registry=self._registry,
             store=self.store,
@@ -142,7 +146,7 @@ class Polling:
             changed=self._targets_changed,
             left=left,
         )
-        self.accounts.use(settings, accounts)
+        self.accounts.use(settings, accounts, plans)
 
     def _targets_changed(self, change: Change) -> None:
         for target in change.removed:

@@ -62,10 +62,10 @@ class Capacity:
         """Return the requests a second that the lower limit allows."""
         return min(self.limits().values())
 
-    def stretch(self, polls: Mapping[str, float]) -> float:
-        """Return the factor by which intervals must be longer than configured; 1 if they need not be."""
-        return max(1.0, self.demand(polls) / (self.requests_per_second() * SHARE))
+    def stretch(self, demand: float) -> float:
+        """Return the factor by which intervals must be longer than configured for a demand; 1 if they need not be."""
+        return max(1.0, demand / (self.requests_per_second() * SHARE))
 
-    def spare(self, polls: Mapping[str, float]) -> float:
-        """Return the requests a second that polls at the stretched intervals leave; at least the share for retries."""
-        return self.requests_per_second() - self.demand(polls) / self.stretch(polls)
+    def spare(self, demand: float) -> float:
+        """Return the requests a second that a demand at stretched intervals leaves; at least the share for retries."""
+        return self.requests_per_second() - demand / self.stretch(demand)

@@ -41,9 +41,10 @@ class Intervals:
         self._plans = plans
         self._accounts = accounts
         self._shards = share.total
-        # account → collector → polls a second at the configured intervals. It is replaced as a whole and never changed,
-        # because another thread may read it.
+        # account → collector → polls a second at the configured intervals.
         self._polls: dict[str, dict[str, float]] = {}
+        # account → requests a second. A sum over thousands of collectors is too slow for each poll.
+        self._demand: dict[str, float] = {}
 
     def note(self, plan: Plan, targets: Iterable[Target]) -> None:
         """Record all targets of a collector."""
@@ -57,13 +58,20 @@ class Intervals:
             account = account_of(target)
             rates[account] = rates.get(account, 0.0) + 1 / self.configured(plan, target)
             yield
-        noted = {
-            account: {other: rate for other, rate in polls.items() if other != name}
-            for account, polls in self._polls.items()
+        for account in self._polls.keys() | rates.keys():
+            polls = self._polls.setdefault(account, {})
+            change = rates.get(account, 0.0) - polls.pop(name, 0.0)
+            if account in rates:
+                polls[name] = rates[account]
+            if account in self._accounts:
+                more = self._accounts[account].capacity.demand({name: change})
+                self._demand[account] = self._demand.get(account, 0.0) + more
+
+    def measure(self) -> None:
+        """Calculate the demand of each account again, as the costs of polls change."""
+        self._demand = {
+            name: account.capacity.demand(self._polls.get(name, {})) for name, account in self._accounts.items()
         }
-        for account, rate in rates.items():
-            noted.setdefault(account, {})[name] = rate
-        self._polls = noted
 
     def configured(self, plan: Plan, target: Target) -> float:
         """Return the configured seconds between two polls of a target."""
@@ -83,12 +91,12 @@ class Intervals:
 
     def demand(self, account: str) -> float:
         """Return the requests a second that an account's targets need at the configured intervals."""
-        return self._accounts[account].capacity.demand(self._polls.get(account, {}))
+        return self._demand.get(account, 0.0)
 
     def spare_seconds(self, account: str, collector: str) -> float:
         """Return for how many seconds one more poll of a collector uses an account's spare capacity."""
-        capacity, polls = self._accounts[account].capacity, self._polls.get(account, {})
-        return capacity.demand({collector: 1.0}) / capacity.spare(polls)
+        capacity = self._accounts[account].capacity
+        return capacity.demand({collector: 1.0}) / capacity.spare(self.demand(account))
 
     def slowest(self, collector: str) -> float:
         """Return the effective interval of a collector, in the account that stretches it most."""
@@ -97,12 +105,13 @@ class Intervals:
 
     def shortest(self, account: str) -> float:
         """Return the shortest effective interval of an account's polls; 0 without polls."""
-        polls = self._polls.get(account, {})
+        # A list, because the event loop may change the dictionary in the meantime.
+        polls = list(self._polls.get(account, {}))
         return min((self._plans[name].interval for name in polls), default=0.0) * self.stretch(account)
 
     def stretch(self, account: str, collector: str = "") -> float:
         """Return the factor by which an account's capacity stretches intervals; it is limited for discovery."""
         known = self._accounts.get(account)
-        stretch = known.capacity.stretch(self._polls.get(account, {})) if known is not None else 1.0
+        stretch = known.capacity.stretch(self.demand(account)) if known is not None else 1.0
         discovers = collector in self._plans and self._plans[collector].collector.discovers
         return min(stretch, MOST_DISCOVERY_STRETCH) if discovers else stretch

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from heapq import heappop, heappush
 
 from apscheduler.events import EVENT_JOB_MAX_INSTANCES, EVENT_JOB_MISSED, JobExecutionEvent
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
@@ -97,6 +98,7 @@ class Schedule:
         left: "ScheduleState | None" = None,
     ) -> None:
         self.plans = {plan.collector.name: plan for plan in plans}
+        self._naming = [plan.collector for plan in self.plans.values() if tells_names(plan.collector)]
         self.last_tick = clocks.monotonic()
         self.next_due: dict[str, float] = {}
         self.durations: dict[str, float] = {}
@@ -120,8 +122,9 @@ class Schedule:
         self._deferred: set[PollKey] = set()
         # Collector and account → the longest stretch of the interval since it was last halved.
         self._stretched: dict[tuple[str, str], float] = {}
-        # Account → collector → the time planned for its next poll.
+        # Account → collector → the time planned for its next poll, if it is still to come; and the same times in order.
         self._turns: dict[str, dict[str, float]] = {name: {} for name in self._accounts}
+        self._ordered_turns: dict[str, list[tuple[float, str]]] = {name: [] for name in self._accounts}
         self._first_discovery = FirstDiscovery(self._discovered_accounts, () if left is None else left.discovered)
         self.intervals = Intervals(self.plans, self._accounts, registry.share)
         self._backoff = Backoff(self.intervals)
@@ -197,6 +200,7 @@ class Schedule:
             pool.start()
         for name in self.plans:
             self.tick(name)
+        self._show_capacity(self.last_tick)
 
     async def targets_changed(self, discover: Collection[str] = ()) -> None:
         """Poll new targets at once.
@@ -208,6 +212,7 @@ class Schedule:
             if plan.collector.discovers:
                 self.make_due(name, lambda target: target.account in discover)
             await in_slices(self._ticking(name), self._clocks.monotonic)
+        self._show_capacity(self.last_tick)
 
     def make_due(self, name: str, wanted: Callable[[Target], bool] = lambda _target: True) -> None:
         """Make targets of a collector due now; the next tick enqueues them.
@@ -313,10 +318,9 @@ class Schedule:
     def _discovered_accounts(self) -> set[str]:
         return {
             target.account
-            for plan in self.plans.values()
-            if tells_names(plan.collector)
-            for target in self._registry.targets(plan.collector.polls)
-            if plan.collector.wants(target)
+            for collector in self._naming
+            for target in self._registry.targets(collector.polls)
+            if collector.wants(target)
         }
 
     def all_discovered(self, silent: Collection[str] = ()) -> bool:
@@ -343,7 +347,6 @@ class Schedule:
             yield
         self._backoff.forget_others(plan.collector.name, due.known)
         yield from self.intervals.noting(plan, targets)
-        self._show_capacity(now)
 
     def _enqueue(self, plan: Plan, due: Timetable, target: Target, at: float, now: float) -> None:
         interval = self.intervals.effective(plan, target)
@@ -363,10 +366,15 @@ class Schedule:
 
         So a collector with few targets does not wait for one with thousands in the first round of polls.
         """
-        turns = self._turns[account]
-        turn = max(now, turns.get(collector, now))
-        sharing = 1 + sum(other > now for name, other in turns.items() if name != collector)
+        turns, ordered = self._turns[account], self._ordered_turns[account]
+        while ordered and ordered[0][0] <= now:
+            at, name = heappop(ordered)
+            if turns.get(name) == at:
+                del turns[name]
+        turn = turns.get(collector, now)
+        sharing = len(turns) + (collector not in turns)
         turns[collector] = turn + sharing / self._accounts[account].capacity.requests_per_second()
+        heappush(ordered, (turns[collector], collector))
         return turn
 
     def _next_slot(self, plan: Plan, target: Target, interval: float, now: float) -> float:
@@ -380,6 +388,7 @@ class Schedule:
 
     def _show_capacity(self, now: float) -> None:
         self._capacity_shown = now
+        self.intervals.measure()
         for name, account in self._accounts.items():
             account.capacity.rate = account.client.rate_limiter.effective_rate
             if not name.startswith(DATABASE_PREFIX):

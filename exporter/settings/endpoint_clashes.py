@@ -66,7 +66,7 @@ def _kinds(endpoints: list[object]) -> Iterator[InitErrorDetails]:
             yield at(("endpoints", place, key), refused(message))
         elif stem:
             stems[stem] = place
-    known = (*KIND_LABELS, *stems)
+    known = {**dict.fromkeys(KIND_LABELS, 0), **stems}
     for place, endpoint in enumerate(endpoints):
         kind = _text(endpoint, "kind")
         if kind and kind not in known:

@@ -39,7 +39,7 @@ class Sections(Section):
 
     accounts: tuple[AccountSettings, ...] = ()
     databases: tuple[DatabaseSettings, ...] = ()
-    endpoints: tuple[EndpointSettings, ...] = ()
+    endpoints: Annotated[tuple[EndpointSettings, ...], Field(max_length=5000)] = ()
     endpoint_files: Annotated[
         tuple[Text, ...], Field(description="Files of further endpoints, each with a list under endpoints.")
     ] = ()

@@ -83,6 +83,7 @@ class Registry:
         self._known: dict[TargetKey, str] = dict(remembered or {})
         self._shown: dict[TargetKey, str] = {}
         self._selections: dict[tuple[str, str], Selection] = {}
+        self._accounts: list[str] = []
         self._listed: dict[tuple[str, str], dict[str, _Listed]] = {}
         self._targets: dict[tuple[str, str], dict[str, Target]] = {}
         self._fixed: dict[tuple[str, str], dict[str, Target]] = {}
@@ -139,6 +140,7 @@ class Registry:
     def configure(self, selections: Iterable[Selection]) -> Change:
         """Apply a configuration: targets that it no longer selects are removed, all others are kept."""
         self._selections = {(selection.account, selection.kind): selection for selection in selections}
+        self._accounts = list(dict.fromkeys(account for account, _ in self._selections))
         self._fixed = {
             key: {target.id: target for target in selection.fixed} for key, selection in self._selections.items()
         }
@@ -279,13 +281,13 @@ class Registry:
         """Return the targets of a kind; accounts of other shards are included, whose lists alone are polled."""
         if kind == "account":
             yield from list(self._scouts.values())
-        for (_, own_kind), targets in self._targets.items():
-            if own_kind == kind:
-                yield from targets.values()
+        for account in sorted(self._accounts):
+            yield from self._targets.get((account, kind), {}).values()
 
     def selections(self, kind: str) -> list[Selection]:
         """Return the selections of a kind of resource, one for each account."""
-        return [selection for (_, own_kind), selection in self._selections.items() if own_kind == kind]
+        found = (self._selections.get((account, kind)) for account in self._accounts)
+        return [selection for selection in found if selection is not None]
 
     def held(self, account: str, kind: str) -> Mapping[str, Target]:
         """Return the targets of a kind in an account, by id. A change replaces the mapping, so it may be kept."""
@@ -307,11 +309,8 @@ class Registry:
     def find(self, label: str) -> list[Target]:
         """Return the targets with a label such as `dns_zone/102`, in any account."""
         kind, _, target_id = label.partition("/")
-        return [
-            targets[target_id]
-            for (_, own_kind), targets in self._targets.items()
-            if own_kind == kind and target_id in targets
-        ]
+        found = (self._targets.get((account, kind), {}).get(target_id) for account in sorted(self._accounts))
+        return [target for target in found if target is not None]
 
     def names(self) -> Mapping[TargetKey, str]:
         """Return all known names, to be saved for the next start."""

@@ -12,18 +12,18 @@ def test_the_demand_is_every_collector_s_polls_times_the_calls_of_one() -> None:
 
 
 def test_intervals_stand_while_the_budget_carries_them() -> None:
-    assert Capacity(rate=10, max_in_flight=32).stretch({"dns_statistics": 9.0}) == 1.0
+    assert Capacity(rate=10, max_in_flight=32).stretch(9.0) == 1.0
 
 
 def test_intervals_stretch_by_what_is_asked_over_what_is_there() -> None:
-    assert Capacity(rate=10, max_in_flight=32).stretch({"dns_statistics": 19.0}) == pytest.approx(2.0)
+    assert Capacity(rate=10, max_in_flight=32).stretch(19.0) == pytest.approx(2.0)
 
 
 def test_a_slow_platform_gives_less_than_the_budget() -> None:
     capacity = Capacity(rate=100, max_in_flight=10)
     capacity.note("dns_statistics", 1, 5.0)
     assert capacity.requests_per_second() == pytest.approx(2.0)
-    assert capacity.stretch({"dns_statistics": 3.8}) == pytest.approx(2.0)
+    assert capacity.stretch(3.8) == pytest.approx(2.0)
 
 
 def test_a_platform_that_recovers_is_believed_by_and_by() -> None:

@@ -108,3 +108,9 @@ def test_the_ordinal_of_the_host_name_is_the_shard(tmp_path: Path) -> None:
 def test_a_host_name_without_a_fitting_ordinal_is_a_fault(tmp_path: Path, host_name: str, message: str) -> None:
     text = f"{ACCOUNT}shard:\n  total: 3\n  index: auto\n"
     assert refusal(tmp_path, text, host_name=host_name) == [f"config.yml:7: shard.index: {message}"]
+
+
+def test_more_endpoints_than_can_be_run_are_refused_with_their_number(tmp_path: Path) -> None:
+    endpoints = ", ".join(f"{{name: e{n}, path: /a, metrics: [{{name: m{n}, value: a}}]}}" for n in range(5001))
+    message = "config.yml:5: endpoints: found 5001 items, expected at most 5000"
+    assert refusal(tmp_path, f"{ACCOUNT}endpoints: [{endpoints}]\n") == [message]

@@ -18,6 +18,8 @@ from exporter.platform.errors import WrongShape
 from exporter.platform.operation import Answer, Operation, Request
 from exporter.targets.target import Target
 
+_DOCUMENT = TypeAdapter(Document)
+
 
 def collectors(endpoints: Sequence[Endpoint]) -> tuple[Collector, ...]:
     """Return the collectors of these endpoints: one for each, and one for each list of targets."""
@@ -44,7 +46,7 @@ def target_collector(
         method="GET",
         path=endpoint.path.template,
         help=f"The configured endpoint {endpoint.name}.",
-        answer=TypeAdapter(Document),
+        answer=_DOCUMENT,
         documented=False,
         recognisable=not shared.shares(endpoint.path.template),
     )

@@ -92,9 +92,8 @@ def load_of(plans: Iterable[Plan], registry: Registry, name: str, capacity: Capa
     for plan, target in pairs(plans, registry, name):
         interval = target.interval if target.interval is not None else plan.interval
         polls[plan.collector.name] = polls.get(plan.collector.name, 0.0) + 1 / interval
-    return Load(
-        capacity.demand(polls), capacity.rate, capacity.max_in_flight, capacity.seconds, capacity.stretch(polls)
-    )
+    demand = capacity.demand(polls)
+    return Load(demand, capacity.rate, capacity.max_in_flight, capacity.seconds, capacity.stretch(demand))
 
 
 def foresee(settings: Settings) -> list[AccountResult]:
