@@ -84,6 +84,8 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
         'POST /mc/registries/tags {"registryId": "12", "imageNamespace": "team", "imageName": "image-worker"}',
         'POST /mc/registries/tags {"registryId": "github", "imageNamespace": "acme", "imageName": "orders-api"}',
         'POST /sandbox/world {"event": "registry_reachable", "registry_id": "dockerhub"}',
+        'POST /sandbox/clock {"advance": 86400}',
+        'POST /mc/registries/tags {"registryId": "github", "imageNamespace": "acme", "imageName": "orders-api"}',
     ),
     f'PUT {ZONE}/bot-categorization/categories/{{2}} {{"action": 1}}': (
         *(
