@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.noise import Noise
+from exporter.sandbox.seed import seed
 from exporter.sandbox.timestamps import DAY, date_of, day_number, number_of
 
 WINDOW_DAYS: Final = 28
@@ -16,8 +17,6 @@ _OPENING_BURST: Final = 1_800.0
 _SHORTEST: Final = 600.0
 # With this length, the rate of even the largest burst stays below that at which an alert for blocking fires.
 _SHORTEST_HEALTHY: Final = 1_800.0
-_MIXES: Final = ((5, 4, 1), (1, 2, 7))
-_NAMES: Final = ("login", "api")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +74,7 @@ class RateLimits:
         self._opening = clock.now()
         self._limits: dict[int, RateLimit] = {}
         for zone in range(1, shield_zones + 1):
-            for place, name in enumerate(_NAMES):
+            for place, name in enumerate(seed("names", "rate_limits")):
                 limit = RateLimit(2 * zone + 1 + place, name, zone)
                 # One rate limit has no breaches, and one has days that are plain integers.
                 limit.quiet = limit.no_days = zone == 2 and place == 1  # noqa: PLR2004 - the second zone's
@@ -190,7 +189,7 @@ class RateLimits:
 
 def _mixed(limit: RateLimit, breaches: int) -> Breaches:
     # In ten successive breaches the order of actions is always the same, so that no action's count ever falls.
-    logged, challenged, blocked = _MIXES[limit.limit_id % len(_MIXES)]
+    logged, challenged, blocked = seed("shield", "mixes")[limit.limit_id % 2]
     tens, rest = divmod(breaches, logged + challenged + blocked)
     return Breaches(
         tens * logged + min(rest, logged),

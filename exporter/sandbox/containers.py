@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from exporter.sandbox.clock import WorldClock
+from exporter.sandbox.seed import seed
 from exporter.sandbox.timestamps import date_of, day_number
 
 _NIGHTLY_BUILDS: Final = 14
@@ -29,11 +30,7 @@ class Images:
 
     def __init__(self, clock: WorldClock) -> None:
         self._clock = clock
-        self._images = [
-            Image("dockerhub", "library", "nginx", ["latest", "stable", "1.29.1", "1.28.0", "alpine"]),
-            Image("github", "acme", "orders-api", ["latest", "v2.3.1", "v2.3.0"], nightly=True),
-            Image("12", "team", "image-worker", ["latest", "stable"]),
-        ]
+        self._images = [Image(**{**image, "tags": list(image["tags"])}) for image in seed("images")]
         self._unreachable: set[str] = set()
 
     def images(self) -> list[Image]:

@@ -9,14 +9,11 @@ from typing import Any, Final
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.noise import Noise
 from exporter.sandbox.resource_ids import ResourceIds
+from exporter.sandbox.seed import seed
 from exporter.sandbox.timestamps import DAY, date_of, day_number, number_of
 from exporter.sandbox.traffic import Habits, Traffic, by_record_type, served, smart_part
 
 FIRST_ZONE_ID: Final = 101
-_NAMES: Final = (
-    "prod-shop", "prod-api", "staging-shop", "prod-blog", "dev-api", "prod-login", "prod-media", "staging-api",
-    "prod-docs", "dev-shop", "prod-status", "corp-mail",
-)  # fmt: skip
 _HISTORY_DAYS: Final = 1_000
 _WINDOW_DAYS: Final = 30
 
@@ -53,14 +50,6 @@ _KEY_PATTERNS: Final = {
     KeyFormat.FRACTION: "{}T{}.0000000Z",
 }
 
-# How charts are incomplete, by a zone's place among twelve successive zones.
-_SEEDED_SHAPES: Final[dict[int, dict[Chart, Shape]]] = {
-    1: {Chart.SMART: Shape.EMPTY},
-    2: {Chart.SMART: Shape.NULL},
-    3: {Chart.NORMAL: Shape.NULL, Chart.SMART: Shape.NULL},
-    6: {Chart.NORMAL: Shape.EMPTY, Chart.SMART: Shape.EMPTY},
-    7: {Chart.RECORD_TYPES: Shape.NULL},
-}
 _VARIETY: Final = 12
 
 
@@ -82,7 +71,7 @@ class DnsZones:
     """The account's DNS zones."""
 
     def __init__(self, noise: Noise, clock: WorldClock, count: int) -> None:
-        self.zones = ResourceIds(FIRST_ZONE_ID, count, _NAMES, ".example")
+        self.zones = ResourceIds(FIRST_ZONE_ID, count, seed("names", "dns_zones"), ".example")
         self._clock = clock
         self._traffic = Traffic(noise)
         self._changes: dict[int, _Changes] = {}
@@ -203,14 +192,14 @@ class DnsZones:
         self, changes: _Changes, habits: Habits, keys: list[str], totals: list[int], smarts: list[int]
     ) -> dict[str, Any]:
         place = self.zones.place(habits.zone_id) % _VARIETY
-        shapes = {**_SEEDED_SHAPES.get(place, {}), **changes.shapes}
+        shapes = {**seed("dns", "shapes").get(place, {}), **changes.shapes}
         # The platform sends doubles with and without a fraction, and zero as `0`.
         has_fraction = place % 2 == 1
 
         def chart(which: Chart, content: dict[str, int]) -> dict[str, float] | None:
             shape = shapes.get(which, Shape.FULL)
-            if shape is not Shape.FULL:
-                return None if shape is Shape.NULL else {}
+            if shape != Shape.FULL:
+                return None if shape == Shape.NULL else {}
             if which is Chart.RECORD_TYPES or not has_fraction:
                 return dict(content)
             return {key: float(value) if value else 0 for key, value in content.items()}
@@ -231,7 +220,7 @@ class DnsZones:
         changes = self._changes.get(zone_id) or _Changes()
         smartly = changes.routes_smartly
         if smartly is None:
-            shapes = _SEEDED_SHAPES.get(self.zones.place(zone_id) % _VARIETY, {})
+            shapes = seed("dns", "shapes").get(self.zones.place(zone_id) % _VARIETY, {})
             smartly = Chart.SMART not in shapes
         return changes, self._traffic.habits(zone_id, volume=changes.volume, routes_smartly=smartly)
 

@@ -10,11 +10,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from exporter.sandbox.answers import empty, enveloped, field_errors, payload, problem, refused, script_error
-from exporter.sandbox.bots import BotAction
 from exporter.sandbox.containers import RegistryUnreachableError
 from exporter.sandbox.operation import Access, Operation, Refusal, TheWorld, operation
+from exporter.sandbox.protection import BotAction
 from exporter.sandbox.request_parsing import Int64, MaybeId, Moment, Page, PageSize, RequestError
-from exporter.sandbox.waf import missing_rule, plan_segmentation
+from exporter.sandbox.seed import seed
+from exporter.sandbox.waf import plan_segmentation
 from exporter.sandbox.world import World
 
 _LARGEST_PAGE: Final = 1_000
@@ -197,7 +198,7 @@ async def shield_waf_custom_rule(world: TheWorld, rule_id: _Id) -> Response:
     """Return a custom WAF rule."""
     rule = world.waf.find(rule_id)
     if rule is None or rule.shield_zone_id not in world.shield.zones:
-        return payload(missing_rule(), 202)
+        return payload(seed("waf", "missing"), 202)
     return payload(world.waf.answer(rule))
 
 

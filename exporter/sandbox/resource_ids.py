@@ -4,12 +4,9 @@ from array import array
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from exporter.sandbox.seed import seed
+
 _LARGEST_ID: Final = 2**63 - 1
-_STAGES: Final = ("prod", "staging", "dev", "qa")
-_WORDS: Final = (
-    "shop", "api", "blog", "login", "media", "docs", "status", "mail", "assets", "search", "pay", "news", "help",
-    "forum", "maps", "games",
-)  # fmt: skip
 
 
 class ResourceIds:
@@ -97,5 +94,5 @@ class ResourceIds:
     def _seeded_name(self, place: int) -> str:
         if place < len(self._known_names):
             return self._known_names[place] + self._suffix
-        word = _WORDS[place // len(_STAGES) % len(_WORDS)]
-        return f"{_STAGES[place % len(_STAGES)]}-{word}-{place}{self._suffix}"
+        stages, words = seed("names", "stages"), seed("names", "words")
+        return f"{stages[place % len(stages)]}-{words[place // len(stages) % len(words)]}-{place}{self._suffix}"

@@ -7,17 +7,12 @@ from typing import Any, Final
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.noise import Noise
 from exporter.sandbox.resource_ids import ResourceIds
+from exporter.sandbox.seed import seed
 from exporter.sandbox.timestamps import iso_long, iso_naive
 
 _PERIOD, _OFFSET, _PENDING, _WORKING, _FAILS, _COUNT, _TYPE, _VALUE = range(1, 9)
 _VARIETY: Final = 12
-_FAILING, _SLOW, _NEVER, _FRESH = (
-    1,
-    2,
-    3,
-    4,
-)  # of twelve successive zones, those with special scans
-_ERRORS: Final = ("The scan timed out.", "The zone's name servers refused the transfer.", "NXDOMAIN")
+_FAILING, _SLOW, _NEVER, _FRESH = range(1, 5)  # of twelve successive zones, those with special scans
 _PROXIABLE: Final = frozenset({0, 1, 2})
 _TARGET_TYPES: Final = frozenset({2, 4, 8, 10, 12})
 
@@ -106,7 +101,7 @@ class RecordScans:
             "CreatedAt": write(job.created),
             "CompletedAt": write(min(job.ends, now)) if ended else None,
             "Records": self._records(zone_id, job) if status is ScanStatus.COMPLETED else None,
-            "Error": self._noise.choice(_ERRORS, zone_id, job.number) if failed else None,
+            "Error": self._noise.choice(seed("scans", "errors"), zone_id, job.number) if failed else None,
         }
 
     def _check(self, zone_id: int) -> None:
@@ -144,7 +139,7 @@ class RecordScans:
         noise = self._noise
         domain = self._zones.name(zone_id)
         count = noise.whole(4, 24, _COUNT, zone_id, job.number // 4)
-        types = [noise.choice((0, 0, 0, 1, 1, 2, 3, 4, 7, 8, 9, 12, 14, 16), _TYPE, zone_id, n) for n in range(count)]
+        types = [noise.choice(seed("scans", "record_types"), _TYPE, zone_id, n) for n in range(count)]
         return [self._record(zone_id, n, record_type, domain) for n, record_type in enumerate(types)]
 
     def _record(self, zone_id: int, n: int, record_type: int, domain: str) -> dict[str, Any]:

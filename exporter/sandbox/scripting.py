@@ -8,10 +8,10 @@ from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.keys import DEFAULT_VALUE_PREFIX, DEPLOYMENT_KEY_PREFIX
 from exporter.sandbox.noise import Noise
 from exporter.sandbox.resource_ids import ResourceIds
+from exporter.sandbox.seed import seed
 from exporter.sandbox.timestamps import iso_long, iso_naive, month_start
 
 FIRST_SCRIPT_ID: Final = 7
-_NAMES: Final = ("router", "image-resizer", "geo-redirect", "ab-test")
 _RATE, _CPU, _MODIFIED, _RELEASE = range(1, 5)
 _DAY: Final = 86_400.0
 _DOLLARS_A_REQUEST: Final = 0.20 / 1_000_000
@@ -45,7 +45,7 @@ class Scripts:
     """The account's edge scripts."""
 
     def __init__(self, noise: Noise, clock: WorldClock, count: int) -> None:
-        self.scripts = ResourceIds(FIRST_SCRIPT_ID, count, _NAMES)
+        self.scripts = ResourceIds(FIRST_SCRIPT_ID, count, seed("names", "scripts"))
         self._noise = noise
         self._clock = clock
         self._opening = clock.now()
@@ -211,14 +211,9 @@ def _pull_zones(place: int) -> list[dict[str, Any]]:
 
 
 def _integration(script_id: int, name: str, place: int) -> dict[str, Any]:
+    integration = seed("scripts", "integration")
     return {
         "IntegrationId": 600 + script_id,
-        "RepositorySettings": {"Id": 5_000 + script_id, "Name": f"acme/{name}", "Private": True, "TemplateUrl": None},
-        "DeployConfiguration": {
-            "Branch": "main" if place == 0 else None,
-            "InstallCommand": "npm ci",
-            "BuildCommand": "npm run build",
-            "EntryFile": "dist/index.js",
-            "CreateWorkflow": False,
-        },
+        "RepositorySettings": {**integration["RepositorySettings"], "Id": 5_000 + script_id, "Name": f"acme/{name}"},
+        "DeployConfiguration": {**integration["DeployConfiguration"], "Branch": "main" if place == 0 else None},
     }

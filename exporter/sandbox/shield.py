@@ -5,21 +5,13 @@ from typing import Any, Final
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.noise import Noise
 from exporter.sandbox.resource_ids import ResourceIds
+from exporter.sandbox.seed import seed
 from exporter.sandbox.timestamps import DAY, day_number, iso_long
 
 FIRST_SHIELD_ZONE_ID: Final = 1
-_NAMES: Final = ("prod-shop-web", "staging-shop-web", "prod-api-gateway")
 FIRST_PULL_ZONE_ID: Final = 201
 LARGEST_PAGE_SIZE: Final = 1_000
 _RULES, _SENSITIVITY, _MODE, _WINDOW = range(1, 5)
-_PLANS: Final = (2, 0, 3, 1, None)  # business, basic, enterprise, advanced, and one that the platform leaves out
-_RULE_LIMITS: Final[dict[int | None, tuple[int | None, int | None]]] = {
-    0: (2, 0),
-    1: (10, 5),
-    2: (50, 25),
-    3: (200, 100),
-    None: (None, None),
-}
 
 
 class ShieldZones:
@@ -27,8 +19,8 @@ class ShieldZones:
 
     def __init__(self, noise: Noise, clock: WorldClock, count: int, *, healthy: bool = False) -> None:
         self._healthy = healthy
-        self.zones = ResourceIds(FIRST_SHIELD_ZONE_ID, count, _NAMES)
-        self.pull_zones = ResourceIds(FIRST_PULL_ZONE_ID, count, _NAMES)
+        self.zones = ResourceIds(FIRST_SHIELD_ZONE_ID, count, seed("names", "shield_zones"))
+        self.pull_zones = ResourceIds(FIRST_PULL_ZONE_ID, count, seed("names", "shield_zones"))
         self._noise = noise
         self._clock = clock
         self._opening = clock.now()
@@ -63,9 +55,9 @@ class ShieldZones:
         """Return the plan of a shield zone: 0 Basic to 3 Enterprise; None if it is not sent."""
         overridden = self._overrides.get(zone_id, {})
         if "planType" in overridden:
-            plan = overridden["planType"]
-            return plan if isinstance(plan, int) else None
-        return _PLANS[self.zones.place(zone_id) % len(_PLANS)]
+            return overridden["planType"] if isinstance(overridden["planType"], int) else None
+        plans: list[int | None] = seed("shield", "plans")
+        return plans[self.zones.place(zone_id) % len(plans)]
 
     def page(self, number: int, size: int) -> dict[str, Any]:
         """Return a page of the list as the platform sends it."""
@@ -89,7 +81,7 @@ class ShieldZones:
         place = self.zones.place(zone_id)
         plan = self.plan(zone_id)
         learning = place % 3 == 0
-        rate_limit_rules, custom_rules = _RULE_LIMITS.get(plan, (None, None))
+        rate_limit_rules, custom_rules = seed("shield", "rules").get(plan, (None, None))
         has_nulls = plan is None
         disabled = [str(941_100 + 10 * n) for n in range(noise.whole(0, 4, _RULES, zone_id, 1))]
         log_only = [str(942_100 + 10 * n) for n in range(noise.whole(1, 3, _RULES, zone_id, 2))]

@@ -5,14 +5,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from exporter.sandbox.noise import Noise
+from exporter.sandbox.seed import seed
 
 _VOLUME, _DAILY, _AMPLITUDE, _PEAK, _SMART = range(1, 6)
 _WEEKEND: Final = frozenset({2, 3})  # days after 1970-01-01, a Thursday
-_RECORD_TYPES: Final = (
-    {"1": 0.55, "28": 0.25, "65": 0.12, "5": 0.03, "16": 0.02, "2": 0.01, "6": 0.01, "257": 0.01},
-    {"1": 0.30, "15": 0.30, "16": 0.25, "28": 0.10, "33": 0.03, "2": 0.02},
-    {"1": 0.60, "28": 0.30, "64": 0.05, "12": 0.03, "65280": 0.02},
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +40,7 @@ class Traffic:
             amplitude=noise.between(0.4, 0.8, _AMPLITUDE, zone_id),
             peak=noise.between(0.45, 0.75, _PEAK, zone_id),
             smart_share=noise.between(0.05, 0.6, _SMART, zone_id) if routes_smartly else 0.0,
-            record_types=_RECORD_TYPES[zone_id % len(_RECORD_TYPES)],
+            record_types=seed("dns", "record_types")[zone_id % 3],
             daily=noise.narrowed(_DAILY, zone_id),
         )
 

@@ -15,18 +15,12 @@ from exporter.sandbox.answers import empty, payload
 from exporter.sandbox.noise import Noise
 from exporter.sandbox.operation import Access, Operation, Refusal, TheWorld, operation
 from exporter.sandbox.request_parsing import MaybeId
+from exporter.sandbox.seed import seed
 from exporter.sandbox.timestamps import DAY, date_of, day_number, iso_naive, month_start
 from exporter.sandbox.world import World
 
-# Path of the list → the first id, and the names in order.
-_KINDS: Final = {
-    "/pullzone": (501, ("shop-cdn", "media-cdn", "docs-cdn")),
-    "/storagezone": (701, ("backups", "media")),
-    "/loadbalancer": (801, ("checkout",)),
-}
 _WINDOW_DAYS: Final = 30
 _BANDWIDTH, _REQUESTS, _ERRORS, _STORED, _CHARGES = range(5)
-_PRODUCTS: Final = ("Storage", "DNS", "Scripting", "Bandwidth", "Shield")
 
 _Id: TypeAlias = Annotated[MaybeId, Path(alias="id")]
 # 0 if the text is no number.
@@ -41,7 +35,7 @@ def _known(number: int | None, ids: Container[int]) -> int:
 
 
 def _named(number: int | None, path: str) -> tuple[int, str]:
-    first, names = _KINDS[path]
+    first, names = seed("undocumented", "kinds")[path]
     known = _known(number, range(first, first + len(names)))
     return known, names[known - first]
 
@@ -66,7 +60,7 @@ def _month(world: World, number: int, dollars: float) -> float:
 
 
 def _list(path: str) -> Operation:
-    first, names = _KINDS[path]
+    first, names = seed("undocumented", "kinds")[path]
     items = [{"Id": first + place, "Name": name} for place, name in enumerate(names)]
 
     @_get(f"GET {path}")
@@ -99,34 +93,17 @@ async def _statistics(world: TheWorld, number: Annotated[_Number, Query(alias="p
 @_get("GET /pullzone/{id}")
 async def _pull_zone(world: TheWorld, resource_id: _Id) -> Response:
     number, name = _named(resource_id, "/pullzone")
-    return payload(
-        {
-            "Id": number,
-            "Name": name,
-            "Type": number % 2,
-            "Suspended": False,
-            "MonthlyBandwidthLimit": 0,
-            "MonthlyCharges": _month(world, number, 40.0),
-            "ZoneSecurityKey": "11111111-2222-3333-4444-555555555555",
-        }
-    )
+    charges = _month(world, number, 40.0)
+    own = {"Id": number, "Name": name, "Type": number % 2, "MonthlyCharges": charges}
+    return payload(seed("undocumented", "pull_zone") | own)
 
 
 @_get("GET /storagezone/{id}")
 async def _storage_zone(world: TheWorld, resource_id: _Id) -> Response:
     number, name = _named(resource_id, "/storagezone")
     stored = sum(_chart(world, _STORED, number, 1e9).values())
-    return payload(
-        {
-            "Id": number,
-            "Name": name,
-            "Region": "DE",
-            "ZoneTier": 0,
-            "StorageUsed": stored,
-            "FilesStored": stored // 100_000,
-            "Password": "11111111-2222-3333-4444",
-        }
-    )
+    own = {"Id": number, "Name": name, "StorageUsed": stored, "FilesStored": stored // 100_000}
+    return payload(seed("undocumented", "storage_zone") | own)
 
 
 @_get("GET /loadbalancer/{id}")
@@ -139,10 +116,11 @@ async def _load_balancer(resource_id: _Id) -> Response:
 
 @_get("GET /billing")
 async def _billing(world: TheWorld) -> Response:
+    products = enumerate(seed("undocumented", "products"))
     return payload(
         {
             "Balance": 120.5,
-            **{f"MonthlyCharges{name}": _month(world, place, 30.0) for place, name in enumerate(_PRODUCTS)},
+            **{f"MonthlyCharges{name}": _month(world, place, 30.0) for place, name in products},
             "MonthlyDnsNormalQueriesServed": int(_month(world, 11, 9e6)),
             "MonthlyDnsSmartQueriesServed": int(_month(world, 12, 2e6)),
             "MonthlyScriptingRequests": int(_month(world, 13, 5e6)),
@@ -175,6 +153,6 @@ async def _dns_zone(world: TheWorld, resource_id: _Id) -> Response:
 
 
 OPERATIONS: Final = (
-    *(_list(path) for path in _KINDS),
+    *(_list(path) for path in ("/pullzone", "/storagezone", "/loadbalancer")),
     *(_statistics, _pull_zone, _storage_zone, _load_balancer, _billing, _script_statistics, _dns_zone),
 )

@@ -2,26 +2,9 @@
 
 import json
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
-_VARIABLES: Final = (
-    {"REQUEST_HEADERS": "User-Agent"},
-    {"REQUEST_URI": ""},
-    {"ARGS": "q", "ARGS_GET_NAMES": ""},
-    {"GEO": "COUNTRY_CODE"},
-    {"REQUEST_METHOD": ""},
-)
-_VALUES: Final = ("badbot", "/wp-admin", "select", "XX", "TRACE")
-_NAMES: Final = ("block-bad-bots", "guard-admin")
-_PLANS: Final = ("Basic", "Advanced", "Business", "Enterprise")
-_GROUPS: Final = (
-    ("SQL injection", "SQLI", "REQUEST-942-SQLI", "Injection", "owasp", 942_100, 6),
-    ("Cross-site scripting", "XSS", "REQUEST-941-XSS", "Injection", "owasp", 941_100, 5),
-    ("Remote code execution", "RCE", "REQUEST-932-RCE", "Execution", "owasp", 932_100, 4),
-    ("Protocol attacks", "PROTOCOL", "REQUEST-921-PROTOCOL", "Protocol", "owasp", 921_100, 3),
-    ("Known exploits", "EXPLOITS", "PLATFORM-100-EXPLOITS", "Exploits", "platform", 100_100, 8),
-    ("Bad reputation", "REPUTATION", "PLATFORM-200-REPUTATION", "Reputation", "platform", 200_100, 2),
-)
+from exporter.sandbox.seed import seed
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +23,7 @@ class Waf:
     def __init__(self, shield_zones: int) -> None:
         self._rules: dict[int, CustomRule] = {}
         for zone in range(1, shield_zones + 1):
-            for place, name in enumerate(_NAMES):
+            for place, name in enumerate(seed("names", "custom_rules")):
                 self.add_rule(zone, name, 7 * zone + place, chained=(zone + 2 * place) % 4)
 
     def rules(self) -> list[CustomRule]:
@@ -84,29 +67,11 @@ class Waf:
         }
 
 
-def missing_rule() -> dict[str, Any]:
-    """Return the platform's answer for a missing rule: an object of zeros with an error."""
-    return {
-        "id": 0,
-        "shieldZoneId": 0,
-        "userId": None,
-        "ruleName": None,
-        "ruleDescription": None,
-        "ruleJson": None,
-        "ruleConfiguration": None,
-        "errorResponse": {
-            "statusCode": 202,
-            "success": False,
-            "message": "The WAF rule was not found, or is not yours.",
-            "errorKey": "not_found_or_unauthorised_access.waf_rule",
-        },
-    }
-
-
 def _condition(place: int) -> dict[str, Any]:
+    variables, values = seed("waf", "variables"), seed("waf", "values")
     return {
-        "variableTypes": _VARIABLES[place % len(_VARIABLES)],
-        "value": _VALUES[place % len(_VALUES)],
+        "variableTypes": variables[place % len(variables)],
+        "value": values[place % len(values)],
         "isNegated": place % 3 == 0,
         "isRegexVariable": place % 4 == 0,
     }
@@ -115,21 +80,19 @@ def _condition(place: int) -> dict[str, Any]:
 def plan_segmentation() -> list[dict[str, Any]]:
     """Return the platform's rules by plan: each plan has the groups of the lower plan, and one or two more."""
     return [
-        {"planValue": value, "planName": name, "rules": _rule_sets(min(len(_GROUPS), 2 + value * 2))}
-        for value, name in enumerate(_PLANS)
+        {"planValue": value, "planName": name, "rules": _rule_sets(2 + value * 2)}
+        for value, name in enumerate(seed("waf", "plans"))
     ]
 
 
 def _rule_sets(groups: int) -> list[dict[str, Any]]:
     included: dict[str, list[dict[str, Any]]] = {}
-    for number, (name, code, file_name, main_group, ruleset, first, rules) in enumerate(_GROUPS[:groups], start=1):
+    fields = ("name", "code", "fileName", "mainGroup", "ruleset")
+    for number, (*texts, first, rules) in enumerate(seed("waf", "groups")[:groups], start=1):
+        name, ruleset = texts[0], texts[-1]
         group = {
             "id": number,
-            "name": name,
-            "code": code,
-            "fileName": file_name,
-            "mainGroup": main_group,
-            "ruleset": ruleset,
+            **dict(zip(fields, texts, strict=True)),
             "description": None if number == 1 else f"Rules against: {name.lower()}",
             "rules": [{"ruleId": str(first + 10 * n), "description": f"{name} {n + 1}"} for n in range(rules)],
         }

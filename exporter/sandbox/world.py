@@ -2,9 +2,6 @@
 
 from typing import Final
 
-from exporter.sandbox.access_lists import AccessLists
-from exporter.sandbox.api_guardian import ApiGuardian
-from exporter.sandbox.bots import Bots
 from exporter.sandbox.breaches import RateLimits
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.containers import Images
@@ -12,10 +9,12 @@ from exporter.sandbox.database import Database
 from exporter.sandbox.dns import DnsZones
 from exporter.sandbox.keys import DatabaseTokens, sandbox_keys
 from exporter.sandbox.noise import Noise
+from exporter.sandbox.protection import AccessLists, ApiGuardian, Bots
 from exporter.sandbox.resource_ids import ResourceIds
 from exporter.sandbox.scans import RecordScans
 from exporter.sandbox.scripting import Scripts
 from exporter.sandbox.search import Search
+from exporter.sandbox.seed import seed as seeded
 from exporter.sandbox.shield import ShieldZones
 from exporter.sandbox.waf import Waf
 
@@ -63,9 +62,7 @@ class World:
                 ("dns", self.dns.zones),
                 ("script", self.scripts.scripts),
                 ("cdn", self.shield.pull_zones),
-                ("storage", ResourceIds(501, 2, ("prod-shop-assets", "backups"))),
-                ("stream", ResourceIds(601, 1, ("product-videos",))),
-                ("container", ResourceIds(701, 1, ("orders-api",))),
+                *((kind, ResourceIds(first, len(names), names)) for kind, first, names in seeded("found")),
             ),
         )
 
@@ -106,4 +103,5 @@ class World:
 
     def search_terms(self) -> list[str]:
         """Return search terms that have results."""
-        return ["prod", "shop"]
+        terms: list[str] = seeded("search_terms")
+        return terms
