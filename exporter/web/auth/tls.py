@@ -2,74 +2,17 @@
 
 import asyncio
 import ssl
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import SecretStr
-
 from exporter.web.auth.pem import TlsFileError, read_pem
+from exporter.web.auth.tls_settings import TlsSettings, openssl_ciphers
 
 _VERSIONS = {"TLS12": ssl.TLSVersion.TLSv1_2, "TLS13": ssl.TLSVersion.TLSv1_3}
 _CURVES = {"CurveP256": "prime256v1", "CurveP384": "secp384r1", "CurveP521": "secp521r1", "X25519": "X25519"}
-# The standard's names of cipher suites, which the file uses, and their names in OpenSSL. TLS 1.3 suites are always on.
-_CIPHERS: Mapping[str, str] = {
-    "TLS_AES_128_GCM_SHA256": "",
-    "TLS_AES_256_GCM_SHA384": "",
-    "TLS_CHACHA20_POLY1305_SHA256": "",
-    "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256": "ECDHE-ECDSA-AES128-GCM-SHA256",
-    "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384": "ECDHE-ECDSA-AES256-GCM-SHA384",
-    "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256": "ECDHE-ECDSA-CHACHA20-POLY1305",
-    "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA": "ECDHE-ECDSA-AES128-SHA",
-    "TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA": "ECDHE-ECDSA-AES256-SHA",
-    "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256": "ECDHE-RSA-AES128-GCM-SHA256",
-    "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384": "ECDHE-RSA-AES256-GCM-SHA384",
-    "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256": "ECDHE-RSA-CHACHA20-POLY1305",
-    "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA": "ECDHE-RSA-AES128-SHA",
-    "TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA": "ECDHE-RSA-AES256-SHA",
-    "TLS_RSA_WITH_AES_128_GCM_SHA256": "AES128-GCM-SHA256",
-    "TLS_RSA_WITH_AES_256_GCM_SHA384": "AES256-GCM-SHA384",
-    "TLS_RSA_WITH_AES_128_CBC_SHA": "AES128-SHA",
-    "TLS_RSA_WITH_AES_256_CBC_SHA": "AES256-SHA",
-}
 LONGEST_LOOK = 1.0
 _Stamp = tuple[tuple[int, int, int] | None, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class TlsSettings:
-    """The TLS settings of a server, as the web configuration names them.
-
-    Certificate, key and authorities are each a file or a text; if both are given, the file is used.
-    """
-
-    cert_file: Path | None = None
-    key_file: Path | None = None
-    client_ca_file: Path | None = None
-    cert: str | None = None
-    key: SecretStr | None = None
-    client_ca: str | None = None
-    verifies_clients: bool = False
-    requires_client_cert: bool = False
-    allowed_names: tuple[str, ...] = ()
-    min_version: str = "TLS12"
-    max_version: str = "TLS13"
-    cipher_suites: tuple[str, ...] = ()
-    prefers_own_ciphers: bool = True
-    curve: str | None = None
-
-    def files(self) -> tuple[Path, ...]:
-        """Return the files that are read."""
-        return tuple(file for file in (self.cert_file, self.key_file, self.client_ca_file) if file is not None)
-
-
-def openssl_ciphers(names: Iterable[str]) -> str | None:
-    """Translate cipher suites to OpenSSL's names; empty if all are of TLS 1.3, None if a name is unknown."""
-    try:
-        return ":".join(cipher for cipher in (_CIPHERS[name] for name in names) if cipher)
-    except KeyError:
-        return None
 
 
 def server_context(settings: TlsSettings) -> ssl.SSLContext:
@@ -84,8 +27,8 @@ def server_context(settings: TlsSettings) -> ssl.SSLContext:
     if settings.verifies_clients:
         _load_authorities(context, settings)
         context.verify_mode = ssl.CERT_REQUIRED if settings.requires_client_cert else ssl.CERT_OPTIONAL
-    if settings.allowed_names:
-        context.sslobject_class = _checking(frozenset(settings.allowed_names))
+    if settings.client_allowed_sans:
+        context.sslobject_class = _checking(frozenset(settings.client_allowed_sans))
     return context
 
 
@@ -99,7 +42,7 @@ def _set_protocol(context: ssl.SSLContext, settings: TlsSettings) -> None:
             context.set_ciphers(ciphers)
         except ssl.SSLError:
             raise TlsFileError("cipher_suites", "this machine's OpenSSL has none of these suites") from None
-    if not settings.prefers_own_ciphers:
+    if not settings.prefer_server_cipher_suites:
         context.options &= ~ssl.OP_CIPHER_SERVER_PREFERENCE
     if settings.curve is not None:
         try:

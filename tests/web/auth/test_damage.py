@@ -7,11 +7,12 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from exporter.web.auth.web_config import HttpServerConfig, TlsServerConfig, WebConfig, WebConfigError, load_web_config
+from exporter.web.auth.tls_settings import TlsSettings
+from exporter.web.auth.web_config import HttpServerConfig, WebConfig, WebConfigError, load_web_config
 
 SECRET = "S3CRET-0f3c9a7e"
 KEYS = sorted(
-    {key for model in (WebConfig, TlsServerConfig, HttpServerConfig) for key in model.model_fields}
+    {key for model in (WebConfig, TlsSettings, HttpServerConfig) for key in model.model_fields}
     | {"headers", "Strict-Transport-Security", "http2", "cert", "key", "client_ca", "rate_limit", "stray", ""}
 )
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.sampled_from(

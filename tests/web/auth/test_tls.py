@@ -4,7 +4,6 @@ import socket
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,14 +12,18 @@ from exporter.http_server.connections import Acceptor, Connections
 from exporter.web.auth.pem import TlsFileError
 from exporter.web.auth.tls import (
     ServerTls,
-    TlsSettings,
-    openssl_ciphers,
     prefers_curve_unset,
     server_context,
 )
+from exporter.web.auth.tls_settings import TlsSettings, openssl_ciphers
 from tests.web.certificates import Authority
 
 GREETING = b"hello"
+
+
+def replace(settings: TlsSettings, **changes: object) -> TlsSettings:
+    """Return settings with other values."""
+    return settings.model_copy(update=changes)
 
 
 @asynccontextmanager
@@ -78,7 +81,8 @@ def authority(tmp_path: Path) -> Authority:
 
 @pytest.fixture
 def settings(authority: Authority) -> TlsSettings:
-    return TlsSettings(*authority.issue())
+    cert, key = authority.issue()
+    return TlsSettings(cert_file=cert, key_file=key)
 
 
 async def test_a_connection_is_encrypted_by_the_newest_version(authority: Authority, settings: TlsSettings) -> None:
@@ -117,7 +121,7 @@ def test_every_suite_that_can_be_named_is_one_that_openssl_knows() -> None:
 
 @pytest.mark.parametrize("curve", ["CurveP256", "CurveP384", "CurveP521", "X25519"])
 async def test_the_curve_can_be_chosen(authority: Authority, settings: TlsSettings, curve: str) -> None:
-    async with serving(ServerTls(replace(settings, curve=curve), on_error=no_error)) as port:
+    async with serving(ServerTls(replace(settings, curve_preferences=(curve,)), on_error=no_error)) as port:
         assert await is_let_in(port, authority.client())
 
 
@@ -131,13 +135,13 @@ def test_where_python_cannot_choose_x25519_it_is_openssl_s_own_preference(
             raise ssl.SSLError(129, "[EC: UNKNOWN_GROUP] unknown group")
 
     monkeypatch.setattr(ssl.SSLContext, "set_ecdh_curve", unknown)
-    assert prefers_curve_unset(replace(settings, curve="X25519"))
-    assert not prefers_curve_unset(replace(settings, curve="CurveP256"))
-    server_context(replace(settings, curve="X25519"))
+    assert prefers_curve_unset(replace(settings, curve_preferences=("X25519",)))
+    assert not prefers_curve_unset(replace(settings, curve_preferences=("CurveP256",)))
+    server_context(replace(settings, curve_preferences=("X25519",)))
 
 
 def test_the_order_of_ciphers_is_the_server_s_unless_it_is_not_wanted(settings: TlsSettings) -> None:
-    contexts = [server_context(replace(settings, prefers_own_ciphers=wanted)) for wanted in (True, False)]
+    contexts = [server_context(replace(settings, prefer_server_cipher_suites=wanted)) for wanted in (True, False)]
     assert [bool(context.options & ssl.OP_CIPHER_SERVER_PREFERENCE) for context in contexts] == [True, False]
 
 
@@ -150,7 +154,8 @@ async def test_clients_certificates_are_verified(
 ) -> None:
     ours = authority.issue("me@example.org", "ours")
     foreign = Authority(tmp_path, "foreign").issue("me@example.org", "foreign")
-    verifying = replace(settings, verifies_clients=True, client_ca_file=authority.file, requires_client_cert=requires)
+    how = "RequireAndVerifyClientCert" if requires else "VerifyClientCertIfGiven"
+    verifying = replace(settings, client_auth_type=how, client_ca_file=authority.file)
     clients = {"none": authority.client(), "ours": authority.client(ours), "foreign": authority.client(foreign)}
     async with serving(ServerTls(verifying, on_error=no_error)) as port:
         assert {name: await is_let_in(port, client) for name, client in clients.items()} == let_in
@@ -163,10 +168,9 @@ async def test_of_verified_clients_only_those_of_an_allowed_name_are_let_in(
     other = authority.client(authority.issue("other.example.org", "other"))
     choosy = replace(
         settings,
-        verifies_clients=True,
+        client_auth_type="RequireAndVerifyClientCert",
         client_ca_file=authority.file,
-        requires_client_cert=True,
-        allowed_names=("prometheus.example.org",),
+        client_allowed_sans=("prometheus.example.org",),
     )
     async with serving(ServerTls(choosy, on_error=no_error)) as port:
         assert [await is_let_in(port, client) for client in (prometheus, other)] == [True, False]
@@ -189,7 +193,7 @@ async def test_clients_of_a_removed_authority_are_refused(
     authorities = tmp_path / "clients.pem"
     authorities.write_bytes(authority.file.read_bytes())
     client = authority.client(authority.issue("me@example.org", "ours"))
-    verifying = replace(settings, verifies_clients=True, client_ca_file=authorities, requires_client_cert=True)
+    verifying = replace(settings, client_auth_type="RequireAndVerifyClientCert", client_ca_file=authorities)
     async with serving(ServerTls(verifying, on_error=no_error)) as port:
         before = await is_let_in(port, client)
         authorities.write_bytes(Authority(tmp_path, "another").file.read_bytes())
@@ -232,7 +236,8 @@ def test_other_settings_that_are_wrong_change_nothing(settings: TlsSettings, tmp
 def test_each_wrong_file_is_named_with_the_key_that_names_it(
     tmp_path: Path, authority: Authority, settings: TlsSettings
 ) -> None:
-    other = TlsSettings(*authority.issue(name="other"))
+    cert, key = authority.issue(name="other")
+    other = TlsSettings(cert_file=cert, key_file=key)
     nothing, text, broken = tmp_path / "none", tmp_path / "text", tmp_path / "broken"
     text.write_text("hunter2")
     broken.write_text("-----BEGIN CERTIFICATE-----\nhunter2\n-----END CERTIFICATE-----\n")
@@ -246,7 +251,7 @@ def test_each_wrong_file_is_named_with_the_key_that_names_it(
         "no key": replace(settings, key_file=settings.cert_file),
         "another key": replace(settings, key_file=other.key_file),
         "encrypted": replace(settings, key_file=encrypted),
-        "authority": replace(settings, verifies_clients=True, client_ca_file=broken),
+        "authority": replace(settings, client_auth_type="VerifyClientCertIfGiven", client_ca_file=broken),
     }
     reported = {}
     for name, each in wrong.items():

@@ -63,8 +63,13 @@ def test_a_whole_file_is_understood(directory: Path) -> None:
         directory / "server.key",
         directory / "ca.pem",
     )
-    assert (tls.requires_client_cert, tls.allowed_names) == (True, ("prometheus.example.org",))
-    assert (tls.min_version, tls.max_version, tls.curve, tls.prefers_own_ciphers) == ("TLS12", "TLS13", "X25519", False)
+    assert (tls.requires_client_cert, tls.client_allowed_sans) == (True, ("prometheus.example.org",))
+    assert (tls.min_version, tls.max_version, tls.curve, tls.prefer_server_cipher_suites) == (
+        "TLS12",
+        "TLS13",
+        "X25519",
+        False,
+    )
     assert tls.cipher_suites == ("TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "TLS_AES_128_GCM_SHA256")
     assert config.http_server_config.headers == {
         "X-Frame-Options": "deny",
