@@ -7,6 +7,7 @@ import os
 import ssl
 import sys
 from collections.abc import Mapping, Sequence
+from http.client import HTTPException
 from itertools import pairwise
 from pathlib import Path
 from urllib.request import HTTPSHandler, ProxyHandler, build_opener
@@ -45,8 +46,10 @@ def main() -> None:
     opener = build_opener(ProxyHandler({}), HTTPSHandler(context=context))
     try:
         opener.open(health_url(words, os.environ), timeout=TIMEOUT_SECONDS)
-    except (OSError, ValueError) as error:
+    except OSError as error:
         sys.exit(str(error))
+    except (HTTPException, ValueError):
+        sys.exit("the address cannot be requested, or its answer is not HTTP; see HEALTHCHECK_URL")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from exporter.counters.storage import StorageError, Stored, columns, whole_text
-from exporter.platform.errors import MASK
+from exporter.platform.http.mask import Mask, is_secret_name
 from exporter.targets.target import PollKey
 
 SCHEMA_VERSION = 2
@@ -95,7 +95,7 @@ class StateDatabase:
         self.lease = lease
         self._url = url
         self._took = took
-        self._password = ""
+        self._secrets: tuple[str, ...] = ()
         self._connection: Connection | None = None
 
     def close(self) -> None:
@@ -203,16 +203,15 @@ class StateDatabase:
     def _connected(self) -> Connection:
         if self._connection is None or self._connection.closed:
             address = _address(self._url())
-            self._password = str(address.get("password") or "")
+            self._secrets = tuple(str(value) for name, value in address.items() if is_secret_name(name))
             connection = Connection.connect(_conninfo(address, self.lease), autocommit=True, prepare_threshold=None)
             connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
             self._connection = connection
         return self._connection
 
     def _without_secret(self, error: psycopg.Error) -> str:
-        """Return an error's message as one line, without the password."""
-        message = " ".join(str(error).split())
-        return message.replace(self._password, MASK) if self._password else message
+        """Return an error's message as one line, without the secrets of the address."""
+        return Mask(self._secrets).text(" ".join(str(error).split()))
 
 
 def location_of(url: Callable[[], str]) -> str:

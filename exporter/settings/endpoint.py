@@ -13,7 +13,7 @@ from exporter.collectors.endpoints.kinds import ACCOUNT_KIND, KIND_LABELS
 from exporter.collectors.endpoints.listing import LONGEST_ID
 from exporter.collectors.endpoints.path import Path, PathError, parse_path
 from exporter.platform.api.catalogue import OPERATIONS
-from exporter.platform.api.document import is_secret_name
+from exporter.platform.http.mask import is_secret_name
 from exporter.settings.faults import KeyPath
 from exporter.settings.section import Section, at, duplicates, expected, items, named, peek, refused
 from exporter.settings.types import Interval, Text, parse_label_name, parse_text

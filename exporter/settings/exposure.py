@@ -1,5 +1,6 @@
 """Finds credentials that others could read, in files that every user may read or in unencrypted requests."""
 
+import os
 from collections.abc import Iterator
 from ipaddress import ip_address
 from pathlib import Path
@@ -16,7 +17,7 @@ def exposed(settings: Settings) -> Iterator[tuple[KeyPath, str]]:
     for number, account in enumerate(settings.accounts):
         place: KeyPath = ("accounts", number)
         yield from _of_file((*place, "api_key_file"), account.api_key_file)
-        yield from _of_url((*place, "base_url"), account.base_url, "key")
+        yield from _of_url((*place, "base_url"), account.base_url, "key", account.proxy)
     for number, database in enumerate(settings.databases):
         place = ("databases", number)
         yield from _of_file((*place, "auth_token_file"), database.auth_token_file)
@@ -35,10 +36,22 @@ def _of_file(place: KeyPath, path: Path | None) -> Iterator[tuple[KeyPath, str]]
         yield place, f"every user of this machine may read {path}; correct this with 'chmod o-r {path}'"
 
 
-def _of_url(place: KeyPath, url: str, what: str) -> Iterator[tuple[KeyPath, str]]:
+def _of_url(place: KeyPath, url: str, what: str, proxy: str | None = None) -> Iterator[tuple[KeyPath, str]]:
     parts = urlsplit(url)
-    if parts.scheme == "http" and not _is_loopback(parts.hostname or ""):
-        yield place, f"the {what} goes to {parts.hostname} without encryption; expected an https:// address"
+    host = parts.hostname or ""
+    by_proxy = proxy is not None or _is_proxied_by_environment(host)
+    if parts.scheme == "http" and (by_proxy or not _is_loopback(host)):
+        way = "through a proxy without encryption" if by_proxy else "without encryption"
+        yield place, f"the {what} goes to {host} {way}; expected an https:// address"
+
+
+def _is_proxied_by_environment(host: str) -> bool:
+    if not any(name.lower() == "http_proxy" for name in os.environ):
+        return False
+    # This imports ssl, which takes time.
+    from urllib.request import getproxies, proxy_bypass  # noqa: PLC0415
+
+    return "http" in getproxies() and not proxy_bypass(host)
 
 
 def _is_loopback(host: str) -> bool:

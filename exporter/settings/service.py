@@ -11,10 +11,12 @@ from pydantic import ConfigDict, Field, PlainValidator, create_model, model_vali
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from exporter.collectors.catalogue import CATALOGUE
+from exporter.platform.http.mask import is_ambiguous
 from exporter.settings.endpoint import EndpointSettings
 from exporter.settings.secrets import Secret, SecretFile, SecretFileError, parse_secret, read_secret
 from exporter.settings.section import Section, at, expected, refused
 from exporter.settings.types import (
+    AMBIGUOUS_URL,
     FilePath,
     Interval,
     LeaseLength,
@@ -32,6 +34,8 @@ from exporter.settings.types import (
 from exporter.targets.sharding import Shard, Share
 
 _MOST_SHARDS = 1024
+_HOST = r"(?:\[[^]/?\s]*\]|[^][:,/?\s]*)(?::[0-9]*)?"
+_DATABASE_ADDRESS = re.compile(rf"postgres(?:ql)?://(?=\S)(?:[^@/\s]*@)?{_HOST}(?:,{_HOST})*(?:[/?]\S*)?")
 _ORDINAL = re.compile(r"[0-9]{1,6}\Z")
 
 
@@ -179,8 +183,12 @@ class StateSettings(Section):
         Raises:
             SecretFileError: The file of the address cannot be used.
         """
-        secret = read_secret(self.url_file) if self.url_file is not None else self.url
-        return secret.get_secret_value() if secret is not None else ""
+        if self.url_file is None:
+            return self.url.get_secret_value() if self.url is not None else ""
+        address = read_secret(self.url_file).get_secret_value()
+        if problem := _address_problem(address, is_file=True):
+            raise SecretFileError(self.url_file, problem)
+        return address
 
     @classmethod
     def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
@@ -199,12 +207,19 @@ def _database_problem(value: object, *, is_file: bool) -> str:
     except (SecretFileError, PydanticCustomError):
         # The value's own type reports other faults.
         return ""
-    address = secret.get_secret_value() if secret is not None else ""
-    if not re.match(r"postgres(?:ql)?://[^\s]", address) or re.search(r"\s", address):
-        what = f"{value} does not contain" if is_file else "is not"
-        return f"{what} the address of a PostgreSQL; expected one such as postgresql://user:password@host/database"
+    if problem := _address_problem(secret.get_secret_value() if secret is not None else "", is_file=is_file):
+        return f"{value} {problem}" if is_file else problem
     if find_spec("psycopg") is None:
         return "needs an extra that is not installed: pip install 'edge-exporter[postgres]'"
+    return ""
+
+
+def _address_problem(address: str, *, is_file: bool) -> str:
+    if is_ambiguous(address):
+        return AMBIGUOUS_URL
+    if _DATABASE_ADDRESS.fullmatch(address) is None:
+        what = "does not contain" if is_file else "is not"
+        return f"{what} the address of a PostgreSQL; expected one such as postgresql://user:password@host/database"
     return ""
 
 

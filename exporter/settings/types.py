@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, Field, PlainSerializer, PlainValidator
 from pydantic_core import InitErrorDetails
 
 from exporter.patterns import Pattern, PatternError
+from exporter.platform.http.mask import is_ambiguous
 from exporter.regular_file import check_regular, unreadable
 from exporter.settings.faults import KeyPath
 from exporter.settings.section import at, expected, refused
@@ -29,6 +30,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _PREFIX = re.compile(r"/[A-Za-z0-9._~/-]*")
 _LABEL_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 _YEAR = 365 * 86_400.0
+AMBIGUOUS_URL = "contains an ambiguous '@'; percent-encode the password (@ as %40, / as %2F, ? as %3F, # as %23)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,18 +127,21 @@ def parse_listen(value: object) -> ListenAddress:
 
 
 def split_url(value: object, schemes: dict[str, str], example: str) -> SplitResult:
-    """Split a URL with one of the schemes, and replace its scheme by the one it maps to; errors show no secret."""
+    """Split a URL with one of the schemes, and replace its scheme by the one it maps to.
+
+    Errors show no part of the URL, which may contain a password or a token anywhere.
+    """
     if not isinstance(value, str) or "://" not in value or _CONTROL.search(value) or " " in value.strip():
-        if isinstance(value, str) and ("@" in value or "?" in value):  # it may contain a password or a token
-            raise refused(f"is not a URL; expected one such as {example}")
-        raise expected(f"a URL such as {example}")
+        raise refused(f"is not a URL; expected one such as {example}")
+    if is_ambiguous(value):
+        raise refused(AMBIGUOUS_URL)
     try:
         parts = urlsplit(value.strip())
         host, _port = parts.hostname, parts.port
     except ValueError:
         raise refused(f"is not a URL; expected one such as {example}") from None
     if parts.scheme not in schemes:
-        raise refused(f"found the scheme '{parts.scheme}', expected one of {', '.join(schemes)}")
+        raise refused(f"has another scheme; expected one of {', '.join(schemes)}")
     if not host:
         raise refused(f"names no host; expected a URL such as {example}")
     return parts._replace(scheme=schemes[parts.scheme])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from exporter.commands.health_check import health_url
+from exporter.commands.health_check import health_url, main
 
 RUN = ("/opt/edge-exporter/bin/python", "/opt/edge-exporter/bin/edge-exporter", "run")
 DEMO = (*RUN[:-1], "demo")
@@ -30,3 +30,12 @@ def test_it_asks_where_the_exporter_listens(words: tuple[str, ...], environ: dic
 def test_an_address_that_is_given_is_asked() -> None:
     environ = {"HEALTHCHECK_URL": "https://127.0.0.1:9877/edge/-/healthy"}
     assert health_url((*RUN, "--web.listen", ":9001"), environ) == "https://127.0.0.1:9877/edge/-/healthy"
+
+
+@pytest.mark.parametrize("url", ["s3cret", "http://edge:s3/cret@127.0.0.1", "http://edge:s3cret@[::1"])
+def test_an_address_that_cannot_be_requested_is_not_shown(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    monkeypatch.setenv("HEALTHCHECK_URL", url)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert "see HEALTHCHECK_URL" in str(ended.value)
+    assert "s3" not in str(ended.value)

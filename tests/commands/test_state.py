@@ -114,7 +114,14 @@ def test_a_file_that_is_not_there_or_damaged_is_left_as_it_is(address: str, tmp_
     assert damaged.read_text() == "a note\n" * 1000
 
 
-@pytest.mark.parametrize("argument", ["postgresql://edge:PASSWORD@db/edge", "postgresql://db/edge?password=PASSWORD"])
+@pytest.mark.parametrize(
+    "argument",
+    [
+        "postgresql://edge:PASSWORD@db/edge",
+        "postgresql://db/edge?password=PASSWORD",
+        "postgresql://edge:1/PASSWORD@db/edge",
+    ],
+)
 def test_a_password_among_the_arguments_is_refused_without_repeating_it(file: Path, argument: str) -> None:
     refused = copy(file, argument.replace("PASSWORD", PASSWORD))
     assert refused.exit_code == 2

@@ -31,6 +31,26 @@ def test_a_key_over_plain_http_is_warned_of_unless_it_stays_on_the_machine(
     assert list(exposed(settings)) == ([] if host is None else [(("accounts", 0, "base_url"), says)])
 
 
+@pytest.mark.parametrize(
+    ("proxy", "environ", "is_warned"),
+    [
+        ("http://proxy.example.net:3128", {}, True),
+        (None, {"http_proxy": "http://proxy.example.net:3128"}, True),
+        (None, {"http_proxy": "http://proxy.example.net:3128", "no_proxy": "127.0.0.1"}, False),
+        (None, {"https_proxy": "http://proxy.example.net:3128"}, False),
+    ],
+)
+def test_a_key_to_this_machine_through_a_proxy_is_warned_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, proxy: str | None, environ: dict[str, str], *, is_warned: bool
+) -> None:
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    account = f"{{name: main, base_url: 'http://127.0.0.1:8080', api_key: secret, proxy: {proxy or 'null'}}}"
+    says = "the key goes to 127.0.0.1 through a proxy without encryption; expected an https:// address"
+    found = list(exposed(load_text(tmp_path, f"accounts: [{account}]\n")))
+    assert found == ([(("accounts", 0, "base_url"), says)] if is_warned else [])
+
+
 def test_a_databases_token_is_warned_of_as_well(tmp_path: Path) -> None:
     settings = load_text(tmp_path, "databases: [{name: d, url: 'http://db.example.net', auth_token: secret}]\n")
     assert [path for path, _ in exposed(settings)] == [("databases", 0, "url")]

@@ -73,7 +73,7 @@ def test_every_fault_of_a_file_is_told_at_once(tmp_path: Path) -> None:
     assert refusal(tmp_path, dedent(text), {"--log.level": "loud"}, {"EDGE_EXPORTER_LOG_FORMAT": "json"}) == [
         "config.yml:2: accounts[0].api_key: missing; expected api_key or api_key_file",
         "config.yml:3: accounts[0].timeuot: unknown key; did you mean 'timeout'?",
-        "config.yml:4: accounts[0].base_url: found 'api.example.net', expected a URL such as https://api.example.net",
+        "config.yml:4: accounts[0].base_url: is not a URL; expected one such as https://api.example.net",
         "config.yml:8: accounts[0].dns_zones.ids[1]: found 'x', expected a whole number",
         "config.yml:9: accounts[0].dns_zones.include[0]: found '(', expected a regular expression (missing ): ()",
         "config.yml:10: accounts[1].name: duplicate 'main', first in accounts[0]",

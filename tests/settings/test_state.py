@@ -8,6 +8,7 @@ from exporter.settings import exposure, service
 from exporter.settings.exposure import exposed
 from exporter.settings.faults import ConfigurationError
 from exporter.settings.model import Settings
+from exporter.settings.secrets import SecretFileError
 from tests.settings.configurations import ACCOUNT, load_text
 
 PASSWORD = "S3CRET-0f3c9a7e"
@@ -47,6 +48,29 @@ def test_an_address_that_was_changed_in_its_file_is_found(tmp_path: Path) -> Non
     assert settings.address() == URL.replace(PASSWORD, "renewed")
 
 
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgres://db.example.net",
+        "postgresql://edge:S3cr%40et:a[]@[2001:db8::1]:5432,second.example.net:5433/edge?sslmode=verify-full",
+        "postgresql:///edge?host=/run/postgresql",
+        "postgresql://%2Frun%2Fpostgresql/edge",
+    ],
+)
+def test_every_form_of_an_address_is_accepted(tmp_path: Path, address: str) -> None:
+    assert state(tmp_path, f"{{url: '{address}'}}").address() == address
+
+
+def test_an_address_that_was_changed_to_an_ambiguous_one_is_not_used(tmp_path: Path) -> None:
+    file = tmp_path / "url"
+    file.write_text(URL)
+    settings = state(tmp_path, "{url_file: url}")
+    file.write_text(f"postgresql://edge:S3cr/{PASSWORD}@db.example.net/edge")
+    with pytest.raises(SecretFileError, match="percent-encode the password") as caught:
+        settings.address()
+    assert PASSWORD not in str(caught.value)
+
+
 def test_no_text_of_the_settings_holds_the_password(tmp_path: Path) -> None:
     settings = load_text(tmp_path, f"{ACCOUNT}state: {{url: '{URL}'}}\n")
     assert PASSWORD not in repr(settings) + settings.model_dump_json()
@@ -63,6 +87,10 @@ def test_no_text_of_the_settings_holds_the_password(tmp_path: Path) -> None:
         (f"{{url: 'postgresql://edge:{PASSWORD}@db /edge'}}", "state.url: is not the address of a PostgreSQL"),
         (f"{{url: '{URL}', url_file: url}}", "state.url_file: set together with url; expected one of the two"),
         ("{url_file: other}", "state.url_file: {folder}/other does not contain the address of a PostgreSQL"),
+        (
+            "{url_file: ambiguous}",
+            "state.url_file: {folder}/ambiguous contains an ambiguous '@'; percent-encode the password",
+        ),
         ("{url_file: absent}", "state.url_file: {folder}/absent does not exist"),
         (f"{{url: '{URL}', lease: 1s}}", "state.lease: found '1s'"),
     ],
@@ -70,6 +98,7 @@ def test_no_text_of_the_settings_holds_the_password(tmp_path: Path) -> None:
 def test_a_wrong_address_is_refused_without_showing_it(tmp_path: Path, written: str, message: str) -> None:
     (tmp_path / "url").write_text(URL)
     (tmp_path / "other").write_text(PASSWORD)
+    (tmp_path / "ambiguous").write_text(URL.replace(PASSWORD, f"{PASSWORD}/{PASSWORD}"))
     found = fault(tmp_path, written)
     assert message.replace("{folder}/", "") in found.replace(f"{tmp_path}/", "")
     assert PASSWORD not in found

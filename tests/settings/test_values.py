@@ -120,7 +120,7 @@ def test_a_base_url_ends_without_a_slash(text: str, url: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("ftp://api.example.net", "found the scheme 'ftp', expected one of https, http"),
+        ("ftp://api.example.net", "has another scheme; expected one of https, http"),
         ("https://", "names no host; expected a URL such as https://api.example.net"),
         (
             "https://user:hunter2@api.example.net",

@@ -1,8 +1,10 @@
 """Carries out one operation from the command line."""
 
+import json
 import os
 import sys
 from collections.abc import Mapping
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,6 @@ from exporter.commands.call import operations
 from exporter.commands.call.arguments import ArgumentsError
 from exporter.commands.call.choice import Choice, ChoiceError, Line, choose
 from exporter.commands.call.inputs import Sources
-from exporter.commands.call.masking import as_text, masked
 from exporter.commands.call.rehearsal import Rehearsal, RehearsedError
 from exporter.commands.call.request import Task, prepare
 from exporter.commands.loading import loading
@@ -20,9 +21,14 @@ from exporter.commands.options import flag_values
 from exporter.commands.output.printing import FAULT, MISUSE, complain, echo
 from exporter.cooperative import at_once
 from exporter.platform.errors import PlatformError
+from exporter.platform.http.mask import Mask, mask_secrets
 from exporter.platform.http.request import address_of, headers_of
 from exporter.settings.flag import ACCOUNT_FLAGS
 from exporter.settings.loading import SettingsError, load
+from exporter.terminal import escape
+
+# Fields of the interface that hold secrets (interface document, EdgeScript).
+_SECRET_FIELDS = frozenset({"DeploymentKey", "DefaultValue", "Secret"})
 
 
 def call(
@@ -58,7 +64,7 @@ def call(
         complain("nothing was sent", MISUSE)
     is_compact = compact or not sys.stdout.isatty()
     if dry_run:
-        click.echo(as_text(_rehearse(task, line), compact=is_compact))
+        click.echo(_as_text(_rehearse(task, line), compact=is_compact))
         return
     if task.writes and not yes:
         _ask(task, line)
@@ -77,13 +83,13 @@ def _carry_out(task: Task, line: Line, *, compact: bool) -> None:
         for secret in task.secrets:
             error.redact(secret)
         complain(description(error), exit_code(error))
-    click.echo(as_text(masked(result.value, secrets), compact=compact))
+    click.echo(_as_text(result.value, Mask(secrets), compact=compact))
     if result.faults:
         complain("\n".join(result.faults), FAULT)
 
 
 def _rehearse(task: Task, line: Line) -> Mapping[str, Any]:
-    """Return the request that would be sent, with its secrets masked."""
+    """Return the request that would be sent, with a copy of its body, which will be masked."""
     try:
         # A dry run waits for nothing, and needs no event loop.
         at_once(task.carry_out(Rehearsal()).__await__())
@@ -93,7 +99,7 @@ def _rehearse(task: Task, line: Line) -> Mapping[str, Any]:
         "method": request.operation.method,
         "url": address_of(line.base_url, request),
         "headers": dict([*headers_of(request).items(), line.header()]),
-        "body": masked(request.body),
+        "body": deepcopy(request.body),
     }
 
 
@@ -102,7 +108,7 @@ def _ask(task: Task, line: Line) -> None:
     request = _rehearse(task, line)
     place = f"{request['method']} {request['url']}"
     what = f"{task.name} on {line.name} changes something on the platform: {task.does}\n  {place}"
-    body = as_text(request["body"], compact=True)
+    body = _as_text(request["body"], compact=True)
     if not sys.stdin.isatty():
         complain(f"{what}\n  {body}\nNo terminal to ask on: --yes sends it. Nothing was sent.", MISUSE)
     echo(f"{what}\n  {body}", err=True)
@@ -112,3 +118,11 @@ def _ask(task: Task, line: Line) -> None:
         is_wanted = False
     if not is_wanted:
         complain("Nothing was sent.", MISUSE)
+
+
+def _as_text(value: Any, mask: Mask | None = None, *, compact: bool) -> str:  # noqa: ANN401 - any JSON
+    """Return JSON as text without secrets, in which no character controls a terminal."""
+    layout: dict[str, Any] = {"separators": (",", ":")} if compact else {"indent": 2}
+    shown = [value]
+    mask_secrets(shown, _SECRET_FIELDS.__contains__, (mask or Mask()).text)
+    return escape(json.dumps(shown[0], ensure_ascii=False, **layout), keep="\n")

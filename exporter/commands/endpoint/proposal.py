@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from exporter.platform.api.charts import calendar_day
-from exporter.platform.api.document import is_secret_name
+from exporter.platform.http.mask import is_secret_name
 
 MOST_PROPOSALS = 60
 DEEPEST = 4

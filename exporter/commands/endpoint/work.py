@@ -16,7 +16,7 @@ from exporter.commands.endpoint.proposal import propose
 from exporter.commands.options import flag_values
 from exporter.commands.output import interruptible
 from exporter.commands.output.printing import FAULT, MISUSE, complain, echo
-from exporter.platform.api.document import mask_secrets
+from exporter.platform.http.mask import mask_secrets
 from exporter.settings.account import AccountSettings
 from exporter.settings.endpoint_files import read_endpoint_file
 from exporter.settings.endpoint_names import misnamed

@@ -5,6 +5,7 @@ import ssl
 from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError, URLError
@@ -67,6 +68,8 @@ def ask(access: Access, fields: Sequence[tuple[str, str]]) -> dict[str, Any]:
             answer = json.load(response)
     except HTTPError as error:
         raise NoAnswerError(_refusal(access.url, error)) from None
+    except HTTPException:
+        raise NoAnswerError(f"the server at {access.url} is not an edge-exporter: its answer is not HTTP") from None
     except (URLError, OSError) as error:
         reason = error.reason if isinstance(error, URLError) else error
         words = getattr(reason, "strerror", None) or str(reason)

@@ -62,7 +62,13 @@ def address(url: str | None, config: Path | None) -> str:
             return exporter_url(config, os.environ)
         except AddressError as error:
             complain(f"{error}\nGive --url to name the exporter's address.")
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.netloc or "@" in parts.netloc:
+    if "@" in url:
+        complain("--url contains a user name or a password; expected --username and --password-file", MISUSE)
+    try:
+        parts = urlsplit(url)
+        is_usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_usable = False
+    if not is_usable:
         complain(f"--url is {url!r}; expected an address such as http://127.0.0.1:9877", MISUSE)
     return url.rstrip("/")

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from exporter.commands.output.printing import MISUSE, complain, echo
 from exporter.counters.copying import CopyError, WholeFile, copy_state
 from exporter.counters.storage import Storage
+from exporter.platform.http.mask import is_ambiguous
 from exporter.settings.service import StateSettings
 from exporter.state_storage import lone_storage
 from exporter.targets.sharding import Shard
@@ -52,4 +53,4 @@ def _holds_password(address: str) -> bool:
         parts = urlsplit(address)
     except ValueError:
         return True
-    return parts.password is not None or "password" in parse_qs(parts.query)
+    return is_ambiguous(address) or parts.password is not None or "password" in parse_qs(parts.query)

@@ -28,15 +28,19 @@ class Body:
         self.size = 0
         self._mask = mask
         # Bytes that may be the beginning of a secret are held back until the next ones arrive.
-        self._held = b""
+        self._held = bytearray()
         self._parts: list[bytes] = []
 
     def take(self, piece: bytes, *, last: bool = False) -> bytes:
         """Add received bytes; return those that are masked."""
         self.size += len(piece)
-        masked = self._mask.apply(self._held + piece)
+        self._held += piece
+        # Each byte is searched twice at most, however small the pieces are.
+        if not last and len(self._held) < 2 * self._mask.longest:
+            return b""
+        masked = self._mask.apply(bytes(self._held))
         end = len(masked) if last else max(0, len(masked) - self._mask.longest)
-        self._held = masked[end:]
+        self._held = bytearray(masked[end:])
         self._parts.append(masked[:end])
         return masked[:end]
 

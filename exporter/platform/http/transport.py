@@ -10,6 +10,7 @@ from urllib.request import getproxies, proxy_bypass
 import httpx
 
 from exporter.platform import errors
+from exporter.platform.http.mask import is_ambiguous
 
 if TYPE_CHECKING:
     from exporter.platform.http.aiohttp_session import Session
@@ -81,6 +82,12 @@ def _proxy(base_url: str, configured: str | None) -> httpx.Proxy | None:
         proxy = httpx.Proxy(address if "://" in address else f"http://{address}")
     except (ValueError, httpx.InvalidURL):
         proxy = None
-    if proxy is None or proxy.url.scheme not in ("http", "https") or not proxy.url.host or proxy.url.port == 0:
+    if (
+        proxy is None
+        or is_ambiguous(address)
+        or proxy.url.scheme not in ("http", "https")
+        or not proxy.url.host
+        or proxy.url.port == 0
+    ):
         raise errors.ProxyFault("the proxy that the environment names (HTTPS_PROXY, HTTP_PROXY) is not a URL")
     return proxy

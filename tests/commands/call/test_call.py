@@ -147,6 +147,28 @@ def test_a_script_s_deployment_key_and_default_values_are_masked(environ: dict[s
         assert keys.DEFAULT_VALUE_PREFIX not in ended.out
 
 
+@pytest.mark.parametrize(
+    ("answer", "shown"),
+    [
+        ('"DeploymentKey": "d", "Name": "ü"', '"DeploymentKey":"***","Name":"ü"'),
+        (
+            '"Any": [{"Secret": ["s", null, 2]}, {"DefaultValue": ""}]',
+            '"Any":[{"Secret":["***",null,2]},{"DefaultValue":""}]',
+        ),
+        ('"Any": ["SANDBOX-api-key", "sandbox%252Dapi%252Dkey", 1.5]', '"Any":["***","***",1.5]'),
+        (
+            r'"Any": ["\u001b[2J", "\u009b31m", "\u202e", "\ud800"]',
+            r'"Any":["\u001b[2J","\u009b31m","\u202e","\ud800"]',
+        ),
+    ],
+)
+def test_an_answer_shows_no_secret_and_controls_no_terminal(
+    platform: Platform, environ: dict[str, str], answer: str, shown: str
+) -> None:
+    platform.fail(kind="status", status=200, content_type="application/json", body=f'{{"Id": 7, {answer}}}')
+    assert invoke("call", "script", "id=7", environ=environ) == Ended(f'{{"Id":7,{shown}}}\n', "", 0)
+
+
 def test_a_dry_run_shows_the_request_with_its_secrets_masked_and_sends_nothing(unused_address: UnusedAddress) -> None:
     environ = {"EDGE_EXPORTER_BASE_URL": unused_address.url, "EDGE_EXPORTER_API_KEY": "hunter1"}
     ended = invoke(
@@ -350,7 +372,7 @@ def test_a_wrong_key_and_a_key_that_cannot_be_read_are_not_authorised(
         (["sql", "SELECT 1", "--account", "x"], "--account is for the management API; --database names a database\n"),
         (
             ["search", "--base-url", "platform"],
-            "--base-url: accounts[0].base_url: found 'platform', expected a URL such as https://api.example.net\n",
+            "--base-url: accounts[0].base_url: is not a URL; expected one such as https://api.example.net\n",
         ),
     ],
 )

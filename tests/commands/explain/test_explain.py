@@ -2,6 +2,7 @@
 
 import json
 import signal
+import socket
 from base64 import b64decode
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -144,6 +145,29 @@ def test_a_cause_is_asked_for_by_the_word_that_the_summary_prints(cause: Cause, 
 
 
 def test_an_address_that_is_none_is_refused() -> None:
+    for url in ("http://ann:s3cret@localhost:9877", "http://ann:s3/cret@localhost:9877"):
+        refused = invoke("explain", "--url", url)
+        assert (refused.code, "expected --username and --password-file" in refused.err) == (2, True)
+        assert "ann" not in refused.err
+    assert invoke("explain", "--url", "http://[::1").code == invoke("explain", "--url", "http://x:y").code == 2
     ended = invoke("explain", "--url", "localhost:9877")
     words = "--url is 'localhost:9877'; expected an address such as http://127.0.0.1:9877\n"
     assert ended == Ended("", words, 2)
+
+
+def test_a_server_that_does_not_speak_http_is_named() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+
+        def greet() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.sendall(b"220 mail.example.net\r\n")
+                connection.recv(4096)
+
+        thread = Thread(target=greet)
+        thread.start()
+        ended = invoke("explain", "--url", f"http://127.0.0.1:{port}")
+        thread.join()
+    words = f"the server at http://127.0.0.1:{port} is not an edge-exporter: its answer is not HTTP\n"
+    assert (ended.code, ended.err) == (1, words)

@@ -3,7 +3,7 @@
 import html
 import json
 import re
-from base64 import b64decode, b64encode, urlsafe_b64encode
+from base64 import b64decode, b64encode, encodebytes, urlsafe_b64encode
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import pairwise
@@ -40,6 +40,10 @@ ENCODINGS: dict[str, Callable[[str], str]] = {
     "url": lambda text: quote(text, safe=""),
     "url, spaces as plus": quote_plus,
     "url, all of it": lambda text: "".join(f"%{byte:02X}" for byte in text.encode()),
+    "url, twice": lambda text: quote(quote(text, safe=""), safe=""),
+    "url, all of it twice": lambda text: "".join(f"%25{byte:02x}" for byte in text.encode()),
+    "upper case": str.upper,
+    "lower case in json": lambda text: as_json(text.lower()),
     "html": html.escape,
     "html, numbers": lambda text: "".join(f"&#{ord(char)};" for char in text),
     "hexadecimal": lambda text: text.encode().hex(),
@@ -47,6 +51,9 @@ ENCODINGS: dict[str, Callable[[str], str]] = {
     "base64, safe in a url": lambda text: urlsafe_b64encode(text.encode()).decode(),
     "base64 in a url": lambda text: quote(b64encode(text.encode()).decode(), safe=""),
     "base64 in json": lambda text: b64encode(text.encode()).decode().replace("/", "\\/"),
+    "base64 in lines": lambda text: encodebytes(text.encode()).decode(),
+    "base64 in lines of a mail": lambda text: encodebytes(text.encode()).decode().replace("\n", "\r\n"),
+    "base64 in lines in json": lambda text: as_json(encodebytes(text.encode()).decode().replace("\n", "\r\n")),
     "base64 of basic authentication": lambda text: b64encode(f"user:{text}".encode()).decode(),
 }
 
@@ -97,6 +104,33 @@ def test_a_secret_is_masked_wherever_the_pieces_of_a_body_end(
     ends = [0, *sorted(cut for cut in cuts if cut < len(raw)), len(raw)]
     pieces = [body.take(raw[begin:end], last=end == len(raw)) for begin, end in pairwise(ends)]
     assert b"".join(pieces) == body.so_far() == mask.apply(raw)
+
+
+def test_a_long_secret_does_not_make_small_pieces_costly() -> None:
+    class Counting(Mask):
+        searched = 0
+
+        def apply(self, raw: bytes) -> bytes:
+            self.searched += len(raw)
+            return super().apply(raw)
+
+    mask = Counting(["0123456789" * 400])
+    body = Body(mask)
+    for _ in range(4_000):
+        body.take(b"x" * 100)
+    assert 0 < mask.searched <= 2 * 400_000
+
+
+@pytest.mark.parametrize(
+    ("secret", "echo", "left"),
+    [
+        ("0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9", "0A1B2C3D-4E5F-6071-8293-A4B5C6D7E8F9", "***"),
+        ("a/b c%d-0123456789", "a%252Fb%2520c%2525d-0123456789", "***"),
+        ("k" * 100, encodebytes(b"user:" + b"k" * 100).decode(), "dXNlcjp***\n"),
+    ],
+)
+def test_no_part_of_a_secret_remains(secret: str, echo: str, left: str) -> None:
+    assert Mask([secret]).apply(f"<{echo}>".encode()) == f"<{left}>".encode()
 
 
 @given(raw=st.binary(), secret=st.text(min_size=12))
