@@ -162,10 +162,12 @@ def account_selections(account: AccountSettings) -> Iterator[Selection]:
     name = account.name
     zones, scripts, shields = account.dns_zones, account.scripts, account.shield_zones
     finds_limits = shields.discover and shields.rate_limits
+    is_searched = zones.discover or scripts.discover
     lists = {
-        discovery.SEARCH: zones.discover or scripts.discover,
+        discovery.SEARCH: is_searched,
         discovery.SHIELD_ZONES: shields.discover,
         discovery.RATE_LIMITS: finds_limits,
+        discovery.NAMES: not is_searched and bool(zones.all_ids() or scripts.ids or shields.ids),
         "shield_zone": shields.discover or bool(shields.ids),
     }
     watched = tuple(what for what, is_wanted in lists.items() if is_wanted)

@@ -29,6 +29,8 @@ class Context:
     now: datetime
     # Returns whether this shard polls a resource. No further calls are made for resources of other shards.
     owns: Callable[[TargetKey], bool] = lambda _key: True
+    # Returns the kinds of which configured ids in an account have no name, and should be looked up.
+    lacking: Callable[[str], frozenset[str]] = lambda _account: frozenset()
     # Receives a part of a discovery's findings before its end; the result of the poll then does not contain this part.
     found: "Callable[[Inventory], Awaitable[None]] | None" = None
 
@@ -68,17 +70,22 @@ class Polled:
     """The outcomes of one poll.
 
     Attributes:
-        outcomes: first that of the polled target, then those of other targets in its answer.
+        outcomes: first that of the polled target, then those of other targets in its answer; none if names alone were
+            looked up.
         date: the platform's time, if its answer has a date.
         found: the resources that a discovery found.
+        unnamed: why names of configured ids could not be looked up, which is no failure of the poll.
     """
 
     outcomes: tuple[Outcome, ...]
     date: datetime | None = None
     found: Inventory | None = None
+    unnamed: PlatformError | None = None
 
     def noting(self, unexpected: frozenset[str]) -> "Polled":
         """Return the same with unexpected fields: those of the polled target's answer, by their names in JSON."""
+        if not self.outcomes:
+            return self
         first, *others = self.outcomes
         first = replace(first, lack=replace(first.lack, unexpected=unexpected))
         return replace(self, outcomes=(first, *others))
@@ -86,7 +93,7 @@ class Polled:
     @property
     def error(self) -> PlatformError | None:
         """The error of the polled target itself; None without one."""
-        return self.outcomes[0].error
+        return self.outcomes[0].error if self.outcomes else None
 
 
 class Collector(Protocol):

@@ -1,8 +1,8 @@
 """Finds an account's resources, by search and the list of shield zones."""
 
 from collections import Counter
-from collections.abc import Awaitable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from exporter.causes import Cause, Lack
@@ -22,7 +22,7 @@ from exporter.platform.errors import (
     TransportError,
     Unauthorized,
 )
-from exporter.platform.operation import Operation
+from exporter.platform.operation import Answer, Operation
 from exporter.platform.wire import Unusable
 from exporter.targets.target import Inventory, Resource, ResourceList, Target, TargetKey
 
@@ -34,8 +34,16 @@ AT_ONCE = 8
 # The type of a search result → the kind of target. Pull zones are not polled; only their names are used.
 KINDS = {"dns": "dns_zone", "script": "script", "cdn": "cdn"}
 
-# Entries in `watched` of an account's target: the lists to request.
+# Entries in `watched` of an account's target: the lists to request. NAMES: search has no list to give, but may have the
+# names of configured ids.
 SEARCH, SHIELD_ZONES, RATE_LIMITS = "discover search", "discover shield_zone", "discover rate_limit"
+NAMES = "names"
+
+
+def without_names(target: Target) -> Target:
+    """Return an account's target as it is polled where no name is missing."""
+    return replace(target, watched=tuple(what for what in target.watched if what != NAMES))
+
 
 RESOURCES: Metric[SearchListing] = Metric(
     "edge_resources",
@@ -52,7 +60,7 @@ _NOT_SEARCHED = Lack(Cause.NOT_CONFIGURED, "dns_zones.discover and scripts.disco
 class DiscoveryCollector(Defaults):
     """Lists an account's resources, which become the targets of the other collectors.
 
-    The `watched` field of its target selects the lists: `SEARCH`, `SHIELD_ZONES`, `RATE_LIMITS`.
+    The `watched` field of its target selects the lists: `SEARCH`, `SHIELD_ZONES`, `RATE_LIMITS`, `NAMES`.
     """
 
     name: str = "discovery"
@@ -67,42 +75,72 @@ class DiscoveryCollector(Defaults):
         object.__setattr__(self, "families", describe((ACCOUNT,), (RESOURCES,)))
 
     def wants(self, target: Target) -> bool:
-        """Return whether the account's resources are to be listed."""
-        return SEARCH in target.watched or SHIELD_ZONES in target.watched
+        """Return whether the account's resources are to be listed, or names of configured ids may be missing."""
+        return not {SEARCH, SHIELD_ZONES, NAMES}.isdisjoint(target.watched)
 
     async def poll(self, context: Context, target: Target) -> Polled:
         """Request the selected lists. If one fails, the others and the resources known before stay valid."""
         faults: list[PlatformError] = []
-        lists: dict[str, ResourceList] = {}
+        unnamed: list[PlatformError] = []
+        failed: set[str] = set()
+        rest = Inventory({})
         outcome = Outcome(target, lack=_NOT_SEARCHED)
-        date = None
+        date, zones = None, None
         if SEARCH in target.watched:
             found = await _tried(search.everything(context.caller), faults)
-            if found is not None:
+            if found is None:
+                failed.update(KINDS.values())
+            else:
                 date = found.date
-                lists.update(await _lists(found.value))
+                rest = Inventory(await _lists(found.value))
                 if found.value.fault is None:
                     families, counts = measure((target.account,), self.families, (RESOURCES,), found.value)
                     outcome = Outcome(target, families, counts)
                 else:
                     faults.append(found.value.fault)
         if SHIELD_ZONES in target.watched:
-            names = lists["cdn"].names() if "cdn" in lists else {}
-            if lists:
-                lists = await _passed_on(context, lists, names_follow=True)
+            names = rest.lists["cdn"].names() if rest.lists else {}
+            rest = await _passed_on(context, replace(rest, names_follow=True))
             zones = await _tried(shield.zones(context.caller), faults)
-            if zones is not None:
+            if zones is None:
+                failed |= {"shield_zone", "rate_limit"}
+            else:
                 date = zones.date
-                lists["shield_zone"] = _shield_list(zones.value, names)
-                if RATE_LIMITS in target.watched:
-                    own = _owned(context, target.account, lists["shield_zone"])
-                    lists = await _passed_on(context, lists)
-                    limits = await _rate_limits(context, own, faults)
-                    if limits is not None:
-                        lists["rate_limit"] = limits
+                rest = Inventory({**rest.lists, "shield_zone": _shield_list(zones.value, names)})
+        lacking = context.lacking(target.account) if NAMES in target.watched else frozenset()
+        if lacking:
+            rest = await _passed_on(context, replace(rest, names_follow=True))
+            named, is_whole = await _names(context, lacking, zones, unnamed)
+            rest = await _passed_on(context, replace(rest, names=named, is_whole=is_whole))
+        if zones is not None and RATE_LIMITS in target.watched:
+            own = _owned(context, target.account, _shield_list(zones.value, {}))
+            rest = await _passed_on(context, rest)
+            limits = await _rate_limits(context, own, faults)
+            if limits is not None:
+                rest = replace(rest, lists={**rest.lists, "rate_limit": limits})
         if faults:
             outcome = Outcome(target, outcome.families, outcome.counts, faults[0])
-        return Polled((outcome,), date, Inventory(lists))
+        outcomes = () if {SEARCH, SHIELD_ZONES}.isdisjoint(target.watched) else (outcome,)
+        return Polled(outcomes, date, replace(rest, failed=frozenset(failed)), unnamed[0] if unnamed else None)
+
+
+async def _names(
+    context: Context, lacking: frozenset[str], zones: Answer[shield.ZoneListing] | None, faults: list[PlatformError]
+) -> tuple[Mapping[str, Mapping[str, str]] | None, bool]:
+    """Look up names by search; return kind → id → name, None if there is no answer, and whether they are all."""
+    found = await _tried(search.everything(context.caller), faults)
+    if found is None:
+        return None, False
+    faults.extend([found.value.fault] if found.value.fault is not None else [])
+    names = {kind: listed.names() for kind, listed in (await _lists(found.value)).items()}
+    if zones is None and "shield_zone" in lacking:
+        zones = await _tried(shield.zones(context.caller), faults)
+    if zones is not None:
+        # A shield zone has the name of its pull zone.
+        names["shield_zone"] = _shield_list(zones.value, names["cdn"]).names()
+    return names, found.value.complete and (
+        "shield_zone" not in lacking or (zones is not None and zones.value.complete)
+    )
 
 
 async def _tried(call: Awaitable[T], faults: list[PlatformError]) -> T | None:
@@ -136,14 +174,12 @@ def _owned(context: Context, account: str, zones: ResourceList) -> ResourceList:
     return ResourceList(tuple(own), zones.complete)
 
 
-async def _passed_on(
-    context: Context, lists: dict[str, ResourceList], *, names_follow: bool = False
-) -> dict[str, ResourceList]:
-    """Pass on the lists so far, so that polling need not wait for the other calls; return the lists that remain."""
-    if context.found is None:
-        return lists
-    await context.found(Inventory(lists, names_follow))
-    return {}
+async def _passed_on(context: Context, found: Inventory) -> Inventory:
+    """Pass on what is found so far, so that polling need not wait for the other calls; return what remains."""
+    if context.found is None or not (found.lists or found.names):
+        return replace(found, names_follow=False)
+    await context.found(found)
+    return Inventory({})
 
 
 def _has_none(fault: PlatformError) -> bool:

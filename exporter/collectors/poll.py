@@ -67,14 +67,15 @@ class Poller:
             now: the time that the poll uses as the present; None for the real one.
         """
         present = now or self._clocks.utc()
-        context = Context(caller, self._registry, present, owns=self._registry.owns, found=found)
+        known = self._registry
+        context = Context(caller, known, present, owns=known.owns, lacking=known.lacking, found=found)
         try:
             polled = await collector.poll(context, target)
         except PlatformError as error:
             return failed(target, error)
         except UnchangedError as same:
-            known = recognition.fingerprint if recognition is not None else b""
-            return Polled((Outcome(target, fingerprint=known, is_unchanged=True),), same.date)
+            last = recognition.fingerprint if recognition is not None else b""
+            return Polled((Outcome(target, fingerprint=last, is_unchanged=True),), same.date)
         return polled if recognition is None else _recognisable(polled, recognition.fingerprint)
 
     def accepts(self, target: Target, outcome: Outcome) -> bool:

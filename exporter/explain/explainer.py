@@ -24,6 +24,7 @@ from typing import Protocol
 
 from exporter.causes import Cause
 from exporter.clock import Clocks
+from exporter.collectors import discovery
 from exporter.collectors.collector import Collector
 from exporter.explain.candidates import ANY, Board, Candidate, Candidates
 from exporter.explain.scope import Scope
@@ -201,7 +202,7 @@ class Explainer:
         target = candidate.target
         if candidate.cause is not None:
             standing: _Finding = (candidate.cause, candidate.evidence)
-        elif target.kind == collector.polls and not collector.wants(target):
+        elif target.kind == collector.polls and not collector.wants(discovery.without_names(target)):
             standing = (Cause.NOT_CONFIGURED, "the configuration selects nothing that this collector lists")
         else:
             status = self._sources.board.find(target.polled_by(collector.name))

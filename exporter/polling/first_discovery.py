@@ -5,18 +5,17 @@ from collections.abc import Callable, Collection, Iterable
 from exporter.collectors.collector import Collector
 from exporter.collectors.endpoints.listing import EndpointListCollector
 from exporter.platform.errors import CredentialError, PlatformError, TransportError, Unauthorized
-from exporter.targets.target import Inventory, Target
+from exporter.targets.target import NAMED_BY_SEARCH, Inventory, Target
 
 # A first discovery without an answer (the platform is down, or the key is wrong) is repeated this many times. Then the
 # targets are polled without the names that it would have supplied.
 FIRST_TRIES = 5
 FIRST_RETRY_SECONDS = 10.0
-NAMED_BY_DISCOVERY = frozenset({"dns_zone", "script", "shield_zone"})
 
 
 def waits_for_names(target: Target) -> bool:
     """Return whether the labels of a target contain names that the first discovery supplies."""
-    return target.kind == "account" or (target.kind in NAMED_BY_DISCOVERY and not target.name)
+    return target.kind == "account" or (target.kind in NAMED_BY_SEARCH and not target.name)
 
 
 def tells_names(collector: Collector) -> bool:
@@ -59,13 +58,19 @@ class FirstDiscovery:
         """Record the findings of a discovery, before or at its end."""
         if inventory.names_follow:
             self._begun.add(account)
-        elif any(kind in NAMED_BY_DISCOVERY for kind in inventory.lists):
+        elif inventory.names is not None or any(kind in NAMED_BY_SEARCH for kind in inventory.lists):
             self.over.add(account)
 
-    def ended(self, account: str, error: PlatformError | None) -> bool:
-        """Record that a discovery has ended; return whether to repeat it soon, because there was no answer."""
+    def ended(self, account: str, error: PlatformError | None, unnamed: PlatformError | None) -> bool:
+        """Record that a discovery has ended; return whether to repeat it soon, because there was no answer.
+
+        Args:
+            account: the account.
+            error: why it failed.
+            unnamed: why names of configured ids could not be looked up.
+        """
         is_unanswered = isinstance(error, TransportError | Unauthorized | CredentialError)
-        is_unanswered = is_unanswered and account not in self._begun
+        is_unanswered = (is_unanswered or isinstance(unnamed, TransportError)) and account not in self._begun
         if account in self.over or not is_unanswered or self._tries.get(account, 0) >= FIRST_TRIES:
             self.over.add(account)
             return False

@@ -76,15 +76,13 @@ class ResultRecorder:
             lifetime: returns the seconds for which the values of a target are valid.
             seconds: the duration of the poll.
         """
-        if target.scouted:
-            error = polled.error
+        if target.scouted or collector.discovers:
+            error = polled.unnamed or (polled.error if target.scouted else None)
             self.failure_log.lists(collector.name, target.account, (error.reason, str(error)) if error else None)
         now = polled.date or self._clocks.utc()
         async for outcome in unhurried(polled.outcomes, self._clocks.monotonic):
             if not self._poller.accepts(target, outcome):
                 continue
-            if not outcome.is_unchanged:
-                self._registry.show(outcome.target)
             believed = lifetime(outcome.target)
             if outcome.error is None:
                 self._succeeded(collector, outcome, now, lifetime=believed, duration=seconds)

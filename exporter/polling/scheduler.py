@@ -4,7 +4,7 @@ import asyncio
 import itertools
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from heapq import heappop, heappush
 
@@ -12,6 +12,7 @@ from apscheduler.events import EVENT_JOB_MAX_INSTANCES, EVENT_JOB_MISSED, JobExe
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from exporter.clock import Clocks
+from exporter.collectors import discovery
 from exporter.collectors.collector import Polled
 from exporter.collectors.poll import Poller, failed
 from exporter.cooperative import at_once, in_slices
@@ -125,6 +126,7 @@ class Schedule:
         # Account → collector → the time planned for its next poll, if it is still to come; and the same times in order.
         self._turns: dict[str, dict[str, float]] = {name: {} for name in self._accounts}
         self._ordered_turns: dict[str, list[tuple[float, str]]] = {name: [] for name in self._accounts}
+        self._await_names()
         self._first_discovery = FirstDiscovery(self._discovered_accounts, () if left is None else left.discovered)
         self.intervals = Intervals(self.plans, self._accounts, registry.share)
         self._backoff = Backoff(self.intervals)
@@ -159,18 +161,22 @@ class Schedule:
     def hand_over(self) -> "ScheduleState":
         """Return the state for the schedule that replaces this one; this one must have stopped."""
         refused = {name for name, account in self._accounts.items() if account.client.credential.is_refused()}
+        # The new settings may contain ids without a name.
+        unnamed = {name for name in self._accounts if self._registry.lacking(name)}
         due = {
             name: (
                 self.plans[name].interval,
                 {
                     target: when
                     for target, when in due.known.items()
-                    if account_of(target) not in refused and target.polled_by(name) not in self._unfinished
+                    if account_of(target) not in refused
+                    and target.polled_by(name) not in self._unfinished
+                    and not (tells_names(self.plans[name].collector) and target.account in unnamed)
                 },
             )
             for name, due in self._due.items()
         }
-        discovered = frozenset(self._first_discovery.over - refused)
+        discovered = frozenset(self._first_discovery.over - refused - unnamed)
         return ScheduleState(self._results, discovered, dict(self.durations), due, frozenset(self._deferred))
 
     def _inherit(self, left: "ScheduleState") -> None:
@@ -309,18 +315,24 @@ class Schedule:
             if account.client.credential.is_renewed():
                 self._log.info("key has changed, polling at once", account=name)
                 self._first_discovery.forget(name)
+                self._await_names()
                 for due in self._due.values():
                     for target in [target for target in due.known if account_of(target) == name]:
                         if target in due.known:
                             due.put(target, now, next(self._sequence))
                         yield
 
+    def _await_names(self) -> None:
+        """Wait for a while for the names of configured ids, and no longer: they are polled without a name, too."""
+        self._names_by = self._clocks.monotonic() + FIRST_RETRY_SECONDS
+
     def _discovered_accounts(self) -> set[str]:
+        waits = self._clocks.monotonic() < self._names_by
         return {
             target.account
             for collector in self._naming
             for target in self._registry.targets(collector.polls)
-            if collector.wants(target)
+            if collector.wants(target) and (waits or discovery.NAMES not in target.watched)
         }
 
     def all_discovered(self, silent: Collection[str] = ()) -> bool:
@@ -401,6 +413,7 @@ class Schedule:
 
     async def _run(self, run: Run) -> None:
         """Poll a target once, record the result, and plan the next poll. No exception leaves this method."""
+        run = replace(run, target=self._registry.current(run.target))
         began = self._clocks.monotonic()
         try:
             polled = await self._poll(run)
@@ -427,7 +440,8 @@ class Schedule:
         self.durations[name] = seconds
         self._telemetry.duration.labels(name).set(seconds)
         plan = self.plans[name]
-        if tells_names(plan.collector) and self._first_discovery.ended(run.target.account, polled.error):
+        account, ended = run.target.account, self._first_discovery.ended
+        if tells_names(plan.collector) and ended(account, polled.error, polled.unnamed):
             again = self._clocks.monotonic() + FIRST_RETRY_SECONDS
             self._due[name].put(run.target, again, next(self._sequence))
         if polled.found is not None:
@@ -441,8 +455,8 @@ class Schedule:
 
     async def _found(self, account: str, found: Inventory) -> None:
         """Update the registry with what a discovery has found, and poll new targets."""
-        self._first_discovery.found(account, found)
         change = await in_slices(self._registry.applying(account, found), self._clocks.monotonic)
+        self._first_discovery.found(account, found)
         for target in change.removed:
             self._log.info("target removed", account=target.account, target=target.key.label, name=target.name)
         if change.removed:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from exporter.cooperative import at_once
 from exporter.patterns import Pattern
 from exporter.targets.sharding import Share
-from exporter.targets.target import Inventory, Resource, ResourceList, Target, TargetKey
+from exporter.targets.target import NAMED_BY_SEARCH, Inventory, Resource, ResourceList, Target, TargetKey
 
 # A resource is removed when this many complete listings in a row do not contain it.
 LISTINGS_UNTIL_GONE = 2
@@ -69,8 +69,7 @@ class Change:
 class Registry:
     """Holds the targets by account and kind.
 
-    Names are stable, because a new name would start new series. A name that a series has shown stays until the platform
-    reports another one. A target whose series were first shown without a name stays without one.
+    Names are stable, because a new name would start new series: a known name stays until the platform reports another.
 
     Args:
         share: the shards that this process polls.
@@ -81,7 +80,6 @@ class Registry:
         self.version = 0
         self._share = share
         self._known: dict[TargetKey, str] = dict(remembered or {})
-        self._shown: dict[TargetKey, str] = {}
         self._selections: dict[tuple[str, str], Selection] = {}
         self._accounts: list[str] = []
         self._listed: dict[tuple[str, str], dict[str, _Listed]] = {}
@@ -90,6 +88,8 @@ class Registry:
         self._scouts: dict[str, Target] = {}
         # Whether the last list of a kind in an account was complete.
         self._complete: dict[tuple[str, str], bool] = {}
+        # Accounts of which a whole search has not contained the configured ids that have no name.
+        self._searched: set[str] = set()
 
     @property
     def share(self) -> Share:
@@ -139,7 +139,9 @@ class Registry:
 
     def configure(self, selections: Iterable[Selection]) -> Change:
         """Apply a configuration: targets that it no longer selects are removed, all others are kept."""
-        self._selections = {(selection.account, selection.kind): selection for selection in selections}
+        former, self._selections = self._selections, {(one.account, one.kind): one for one in selections}
+        if self._selections != former:
+            self._searched.clear()
         self._accounts = list(dict.fromkeys(account for account, _ in self._selections))
         self._fixed = {
             key: {target.id: target for target in selection.fixed} for key, selection in self._selections.items()
@@ -162,6 +164,14 @@ class Registry:
         for kind, resource_list in inventory.lists.items():
             if (yield from self._apply_list(account, kind, resource_list)):
                 changed.add((account, kind))
+        self._complete |= {(account, kind): False for kind in inventory.failed if (account, kind) in self._complete}
+        for kind, names in (inventory.names or {}).items():
+            for target in list(self.held(account, kind).values()):
+                yield
+                if not target.name:
+                    self.learn(target, names.get(target.id, ""))
+        if inventory.is_whole:
+            self._searched.add(account)
         change = (yield from self._rebuild(changed)) if changed else Change()
         settled = frozenset(
             (account, kind) for kind, resource_list in inventory.lists.items() if resource_list.complete
@@ -184,7 +194,8 @@ class Registry:
                 continue
             named.add(resource.id)
             entry = listed.get(resource.id)
-            if entry is not None and entry.resource == resource:
+            # A name that is left out stays.
+            if entry is not None and resource in (entry.resource, replace(entry.resource, name="")):
                 entry.absences = 0
                 continue
             changed = True
@@ -197,16 +208,13 @@ class Registry:
             if listed[resource_id].absences >= LISTINGS_UNTIL_GONE:
                 changed = True
                 del listed[resource_id]
-                gone = TargetKey.of(account, kind, resource_id)
-                self._known.pop(gone, None)
-                self._shown.pop(gone, None)
+                if resource_id not in self._fixed.get((account, kind), {}):
+                    self._known.pop(TargetKey.of(account, kind, resource_id), None)
         return changed
 
     def _rename(self, key: TargetKey, name: str) -> None:
         if name:
             self._known[key] = name
-            if self._shown.get(key):
-                self._shown[key] = name
 
     def _rebuild(self, keys: set[tuple[str, str]]) -> Generator[None, None, Change]:
         added: list[Target] = []
@@ -252,19 +260,30 @@ class Registry:
             yield replace(found, name=self.name_of(found.key))
 
     def name_of(self, key: TargetKey) -> str:
-        """Return the name that series show, or else the known name; empty if there is none."""
-        shown = self._shown.get(key)
-        return self._known.get(key, "") if shown is None else shown
+        """Return the known name; empty if there is none."""
+        return self._known.get(key, "")
 
     def learn(self, target: Target, name: str) -> Target:
-        """Record a name from the target's own answer, and return the target with the name that is shown."""
+        """Record a name from the target's own answer, and return the target with its known name."""
         self._rename(target.key, name)
-        current = self.name_of(target.key)
-        return target if target.name == current else replace(target, name=current)
+        name = self.name_of(target.key)
+        held = self._targets.get((target.account, target.kind), {})
+        if target.id in held and held[target.id].name != name:
+            held[target.id] = replace(held[target.id], name=name)
+        return target if target.name == name else replace(target, name=name)
 
-    def show(self, target: Target) -> None:
-        """Record the name under which a target's series are served from now on."""
-        self._shown.setdefault(target.key, target.name)
+    def current(self, target: Target) -> Target:
+        """Return a target as it is polled now, with a name that was learnt since; the same if it is not polled."""
+        return self.held(target.account, target.kind).get(target.id, target)
+
+    def lacking(self, account: str) -> frozenset[str]:
+        """Return the kinds of which configured ids have no name, unless a whole search did not contain them."""
+        if account in self._searched:
+            return frozenset()
+        kinds = ((kind, self.held(account, kind), self._fixed.get((account, kind), {})) for kind in NAMED_BY_SEARCH)
+        return frozenset(
+            kind for kind, held, fixed in kinds if any(one in held and not held[one].name for one in fixed)
+        )
 
     def holds(self, key: TargetKey) -> bool:
         """Return whether a target is polled."""

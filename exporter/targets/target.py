@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
+# The kinds of target whose names search supplies.
+NAMED_BY_SEARCH = frozenset({"dns_zone", "script", "shield_zone"})
 # The prefix of a database's name, to distinguish it from an account of the same name.
 DATABASE_PREFIX = "database:"
 
@@ -95,14 +97,14 @@ def account_of(target: Target) -> str:
 
 
 class Names(Protocol):
-    """Returns the names of resources; a name that was shown once changes only when the platform changes it."""
+    """Returns the names of resources; a known name changes only when the platform changes it."""
 
     def name_of(self, key: TargetKey) -> str:
         """Return the name; empty if it is not known."""
         ...
 
     def learn(self, target: Target, name: str) -> Target:
-        """Return the target with the name from its own answer, unless it is already shown without a name."""
+        """Return the target with the name from its own answer, or with the known name if the answer has none."""
         ...
 
 
@@ -138,7 +140,13 @@ class Inventory:
     Attributes:
         lists: the list of each kind; a kind that could not be listed is missing.
         names_follow: whether a list that is still being read will give more names.
+        failed: the kinds that could not be listed.
+        names: kind → id → name, for configured ids without a name; None if they were not looked up.
+        is_whole: whether these names are from a complete search.
     """
 
     lists: Mapping[str, ResourceList]
     names_follow: bool = False
+    failed: frozenset[str] = frozenset()
+    names: Mapping[str, Mapping[str, str]] | None = None
+    is_whole: bool = False

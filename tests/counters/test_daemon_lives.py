@@ -35,6 +35,31 @@ async def test_names_are_remembered_where_discovery_fails(sandboxed: SandboxedDa
         assert await running.samples(QUERIES, "zone_id") == {"101": 7}
 
 
+async def test_names_of_configured_ids_are_kept_through_restarts_and_looked_up_for_new_ones(
+    sandboxed: SandboxedDaemons,
+) -> None:
+    # This fault changes nothing; its hits are the searches.
+    searched = sandboxed.faults.add({"kind": "delay", "seconds": 0, "path": "/search"})
+    off = {"discover": False}
+    sandboxed.account = {"dns_zones": {"discover": False, "ids": [101]}, "scripts": off, "shield_zones": off}
+    sandboxed.account["access_lists"] = [{"shield_zone_id": 1, "id": 5}]
+    names = {"prod-shop.example", "blocked-networks"}
+    async with sandboxed.daemon() as running:
+        assert names <= (await running.samples("edge_target_up", "name")).keys()
+    failing = sandboxed.faults.add({"kind": "status", "status": 500, "path_regex": "/(dnszone|shield)/.*"})
+    async with sandboxed.daemon() as running:
+        assert dict.fromkeys(names, 0).items() <= (await running.samples("edge_target_up", "name")).items()
+        assert searched.hits == 1
+        sandboxed.faults.remove(failing.fault_id)
+        sandboxed.account["dns_zones"] = {"discover": False, "ids": [102]}
+        for _ in range(2):
+            assert (await running.client.post("/-/reload")).status_code == 200
+            await until(running.daemon.schedule.all_discovered)
+            await running.poll("dns_statistics")
+            domains = set(await running.samples("edge_dns_window_queries", "domain"))
+            assert (domains, searched.hits) == ({sandboxed.world.dns.zones.name(102)}, 2)
+
+
 async def test_the_last_success_is_remembered_where_the_platform_is_down(sandboxed: SandboxedDaemons) -> None:
     sandboxed.account = {"dns_zones": {"discover": False, "ids": [101]}}
     async with sandboxed.daemon() as running:

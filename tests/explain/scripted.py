@@ -10,6 +10,7 @@ from exporter.causes import Cause
 from exporter.sandbox import keys
 from exporter.targets.sharding import Shard, owner
 from tests.exporter_parts import ExporterParts
+from tests.waiting import until
 
 ZONES = tuple(f"dns_zone/{number}" for number in range(101, 113))
 SCRIPTS = tuple(f"script/{number}" for number in range(7, 11))
@@ -243,9 +244,15 @@ def _found() -> list[Situation]:
                 "account": {**ONE_ZONE, "timeout": 100},
                 "fault": {"kind": "stall", "path_regex": "/dnszone/.*", "point": "start"},
             },
+            _named,
             words=("due at 2026-02-08 12:",),
         ),
     ]
+
+
+async def _named(exporter_parts: ExporterParts) -> None:
+    """Wait for the names of configured ids."""
+    await until(exporter_parts.schedule.all_discovered)
 
 
 async def _settled(exporter_parts: ExporterParts) -> None:

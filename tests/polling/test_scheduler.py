@@ -1,14 +1,17 @@
 """When targets are polled, and how results are recorded."""
 
 import asyncio
+import json
 import logging
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
 
+from exporter.causes import Cause
 from exporter.counters.ledger import Entry, Publish
 from exporter.polling.backoff import FIRST_WAIT
 from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, FIRST_TRIES
@@ -153,13 +156,119 @@ async def test_of_an_account_that_is_silent_one_try_is_waited_for() -> None:
         assert not parts.schedule.all_discovered(["other"])
 
 
-async def test_a_failing_search_leaves_fixed_zones_without_names_and_their_series_steady() -> None:
-    async with exporter_parts(
-        account={**DNS_ONLY, "dns_zones": {"ids": [101], "discover": False}}, world=world()
-    ) as parts:
-        assert set(parts.samples("edge_dns_window_queries")) == {("main", "", "101")}
-        await parts.turn(700)
-        assert set(parts.samples("edge_dns_window_queries")) == {("main", "", "101")}
+FIXED: dict[str, Any] = {
+    "dns_zones": {"ids": [101], "discover": False},
+    "scripts": {"ids": [7], "discover": False},
+    "shield_zones": {"ids": [1], "discover": False},
+}
+NAMES = {"dns_zone/101": "prod-shop.example", "script/7": "router", "shield_zone/1": "prod-shop-web"}
+
+
+def names(parts: ExporterParts) -> dict[str, str]:
+    """Return the names of configured targets in all health series, each of which is up."""
+    found: dict[str, set[str]] = {}
+    for (_, name, target), up in parts.samples("edge_target_up", account="main").items():
+        assert up == 1.0, f"{target} {name!r} fails"
+        if target in NAMES:
+            found.setdefault(target, set()).add(name)
+    return {target: ", ".join(found) for target, found in found.items()}
+
+
+def searches(parts: ExporterParts) -> float:
+    """Return how often search was answered well."""
+    return sum(parts.samples("edge_api_requests_total", operation="search", code="200").values())
+
+
+async def test_names_of_configured_ids_are_looked_up_once_before_they_are_polled() -> None:
+    async with exporter_parts(account=FIXED, world=world()) as parts:
+        for _ in range(3):
+            assert (names(parts), searches(parts)) == (NAMES, 1.0)
+            assert set(parts.samples("edge_dns_window_queries")) == {("main", "prod-shop.example", "101")}
+            (info,) = parts.samples("edge_shield_zone_info")
+            assert NAMES["shield_zone/1"] in info
+            # The look-up is no discovery: it gives no series of its own, and no count of resources.
+            assert parts.samples("edge_target_up", collector="discovery") == {}
+            (absence,) = parts.absences(families=frozenset({"edge_resources"}))
+            assert absence.cause is Cause.NOT_CONFIGURED
+            await parts.turn(900)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [{"status": 500}, {"status": 403}, {"status": 401}, {"status": 200, "body": "{}"}, {"kind": "reset"}],
+    ids=str,
+)
+@pytest.mark.parametrize("shields", [FIXED["shield_zones"], {"discover": True, "rate_limits": False}], ids=str)
+async def test_a_search_that_fails_leaves_configured_ids_polled_without_names_until_it_is_answered(
+    fault: dict[str, object], shields: dict[str, object]
+) -> None:
+    search = {"kind": "status", "path": "/search", **fault}
+    account = {**FIXED, "shield_zones": shields}
+    async with exporter_parts(account=account, world=world(), fault=search) as parts:
+        await parts.settle()
+        await parts.turn(FIRST_RETRY_SECONDS)
+        assert parts.schedule.all_discovered()
+        # A script has its name in its own answer.
+        assert names(parts) == {**dict.fromkeys(NAMES, ""), "script/7": "router"}
+        parts.faults.clear()
+        for _ in range(3):
+            await parts.turn(900)
+        assert (names(parts), searches(parts)) == (NAMES, 1.0 + ("body" in fault))
+
+
+async def test_configured_ids_do_not_wait_for_a_search_that_stalls() -> None:
+    stall = {"kind": "stall", "point": "start", "path": "/search"}
+    async with exporter_parts(account={**FIXED, "timeout": 600.0}, world=world(), fault=stall) as parts:
+        zone = Target("main", "dns_zone", "101")
+        assert not parts.schedule.all_discovered()
+        parts.clock.now += FIRST_RETRY_SECONDS
+        assert parts.schedule.all_discovered()
+        parts.schedule.tick("dns_statistics")
+        await until(lambda: parts.store.board.was_up("dns_statistics", zone))
+
+
+@pytest.mark.parametrize(("total", "made"), [(1, 1.0), (2, 8.0)])
+async def test_a_name_that_a_whole_search_does_not_contain_is_not_looked_up_again(total: int, made: float) -> None:
+    page = {"Total": total, "SearchResults": [{"Type": "dns", "Id": 101, "Name": "a.example"}]}
+    fault = {"kind": "status", "status": 200, "path": "/search", "body": json.dumps(page)}
+    zones = {**FIXED, "dns_zones": {"ids": [101, 102], "discover": False}}
+    async with exporter_parts(account=zones, world=world(), fault=fault) as parts:
+        await parts.settle()
+        for _ in range(3):
+            await parts.turn(900)
+        named = {("main", "a.example", "101"), ("main", "", "102")}
+        assert (set(parts.samples("edge_dns_window_queries")), searches(parts)) == (named, made)
+
+
+ANSWERED: dict[str, Any] = {
+    "access_lists": [{"shield_zone_id": 1, "id": 5}],
+    "waf_custom_rules": [{"id": 7}],
+    "rate_limits": [{"id": 3, "name": "login", "shield_zone_id": 1}],
+    "images": [{"registry_id": "dockerhub", "namespace": "library", "name": "nginx"}],
+}
+
+
+async def test_a_target_that_fails_keeps_the_name_that_its_answer_gave() -> None:
+    with capture_logs() as logs:
+        async with exporter_parts(account={**FIXED, **ANSWERED}, world=world()) as parts:
+            before = {(target, name) for _, name, target in parts.samples("edge_target_up", account="main")}
+            parts.faults.add({"kind": "status", "status": 500, "path_regex": ".*"})
+            for _ in range(2):
+                await parts.turn(4000)
+            assert {(target, name) for _, name, target in parts.samples("edge_target_up", account="main")} == before
+            up = parts.samples("edge_target_up", collector="shield_access_lists")
+            assert up == {("main", "blocked-networks", "access_list/5"): 0.0}
+            (absence,) = parts.absences(targets=frozenset({"blocked-networks"}))
+            assert absence.target == "access_list/5"
+    failing = {line["target"]: line["name"] for line in logs if line["event"] == "target fails"}
+    assert failing["access_list/5"] == "blocked-networks"
+    assert "" not in failing.values()
+
+
+async def test_names_are_not_looked_up_with_discovery_disabled() -> None:
+    collectors = {"discovery": {"enabled": False}}
+    async with exporter_parts(account=FIXED, collectors=collectors, world=world()) as parts:
+        assert (names(parts)["dns_zone/101"], searches(parts)) == ("", 0.0)
 
 
 async def test_what_nobody_answers_is_asked_again_before_anything_is_polled_without_its_name() -> None:

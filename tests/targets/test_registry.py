@@ -91,29 +91,20 @@ def test_a_kind_that_could_not_be_listed_stays_as_it_is() -> None:
     assert ids(made) == ["101"]
 
 
-def test_a_name_that_was_shown_changes_only_with_the_platform_s_own() -> None:
+def test_a_name_changes_only_with_the_platform_s_own() -> None:
     made = registry(DISCOVERING)
     made.apply("main", zones("a"))
-    made.show(next(made.targets("dns_zone")))
     made.apply("main", zones(""))
     assert made.name_of(TargetKey.of("main", "dns_zone", "101")) == "a"
     made.apply("main", zones("b"))
     assert [target.name for target in made.targets("dns_zone")] == ["b"]
 
 
-def test_a_target_that_was_shown_without_a_name_keeps_having_none() -> None:
+def test_a_name_that_the_target_s_own_answer_gave_stays_with_the_target() -> None:
     made = registry(Selection("main", "script", (Target("main", "script", "7"),)))
-    target = next(made.targets("script"))
-    made.show(target)
-    assert made.learn(target, "router").name == ""
-
-
-def test_a_target_that_was_not_shown_yet_takes_the_name_that_its_answer_tells() -> None:
-    made = registry(Selection("main", "script", (Target("main", "script", "7"),)))
-    named = made.learn(next(made.targets("script")), "router")
-    assert named.name == "router"
-    made.show(named)
-    assert made.learn(Target("main", "script", "7"), "").name == "router"
+    (nameless,) = made.targets("script")
+    assert made.learn(nameless, "router").name == "router"
+    assert made.learn(nameless, "").name == made.current(nameless).name == "router"
 
 
 def test_names_of_an_earlier_run_are_known_before_any_discovery() -> None:
