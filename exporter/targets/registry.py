@@ -165,6 +165,7 @@ class Registry:
             if (yield from self._apply_list(account, kind, resource_list)):
                 changed.add((account, kind))
         self._complete |= {(account, kind): False for kind in inventory.failed if (account, kind) in self._complete}
+        change = (yield from self._rebuild(changed)) if changed else Change()
         for kind, names in (inventory.names or {}).items():
             for target in list(self.held(account, kind).values()):
                 yield
@@ -172,7 +173,6 @@ class Registry:
                     self.learn(target, names.get(target.id, ""))
         if inventory.is_whole:
             self._searched.add(account)
-        change = (yield from self._rebuild(changed)) if changed else Change()
         settled = frozenset(
             (account, kind) for kind, resource_list in inventory.lists.items() if resource_list.complete
         )

@@ -56,6 +56,7 @@ class AccountCheck:
         untried: collector → the number of polls that were skipped, because they would fail as others did.
         calls: collector → the calls of one of its polls.
         lists: kind → the resources that discovery listed, selected or not.
+        unnamed: why names of configured ids could not be looked up; None if they could.
     """
 
     def __init__(
@@ -72,6 +73,7 @@ class AccountCheck:
         self.untried: dict[str, int] = {}
         self.calls: dict[str, float] = {}
         self.lists: dict[str, ResourceList] = {}
+        self.unnamed: PlatformError | None = None
         self._name = name
         self._client = client
         self._timeout = timeout
@@ -138,7 +140,9 @@ class AccountCheck:
             self._registry.apply(self._name, polled.found)
             self.lists.update(polled.found.lists)
             found = {kind: len(resource_list.resources) for kind, resource_list in polled.found.lists.items()}
-        self._first.setdefault(name, polled.error)
+        self.unnamed = self.unnamed or polled.unnamed
+        if polled.outcomes:
+            self._first.setdefault(name, polled.error)
         self.calls[name] = max(self.calls.get(name, 1.0), float(caller.calls - _ONCE.get(name, 0)))
         self.tried.extend(
             _tried(name, outcome, found) for outcome in polled.outcomes if self._poller.accepts(target, outcome)

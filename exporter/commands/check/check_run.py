@@ -73,4 +73,5 @@ class CheckRun:
             barrier,
             check.untried,
             check.lists,
+            check.unnamed,
         )

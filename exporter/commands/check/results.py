@@ -69,6 +69,7 @@ class AccountResult:
         barrier: the error that affects all of its targets; None if there is none.
         untried: collector → the number of polls that were skipped, because they would fail as others did.
         lists: kind → the resources that discovery listed, selected or not.
+        unnamed: why names of configured ids could not be looked up; None if they could.
     """
 
     name: str
@@ -77,6 +78,7 @@ class AccountResult:
     barrier: PlatformError | None = None
     untried: Mapping[str, int] = field(default_factory=dict)
     lists: Mapping[str, ResourceList] = field(default_factory=dict)
+    unnamed: PlatformError | None = None
 
 
 def configured_registry(settings: Settings) -> Registry:

@@ -124,12 +124,12 @@ def test_an_unknown_zone_is_named_and_its_scan_is_not_called_never_scanned(
     path = configure(ACCOUNT + FIXED, url=platform.url, key=keys.API_KEY)
     ended = invoke("check", "--config", path)
     assert without_counts(ended.out) == dedent("""\
-        ACCOUNT  COLLECTOR         TARGET        NAME  RESULT         DETAIL
-        main     dns_statistics    dns_zone/101        ok             N series
-        main     dns_statistics    dns_zone/104        ok             N series
-        main     dns_statistics    dns_zone/999        failed         there is no such DNS zone: the platform answered 404: The requested DNS zone was not found.
-        main     dns_record_scans  dns_zone/101        ok             N series
-        main     dns_record_scans  dns_zone/104        never scanned
+        ACCOUNT  COLLECTOR         TARGET        NAME               RESULT         DETAIL
+        main     dns_statistics    dns_zone/101  prod-shop.example  ok             N series
+        main     dns_statistics    dns_zone/104  prod-blog.example  ok             N series
+        main     dns_statistics    dns_zone/999                     failed         there is no such DNS zone: the platform answered 404: The requested DNS zone was not found.
+        main     dns_record_scans  dns_zone/101  prod-shop.example  ok             N series
+        main     dns_record_scans  dns_zone/104  prod-blog.example  never scanned
 
         main: the targets need 0.015 requests/s, the budget allows 2000
         6 polls, 1 fault.
