@@ -42,7 +42,8 @@ NAMES = "names"
 
 def without_names(target: Target) -> Target:
     """Return an account's target as it is polled where no name is missing."""
-    return replace(target, watched=tuple(what for what in target.watched if what != NAMES))
+    is_complete = NAMES not in target.watched
+    return target if is_complete else replace(target, watched=tuple(one for one in target.watched if one != NAMES))
 
 
 RESOURCES: Metric[SearchListing] = Metric(

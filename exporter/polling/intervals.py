@@ -3,6 +3,7 @@
 from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass
 
+from exporter.collectors import discovery
 from exporter.cooperative import at_once
 from exporter.platform.http.client import Client
 from exporter.polling.capacity import Capacity
@@ -56,7 +57,9 @@ class Intervals:
         rates: dict[str, float] = {}
         for target in targets:
             account = account_of(target)
-            rates[account] = rates.get(account, 0.0) + 1 / self.configured(plan, target)
+            # Names are looked up once.
+            if plan.collector.wants(discovery.without_names(target)):
+                rates[account] = rates.get(account, 0.0) + 1 / self.configured(plan, target)
             yield
         for account in self._polls.keys() | rates.keys():
             polls = self._polls.setdefault(account, {})

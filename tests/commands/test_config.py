@@ -81,7 +81,9 @@ def test_show_names_every_fault_of_a_wrong_configuration(config: Path) -> None:
     assert (ended.out, ended.err, ended.code) == ("", expected, 1)
 
 
-def test_init_writes_a_line_for_each_resource_that_the_key_can_see(environ: dict[str, str], tmp_path: Path) -> None:
+def test_the_file_of_init_polls_what_the_two_variables_do_and_shows_what_the_key_can_see(
+    environ: dict[str, str], tmp_path: Path
+) -> None:
     output = tmp_path / "new.yml"
     ended = invoke("config", "init", "--output", output, environ=environ)
     assert (ended.out, ended.code) == ("", 0)
@@ -89,13 +91,17 @@ def test_init_writes_a_line_for_each_resource_that_the_key_can_see(environ: dict
     text = output.read_text()
     assert keys.API_KEY not in text
     (account,) = yaml.safe_load(text)["accounts"]
-    assert (account["dns_zones"]["discover"], len(account["dns_zones"]["ids"])) == (False, 12)
-    assert "        - 7  # router\n" in text
-    assert account["shield_zones"]["ids"] == [1, 2, 3]
-    checked = invoke("check", "--config", output, "-o", "json", environ=environ)
-    found = json.loads(checked.out)
-    assert (found["ok"], found["faults"], checked.code) == (True, 0, 0)
-    assert {row["target"] for row in found["results"]} >= {"script/7", "shield_zone/1"}
+    assert account["dns_zones"] == {"discover": True, "exclude": []}
+    assert account["scripts"] == account["shield_zones"] == {"discover": True}
+    assert "rate_limits" not in account
+    assert "      # 4 found:\n      #   - 7  # router\n" in text
+    assert "      #   - {id: 3, shield_zone_id: 1}\n" in text
+    assert "# To stop polling something, add it to exclude" in text
+    by_file, by_variables = (
+        json.loads(invoke("check", "-o", "json", *given, environ=environ).out)
+        for given in ((f"--config={output}",), ())
+    )
+    assert (by_file["ok"], by_file["results"]) == (True, by_variables["results"])
 
 
 def test_init_overwrites_nothing(environ: dict[str, str], config: Path) -> None:

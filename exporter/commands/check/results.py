@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from exporter import wiring
+from exporter.collectors import discovery
 from exporter.platform.errors import PlatformError
 from exporter.polling.capacity import Capacity
 from exporter.polling.plan import Plan
@@ -92,6 +93,8 @@ def load_of(plans: Iterable[Plan], registry: Registry, name: str, capacity: Capa
     """Compute the load of an account's or a database's targets on its budget."""
     polls: dict[str, float] = {}
     for plan, target in pairs(plans, registry, name):
+        if not plan.collector.wants(discovery.without_names(target)):
+            continue  # names are looked up once
         interval = target.interval if target.interval is not None else plan.interval
         polls[plan.collector.name] = polls.get(plan.collector.name, 0.0) + 1 / interval
     demand = capacity.demand(polls)

@@ -29,8 +29,8 @@ def command() -> None:
 def init(config: Path | None, output: Path | None, **given: Any) -> None:  # noqa: ANN401 - the flags' texts
     """Write a configuration file for what the key can see.
 
-    It lists the zones, scripts, shield zones and rate limits that are found, one line each: delete the lines that are
-    not to be polled. The key itself is never written. Other settings are in comments, with their defaults.
+    It discovers zones, scripts, shield zones and rate limits; what is found now is in comments, one line each. To stop
+    polling something, add it to exclude. The key is never written. Other settings are in comments, with their defaults.
 
     \b
       EDGE_EXPORTER_BASE_URL=https://api.example.net EDGE_EXPORTER_API_KEY_FILE=key \\

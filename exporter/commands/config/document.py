@@ -1,14 +1,15 @@
-"""Writes the text of a configuration file: one line for each resource found, and the other settings in comments."""
+"""Writes the text of a configuration file: what is discovered, and the other settings, in comments."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 
 from exporter.settings.account import AccountSettings
 from exporter.settings.flags import flags
-from exporter.targets.target import Resource, ResourceList
+from exporter.targets.target import ResourceList
 from exporter.terminal import escape
 
-# With more resources than this, the file enables discovery instead of listing them.
+# Of more resources of a kind than this, the first are shown.
 MOST_LINES = 1000
 
 
@@ -19,8 +20,9 @@ def document(found: Iterable[tuple[AccountSettings, Mapping[str, ResourceList]]]
         found: each account with its resources by kind; a kind is missing if it could not be listed.
     """
     lines = [
-        "# Written by edge-exporter config init: what the key can see.",
-        "# To stop polling something, delete its line. 'discover: true' polls everything, also what is added later.",
+        "# Written by edge-exporter config init: what the key can see is polled, also what is added later.",
+        "# To stop polling something, add it to exclude: a pattern of a DNS zone's name. Scripts and shield zones have",
+        "# no names to exclude: set 'discover: false', and make a list 'ids' of those that are to be polled.",
         "accounts:",
     ]
     for account, lists in found:
@@ -41,35 +43,34 @@ def _account(account: AccountSettings, lists: Mapping[str, ResourceList]) -> Ite
         yield f"    auth: {account.auth}"
     for section, kind in (("dns_zones", "dns_zone"), ("scripts", "script"), ("shield_zones", "shield_zone")):
         yield f"    {section}:"
+        yield "      discover: true"
+        if kind == "dns_zone":
+            yield "      exclude: []"
         yield from _resources(lists.get(kind))
     limits = lists.get("rate_limit")
-    if limits is not None and 0 < len(limits.resources) <= MOST_LINES:
-        yield "    rate_limits:"
-        yield from (f"      - {{{_limit(limit)}}}" for limit in limits.resources)
+    if limits is not None and limits.resources:
+        yield "    # rate_limits, discovered with their shield zones:"
+        yield from _found(f"{{id: {limit.id}, shield_zone_id: {limit.parent}}}" for limit in limits.resources)
 
 
 def _resources(listed: ResourceList | None) -> Iterator[str]:
     if listed is None:
-        yield "      discover: true  # could not be listed"
-    elif not listed.complete:
-        yield f"      discover: true  # the list was incomplete; {len(listed.resources)} were found"
-    elif len(listed.resources) > MOST_LINES:
-        yield f"      discover: true  # {len(listed.resources)} were found, too many to list here"
-    else:
-        yield "      discover: false"
-        yield "      ids:" if listed.resources else "      ids: []  # none were found"
-        for resource in listed.resources:
-            name = f"  # {escape(resource.name)}" if resource.name else ""
-            yield f"        - {resource.id}{name}"
+        yield "      # could not be listed"
+        return
+    number = str(len(listed.resources)) if listed.resources else "none"
+    whole = "" if listed.complete else "; the list was incomplete"
+    yield f"      # {number} found{whole}{':' if listed.resources else ''}"
+    yield from _found(
+        f"{resource.id}  # {escape(resource.name)}" if resource.name else resource.id for resource in listed.resources
+    )
 
 
-def _limit(limit: Resource) -> str:
-    parts = [f"id: {limit.id}"]
-    if limit.name:
-        parts.append(f"name: {json.dumps(limit.name, ensure_ascii=False)}")
-    if limit.parent:
-        parts.append(f"shield_zone_id: {limit.parent}")
-    return ", ".join(parts)
+def _found(items: Iterable[str]) -> Iterator[str]:
+    """Write what was found as comments in the form of the items of a list."""
+    shown = list(islice(items, MOST_LINES + 1))
+    yield from (f"      #   - {item}" for item in shown[:MOST_LINES])
+    if len(shown) > MOST_LINES:
+        yield f"      #   and more than the first {MOST_LINES}, which are shown"
 
 
 def _defaults() -> Iterator[str]:
