@@ -1,4 +1,4 @@
-"""The ids and names of one kind of resource, in little memory for a hundred thousand of them."""
+"""The ids and names of one kind of resource."""
 
 from array import array
 from collections.abc import Iterator, Sequence
@@ -23,11 +23,9 @@ class ResourceIds:
         self._first = first_id
         self._known_names = names
         self._suffix = suffix
-        self._names: dict[int, str] = {}
-        self._extra: set[int] = set()
-        self._removed: set[int] = set()
-        self._count = count
         self._ids = array("q", range(first_id, first_id + count))
+        self._names: dict[int, str | None] = dict.fromkeys(self._ids)
+        self._last = first_id + count - 1
         self.version = 0
 
     def __len__(self) -> int:
@@ -37,10 +35,7 @@ class ResourceIds:
         return iter(self._ids)
 
     def __contains__(self, resource_id: object) -> bool:
-        if not isinstance(resource_id, int):
-            return False
-        seeded = 0 <= resource_id - self._first < self._count
-        return (seeded and resource_id not in self._removed) or resource_id in self._extra
+        return resource_id in self._names
 
     def slice(self, start: int, size: int) -> list[int]:
         """Return up to `size` ids, beginning at a place."""
@@ -52,24 +47,23 @@ class ResourceIds:
 
     def name(self, resource_id: int) -> str:
         """Return a resource's name."""
-        if resource_id not in self:
-            raise KeyError(resource_id)
-        given = self._names.get(resource_id)
-        return given if given is not None else self._seeded_name(resource_id - self._first)
+        given = self._names[resource_id]
+        if given is not None:
+            return given
+        place = resource_id - self._first
+        if place < len(self._known_names):
+            return self._known_names[place] + self._suffix
+        stages, words = seed("names", "stages"), seed("names", "words")
+        return f"{stages[place % len(stages)]}-{words[place // len(stages) % len(words)]}-{place}{self._suffix}"
 
     def add(self, name: str, resource_id: int | None = None) -> int:
         """Add a resource, or bring a removed one back under a name, and return its id."""
-        new_id = resource_id
-        if new_id is None:
-            new_id = max([*self._ids, *self._removed, *self._extra, self._first - 1]) + 1
+        new_id = self._last + 1 if resource_id is None else resource_id
         if not 0 < new_id <= _LARGEST_ID:
             raise ValueError(f"{new_id} is no id")
-        if new_id in self:
+        if new_id in self._names:
             raise ValueError(f"{new_id} already exists")
-        if new_id in self._removed:
-            self._removed.discard(new_id)
-        if not 0 <= new_id - self._first < self._count:
-            self._extra.add(new_id)
+        self._last = max(self._last, new_id)
         self._ids.append(new_id)
         self._names[new_id] = name
         self.version += 1
@@ -77,22 +71,13 @@ class ResourceIds:
 
     def remove(self, resource_id: int) -> None:
         """Remove a resource."""
-        if resource_id not in self:
-            raise KeyError(resource_id)
-        self._extra.discard(resource_id)
-        self._removed.add(resource_id)
+        del self._names[resource_id]
         self._ids.remove(resource_id)
         self.version += 1
 
     def rename(self, resource_id: int, name: str) -> None:
         """Give a resource another name."""
-        if resource_id not in self:
+        if resource_id not in self._names:
             raise KeyError(resource_id)
         self._names[resource_id] = name
         self.version += 1
-
-    def _seeded_name(self, place: int) -> str:
-        if place < len(self._known_names):
-            return self._known_names[place] + self._suffix
-        stages, words = seed("names", "stages"), seed("names", "words")
-        return f"{stages[place % len(stages)]}-{words[place // len(stages) % len(words)]}-{place}{self._suffix}"

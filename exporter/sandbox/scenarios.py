@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from datetime import date
 from enum import Enum
+from operator import attrgetter
 from types import UnionType
 from typing import Any, Final, get_args
 
@@ -24,6 +25,22 @@ _RESOURCES: Final = {
     "access_list_id": "access list",
     "rule_id": "custom WAF rule",
 }
+# Event → the method of the world.
+_METHODS: Final = {
+    "access_list_entry": "access_lists.add_entry", "api_guardian_configured": "guardian.set_configured",
+    "custom_rule_added": "waf.add_rule", "custom_rule_removed": "waf.remove_rule",
+    "dns_bucket_hours": "dns.set_bucket_hours", "dns_chart": "dns.set_chart", "dns_day_dropped": "dns.drop_day",
+    "dns_day_restored": "dns.restore_day", "dns_key_format": "dns.set_key_format", "dns_queries": "dns.add_queries",
+    "dns_volume": "dns.set_volume", "image_tag_added": "registries.add_tag",
+    "image_tag_removed": "registries.remove_tag", "rate_limit_added": "rate_limits.add_limit",
+    "rate_limit_removed": "rate_limits.remove_limit", "registry_reachable": "registries.set_reachable",
+    "scan_released": "scans.release_scan", "scan_started": "scans.start_scan", "script_added": "scripts.add_script",
+    "script_cost": "scripts.set_month", "script_deleted": "scripts.set_deleted", "script_growth": "scripts.set_growth",
+    "script_removed": "scripts.remove_script", "script_renamed": "scripts.rename_script",
+    "shield_zone_added": "shield.add_zone", "shield_zone_fields": "shield.set_fields",
+    "shield_zone_removed": "shield.remove_zone", "shield_zone_renamed": "shield.rename_zone",
+    "zone_added": "dns.add_zone", "zone_removed": "dns.remove_zone", "zone_renamed": "dns.rename_zone",
+}  # fmt: skip
 
 
 class Events:
@@ -98,14 +115,6 @@ def _refuse_large(parameters: Mapping[str, Any]) -> None:
 
 def _events(world: World) -> dict[str, Callable[..., object]]:
     """Return the functions that change the world, by the names of their events."""
-    dns, scans, scripts, images = world.dns, world.scans, world.scripts, world.registries
-
-    def hold(status: ScanStatus | None, does: str) -> Callable[..., object]:
-        def event(zone_id: int) -> None:
-            scans.set_scan(zone_id, status)
-
-        event.__doc__ = does
-        return event
 
     def breach_burst(
         rate_limit_id: int, logged: int = 0, challenged: int = 0, blocked: int = 100, day: date | None = None
@@ -113,42 +122,17 @@ def _events(world: World) -> dict[str, Callable[..., object]]:
         """Add breaches of a rate limit to today or another day."""
         world.rate_limits.add_breaches(rate_limit_id, logged=logged, challenged=challenged, blocked=blocked, day=day)
 
+    def hold(status: ScanStatus | None, does: str) -> Callable[..., object]:
+        def event(zone_id: int) -> None:
+            world.scans.set_scan(zone_id, status)
+
+        event.__doc__ = does
+        return event
+
+    states = {f"scan_{status.name.lower()}": (status, status.name.title().replace("_", "")) for status in ScanStatus}
     return {
-        "access_list_entry": world.access_lists.add_entry,
-        "api_guardian_configured": world.guardian.set_configured,
-        "breach_burst": breach_burst,
-        "custom_rule_added": world.waf.add_rule,
-        "custom_rule_removed": world.waf.remove_rule,
-        "dns_bucket_hours": dns.set_bucket_hours,
-        "dns_chart": dns.set_chart,
-        "dns_day_dropped": dns.drop_day,
-        "dns_day_restored": dns.restore_day,
-        "dns_key_format": dns.set_key_format,
-        "dns_queries": dns.add_queries,
-        "dns_volume": dns.set_volume,
-        "image_tag_added": images.add_tag,
-        "image_tag_removed": images.remove_tag,
-        "rate_limit_added": world.rate_limits.add_limit,
-        "rate_limit_removed": world.rate_limits.remove_limit,
-        "registry_reachable": images.set_reachable,
-        "scan_completed": hold(ScanStatus.COMPLETED, "Hold a zone's scan in Completed."),
-        "scan_failed": hold(ScanStatus.FAILED, "Hold a zone's scan in Failed."),
+        **{name: attrgetter(method)(world) for name, method in _METHODS.items()},
+        **{name: hold(status, f"Hold a zone's scan in {state}.") for name, (status, state) in states.items()},
         "scan_forgotten": hold(None, "Remove a zone's scan, as if it was never scanned."),
-        "scan_in_progress": hold(ScanStatus.IN_PROGRESS, "Hold a zone's scan in InProgress."),
-        "scan_pending": hold(ScanStatus.PENDING, "Hold a zone's scan in Pending."),
-        "scan_released": scans.release_scan,
-        "scan_started": scans.start_scan,
-        "script_added": scripts.add_script,
-        "script_cost": scripts.set_month,
-        "script_deleted": scripts.set_deleted,
-        "script_growth": scripts.set_growth,
-        "script_removed": scripts.remove_script,
-        "script_renamed": scripts.rename_script,
-        "shield_zone_added": world.shield.add_zone,
-        "shield_zone_fields": world.shield.set_fields,
-        "shield_zone_removed": world.shield.remove_zone,
-        "shield_zone_renamed": world.shield.rename_zone,
-        "zone_added": dns.add_zone,
-        "zone_removed": dns.remove_zone,
-        "zone_renamed": dns.rename_zone,
+        "breach_burst": breach_burst,
     }

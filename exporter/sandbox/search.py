@@ -1,7 +1,7 @@
 """Global search: every resource of the account by a part of its name."""
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from exporter.sandbox.resource_ids import ResourceIds
@@ -28,7 +28,7 @@ class Search:
         else:
             places = self._matching(term.lower())
         end = min(start + min(size, _LARGEST_PAGE), _DEEPEST)
-        found = self._results(places[start : max(start, end)])
+        found = list(self._results(places[start : max(start, end)]))
         return {"Query": term, "Total": len(places), "From": start, "Size": size, "SearchResults": found}
 
     def _matching(self, term: str) -> "array[int]":
@@ -43,14 +43,12 @@ class Search:
         self._matches[term] = (version, matches)
         return matches
 
-    def _results(self, places: Sequence[int]) -> list[dict[str, Any]]:
-        results = []
+    def _results(self, places: Sequence[int]) -> Iterator[dict[str, Any]]:
         for place in places:
             left = place
             for resource_type, ids in self._kinds:
                 if left < len(ids):
-                    resource_id = ids.slice(left, 1)[0]
-                    results.append({"Type": resource_type, "Id": resource_id, "Name": ids.name(resource_id)})
+                    (resource_id,) = ids.slice(left, 1)
+                    yield {"Type": resource_type, "Id": resource_id, "Name": ids.name(resource_id)}
                     break
                 left -= len(ids)
-        return results

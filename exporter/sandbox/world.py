@@ -24,8 +24,8 @@ DATABASES: Final = ("orders", "billing")
 class World:
     """One account of the platform with its resources.
 
-    All values are pure functions of the seed, the resource and the clock. Only changes are stored, so that a hundred
-    thousand zones need a few bytes each.
+    All values are pure functions of the seed, the resource and the clock. Only ids and changes are stored, so that a
+    hundred thousand zones need ten megabytes.
     """
 
     def __init__(
@@ -103,5 +103,4 @@ class World:
 
     def search_terms(self) -> list[str]:
         """Return search terms that have results."""
-        terms: list[str] = seeded("search_terms")
-        return terms
+        return list(seeded("search_terms"))
