@@ -1,12 +1,15 @@
-"""The kinds of faults: their validated fields, and what each of them does to an answer."""
+"""The kinds of faults: each is a function that answers a request; its parameters are the fault's own fields."""
 
+import asyncio
+import inspect
 import json
 import re
 import socket
 import struct
-from typing import Annotated, Any, Final, Literal, TypeAlias, get_args
+from collections.abc import Callable, Coroutine
+from typing import Annotated, Any, Final, Literal, Self, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model, model_validator
 
 from exporter.patterns import Pattern, PatternError
 from exporter.sandbox.answers import encode, refused
@@ -50,9 +53,12 @@ _HeaderName: TypeAlias = Annotated[str, AfterValidator(_header_name)]
 _HeaderValue: TypeAlias = Annotated[str, AfterValidator(_header_value)]
 _Seconds: TypeAlias = Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False)]
 _Part: TypeAlias = Annotated[float, Field(ge=0, lt=1)]
+_Point: TypeAlias = Literal["start", "headers", "body"]
+_Size: TypeAlias = Annotated[int, Field(ge=1, le=LARGEST_BODY)]
+_Status: TypeAlias = Annotated[int, Field(ge=200, le=599)]
 
 
-class _Fault(BaseModel):
+class Fault(BaseModel):
     """The fields of every fault: which requests it applies to, and how often."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
@@ -62,11 +68,17 @@ class _Fault(BaseModel):
     path_regex: Annotated[str, AfterValidator(_pattern)] | None = None
     times: int | None = Field(default=None, ge=1)
     probability: float = Field(default=1.0, gt=0, le=1)
+    kind: str
 
     @model_validator(mode="after")
-    def _one_path(self) -> "_Fault":
+    def _makes_sense(self) -> Self:
+        given = self.model_dump()
         if self.path is not None and self.path_regex is not None:
             raise ValueError("give path or path_regex, not both")
+        if given.get("body") and given["status"] in _WITHOUT_BODY:
+            raise ValueError(f"a status of {given['status']} has no body")
+        if given.get("retry_after") is not None and given["retry_after_date"] is not None:
+            raise ValueError("give retry_after or retry_after_date, not both")
         return self
 
     def applies_to(self, method: str, path: str) -> bool:
@@ -77,233 +89,140 @@ class _Fault(BaseModel):
             return self.path == path
         return self.path_regex is None or Pattern(self.path_regex).fullmatch(path)
 
-
-class _Breakpoint(_Fault):
-    """A fault that occurs before the headers, after them, or after a part of the body."""
-
-    point: Literal["start", "headers", "body"]
-    part: _Part = 0.5
-
-    def sent(self, body: bytes) -> bytes:
-        """Return the part of the body that is sent."""
-        return body[: int(len(body) * self.part)] if self.point == "body" else b""
-
-
-class _Status(_Fault):
-    """Answers with any status, body and headers; Retry-After in seconds or as a date of the world's clock."""
-
-    kind: Literal["status"]
-    status: int = Field(ge=200, le=599)
-    body: str = ""
-    content_type: _HeaderValue | None = None
-    headers: dict[_HeaderName, _HeaderValue] = Field(default_factory=dict)
-    retry_after: int | None = Field(default=None, ge=0)
-    retry_after_date: _Seconds | None = None
-
-    @model_validator(mode="after")
-    def _makes_sense(self) -> "_Status":
-        if self.body and self.status in _WITHOUT_BODY:
-            raise ValueError(f"a status of {self.status} has no body")
-        if self.retry_after is not None and self.retry_after_date is not None:
-            raise ValueError("give retry_after or retry_after_date, not both")
-        return self
-
     async def apply(self, exchange: Exchange) -> None:
-        headers = [(name.lower().encode(), value.encode()) for name, value in self.headers.items()]
-        if self.retry_after is not None:
-            headers.append((b"retry-after", str(self.retry_after).encode()))
-        if self.retry_after_date is not None:
-            headers.append((b"retry-after", http_date(exchange.now() + self.retry_after_date).encode()))
-        await exchange.answer(self.status, self.content_type, self.body.encode(), headers)
+        """Answer a request."""
+        await _BY_NAME[self.kind](exchange, **self.model_dump(exclude={*Fault.model_fields}))
 
 
-class _Delay(_Fault):
-    """Sends the right answer after a delay."""
-
-    kind: Literal["delay"]
-    seconds: _Seconds
-
-    async def apply(self, exchange: Exchange) -> None:
-        if await exchange.pause(self.seconds):
-            await exchange.pass_on()
-
-
-class _Stall(_Breakpoint):
-    """Sends nothing, the headers, or a part of the body, and then nothing more."""
-
-    kind: Literal["stall"]
-    point: Literal["start", "headers", "body"] = "body"
-
-    async def apply(self, exchange: Exchange) -> None:
-        if self.point != "start":
-            right = await exchange.right_answer()
-            await exchange.begin(right.status, right.headers, len(right.body))
-            await exchange.write(self.sent(right.body), more=True)
-        await exchange.disconnected()
+async def status(
+    exchange: Exchange,
+    *,
+    status: _Status,
+    body: str = "",
+    content_type: _HeaderValue | None = None,
+    headers: dict[_HeaderName, _HeaderValue] = Field(default_factory=dict),  # noqa: B008 - read by `_model`
+    retry_after: Annotated[int, Field(ge=0)] | None = None,
+    retry_after_date: _Seconds | None = None,
+) -> None:
+    """Answer with any status, body and headers; Retry-After in seconds or as a date of the world's clock."""
+    sent = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+    if retry_after is not None:
+        sent.append((b"retry-after", str(retry_after).encode()))
+    if retry_after_date is not None:
+        sent.append((b"retry-after", http_date(exchange.now() + retry_after_date).encode()))
+    await exchange.answer(status, content_type, body.encode(), sent)
 
 
-class _Drip(_Fault):
-    """Sends the body in small pieces at regular intervals."""
+async def delay(exchange: Exchange, seconds: _Seconds) -> None:
+    """Send the right answer after a delay."""
+    if await exchange.pause(seconds):
+        await exchange.pass_on()
 
-    kind: Literal["drip"]
-    seconds: _Seconds
-    size: int = Field(default=1, ge=1)
 
-    async def apply(self, exchange: Exchange) -> None:
+async def stall(exchange: Exchange, point: _Point = "body", part: _Part = 0.5) -> None:
+    """Send nothing, the headers, or a part of the body, and then nothing more."""
+    if point != "start":
         right = await exchange.right_answer()
         await exchange.begin(right.status, right.headers, len(right.body))
-        for start in range(0, len(right.body), self.size):
-            await exchange.write(right.body[start : start + self.size], more=True)
-            if not await exchange.pause(self.seconds):
-                return
-        await exchange.write(b"")
+        await exchange.write(_part(right.body, part) if point == "body" else b"", more=True)
+    await exchange.disconnected()
 
 
-class _Reset(_Breakpoint):
-    """Resets the connection: before the headers, after them, or within the body."""
-
-    kind: Literal["reset"]
-    point: Literal["start", "headers", "body"] = "start"
-
-    async def apply(self, exchange: Exchange) -> None:
-        connection = exchange.connection()
-        if self.point != "start":
-            right = await exchange.right_answer()
-            connection.write(exchange.head(right, len(right.body)) + self.sent(right.body))
-        # Closing a socket with a linger time of 0 sends a reset.
-        connection.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
-        connection.abort()
-        await exchange.disconnected()
-
-
-class _Truncate(_Fault):
-    """Sends a part of the body as if it were the whole, so that the JSON is incomplete."""
-
-    kind: Literal["truncate"]
-    part: _Part = 0.5
-
-    async def apply(self, exchange: Exchange) -> None:
-        right = await exchange.right_answer()
-        await exchange.answer(right.status, None, right.body[: int(len(right.body) * self.part)], right.headers)
-
-
-class _Short(_Fault):
-    """Announces a longer body than it sends, and closes the connection."""
-
-    kind: Literal["short"]
-    missing: int = Field(default=100, ge=1)
-
-    async def apply(self, exchange: Exchange) -> None:
-        connection = exchange.connection()
-        right = await exchange.right_answer()
-        connection.write(exchange.head(right, len(right.body) + self.missing) + right.body)
-        connection.close()
-        await exchange.disconnected()
-
-
-class _Garbage(_Fault):
-    """Sends random bytes as the body, or instead of HTTP."""
-
-    kind: Literal["garbage"]
-    place: Literal["body", "wire"] = "body"
-    size: int = Field(default=512, ge=1, le=LARGEST_BODY)
-
-    async def apply(self, exchange: Exchange) -> None:
-        garbage = exchange.random_bytes(self.size)
-        if self.place == "body":
-            await exchange.answer(200, _JSON, garbage)
+async def drip(exchange: Exchange, seconds: _Seconds, size: Annotated[int, Field(ge=1)] = 1) -> None:
+    """Send the body in small pieces at regular intervals."""
+    right = await exchange.right_answer()
+    await exchange.begin(right.status, right.headers, len(right.body))
+    for start in range(0, len(right.body), size):
+        await exchange.write(right.body[start : start + size], more=True)
+        if not await exchange.pause(seconds):
             return
-        connection = exchange.connection()
-        connection.write(garbage)
-        connection.close()
-        await exchange.disconnected()
+    await exchange.write(b"")
 
 
-class _Html(_Fault):
-    """Answers with a page, as a proxy or a login would."""
-
-    kind: Literal["html"]
-    status: int = Field(default=200, ge=200, le=599)
-
-    async def apply(self, exchange: Exchange) -> None:
-        await exchange.answer(self.status, "text/html; charset=utf-8", _HTML)
-
-
-class _WrongTypes(_Fault):
-    """Answers with the right JSON, every value of which has the wrong type."""
-
-    kind: Literal["wrong_types"]
-
-    async def apply(self, exchange: Exchange) -> None:
+async def reset(exchange: Exchange, point: _Point = "start", part: _Part = 0.5) -> None:
+    """Reset the connection: before the headers, after them, or within the body."""
+    connection = exchange.connection()
+    if point != "start":
         right = await exchange.right_answer()
-        try:
-            body = encode(_wrong_types(json.loads(right.body)))
-        except ValueError:
-            body = right.body
-        await exchange.answer(right.status, None, body, right.headers)
+        connection.write(exchange.head(right, len(right.body)))
+        connection.write(_part(right.body, part) if point == "body" else b"")
+    # Closing a socket with a linger time of 0 sends a reset.
+    connection.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
+    connection.abort()
+    await exchange.disconnected()
 
 
-class _Envelope(_Fault):
-    """Answers with a failure inside an envelope, under a status that looks like success."""
-
-    kind: Literal["envelope"]
-    status: Literal[200, 202] = 202
-    error_key: str = "internal.failure"
-    message: str = "Something went wrong."
-    status_code: int | None = None
-
-    async def apply(self, exchange: Exchange) -> None:
-        answer = refused(self.error_key, self.message, status_code=self.status_code)
-        await exchange.answer(self.status, _JSON, bytes(answer.body))
+async def truncate(exchange: Exchange, part: _Part = 0.5) -> None:
+    """Send a part of the body as if it were the whole, so that the JSON is incomplete."""
+    right = await exchange.right_answer()
+    await exchange.answer(right.status, None, _part(right.body, part), right.headers)
 
 
-class _Oversize(_Fault):
-    """Answers with a body that is too large, with its length announced or not."""
-
-    kind: Literal["oversize"]
-    size: int = Field(default=17 * 1024 * 1024, ge=1, le=LARGEST_BODY)
-    announced: bool = True
-
-    async def apply(self, exchange: Exchange) -> None:
-        await exchange.begin(200, [(b"content-type", _JSON.encode())], self.size if self.announced else None)
-        for start in range(0, self.size, _CHUNK):
-            await exchange.write(b" " * min(_CHUNK, self.size - start), more=True)
-        await exchange.write(b"")
+async def short(exchange: Exchange, missing: Annotated[int, Field(ge=1)] = 100) -> None:
+    """Announce a longer body than is sent, and close the connection."""
+    connection = exchange.connection()
+    right = await exchange.right_answer()
+    await _end(exchange, connection, exchange.head(right, len(right.body) + missing) + right.body)
 
 
-class _Redirect(_Fault):
-    """Redirects the caller."""
-
-    kind: Literal["redirect"]
-    status: Literal[301, 302, 303, 307, 308] = 302
-    location: _HeaderValue
-
-    async def apply(self, exchange: Exchange) -> None:
-        await exchange.answer(self.status, None, b"", [(b"location", self.location.encode())])
+async def garbage(exchange: Exchange, place: Literal["body", "wire"] = "body", size: _Size = 512) -> None:
+    """Send random bytes as the body, or instead of HTTP."""
+    sent = exchange.random_bytes(size)
+    if place == "wire":
+        await _end(exchange, exchange.connection(), sent)
+    else:
+        await exchange.answer(200, _JSON, sent)
 
 
-FaultKind: TypeAlias = Annotated[
-    _Status
-    | _Delay
-    | _Stall
-    | _Drip
-    | _Reset
-    | _Truncate
-    | _Short
-    | _Garbage
-    | _Html
-    | _WrongTypes
-    | _Envelope
-    | _Oversize
-    | _Redirect,
-    Field(discriminator="kind"),
-]
+async def html(exchange: Exchange, status: _Status = 200) -> None:
+    """Answer with a page, as a proxy or a login would."""
+    await exchange.answer(status, "text/html; charset=utf-8", _HTML)
 
-FAULT: Final[TypeAdapter[FaultKind]] = TypeAdapter(FaultKind)
 
-KINDS: Final[tuple[str, ...]] = tuple(
-    word for kind in get_args(get_args(FaultKind)[0]) for word in get_args(kind.model_fields["kind"].annotation)
-)
+async def wrong_types(exchange: Exchange) -> None:
+    """Answer with the right JSON, every value of which has the wrong type."""
+    right = await exchange.right_answer()
+    try:
+        body = encode(_wrong_types(json.loads(right.body)))
+    except ValueError:
+        body = right.body
+    await exchange.answer(right.status, None, body, right.headers)
+
+
+async def envelope(
+    exchange: Exchange,
+    status: Literal[200, 202] = 202,
+    error_key: str = "internal.failure",
+    message: str = "Something went wrong.",
+    status_code: int | None = None,
+) -> None:
+    """Answer with a failure inside an envelope, under a status that looks like success."""
+    await exchange.answer(status, _JSON, bytes(refused(error_key, message, status_code=status_code).body))
+
+
+async def oversize(exchange: Exchange, size: _Size = 17 * 1024 * 1024, announced: bool = True) -> None:  # noqa: FBT001, FBT002 - a field
+    """Answer with a body that is too large, with its length announced or not."""
+    await exchange.begin(200, [(b"content-type", _JSON.encode())], size if announced else None)
+    for start in range(0, size, _CHUNK):
+        await exchange.write(b" " * min(_CHUNK, size - start), more=True)
+    await exchange.write(b"")
+
+
+async def redirect(
+    exchange: Exchange, status: Literal[301, 302, 303, 307, 308] = 302, *, location: _HeaderValue
+) -> None:
+    """Redirect the caller."""
+    await exchange.answer(status, None, b"", [(b"location", location.encode())])
+
+
+def _part(body: bytes, part: float) -> bytes:
+    return body[: int(len(body) * part)]
+
+
+async def _end(exchange: Exchange, connection: asyncio.Transport, sent: bytes) -> None:
+    connection.write(sent)
+    connection.close()
+    await exchange.disconnected()
 
 
 def _wrong_types(content: Any) -> Any:  # noqa: ANN401 - any JSON
@@ -319,3 +238,19 @@ def _wrong_types(content: Any) -> Any:  # noqa: ANN401 - any JSON
             return None
         case _:
             return "wrong"
+
+
+def _model(kind: Callable[..., object]) -> type[Fault]:
+    """Return the model of a kind's fields."""
+    _, *fields = inspect.signature(kind).parameters.values()
+    own: dict[str, Any] = {
+        one.name: (one.annotation, ... if one.default is one.empty else one.default) for one in fields
+    }
+    return create_model(kind.__name__, __base__=Fault, __doc__=kind.__doc__, **own)
+
+
+_APPLIED: Final = (
+    *(status, delay, stall, drip, reset, truncate, short, garbage, html, wrong_types, envelope, oversize, redirect),
+)
+_BY_NAME: Final[dict[str, Callable[..., Coroutine[Any, Any, None]]]] = {kind.__name__: kind for kind in _APPLIED}
+KINDS: Final = {kind.__name__: _model(kind) for kind in _APPLIED}
