@@ -9,7 +9,6 @@ import ssl
 import zlib
 from base64 import b64encode
 from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
 
 import aiohttp
 import httpx
@@ -55,13 +54,13 @@ class Session:
     async def send(self, request: httpx.Request) -> httpx.Response:
         """Send a request without redirects; the body of its answer is decoded while it is read."""
         address = request.extensions.get(ADDRESS) or str(request.url)
-        with _translating():
+        with _TRANSLATING:
             response = await self._session.request(
                 request.method,
                 # Parts that are already percent-encoded are not encoded again; a base address may contain them.
                 URL(address, encoded=address.isascii() and address.isprintable()),
                 # aiohttp writes the host as it is in the address.
-                headers=[(name.decode(), value.decode()) for name, value in request.headers.raw if name != b"Host"],
+                headers={name.decode(): value.decode() for name, value in request.headers.raw if name != b"Host"},
                 data=request.content or None,
                 allow_redirects=False,
                 proxy=self._proxy,
@@ -78,7 +77,7 @@ class Session:
 async def _send_once(request: aiohttp.ClientRequest, sender: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
     # After its own exceptions aiohttp repeats idempotent requests, some of which write, outside of the budget and
     # without the observer; after those of httpx it does not.
-    with _translating():
+    with _TRANSLATING:
         return await sender(request)
 
 
@@ -93,7 +92,7 @@ class _Body(httpx.AsyncByteStream):
         if coding not in ("", "identity", "gzip", "x-gzip"):
             raise httpx.DecodingError("the body has an encoding that was not requested")
         decoder = _Gzip() if coding.endswith("gzip") else None
-        with _translating():
+        with _TRANSLATING:
             async for part in self._response.content.iter_any():
                 if decoder is None:
                     for start in range(0, len(part), _PIECE):
@@ -106,7 +105,7 @@ class _Body(httpx.AsyncByteStream):
 
     async def aclose(self) -> None:
         """Give the connection back to the pool; it is closed if the body was not read to its end."""
-        with _translating():
+        with _TRANSLATING:
             self._response.release()
             await self._response.wait_for_close()
 
@@ -139,16 +138,18 @@ class _Gzip:
             raise httpx.DecodingError("the body cannot be decoded") from None
 
 
-@contextmanager
-def _translating() -> Iterator[None]:
-    try:
-        yield
-    except CAUGHT as error:
-        fault = translate(error)
-        # Without aiohttp's exception, which contains the request and with it the key.
-        raise fault from fault.__cause__
+class _Translating:
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
+        if isinstance(error, CAUGHT):
+            fault = translate(error)
+            # Without aiohttp's exception, which contains the request and with it the key.
+            raise fault from fault.__cause__
 
 
+_TRANSLATING = _Translating()
 # The exceptions that aiohttp raises during a request.
 CAUGHT = (aiohttp.ClientError, OSError, ValueError)
 _Translation = tuple[tuple[type[BaseException], ...], type[httpx.TransportError], type[OSError] | None]

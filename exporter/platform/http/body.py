@@ -123,7 +123,7 @@ async def read_body(
         raise BodyTooLarge(f"the body is over {BODY_LIMIT} bytes", status=status)
     body = Body(mask or Mask())
     long: _LongText | None = None
-    async for piece in response.aiter_bytes():
+    async for piece in response.aiter_raw():
         taken = body.take(piece)
         if not is_success and body.size > ERROR_BODY_LIMIT:
             break
