@@ -28,12 +28,12 @@ from exporter.commands.options import SettingsCommand
 from exporter.commands.output.help import Context
 from exporter.commands.reference import as_markdown
 from exporter.platform.api.catalogue import OPERATIONS
-from exporter.settings.faults import KeyPath
 from exporter.settings.flag import ACCOUNT_VARIABLES, CONFIG_VARIABLE, DATABASE_VARIABLES, FIRST_ACCOUNT, Flag
 from exporter.settings.flags import flags
 from exporter.settings.model import Settings
-from exporter.settings.section import Section
-from exporter.settings.types import Metavar, format_duration
+from exporter.validation.faults import KeyPath
+from exporter.validation.section import Section
+from exporter.validation.types import Metavar, format_duration
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 _SECTION = re.compile(r"(# generated: begin[^\n]*\n)(.*?)([ \t]*# generated: end)", re.DOTALL)

@@ -8,7 +8,7 @@ from click.shell_completion import CompletionItem
 
 from exporter.commands.loading import loading
 from exporter.commands.output.help import Context
-from exporter.settings.faults import suggestion
+from exporter.validation.faults import suggestion
 
 INTERRUPTED = 130
 

@@ -11,10 +11,10 @@ from exporter.backfill.baselines import Baselines, RecordedBaselines, open_file_
 from exporter.clock import SYSTEM
 from exporter.counters.file_storage import FileStorage
 from exporter.counters.storage import MemoryStorage, Storage, StorageError, Stored
-from exporter.settings.secrets import SecretFileError
 from exporter.settings.service import StateSettings
 from exporter.targets.sharding import Share
 from exporter.targets.target import PollKey
+from exporter.validation.secrets import SecretFileError
 
 if TYPE_CHECKING:
     from exporter.counters.database_storage import DatabaseStorage, StorageObserver

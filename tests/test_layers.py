@@ -5,8 +5,6 @@ import ast
 from tests.for_each import for_each
 from tests.rooms import LAYERS, MODULES, Module, layer_of, unit_of
 
-# How a YAML file is read and its faults are reported: the web configuration file is read in the same way.
-FILE_READING = tuple(f"exporter.settings.{name}" for name in ("faults", "messages", "section", "yaml_file"))
 # Everyone else receives values.
 MAY_READ_SETTINGS = {"daemon", "wiring", "clients", "state_storage", "cli", "commands"}
 MUTABLE = {"list", "dict", "set", "defaultdict", "deque", "Counter", "bytearray", "OrderedDict"}
@@ -40,9 +38,7 @@ def test_imports_are_absolute() -> None:
 
 def test_settings_are_read_where_objects_are_built() -> None:
     readers = {
-        module.unit
-        for module in MODULES
-        if any(name.startswith("exporter.settings") and not name.startswith(FILE_READING) for name in module.imports())
+        module.unit for module in MODULES if any(name.startswith("exporter.settings") for name in module.imports())
     }
     assert sorted(readers - MAY_READ_SETTINGS - {"settings"}) == []
 

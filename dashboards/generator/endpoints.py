@@ -18,7 +18,7 @@ from exporter.collectors.collector import Collector
 from exporter.metric import FamilyInfo, Kind
 from exporter.settings.loading import load_with_endpoints
 from exporter.settings.model import Settings
-from exporter.settings.types import format_duration
+from exporter.validation.types import format_duration
 
 FOLDER = Path("deploy/endpoints")
 UID = "edge-endpoints"

@@ -25,7 +25,7 @@ def _names(context: click.Context, kind: str) -> Iterator[str]:
     named = context.params.get("config") or os.environ.get(CONFIG_VARIABLE, "").strip()
     if not named:
         return
-    from exporter.settings.yaml_file import read_marked  # noqa: PLC0415 - YAML, for completion alone
+    from exporter.validation.yaml_file import read_marked  # noqa: PLC0415 - YAML, for completion alone
 
     listed = (read_marked(Path(named), example="accounts:").data or {}).get(kind)
     for item in listed if isinstance(listed, list) else []:

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from exporter.regular_file import unreadable
-from exporter.settings.faults import ConfigurationError, Fault
 from exporter.settings.flag import variable_of
 from exporter.settings.loading import SettingsError, load_with_origins, read_file
 from exporter.settings.model import Settings
-from exporter.settings.yaml_file import MarkedFile, file_names_resolved
+from exporter.validation.faults import ConfigurationError, Fault
+from exporter.validation.yaml_file import MarkedFile, file_names_resolved
 
 _WEB_CONFIG_VARIABLE = variable_of("web", "config_file")
 _WEB_CONFIG_FLAG = "--web.config-file"

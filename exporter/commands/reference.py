@@ -19,8 +19,8 @@ from exporter.commands.output.printing import MISUSE, complain
 from exporter.exposition.status_board import HEALTH
 from exporter.metric import FamilyInfo
 from exporter.settings.loading import SettingsError, load
-from exporter.settings.types import format_duration
 from exporter.telemetry import Telemetry
+from exporter.validation.types import format_duration
 
 # Operations that are only called if a setting enables them.
 _OPT_IN = {"script_read_by_update": "read: update"}

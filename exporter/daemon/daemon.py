@@ -27,10 +27,10 @@ from exporter.polling.plan import Plan
 from exporter.polling.scheduler import Schedule
 from exporter.settings.endpoint_names import misnamed
 from exporter.settings.exposure import exposed
-from exporter.settings.faults import ConfigurationError, KeyPath, written
 from exporter.settings.model import Settings
 from exporter.targets.target import PollKey
 from exporter.telemetry import Telemetry
+from exporter.validation.faults import ConfigurationError, KeyPath, written
 from exporter.web.app import create_app
 from exporter.web.server import WebServer
 from exporter.web.status import View

@@ -10,9 +10,9 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from exporter.regular_file import read_regular, unreadable
 from exporter.settings.flag import API_KEY_FILE, AUTH, BASE_URL
-from exporter.settings.secrets import Secret, SecretFile, read_secret
-from exporter.settings.section import Section, at, duplicates, elsewhere, items, named, peek, refused
-from exporter.settings.types import (
+from exporter.validation.secrets import Secret, SecretFile, read_secret
+from exporter.validation.section import Section, at, duplicates, elsewhere, items, named, peek, refused
+from exporter.validation.types import (
     LARGEST_ID,
     BaseUrl,
     Identifier,

@@ -9,10 +9,10 @@ from pydantic import BeforeValidator, Field, SecretStr, model_validator
 from pydantic_core import InitErrorDetails
 
 from exporter.settings.account import BudgetSettings, one_of, stored_secret
-from exporter.settings.faults import KeyPath
-from exporter.settings.secrets import Secret, SecretFile
-from exporter.settings.section import Section, at, duplicates, expected, items, peek, refused
-from exporter.settings.types import OptionalInterval, Text, Timeout, parse_label_name, split_url
+from exporter.validation.faults import KeyPath
+from exporter.validation.secrets import Secret, SecretFile
+from exporter.validation.section import Section, at, duplicates, expected, items, peek, refused
+from exporter.validation.types import OptionalInterval, Text, Timeout, parse_label_name, split_url
 
 TOKEN_PARAMETER = "authToken"  # noqa: S105 - the parameter's name, no token
 _SCHEMES = {"libsql": "https", "https": "https", "http": "http"}

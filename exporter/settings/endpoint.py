@@ -14,9 +14,9 @@ from exporter.collectors.endpoints.listing import LONGEST_ID
 from exporter.collectors.endpoints.path import Path, PathError, parse_path
 from exporter.platform.api.catalogue import OPERATIONS
 from exporter.platform.http.mask import is_secret_name
-from exporter.settings.faults import KeyPath
-from exporter.settings.section import Section, at, duplicates, expected, items, named, peek, refused
-from exporter.settings.types import Interval, Text, parse_label_name, parse_text
+from exporter.validation.faults import KeyPath
+from exporter.validation.section import Section, at, duplicates, expected, items, named, peek, refused
+from exporter.validation.types import Interval, Text, parse_label_name, parse_text
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,62}", re.ASCII)
 _METRIC_NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*", re.ASCII)

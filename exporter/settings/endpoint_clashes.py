@@ -9,9 +9,9 @@ from exporter.collectors.endpoints.kinds import KIND_LABELS
 from exporter.collectors.endpoints.listing import LIST_SUFFIX
 from exporter.metric import Kind
 from exporter.settings.endpoint import label_clashes
-from exporter.settings.faults import KeyPath, suggestion, unknown_key
-from exporter.settings.section import at, duplicates, items, named, peek, refused
-from exporter.settings.types import stale_too_early
+from exporter.validation.faults import KeyPath, suggestion, unknown_key
+from exporter.validation.section import at, duplicates, items, named, peek, refused
+from exporter.validation.types import stale_too_early
 
 # Prefixes that belong to the exporter's own metrics, its process, users' queries and Prometheus.
 _TAKEN_PREFIXES = ("edge_exporter_", "edge_target_", "edge_api_", "edge_database_", "process_", "python_", "scrape_")

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from exporter.settings.faults import Fault, KeyPath, unknown_key
-from exporter.settings.yaml_file import MarkedFile, read_marked
+from exporter.validation.faults import Fault, KeyPath, unknown_key
+from exporter.validation.yaml_file import MarkedFile, read_marked
 
 _LIST = "endpoints"
 _FILES = "endpoint_files"

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from exporter.settings.endpoint import EndpointSettings, MetricSettings
-from exporter.settings.faults import KeyPath
+from exporter.validation.faults import KeyPath
 
 _BASE_UNITS = {
     **dict.fromkeys(("milliseconds", "ms", "minutes", "hours", "days", "weeks"), "seconds"),

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 from exporter.regular_file import may_be_read_by_others
 from exporter.settings.endpoint_names import misnamed
-from exporter.settings.faults import KeyPath
 from exporter.settings.model import Settings
+from exporter.validation.faults import KeyPath
 
 
 def exposed(settings: Settings) -> Iterator[tuple[KeyPath, str]]:

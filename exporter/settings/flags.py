@@ -8,11 +8,11 @@ from typing import Literal, get_args, get_origin
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
-from exporter.settings.faults import KeyPath
 from exporter.settings.flag import ACCOUNT_FLAGS, Flag, dashed, variable_of
-from exporter.settings.section import Section
 from exporter.settings.sections import Sections
-from exporter.settings.types import Metavar, format_duration
+from exporter.validation.faults import KeyPath
+from exporter.validation.section import Section
+from exporter.validation.types import Metavar, format_duration
 
 _METAVARS: dict[object, str] = {bool: "true|false", int: "INTEGER", float: "NUMBER", str: "TEXT", Path: "FILE"}
 

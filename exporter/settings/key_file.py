@@ -11,7 +11,7 @@ from pathlib import Path
 from exporter.log import logger
 from exporter.platform.errors import CredentialError
 from exporter.regular_file import check_regular, unreadable
-from exporter.settings.secrets import SecretFileError, read_secret
+from exporter.validation.secrets import SecretFileError, read_secret
 
 # A changed key is found at most this many seconds later.
 CHECK_SECONDS = 0.2

@@ -7,14 +7,15 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from exporter.settings.endpoint_files import EndpointFiles, with_endpoint_files
-from exporter.settings.faults import ConfigurationError, Fault, KeyPath
 from exporter.settings.flag import ACCOUNT_VARIABLES, CONFIG_VARIABLE, DATABASE_VARIABLES
 from exporter.settings.flags import flags as every_flag
-from exporter.settings.messages import faults_of
+from exporter.settings.flags import list_variables
 from exporter.settings.model import Settings
 from exporter.settings.service import SECTIONS, ShardOrdinalError
 from exporter.settings.sources import Reading
-from exporter.settings.yaml_file import MarkedFile, file_names_resolved, read_marked
+from exporter.validation.faults import ConfigurationError, Fault, KeyPath
+from exporter.validation.messages import faults_of
+from exporter.validation.yaml_file import MarkedFile, file_names_resolved, read_marked
 
 _VARIABLES = {path: variable for variable, path in (ACCOUNT_VARIABLES | DATABASE_VARIABLES).items()}
 
@@ -71,7 +72,7 @@ def load_with_origins(
     resolved = file_names_resolved(file.data or {}, Path(file.source).parent)
     endpoints = with_endpoint_files(file, resolved)
     resolved = endpoints.data
-    reading = Reading(every_flag(), resolved)
+    reading = Reading(every_flag(), list_variables(), resolved)
     environment, command_line = reading.variables(environ), reading.flags(flags or {})
     faults = [*file.faults, *endpoints.faults, *reading.faults]
     origins = Origins(file, {path: name for path, (_, name) in (environment | command_line).items()}, endpoints)

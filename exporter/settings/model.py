@@ -11,9 +11,9 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
-from exporter.settings.faults import KeyPath
 from exporter.settings.flag import DELIMITER, FIRST_ACCOUNT, FIRST_DATABASE, PREFIX, variable_of
 from exporter.settings.sections import Sections
+from exporter.validation.faults import KeyPath
 
 Texts = Mapping[KeyPath, str | None]
 

@@ -10,7 +10,6 @@ from exporter.settings.account import AccountSettings
 from exporter.settings.database import DatabaseSettings, duplicate_queries
 from exporter.settings.endpoint import EndpointSettings
 from exporter.settings.endpoint_clashes import endpoint_clashes
-from exporter.settings.section import Section, at, duplicates, named, refused
 from exporter.settings.service import (
     CollectorSettings,
     CollectorsSettings,
@@ -20,7 +19,8 @@ from exporter.settings.service import (
     StateSettings,
     WebSettings,
 )
-from exporter.settings.types import Text
+from exporter.validation.section import Section, at, duplicates, named, refused
+from exporter.validation.types import Text
 
 
 def _leases_without_database(raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:

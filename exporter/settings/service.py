@@ -13,9 +13,10 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 from exporter.collectors.catalogue import CATALOGUE
 from exporter.platform.http.mask import is_ambiguous
 from exporter.settings.endpoint import EndpointSettings
-from exporter.settings.secrets import Secret, SecretFile, SecretFileError, parse_secret, read_secret
-from exporter.settings.section import Section, at, expected, refused
-from exporter.settings.types import (
+from exporter.targets.sharding import Shard, Share
+from exporter.validation.secrets import Secret, SecretFile, SecretFileError, parse_secret, read_secret
+from exporter.validation.section import Section, at, expected, refused
+from exporter.validation.types import (
     AMBIGUOUS_URL,
     FilePath,
     Interval,
@@ -31,7 +32,6 @@ from exporter.settings.types import (
     parse_path,
     stale_too_early,
 )
-from exporter.targets.sharding import Shard, Share
 
 _MOST_SHARDS = 1024
 _HOST = r"(?:\[[^]/?\s]*\]|[^][:,/?\s]*)(?::[0-9]*)?"

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Iterable, Mapping
 
-from exporter.settings.faults import Fault, KeyPath, suggestion, written
 from exporter.settings.flag import (
     ACCOUNT_VARIABLES,
     CONFIG_VARIABLE,
@@ -13,7 +12,7 @@ from exporter.settings.flag import (
     PREFIX,
     Flag,
 )
-from exporter.settings.flags import list_variables
+from exporter.validation.faults import Fault, KeyPath, suggestion, written
 
 # Place of a value → its text, or None for null, and the flag or variable that sets it.
 Given = dict[KeyPath, tuple[str | None, str]]
@@ -29,14 +28,16 @@ class Reading:
 
     Args:
         known: every flag.
+        lists: the names that variables of lists would have, and the lists' places; only the file sets them.
         file: the content of the configuration file, over which the values are laid.
     """
 
-    def __init__(self, known: Iterable[Flag], file: Mapping[str, object]) -> None:
+    def __init__(self, known: Iterable[Flag], lists: Mapping[str, KeyPath], file: Mapping[str, object]) -> None:
         self.faults: list[Fault] = []
         self._flags = {flag.name: flag.path for flag in known}
         self._variables = {flag.variable: flag.path for flag in known if not flag.is_of_account} | ACCOUNT_VARIABLES
         self._nullable = {flag.path for flag in known if flag.nullable}
+        self._lists = lists
         self._file = file
 
     def flags(self, texts: Mapping[str, str]) -> Given:
@@ -67,9 +68,8 @@ class Reading:
         """Return what is wrong with a variable that sets nothing; empty if it is not meant for the exporter."""
         if _SERVICE_LINK.fullmatch(variable):
             return ""
-        lists = list_variables()
-        if variable in lists:
-            return f"{written(lists[variable])} is a list, which only the configuration file can set"
+        if variable in self._lists:
+            return f"{written(self._lists[variable])} is a list, which only the configuration file can set"
         return f"unknown variable{suggestion(variable, (*self._variables, CONFIG_VARIABLE))}"
 
     def _attached_database(self, environ: Mapping[str, str]) -> Given:

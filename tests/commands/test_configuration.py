@@ -7,7 +7,7 @@ import pytest
 import trustme
 
 from exporter.commands.configuration import read_configuration
-from exporter.settings.faults import ConfigurationError
+from exporter.validation.faults import ConfigurationError
 
 ACCOUNT = "accounts: [{name: main, base_url: 'https://api.example.net', api_key: hunter2}]\n"
 ENOUGH = {"EDGE_EXPORTER_BASE_URL": "https://api.example.net", "EDGE_EXPORTER_API_KEY": "hunter2"}

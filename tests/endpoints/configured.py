@@ -6,7 +6,7 @@ from textwrap import indent
 from exporter import wiring
 from exporter.collectors.collector import Collector
 from exporter.settings.model import Settings
-from exporter.settings.yaml_file import parse_marked
+from exporter.validation.yaml_file import parse_marked
 from tests.settings.configurations import ACCOUNT
 
 

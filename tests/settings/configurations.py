@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from textwrap import dedent
 
-from exporter.settings.faults import Fault
 from exporter.settings.loading import SettingsError, load
 from exporter.settings.model import Settings
+from exporter.validation.faults import Fault
 
 ENOUGH = {"EDGE_EXPORTER_BASE_URL": "https://api.example.net", "EDGE_EXPORTER_API_KEY": "hunter2"}
 ACCOUNT = """\

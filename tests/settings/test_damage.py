@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from exporter.settings.account import AccountSettings
 from exporter.settings.database import DatabaseSettings, QuerySettings
-from exporter.settings.faults import Fault
 from exporter.settings.flags import flags
 from exporter.settings.loading import SettingsError, load
 from exporter.settings.model import Settings
 from exporter.settings.service import CollectorSettings, CollectorsSettings
+from exporter.validation.faults import Fault
 
 NOT_OURS = ("Input should", "should have", "Value error", "validation error", "Traceback")
 SECRET = "S3CRET-0f3c9a7e"

@@ -17,7 +17,7 @@ from exporter.settings.account import (
 )
 from exporter.settings.database import QuerySettings
 from exporter.settings.model import Settings
-from exporter.settings.types import ListenAddress
+from exporter.validation.types import ListenAddress
 from tests.settings.configurations import ACCOUNT, load_text, refusal, write
 
 WHOLE = """\

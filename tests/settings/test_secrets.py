@@ -9,7 +9,7 @@ import pytest
 
 from exporter.settings.loading import SettingsError, load
 from exporter.settings.model import Settings
-from exporter.settings.secrets import SecretFileError, read_secret
+from exporter.validation.secrets import SecretFileError, read_secret
 from tests.settings.configurations import ACCOUNT, load_text, refusal, write
 
 SECRET = "S3CRET-0f3c9a7e"

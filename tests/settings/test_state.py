@@ -6,9 +6,9 @@ import pytest
 
 from exporter.settings import exposure, service
 from exporter.settings.exposure import exposed
-from exporter.settings.faults import ConfigurationError
 from exporter.settings.model import Settings
-from exporter.settings.secrets import SecretFileError
+from exporter.validation.faults import ConfigurationError
+from exporter.validation.secrets import SecretFileError
 from tests.settings.configurations import ACCOUNT, load_text
 
 PASSWORD = "S3CRET-0f3c9a7e"

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from pydantic_core import PydanticCustomError
 
 from exporter.settings.database import parse_database_url, token_in_url
-from exporter.settings.types import (
+from exporter.validation.types import (
     ListenAddress,
     format_duration,
     parse_base_url,

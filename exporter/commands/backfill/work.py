@@ -31,12 +31,12 @@ from exporter.commands.options import flag_values
 from exporter.commands.output import interruptible
 from exporter.commands.output.printing import FAULT, MISUSE, complain, echo
 from exporter.platform.http.observer import Deaf
-from exporter.settings.faults import ConfigurationError, suggestion
 from exporter.settings.flags import flags
 from exporter.settings.model import Settings
 from exporter.state_storage import baselines as baselines_of
 from exporter.targets.registry import Registry
 from exporter.terminal import escape
+from exporter.validation.faults import ConfigurationError, suggestion
 
 INTERRUPTED = 130
 SAY_SECONDS = 10.0

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from exporter.platform.operation import Operation, Parameter, Scalar
-from exporter.settings.faults import suggestion
+from exporter.validation.faults import suggestion
 
 _SHOWN = 60
 _INTEGER = re.compile(r"[+-]?[0-9]{1,20}", re.ASCII)

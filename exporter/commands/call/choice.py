@@ -8,7 +8,7 @@ from exporter.platform.errors import MASK, CredentialError
 from exporter.settings.account import AccountSettings
 from exporter.settings.database import DatabaseSettings
 from exporter.settings.model import Settings
-from exporter.settings.secrets import SecretFileError
+from exporter.validation.secrets import SecretFileError
 
 T = TypeVar("T")
 

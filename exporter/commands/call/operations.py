@@ -11,7 +11,7 @@ from exporter.commands.output.table import lay_out, natural_width
 from exporter.platform.api import database, scripting
 from exporter.platform.api.catalogue import OPERATIONS
 from exporter.platform.operation import Operation, Parameter
-from exporter.settings.faults import suggestion
+from exporter.validation.faults import suggestion
 
 SQL = "sql"
 SQL_HELP = "Executes SQL statements on a database, and gives their rows."

@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 from exporter.commands.check import report
 from exporter.commands.check.results import AccountResult
-from exporter.settings.faults import Fault
+from exporter.validation.faults import Fault
 
 
 def as_json(faults: Iterable[Fault], verdicts: Iterable[AccountResult] = (), warnings: Iterable[str] = ()) -> str:

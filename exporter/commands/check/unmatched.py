@@ -8,10 +8,10 @@ from exporter.commands.loading import loading
 from exporter.commands.output.printing import counted
 from exporter.platform.errors import NotFound
 from exporter.settings.account import AccountSettings
-from exporter.settings.faults import Fault, KeyPath, suggestion, written
 from exporter.settings.model import Settings
-from exporter.settings.yaml_file import MarkedFile
 from exporter.targets.target import ResourceList
+from exporter.validation.faults import Fault, KeyPath, suggestion, written
+from exporter.validation.yaml_file import MarkedFile
 
 Finding = tuple[KeyPath, str]
 

@@ -8,9 +8,9 @@ from exporter import __version__, wiring
 from exporter.collectors.catalogue import families
 from exporter.exposition.encoding import exposed_name
 from exporter.exposition.status_board import HEALTH
-from exporter.settings.faults import KeyPath, suggestion
 from exporter.settings.model import Settings
 from exporter.telemetry import Telemetry
+from exporter.validation.faults import KeyPath, suggestion
 
 _PREFIX = "edge_"
 

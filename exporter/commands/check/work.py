@@ -22,11 +22,11 @@ from exporter.commands.output.table import lay_out, natural_width, terminal_widt
 from exporter.platform.errors import one_line
 from exporter.settings import exposure
 from exporter.settings.endpoint_files import with_endpoint_files
-from exporter.settings.faults import ConfigurationError, Fault, written
 from exporter.settings.flags import flags
 from exporter.settings.model import Settings
-from exporter.settings.yaml_file import MarkedFile
 from exporter.terminal import escape
+from exporter.validation.faults import ConfigurationError, Fault, written
+from exporter.validation.yaml_file import MarkedFile
 
 _COLOURS = {report.OK: "green", report.FAILED: "red"}
 

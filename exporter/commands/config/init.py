@@ -20,12 +20,12 @@ from exporter.commands.output.printing import FAULT, MISUSE, complain
 from exporter.platform.errors import PlatformError
 from exporter.platform.http.observer import Deaf
 from exporter.settings.account import AccountSettings
-from exporter.settings.faults import ConfigurationError
 from exporter.settings.flag import ACCOUNT_FLAGS
 from exporter.settings.loading import load
 from exporter.targets.registry import Registry, Selection
 from exporter.targets.sharding import Shard
 from exporter.targets.target import ResourceList, Target
+from exporter.validation.faults import ConfigurationError
 
 # The time limit for listing, in timeouts of a single call.
 _PATIENCE = 60

@@ -17,12 +17,12 @@ from exporter.commands.output.printing import complain
 from exporter.patterns import Pattern
 from exporter.platform.errors import MASK
 from exporter.settings.account import IdsFile
-from exporter.settings.faults import ConfigurationError, KeyPath, written
 from exporter.settings.flags import flags
 from exporter.settings.loading import load_with_origins, read_file
-from exporter.settings.section import Section
-from exporter.settings.types import Metavar, format_duration
 from exporter.terminal import escape
+from exporter.validation.faults import ConfigurationError, KeyPath, written
+from exporter.validation.section import Section
+from exporter.validation.types import Metavar, format_duration
 
 _PASSWORD = re.compile(r"(?<=://)[^/@]*@")
 # Texts that YAML reads as text even without quotes.

@@ -17,7 +17,7 @@ from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.server import SandboxServer
 from exporter.sandbox.world import World
 from exporter.settings.model import Settings
-from exporter.settings.types import parse_listen
+from exporter.validation.types import parse_listen
 
 HOST = "127.0.0.1"
 # Targets are polled sixty times as often as by default, so that changes show soon.

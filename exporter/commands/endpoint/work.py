@@ -20,9 +20,9 @@ from exporter.platform.http.mask import mask_secrets
 from exporter.settings.account import AccountSettings
 from exporter.settings.endpoint_files import read_endpoint_file
 from exporter.settings.endpoint_names import misnamed
-from exporter.settings.faults import Fault, written
 from exporter.settings.flag import ACCOUNT_FLAGS
 from exporter.settings.loading import SettingsError, load_with_endpoints
+from exporter.validation.faults import Fault, written
 
 _MOST_BYTES = 16 * 1024 * 1024
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from exporter.settings.faults import ConfigurationError
 from exporter.settings.loading import read_file
 from exporter.settings.service import WebSettings
-from exporter.settings.yaml_file import file_names_resolved
+from exporter.validation.faults import ConfigurationError
+from exporter.validation.yaml_file import file_names_resolved
 from exporter.web.auth.access import load_web_config
 
 # Addresses that a server can listen on, but that a client cannot connect to.

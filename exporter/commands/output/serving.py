@@ -9,7 +9,7 @@ from exporter.commands.output.deadline import ends_in_time
 from exporter.commands.output.printing import complain
 from exporter.counters.storage import LeaseLostError, StateLockedError
 from exporter.platform.errors import PlatformError
-from exporter.settings.faults import ConfigurationError
+from exporter.validation.faults import ConfigurationError
 
 
 class ListenError(Exception):

@@ -12,10 +12,10 @@ from exporter.commands.output.printing import complain
 from exporter.commands.output.serving import ListenError, serve
 from exporter.daemon.daemon import Daemon
 from exporter.log import configure, logger
-from exporter.settings.faults import ConfigurationError
 from exporter.settings.flags import flags
 from exporter.settings.loading import configuration_file
 from exporter.settings.model import Settings
+from exporter.validation.faults import ConfigurationError
 
 
 def run(config: Path | None, given: Mapping[str, Any]) -> None:

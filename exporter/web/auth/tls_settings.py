@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, SecretStr
 from pydantic_core import InitErrorDetails
 
-from exporter.settings.section import Section, at, expected, items, refused
+from exporter.validation.section import Section, at, expected, items, refused
 
 _UNVERIFIED = frozenset({"RequestClientCert", "RequireAnyClientCert", "RequireClientCert"})
 _OLD_VERSIONS = frozenset({"TLS10", "TLS11"})

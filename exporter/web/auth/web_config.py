@@ -8,10 +8,10 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_core import InitErrorDetails
 
-from exporter.settings.faults import ConfigurationError, Fault, KeyPath
-from exporter.settings.messages import faults_of
-from exporter.settings.section import Section, at, expected, refused
-from exporter.settings.yaml_file import file_names_resolved, read_marked
+from exporter.validation.faults import ConfigurationError, Fault, KeyPath
+from exporter.validation.messages import faults_of
+from exporter.validation.section import Section, at, expected, refused
+from exporter.validation.yaml_file import file_names_resolved, read_marked
 from exporter.web.auth.pem import TlsFileError
 from exporter.web.auth.tls import server_context
 from exporter.web.auth.tls_settings import TlsSettings

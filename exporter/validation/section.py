@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, Validatio
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 from pydantic_core.core_schema import ErrorType
 
-from exporter.settings.faults import KeyPath, written
+from exporter.validation.faults import KeyPath, written
 
 EXPECTED = "expected"
 REFUSED = "refused"

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exporter.regular_file import unreadable
-from exporter.settings.faults import KeyPath
-from exporter.settings.yaml_file import MarkedFile, file_names_resolved, parse_marked, read_marked
+from exporter.validation.faults import KeyPath
+from exporter.validation.yaml_file import MarkedFile, file_names_resolved, parse_marked, read_marked
 
 TEXT = """\
 accounts:

@@ -7,8 +7,8 @@ from typing import Annotated
 from pydantic import BeforeValidator, SecretStr
 
 from exporter.regular_file import read_regular, unreadable
-from exporter.settings.section import refused
-from exporter.settings.types import Metavar, parse_path
+from exporter.validation.section import refused
+from exporter.validation.types import Metavar, parse_path
 
 _LARGEST_FILE = 65_536
 _SHORTEST_KEY = 24

@@ -11,7 +11,7 @@ from pathlib import Path
 import yaml
 
 from exporter.regular_file import read_regular, unreadable
-from exporter.settings.faults import Fault, KeyPath, written
+from exporter.validation.faults import Fault, KeyPath, written
 
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
 _MERGE_KEY = "<<"

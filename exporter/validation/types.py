@@ -13,8 +13,8 @@ from pydantic_core import InitErrorDetails
 from exporter.patterns import Pattern, PatternError
 from exporter.platform.http.mask import is_ambiguous
 from exporter.regular_file import check_regular, unreadable
-from exporter.settings.faults import KeyPath
-from exporter.settings.section import at, expected, refused
+from exporter.validation.faults import KeyPath
+from exporter.validation.section import at, expected, refused
 
 _UNITS = {"w": 604_800.0, "d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 _DURATION = re.compile(

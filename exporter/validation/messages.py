@@ -8,8 +8,8 @@ from pydantic import BaseModel, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from exporter.settings.faults import Fault, KeyPath, unknown_key, written
-from exporter.settings.section import ELSEWHERE, EXPECTED, REFUSED
+from exporter.validation.faults import Fault, KeyPath, unknown_key, written
+from exporter.validation.section import ELSEWHERE, EXPECTED, REFUSED
 
 Locate = Callable[[KeyPath], tuple[str, int | None]]
 Model = type[BaseModel]

@@ -1,4 +1,4 @@
-from exporter.settings.faults import ConfigurationError, Fault, suggestion, written
+from exporter.validation.faults import ConfigurationError, Fault, suggestion, written
 
 
 def test_a_fault_is_one_line() -> None:
