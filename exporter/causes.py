@@ -94,7 +94,7 @@ MEANINGS: Mapping[Cause, Meaning] = {
     ),
     Cause.DISCOVERY_INCOMPLETE: Meaning(
         "discovery has not ended with a complete list yet",
-        "Wait for the next discovery; if it fails, correct what the evidence names. Configured ids need no list.",
+        "Wait for the next discovery; if it fails, correct what the evidence names.",
     ),
     Cause.LEDGER: Meaning(
         "the ledger has not saved the counter yet, and serves it only then",

@@ -1,7 +1,8 @@
 """Lists the possible targets of a kind: those that are polled here, and the others with the cause why they are not."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import Protocol
 
 from exporter.causes import Cause
@@ -96,6 +97,13 @@ class Candidates:
             else:
                 yield self._none(scope, selection, target)
 
+    def elsewhere(self, kind: str, names: Iterable[str]) -> Iterator[Candidate]:
+        """Return the resources with these names that belong to other shards."""
+        for selection, name in product(self._registry.selections(kind), names):
+            for target_id in self._registry.elsewhere(selection.account, kind, name):
+                target = Target(selection.account, kind, target_id, name)
+                yield self._rejected(selection, target) or self._other_shard(target, "")
+
     def _holder_of(self, shard: int) -> str:
         share = self._registry.share
         if not share.may_change:
@@ -161,6 +169,8 @@ class Candidates:
             is_key_s = cause in (Cause.KEY_REFUSED, Cause.KEY_FORBIDDEN)
             what = "discovery" if is_discovery else f"the list {lister.name}"
             return cause if is_key_s else Cause.DISCOVERY_INCOMPLETE, f"{what} fails: {words}"
+        if was_listed and status is None:
+            return Cause.DISCOVERY_INCOMPLETE, "the last list failed or was not complete; the next one repeats it"
         if status is None or not status.polled:
             what = "the first discovery" if is_discovery else f"the first list of {lister.name}"
             return Cause.DISCOVERY_INCOMPLETE, f"{what} has not ended"

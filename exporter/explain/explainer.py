@@ -165,6 +165,8 @@ class Explainer:
             for candidate in self._candidates.named(scope, kind, label.partition("/")[2]):
                 if wanted.admits(candidate.target):
                     yield from self._of_candidate(scope, collector, candidate, wanted)
+        for candidate in self._candidates.elsewhere(kind, sorted(wanted.targets)):
+            yield from self._of_candidate(scope, collector, candidate, wanted)
 
     def _of_candidate(
         self, scope: Scope, collector: Collector, candidate: Candidate, wanted: Wanted
@@ -266,7 +268,8 @@ class Explainer:
         if schedule.waits_for_ledger(target.polled_by(collector.name)):
             return Cause.LEDGER, self._ledger_words()
         if not collector.discovers and schedule.waits_for_discovery(target):
-            return self._candidates.undiscovered(target.account)
+            cause, words = self._candidates.undiscovered(target.account)
+            return cause, f"it waits for its name: {words}"
         due = self._due(collector, target)
         return Cause.FIRST_POLL, due or "it is polled with the next round of its collector"
 

@@ -1,5 +1,6 @@
 """Holds the configured and the discovered targets, their names, and which of them this process polls."""
 
+from array import array
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -88,6 +89,8 @@ class Registry:
         self._scouts: dict[str, Target] = {}
         # Whether the last list of a kind in an account was complete.
         self._complete: dict[tuple[str, str], bool] = {}
+        # Resources of other shards: the hash of each name, and the ids in lines, so that many need little memory.
+        self._elsewhere: dict[tuple[str, str], tuple[array[int], str]] = {}
         # Accounts of which a whole search has not contained the configured ids that have no name.
         self._searched: set[str] = set()
 
@@ -184,13 +187,15 @@ class Registry:
         self._complete[account, kind] = resource_list.complete
         changed = False
         named: set[str] = set()
+        others: list[Resource] = []
         for resource in resource_list.resources:
             yield
-            # Resources of other shards are not kept. Pull zones ("cdn") are kept, because their names are used and no
-            # shard polls them.
+            # Little is kept of resources of other shards. Pull zones ("cdn") are kept, because their names are used and
+            # no shard polls them.
             key = TargetKey.of(account, kind, resource.id)
             shard = self._owner_of(key, resource.parent)
             if kind != "cdn" and not self._share.may_change and shard not in self._share.held:
+                others.append(resource)
                 continue
             named.add(resource.id)
             entry = listed.get(resource.id)
@@ -203,6 +208,8 @@ class Registry:
             self._rename(key, resource.name)
         if not resource_list.complete:
             return changed
+        hashes = array("q", (hash(resource.name) for resource in others))
+        self._elsewhere[account, kind] = hashes, "\n".join(resource.id for resource in others)
         for resource_id in [known for known in listed if known not in named]:
             listed[resource_id].absences += 1
             if listed[resource_id].absences >= LISTINGS_UNTIL_GONE:
@@ -316,6 +323,14 @@ class Registry:
         """Return the listed resources of a kind in an account that belong to this process's shards, polled or not."""
         listed = self._listed.get((account, kind), {}).values()
         return [entry.resource for entry in listed if entry.shard in self._share.held]
+
+    def elsewhere(self, account: str, kind: str, name: str) -> list[str]:
+        """Return the ids of the listed resources with this name that belong to other shards."""
+        listed = self._listed.get((account, kind), {}).values()
+        unheld = [entry.resource for entry in listed if entry.shard not in self._share.held]
+        hashes, ids = self._elsewhere.get((account, kind), (array("q"), ""))
+        others = zip(hashes, ids.split("\n"), strict=False) if hash(name) in hashes else ()
+        return [one.id for one in unheld if one.name == name] + [one for key, one in others if key == hash(name)]
 
     def is_listed_whole(self, account: str, kind: str) -> bool | None:
         """Return whether the last list of a kind in an account was complete; None before the first list."""

@@ -170,6 +170,19 @@ def _lists() -> list[Situation]:
             words=("the list pull_zones_list fails: since", "rejected"),
         ),
         Situation(
+            "an endpoint whose list fails after a complete one",
+            whole(Cause.DISCOVERY_INCOMPLETE, ZONES, "pull_zone/999"),
+            with_endpoints(),
+            after(status("/pullzone", 500), turns=900),
+            words=("the list pull_zones_list fails: since",),
+        ),
+        Situation(
+            "an endpoint whose list has items that cannot be polled",
+            whole(Cause.NOT_DISCOVERED, ZONES, "pull_zone/999"),
+            listed({"Items": [*ITEMS, *({"Id": one} for one in (0, 0, ".", "x" * 201))]}),
+            _settled,
+        ),
+        Situation(
             "an endpoint whose list is not there",
             whole(Cause.DISCOVERY_INCOMPLETE, ZONES, "pull_zone/*"),
             listed("", 404),

@@ -221,6 +221,24 @@ def _found() -> list[Situation]:
             words=("fewer resources than its total says",),
         ),
         Situation(
+            "a search that fails after a complete one",
+            whole(Cause.DISCOVERY_INCOMPLETE, DNS, "dns_zone/999")
+            | whole(Cause.NOT_DISCOVERED, "shield_bot_detection", "shield_zone/999"),
+            script=after(status("/search", 500), turns=900),
+            words=(
+                "discovery fails: since 2026-02-08",
+                "the platform answered 500",
+                "the complete list of account main",
+            ),
+        ),
+        Situation(
+            "a list of shield zones that fails after a complete one",
+            whole(Cause.NOT_DISCOVERED, DNS, "dns_zone/999")
+            | whole(Cause.DISCOVERY_INCOMPLETE, "shield_bot_detection", "shield_zone/999"),
+            script=after(status("/shield/shield-zones", 500), turns=900),
+            words=("discovery fails: since 2026-02-08",),
+        ),
+        Situation(
             "a first discovery that has not ended",
             whole(Cause.DISCOVERY_INCOMPLETE, DNS, "dns_zone/101", "dns_zone/102")
             | whole(Cause.DISCOVERY_INCOMPLETE, SCANS, "dns_zone/101", "dns_zone/102"),
@@ -228,7 +246,7 @@ def _found() -> list[Situation]:
                 "account": {"dns_zones": {"ids": [101, 102]}, "timeout": 100},
                 "fault": {"kind": "stall", "path": "/search", "point": "start"},
             },
-            words=("the first discovery has not ended",),
+            words=("it waits for its name: the first discovery has not ended",),
         ),
         Situation(
             "a platform without the list of rate limits",

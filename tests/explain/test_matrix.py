@@ -7,6 +7,7 @@ import pytest
 
 from exporter.causes import Cause
 from exporter.collectors.catalogue import CATALOGUE
+from exporter.targets.sharding import Shard, owner
 from exporter.wiring import scope
 from tests.explain.configured import configured_scenes
 from tests.explain.conftest import FAMILIES, MISSES
@@ -75,6 +76,20 @@ async def test_the_named_cause_of_every_family_is_the_scripted_one(
     assert misses == {}
     said = "\n".join(evidence)
     assert [words for words in situation.words if words not in said] == [], said
+
+
+async def test_a_zone_of_another_shard_is_explained_by_its_name_as_by_its_id() -> None:
+    async with exporter_parts(shard=Shard(0, 3)) as parts:
+        explained = 0
+        for zone in map(str, range(101, 113)):
+            name = frozenset({parts.world.dns.zones.name(int(zone))})
+            by_id = parts.absences(targets=frozenset({f"dns_zone/{zone}"}))
+            by_name = parts.absences(targets=name)
+            assert [(one.collector, one.cause, one.evidence) for one in by_name] == [
+                (one.collector, one.cause, one.evidence) for one in by_id
+            ]
+            explained += bool(by_name) and {one.cause for one in by_name} == {Cause.OTHER_SHARD}
+        assert explained == sum(owner(f"main/dns_zone/{zone}", 3) != 0 for zone in range(101, 113)) > 0
 
 
 async def test_a_family_that_has_series_is_never_absent_and_one_without_always_is() -> None:

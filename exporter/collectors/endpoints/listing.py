@@ -66,27 +66,30 @@ class EndpointListCollector(Defaults):
         """List the targets. After a failure the earlier pages are kept; an incomplete list removes no target."""
         operation = self._operation()
         found: dict[str, Resource] = {}
+        # The hashes of items whose ids cannot be polled.
+        passed: set[int] = set()
         date, error, complete = None, None, True
         try:
             for page in range(1, MOST_PAGES + 1):
                 answer = await context.caller.call(Request(operation, self._parameters(context, page)))
                 date = answer.date or date
                 items, has_more = self._read(answer.value)
-                known = len(found)
-                usable = await self._take(items, found)
+                known, before = len(found), len(found) + len(passed)
+                expected = await self._take(items, found, passed)
                 # A repeated item shows that the pages shifted while they were read.
-                complete = complete and usable and len(found) == known + len(items)
+                complete = complete and len(found) == known + expected
                 if len(found) > MOST_TARGETS:
                     raise WrongShape(f"the list names more than {MOST_TARGETS} items")
                 if has_more is False or not self.listing.page:
                     break
-                if len(found) == known:
+                if len(found) + len(passed) == before:
                     complete = complete and not has_more and not items
                     break
         except PlatformError as fault:
             error, complete = fault, False
         lists = {self.kind: ResourceList(tuple(found.values()), complete)} if found or error is None else {}
-        return Polled((Outcome(target, error=error),), date, Inventory(lists))
+        failed = frozenset[str]() if error is None else frozenset({self.kind})
+        return Polled((Outcome(target, error=error),), date, Inventory(lists, failed=failed))
 
     def _operation(self) -> Operation[Document]:
         listing = self.listing
@@ -120,18 +123,21 @@ class EndpointListCollector(Defaults):
             raise WrongShape(f"{listing.more.text if listing.more else ''} is neither true nor false")
         return items, more
 
-    async def _take(self, items: list[Any], found: dict[str, Resource]) -> bool:
-        """Add the resources of a page; return whether every item has an id."""
-        whole = True
+    async def _take(self, items: list[Any], found: dict[str, Resource], passed: set[int]) -> int:
+        """Add the resources of a page; return how many items there are, without those whose ids cannot be polled."""
+        expected = len(items)
         async for item in unhurried(items):
             target_id = _id(_evaluated(self.listing.id, item, "id"))
             if target_id is None:
-                whole = False
+                continue
+            if not _is_usable(target_id):
+                expected -= 1
+                passed.add(hash(target_id))
                 continue
             name = None if self.listing.name is None else _evaluated(self.listing.name, item, "name")
             text = str(name) if isinstance(name, str | int | float) and not isinstance(name, bool) else ""
             found.setdefault(target_id, Resource(target_id, text))
-        return whole
+        return expected
 
 
 def _evaluated(expression: Expression, document: object, key: str) -> Any:  # noqa: ANN401
@@ -142,9 +148,12 @@ def _evaluated(expression: Expression, document: object, key: str) -> Any:  # no
 
 
 def _id(found: object) -> str | None:
-    """Return an id as text; None if the value cannot be an id."""
+    """Return an id as text; None if the value is no id."""
     if isinstance(found, bool) or not isinstance(found, int | str):
         return None
-    text = str(found)
-    is_usable = 0 < len(text) <= LONGEST_ID and text.isprintable() and text == text.strip()
-    return text if is_usable and text not in (".", "..", "0") else None
+    return str(found) or None
+
+
+def _is_usable(text: str) -> bool:
+    """Return whether an id can stand in the path of a request, and in a label."""
+    return len(text) <= LONGEST_ID and text.isprintable() and text == text.strip() and text not in (".", "..", "0")

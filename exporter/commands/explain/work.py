@@ -26,6 +26,7 @@ def explain(
         limit: most absences that are listed.
         is_json: print the answer as JSON for a program.
     """
+    targets = [thing for thing in things if not thing.startswith(_FAMILY)]
     fields = [("family" if thing.startswith(_FAMILY) else "target", thing) for thing in things]
     fields += [(field, value) for field, values in filters.items() for value in values]
     try:
@@ -45,7 +46,7 @@ def explain(
         return
     if answer["absences"]:
         echo(details(answer, width))
-    elif len(answer["unknown_targets"]) < len(things) or not things:
+    elif len(answer["unknown_targets"]) < len(targets) or not targets:
         echo("Nothing is absent: every possible family has series.")
     left = answer["matched"] - len(answer["absences"])
     if left:
