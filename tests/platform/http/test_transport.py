@@ -246,7 +246,9 @@ async def test_the_environment_names_the_proxy(monkeypatch: pytest.MonkeyPatch) 
     assert [sent.target for sent in direct.requests] == ["/dnszone/102/statistics"]
 
 
-@pytest.mark.parametrize("address", ["gopher://127.0.0.1", "http://127.0.0.1:port"])
+@pytest.mark.parametrize(
+    "address", ["gopher://127.0.0.1", "http://127.0.0.1:port", "http://me:1/s3cret@127.0.0.1:3128"]
+)
 def test_an_environment_that_names_no_proxy_is_told_so(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", address)
     with pytest.raises(ProxyFault, match="the proxy that the environment names"):
