@@ -6,7 +6,7 @@ from exporter.causes import Cause
 from exporter.collectors import discovery
 from exporter.collectors.catalogue import with_queries
 from exporter.collectors.collector import Collector
-from exporter.collectors.database import Query
+from exporter.collectors.database import DatabaseQuery
 from exporter.collectors.endpoints.endpoint import Endpoint, EndpointMetric, TargetList
 from exporter.collectors.endpoints.listing import EndpointListCollector
 from exporter.explain.scope import Scope
@@ -28,19 +28,10 @@ def named(settings: Settings) -> dict[str, AccountSettings | DatabaseSettings]:
     }
 
 
-def queries(databases: Sequence[DatabaseSettings], interval: float) -> list[Query]:
-    """Return the configured queries."""
+def queries(databases: Sequence[DatabaseSettings], interval: float) -> list[DatabaseQuery]:
+    """Return the configured queries, with this interval for those without one."""
     return [
-        Query(
-            database=database.name,
-            name=query.name,
-            help=query.help or f"Column {query.value} of the configured query {query.name}, polled.",
-            sql=query.sql,
-            value=query.value,
-            labels=query.labels,
-            interval=query.interval or interval,
-            max_rows=query.max_rows,
-        )
+        DatabaseQuery(database.name, query, query.interval or interval)
         for database in databases
         for query in database.queries
     ]

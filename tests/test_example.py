@@ -6,8 +6,9 @@ from pathlib import Path
 import yaml
 from pydantic import BaseModel
 
+from exporter.collectors.database import Query
 from exporter.settings.account import AccountSettings
-from exporter.settings.database import DatabaseSettings, QuerySettings
+from exporter.settings.database import DatabaseSettings
 from exporter.settings.loading import load
 from exporter.settings.model import Settings
 
@@ -38,7 +39,7 @@ def test_it_names_every_key_there_is() -> None:
     assert missing(Settings, configured, "") == []
     assert missing(AccountSettings, configured["accounts"][0], "accounts") == []
     assert missing(DatabaseSettings, configured["databases"][0], "databases") == []
-    assert missing(QuerySettings, configured["databases"][0]["queries"][0], "queries") == []
+    assert missing(Query, configured["databases"][0]["queries"][0], "queries") == []
 
 
 def test_what_it_says_of_the_defaults_is_true(tmp_path: Path) -> None:

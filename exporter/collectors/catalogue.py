@@ -40,7 +40,7 @@ CATALOGUE: tuple[Collector, ...] = (
 )
 
 
-def with_queries(queries: Iterable[database.Query]) -> tuple[Collector, ...]:
+def with_queries(queries: Iterable[database.DatabaseQuery]) -> tuple[Collector, ...]:
     """Return the catalogue with the configured SQL queries."""
     return (*CATALOGUE[:-1], database.QueryCollector(queries))
 

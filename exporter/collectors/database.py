@@ -2,9 +2,12 @@
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
+from pydantic_core import InitErrorDetails
 
 from exporter.causes import Cause, Lack
 from exporter.collectors.collector import Context, Defaults, Outcome, Polled
@@ -23,8 +26,12 @@ from exporter.platform.errors import (
 )
 from exporter.platform.operation import Operation
 from exporter.targets.target import Target
+from exporter.validation.section import Section, at, duplicates, expected, items, refused
+from exporter.validation.types import OptionalInterval, Text, parse_label_name
 
 QUERY_PREFIX = "edge_database_"
+_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
+_FAMILIES_OF_OUR_OWN = frozenset({"up", "query_duration_seconds", "query_rows"})
 
 
 UP = FamilyInfo(
@@ -91,34 +98,79 @@ INTERVAL = FamilyInfo(
 _OF_EACH_QUERY = (DURATION, ROWS, INTERVAL)
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
-    """A configured query: each row is a sample of the gauge `edge_database_<name>`.
+def _parse_name(value: object) -> str:
+    """Validate a query's name, which becomes a part of a metric's name."""
+    if not isinstance(value, str) or not _NAME.fullmatch(value):
+        raise expected("a name of letters, digits and '_' that does not start with a digit, best in lower case")
+    if value in _FAMILIES_OF_OUR_OWN:
+        raise refused(f"'{value}' is taken: the exporter has a metric edge_database_{value} of its own")
+    return value
 
-    Attributes:
-        value: the column of the samples' values.
-        labels: the columns of the labels.
-        max_rows: more rows than this are a failure of the query.
-    """
 
-    database: str
-    name: str
-    help: str
-    sql: str
-    value: str
-    labels: tuple[str, ...]
-    interval: float
-    max_rows: int
+def _parse_label(value: object) -> str:
+    """Validate a label's name, which is also the name of a column."""
+    name = parse_label_name(value)
+    if name == "database":
+        raise refused("'database' is taken: every query's metric already has that label")
+    return name
+
+
+def _parse_sql(value: object) -> str:
+    if not isinstance(value, str):
+        raise expected("an SQL statement")
+    if not value.strip():
+        raise refused("is empty; expected an SQL statement")
+    return value.strip()
+
+
+class Query(Section):
+    """One SQL query; each row of its result becomes a sample of one gauge."""
+
+    name: Annotated[
+        str,
+        BeforeValidator(_parse_name),
+        Field(description="The query's name; its metric is edge_database_<name>."),
+    ]
+    help: Annotated[str, Field(description="The metric's help text.")] = ""
+    sql: Annotated[str, BeforeValidator(_parse_sql), Field(description="One reading SQL statement.")]
+    value: Annotated[Text, Field(description="The column that holds the value.")] = "value"
+    labels: Annotated[
+        tuple[Annotated[str, BeforeValidator(_parse_label)], ...], Field(description="The columns that become labels.")
+    ] = ()
+    interval: Annotated[
+        OptionalInterval, Field(description="The interval; null for that of the database collector.")
+    ] = None
+    max_rows: Annotated[int, Field(ge=1, le=1_000_000, description="A query that returns more rows fails.")] = 1000
+
+    @classmethod
+    def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
+        """Require that each column has one use."""
+        labels = [label for label in items(raw.get("labels")) if isinstance(label, str)]
+        yield from duplicates((("labels", place), label) for place, label in enumerate(labels))
+        for place, label in enumerate(labels):
+            if label == raw.get("value", "value"):
+                yield at(("labels", place), refused(f"'{label}' is the value's column, which cannot also be a label"))
 
     @property
     def info(self) -> FamilyInfo:
         """The family that the query yields."""
-        return FamilyInfo(f"{QUERY_PREFIX}{self.name}", self.help, Kind.GAUGE, "", ("database", *self.labels))
+        words = self.help or f"Column {self.value} of the configured query {self.name}, polled."
+        return FamilyInfo(f"{QUERY_PREFIX}{self.name}", words, Kind.GAUGE, "", ("database", *self.labels))
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseQuery:
+    """A query with the name of its database, and the interval of its polls in seconds."""
+
+    database: str
+    query: Query
+    interval: float
 
     def target(self) -> Target:
         """The target that represents the query."""
-        asked = {name: str(getattr(self, name)) for name in ("sql", "value", "labels", "help", "max_rows")}
-        return Target("", "query", f"{self.database}/{self.name}", self.name, asked, interval=self.interval)
+        keys = ("sql", "value", "labels", "help", "max_rows")
+        asked = {key: str(self.query.info.help if key == "help" else getattr(self.query, key)) for key in keys}
+        return Target("", "query", f"{self.database}/{self.query.name}", self.query.name, asked, interval=self.interval)
 
 
 class QueryCollector(Defaults):
@@ -136,16 +188,16 @@ class QueryCollector(Defaults):
     owns_target = False
     operations: tuple[Operation[Any], ...] = (database.PIPELINE,)
 
-    def __init__(self, queries: Iterable[Query]) -> None:
+    def __init__(self, queries: Iterable[DatabaseQuery]) -> None:
         self._queries = {query.target().id: query for query in queries}
         # The queries that their database has described as reading only; it is not asked again.
         self._reading: set[tuple[str, str]] = set()
-        self.families = (*_OF_EACH_QUERY, *(query.info for query in self._queries.values()))
+        self.families = (*_OF_EACH_QUERY, *(one.query.info for one in self._queries.values()))
 
     def families_of(self, _kind: str, target_id: str) -> tuple[FamilyInfo, ...]:
         """Return the families that all queries have, and the query's own gauge."""
-        query = self._queries.get(target_id)
-        return _OF_EACH_QUERY if query is None else (*_OF_EACH_QUERY, query.info)
+        found = self._queries.get(target_id)
+        return _OF_EACH_QUERY if found is None else (*_OF_EACH_QUERY, found.query.info)
 
     def wants(self, target: Target) -> bool:
         """Return whether the query is configured."""
@@ -153,9 +205,10 @@ class QueryCollector(Defaults):
 
     async def poll(self, context: Context, target: Target) -> Polled:
         """Execute the query, and turn its rows into samples."""
-        query = self._queries[target.id]
+        one = self._queries[target.id]
+        query = one.query
         try:
-            asked = (query.database, query.sql)
+            asked = (one.database, query.sql)
             if asked not in self._reading and await _says_reading(context, query):
                 self._reading.add(asked)
             answer = await database.execute(context.caller, [query.sql], query.max_rows)
@@ -164,12 +217,12 @@ class QueryCollector(Defaults):
         rows = answer.value[0]
         if isinstance(rows, StatementError):
             raise rows
-        family = Family(query.info, await samples_of(query, rows))
-        labels = (label_value(query.database), query.name)
+        family = Family(query.info, await samples_of(one.database, query, rows))
+        labels = (label_value(one.database), query.name)
         families = (
             Family(DURATION, (Sample(labels, answer.seconds),)),
             Family(ROWS, (Sample(labels, float(len(rows.rows))),)),
-            Family(INTERVAL, (Sample(labels, query.interval),)),
+            Family(INTERVAL, (Sample(labels, one.interval),)),
             *([family] if family.samples else []),
         )
         return Polled((Outcome(target, families, lack=_lack(query, rows)),), answer.date)
@@ -239,8 +292,8 @@ def leads_with_reading(sql: str) -> bool:
             return True
 
 
-async def samples_of(query: Query, rows: Rows) -> tuple[Sample, ...]:
-    """Return the samples of a query's rows; a row whose value is NULL or infinite gives none.
+async def samples_of(name: str, query: Query, rows: Rows) -> tuple[Sample, ...]:
+    """Return the samples of a query's rows, labelled with the database's name; NULL and infinite values give none.
 
     Raises:
         WrongShape: a column is missing, a value is not a number, two rows have the same labels, or there are too many.
@@ -253,7 +306,7 @@ async def samples_of(query: Query, rows: Rows) -> tuple[Sample, ...]:
         value = _number(row[columns[query.value]], query.value, number)
         if value is None:
             continue
-        labels = (label_value(query.database), *(label_value(_text(row[columns[name]])) for name in query.labels))
+        labels = (label_value(name), *(label_value(_text(row[columns[label]])) for label in query.labels))
         if labels in samples:
             found = ", ".join(f"{name}={text!r}" for name, text in zip(query.labels, labels[1:], strict=True))
             raise WrongShape(f"row {number} has the same labels as another row: {found or 'no labels at all'}")

@@ -1,4 +1,4 @@
-"""The settings of a database on the platform, and of the queries whose results become metrics."""
+"""The settings of a database on the platform."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -8,35 +8,17 @@ from urllib.parse import unquote, urlunsplit
 from pydantic import BeforeValidator, Field, SecretStr, model_validator
 from pydantic_core import InitErrorDetails
 
+from exporter.collectors.database import Query
 from exporter.settings.account import BudgetSettings, one_of, stored_secret
 from exporter.validation.faults import KeyPath
 from exporter.validation.secrets import Secret, SecretFile
 from exporter.validation.section import Section, at, duplicates, expected, items, peek, refused
-from exporter.validation.types import OptionalInterval, Text, Timeout, parse_label_name, split_url
+from exporter.validation.types import Timeout, split_url
 
 TOKEN_PARAMETER = "authToken"  # noqa: S105 - the parameter's name, no token
 _SCHEMES = {"libsql": "https", "https": "https", "http": "http"}
 _EXAMPLE = "libsql://abc.lite.example.net"
-_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 _DATABASE_NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_.-]*")
-_FAMILIES_OF_OUR_OWN = frozenset({"up", "query_duration_seconds", "query_rows"})
-
-
-def parse_query_name(value: object) -> str:
-    """Validate a query's name, which becomes a part of a metric's name."""
-    if not isinstance(value, str) or not _NAME.fullmatch(value):
-        raise expected("a name of letters, digits and '_' that does not start with a digit, best in lower case")
-    if value in _FAMILIES_OF_OUR_OWN:
-        raise refused(f"'{value}' is taken: the exporter has a metric edge_database_{value} of its own")
-    return value
-
-
-def parse_label(value: object) -> str:
-    """Validate a label's name, which is also the name of a column."""
-    name = parse_label_name(value)
-    if name == "database":
-        raise refused("'database' is taken: every query's metric already has that label")
-    return name
 
 
 def parse_database_name(value: object) -> str:
@@ -71,43 +53,6 @@ def _parameters(query: str) -> list[tuple[str, str]]:
     return [(unquote(name), unquote(value)) for name, _, value in pairs]
 
 
-def _parse_sql(value: object) -> str:
-    if not isinstance(value, str):
-        raise expected("an SQL statement")
-    if not value.strip():
-        raise refused("is empty; expected an SQL statement")
-    return value.strip()
-
-
-class QuerySettings(Section):
-    """One SQL query; each row of its result becomes a sample of one gauge."""
-
-    name: Annotated[
-        str,
-        BeforeValidator(parse_query_name),
-        Field(description="The query's name; its metric is edge_database_<name>."),
-    ]
-    help: Annotated[str, Field(description="The metric's help text.")] = ""
-    sql: Annotated[str, BeforeValidator(_parse_sql), Field(description="One reading SQL statement.")]
-    value: Annotated[Text, Field(description="The column that holds the value.")] = "value"
-    labels: Annotated[
-        tuple[Annotated[str, BeforeValidator(parse_label)], ...], Field(description="The columns that become labels.")
-    ] = ()
-    interval: Annotated[
-        OptionalInterval, Field(description="The interval; null for that of the database collector.")
-    ] = None
-    max_rows: Annotated[int, Field(ge=1, le=1_000_000, description="A query that returns more rows fails.")] = 1000
-
-    @classmethod
-    def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
-        """Require that each column has one use."""
-        labels = [label for label in items(raw.get("labels")) if isinstance(label, str)]
-        yield from duplicates((("labels", place), label) for place, label in enumerate(labels))
-        for place, label in enumerate(labels):
-            if label == raw.get("value", "value"):
-                yield at(("labels", place), refused(f"'{label}' is the value's column, which cannot also be a label"))
-
-
 class DatabaseSettings(Section):
     """One database."""
 
@@ -125,7 +70,7 @@ class DatabaseSettings(Section):
     auth_token_file: Annotated[SecretFile, Field(description="The file that holds the access token.")] = None
     budget: BudgetSettings = Field(default_factory=BudgetSettings.model_construct)
     timeout: Annotated[Timeout, Field(description="The deadline of a whole attempt.")] = 10.0
-    queries: tuple[QuerySettings, ...] = ()
+    queries: tuple[Query, ...] = ()
 
     def credential(self) -> SecretStr:
         """Return the current access token.

@@ -2,11 +2,13 @@
 
 from exporter.collectors.catalogue import with_queries
 from exporter.collectors.collector import Collector
-from exporter.collectors.database import Query
+from exporter.collectors.database import DatabaseQuery, Query
 from exporter.collectors.discovery import RATE_LIMITS, SEARCH, SHIELD_ZONES
 from exporter.targets.target import Target
 
-QUERY = Query("orders", "orders_open", "Orders not yet shipped.", "SELECT 1", "value", ("region",), 60.0, 1000)
+QUERY = DatabaseQuery(
+    "orders", Query(name="orders_open", help="Orders not yet shipped.", sql="SELECT 1", labels=("region",)), 60.0
+)
 IMAGE = {"registry_id": "dockerhub", "namespace": "library", "name": "nginx"}
 TARGETS = {
     "dns_zone": Target("main", "dns_zone", "102", "example.com"),

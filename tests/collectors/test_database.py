@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from exporter.collectors.collector import Polled
-from exporter.collectors.database import COLLECTOR, Query, QueryCollector, is_single, leads_with_reading
+from exporter.collectors.database import COLLECTOR, DatabaseQuery, Query, QueryCollector, is_single, leads_with_reading
 from exporter.platform.errors import (
     Forbidden,
     NotFound,
@@ -31,8 +31,9 @@ SQL = "SELECT region, tier, count(*) AS value FROM orders GROUP BY region, tier"
 
 def query(
     sql: str = SQL, *, labels: tuple[str, ...] = ("region", "tier"), value: str = "value", rows: int = 1000
-) -> Query:
-    return Query("orders", "open", "Orders not yet shipped.", sql, value, labels, 60.0, rows)
+) -> DatabaseQuery:
+    one = Query(name="open", help="Orders not yet shipped.", sql=sql, value=value, labels=labels, max_rows=rows)
+    return DatabaseQuery("orders", one, 60.0)
 
 
 def cell(value: object) -> dict[str, object]:
@@ -72,18 +73,18 @@ READS = answer(ok("describe", {"is_readonly": True}))
 WRITES = answer(ok("describe", {"is_readonly": False}))
 
 
-async def asked(one: Query, *answers: str | PlatformError | None) -> Polled:
+async def asked(one: DatabaseQuery, *answers: str | PlatformError | None) -> Polled:
     return await poll(QueryCollector([one]), one.target(), *answers)
 
 
-async def result_of(one: Query, columns: Sequence[str], *rows: Sequence[object]) -> list[str]:
+async def result_of(one: DatabaseQuery, columns: Sequence[str], *rows: Sequence[object]) -> list[str]:
     """Return the samples of a query's own family."""
     collector = QueryCollector([one])
     exposition = exposed(collector, await poll(collector, one.target(), READS, table(columns, *rows)))
     return [line for line in exposition.splitlines() if line.startswith("edge_database_open")]
 
 
-async def refusal(one: Query, columns: Sequence[str], *rows: Sequence[object]) -> str:
+async def refusal(one: DatabaseQuery, columns: Sequence[str], *rows: Sequence[object]) -> str:
     """Return why a query's result is refused."""
     with pytest.raises(WrongShape) as caught:
         await asked(one, READS, table(columns, *rows))
@@ -282,7 +283,7 @@ async def test_a_database_that_has_no_word_now_is_asked_again(fault: PlatformErr
 
 async def test_a_database_is_asked_once_about_each_query() -> None:
     one = query(labels=())
-    elsewhere = Query("stock", "open", "h", one.sql, "value", (), 60.0, 10)
+    elsewhere = DatabaseQuery("stock", one.query, 60.0)
     collector = QueryCollector([one, elsewhere])
     caller = ScriptedCaller([READS, table(["value"], [1]), table(["value"], [1]), READS, table(["value"], [1])])
     for target in (one.target(), one.target(), elsewhere.target()):
@@ -343,7 +344,7 @@ def test_the_leading_keyword_tells_whether_a_statement_reads(sql: str, reads: bo
 
 def test_a_query_is_a_family_and_a_target() -> None:
     one = query()
-    assert (one.info.name, one.info.labels) == ("edge_database_open", ("database", "region", "tier"))
+    assert (one.query.info.name, one.query.info.labels) == ("edge_database_open", ("database", "region", "tier"))
     assert (one.target().key.label, one.target().interval) == ("query/orders/open", 60.0)
     collector = QueryCollector([one])
     assert (collector.wants(one.target()), collector.wants(Target("", "query", "orders/other"))) == (True, False)

@@ -6,8 +6,9 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from exporter.collectors.database import Query
 from exporter.settings.account import AccountSettings
-from exporter.settings.database import DatabaseSettings, QuerySettings
+from exporter.settings.database import DatabaseSettings
 from exporter.settings.flags import flags
 from exporter.settings.loading import SettingsError, load
 from exporter.settings.model import Settings
@@ -19,7 +20,7 @@ SECRET = "S3CRET-0f3c9a7e"
 KEYS = sorted(
     {
         key
-        for model in (Settings, AccountSettings, DatabaseSettings, QuerySettings, CollectorSettings, CollectorsSettings)
+        for model in (Settings, AccountSettings, DatabaseSettings, Query, CollectorSettings, CollectorsSettings)
         for key in model.model_fields
     }
     | {"ids", "ids_file", "include", "id", "listen", "path", "index", "total", "level", "deny", "stray", ""}

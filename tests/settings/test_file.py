@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from exporter.collectors.database import Query
 from exporter.patterns import Pattern
 from exporter.settings.account import (
     AccessListSettings,
@@ -15,7 +16,6 @@ from exporter.settings.account import (
     ShieldZonesSettings,
     WafCustomRuleSettings,
 )
-from exporter.settings.database import QuerySettings
 from exporter.settings.model import Settings
 from exporter.validation.types import ListenAddress
 from tests.settings.configurations import ACCOUNT, load_text, refusal, write
@@ -97,7 +97,7 @@ def test_every_key_of_a_whole_file_arrives(tmp_path: Path) -> None:
     assert database.credential().get_secret_value() == "hunter3"
     assert database.budget == BudgetSettings(max_in_flight=1)
     assert database.queries == (
-        QuerySettings(
+        Query(
             name="orders_open",
             help="Orders not yet shipped",
             sql="SELECT region, n FROM o",
