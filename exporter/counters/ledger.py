@@ -23,8 +23,8 @@ from exporter.counters.storage import (
 )
 from exporter.log import logger
 from exporter.metric import Count, Family, Sample
-from exporter.platform.http.pause import Pause
 from exporter.platform.http.platform_time import PlatformTime
+from exporter.platform.http.rate_limiter import Pause
 from exporter.runtime import YieldToOthers
 from exporter.targets.target import PollKey
 

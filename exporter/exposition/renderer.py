@@ -19,12 +19,12 @@ from exporter.telemetry import Telemetry
 P = ParamSpec("P")
 R = TypeVar("R")
 
-SHORTEST_PAUSE = 1.0
+SHORTEST_GAP = 1.0
 # After a generation that took t seconds, the next one waits this many times t. Without this, with 400,000 series of
 # which some change in every segment each second, rendering would take as much time as the polls.
 PAUSE_FACTOR = 10.0
 # The program's own metrics change all the time; they are rendered this often, even if no target changed.
-LONGEST_PAUSE = 5.0
+LONGEST_GAP = 5.0
 # For this time after the start and a reload, they are rendered with each generation, because they change often.
 EAGER_SECONDS = 30.0
 # If there is no new generation for this long, the served values count as frozen.
@@ -66,7 +66,7 @@ class Renderer:
         self._yield_to_others = YieldToOthers(monotonic, sleep)
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="renderer")
         self._rendered = self._rendered_own = 0.0
-        self._pause = SHORTEST_PAUSE
+        self._pause = SHORTEST_GAP
         self._eager_until = monotonic() + EAGER_SECONDS
         self._rendering = 0.0
         self._is_behind = False
@@ -84,7 +84,7 @@ class Renderer:
         # Encode changes early and in small numbers, so that their objects can be freed.
         await self._take()
         now = self._monotonic()
-        pause = SHORTEST_PAUSE if now < self._eager_until else LONGEST_PAUSE
+        pause = SHORTEST_GAP if now < self._eager_until else LONGEST_GAP
         is_own_due = now - self._rendered_own >= pause
         if is_own_due or (self._is_behind and now - self._rendered >= self._pause):
             self._store.expire()
@@ -109,7 +109,7 @@ class Renderer:
         self._is_behind = False
         self.current = await self._on_thread(self._exposition.build, self._yield_to_others, own=own)
         self._rendered = self._monotonic()
-        self._pause = min(LONGEST_PAUSE, max(SHORTEST_PAUSE, (self._rendered - began) * PAUSE_FACTOR))
+        self._pause = min(LONGEST_GAP, max(SHORTEST_GAP, (self._rendered - began) * PAUSE_FACTOR))
         if own:
             self._rendered_own = self._rendered
         self._telemetry.render.set(self._rendering + self._rendered - began)

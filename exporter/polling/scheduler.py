@@ -24,7 +24,6 @@ from exporter.platform.errors import (
     RateLimited,
     ServerError,
 )
-from exporter.platform.http.pause import LONGEST as LONGEST_PAUSE
 from exporter.polling.backoff import Backoff
 from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, FirstDiscovery, tells_names, waits_for_names
 from exporter.polling.intervals import Account, Intervals
@@ -466,7 +465,7 @@ class Schedule:
 
     def _repeat(self, plan: Plan, target: Target, error: PlatformError) -> None:
         """Poll a target again soon after a failure, but not earlier than the platform asked."""
-        asked = min((isinstance(error, RateLimited | ServerError) and error.retry_after) or 0.0, LONGEST_PAUSE)
+        asked = (isinstance(error, RateLimited | ServerError) and error.retry_after) or 0.0
         name, now = plan.collector.name, self._clocks.monotonic()
         due = self._due[name]
         if target not in due.known:

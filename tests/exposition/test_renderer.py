@@ -13,7 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from exporter.collectors.collector import Outcome
 from exporter.exposition.exposition import Exposition, Filter, Format, Generation
-from exporter.exposition.renderer import EAGER_SECONDS, LONGEST_PAUSE, LONGEST_SILENCE, SHORTEST_PAUSE, Renderer
+from exporter.exposition.renderer import EAGER_SECONDS, LONGEST_GAP, LONGEST_SILENCE, SHORTEST_GAP, Renderer
 from exporter.exposition.status_board import HEALTH, StatusBoard
 from exporter.exposition.store import Store
 from exporter.metric import Family, FamilyInfo, Kind, Sample
@@ -81,7 +81,7 @@ async def rendering(cap: int = 1_000_000, grown: Callable[[], None] = lambda: No
     try:
         clock.now += EAGER_SECONDS
         await renderer.render()
-        clock.now += SHORTEST_PAUSE
+        clock.now += SHORTEST_GAP
         yield RendererSetup(renderer, store, clock)
     finally:
         renderer.close()
@@ -108,7 +108,7 @@ async def test_generations_are_a_second_apart() -> None:
         await setup.renderer.step()
         first = setup.renderer.current
         setup.publish(101, 2)
-        setup.clock.now += SHORTEST_PAUSE - 0.01
+        setup.clock.now += SHORTEST_GAP - 0.01
         await setup.renderer.step()
         assert setup.renderer.current is first
         setup.clock.now += 0.01
@@ -121,7 +121,7 @@ async def test_own_metrics_are_told_anew_every_five_seconds_and_no_more_often() 
         setup.publish(101, 1)
         await setup.renderer.step()
         assert setup.value("edge_exporter_series") == 0.0, "reported when the first generation was printed"
-        setup.clock.now += LONGEST_PAUSE
+        setup.clock.now += LONGEST_GAP
         await setup.renderer.step()
         assert setup.value("edge_exporter_series") == 10.0
 
@@ -131,13 +131,13 @@ async def test_own_metrics_are_told_anew_every_second_for_a_while_where_somethin
         setup.renderer.be_eager()
         setup.publish(101, 1)
         for _ in range(2):
-            setup.clock.now += SHORTEST_PAUSE
+            setup.clock.now += SHORTEST_GAP
             await setup.renderer.step()
         assert setup.value("edge_exporter_series") == 10.0
-        setup.clock.now += EAGER_SECONDS - 2 * SHORTEST_PAUSE
+        setup.clock.now += EAGER_SECONDS - 2 * SHORTEST_GAP
         await setup.renderer.step()
         before = setup.renderer.current
-        setup.clock.now += SHORTEST_PAUSE
+        setup.clock.now += SHORTEST_GAP
         await setup.renderer.step()
         assert setup.renderer.current is before, "nothing changed, and it is not eager any more"
 

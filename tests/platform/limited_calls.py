@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from exporter.clock import Clocks
-from exporter.platform.http.pause import Pause
-from exporter.platform.http.rate_limiter import Paused, Permit, RateLimiter
+from exporter.platform.http.rate_limiter import Pause, Paused, Permit, RateLimiter
 
 
 @dataclass

@@ -12,14 +12,52 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from exporter.clock import Clocks
-from exporter.platform.http.pause import Pause
+from exporter.clock import SYSTEM, Clocks
+from exporter.platform.http.retry import LONGEST_PAUSE
 
-FIRST_PAUSE = 1.0
-LONGEST_PAUSE = 60.0
+# The pauses after a 429 that does not say how long to wait.
+FIRST_GUESS = 1.0
+LONGEST_GUESS = 60.0
 BURST_SECONDS = 0.1
 LOWEST_FACTOR = 1 / 16
 RECOVERY_PER_ANSWER = 0.02
+
+
+class Pause:
+    """A time in which an account is not called.
+
+    It can continue after a restart: `until` gives the end to store, and `restore` takes it.
+
+    Args:
+        clocks: the monotonic clock measures the pause, and the wall clock gives its end.
+        changed: called when a pause begins.
+    """
+
+    __slots__ = ("_changed", "_clocks", "_ends")
+
+    def __init__(self, clocks: Clocks = SYSTEM, changed: Callable[[], None] = lambda: None) -> None:
+        self._clocks = clocks
+        self._changed = changed
+        self._ends = clocks.monotonic()
+
+    def begin(self, seconds: float) -> None:
+        """Pause for a number of seconds from now on."""
+        self._ends = self._clocks.monotonic() + seconds
+        self._changed()
+
+    def left(self) -> float:
+        """Return the seconds until the account may be called again; 0 without a pause."""
+        return max(0.0, self._ends - self._clocks.monotonic())
+
+    def until(self) -> float | None:
+        """Return the end of the pause in unix seconds; None without a pause."""
+        left = self.left()
+        return self._clocks.wall() + left if left else None
+
+    def restore(self, until: float) -> None:
+        """Continue the pause of an earlier process, which ends at these unix seconds."""
+        left = min(LONGEST_PAUSE, until - self._clocks.wall())
+        self._ends = max(self._ends, self._clocks.monotonic() + left)
 
 
 class Paused(Exception):
@@ -78,7 +116,7 @@ class RateLimiter:
         self._next_slot = clocks.monotonic()
         self._factor = 1.0
         self._paused = pause or Pause(clocks)
-        self._pause = 0.0
+        self._guess = 0.0
         # After a pause the next call, for any path, is a probe.
         self._suspect_path: str | None = "" if self._paused.left() else None
         self._probe: Permit | None = None
@@ -191,7 +229,7 @@ class RateLimiter:
             # An answer to a call that was made before the 429 proves nothing.
             if self._suspect_path is not None and permit.suspect:
                 self._suspect_path = None
-                self._pause = 0.0
+                self._guess = 0.0
         self._give_back_probe(permit)
 
     def _leave(self) -> None:
@@ -207,10 +245,10 @@ class RateLimiter:
         # A 429 for the same path proves nothing about the account, and a pause that is running needs no second one.
         if permit.path == self._suspect_path or self.pause_left() > 0:
             return
-        self._pause = min(LONGEST_PAUSE, max(FIRST_PAUSE, self._pause * 2))
+        self._guess = min(LONGEST_GUESS, max(FIRST_GUESS, self._guess * 2))
         self._factor = max(LOWEST_FACTOR, self._factor / 2)
         # A Retry-After of 0 with repeated 429s is treated like a missing one.
-        self._paused.begin(wait or self._pause)
+        self._paused.begin(wait or self._guess)
         self._suspect_path = ""
 
     def _give_back_probe(self, permit: Permit) -> None:

@@ -6,6 +6,9 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 
+# A longer wait in seconds that the platform asks for is shortened to this one.
+LONGEST_PAUSE = 3600.0
+
 
 @dataclass(frozen=True, slots=True)
 class Retry:
@@ -51,7 +54,7 @@ def http_date(text: str | None) -> datetime | None:
 
 
 def retry_after_seconds(value: str | None, now: datetime) -> float | None:
-    """`Retry-After` in either form, as seconds from `now` on; None if it is missing or unreadable.
+    """`Retry-After` in either form, as seconds from `now` on, at most an hour; None if it is missing or unreadable.
 
     Args:
         value: the header: a number of seconds or an HTTP date.
@@ -61,6 +64,6 @@ def retry_after_seconds(value: str | None, now: datetime) -> float | None:
         return None
     text = value.strip()
     if text.isascii() and text.isdigit():
-        return float(text[:9])
+        return min(LONGEST_PAUSE, float(text[:9]))
     moment = http_date(text)
-    return None if moment is None else max(0.0, (moment - now).total_seconds())
+    return None if moment is None else min(LONGEST_PAUSE, max(0.0, (moment - now).total_seconds()))

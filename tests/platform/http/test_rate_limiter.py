@@ -147,15 +147,6 @@ async def test_a_pause_that_was_not_asked_for_grows_twofold_up_to_a_minute() -> 
         assert (pauses, it.rate_limiter.pause_left()) == ([1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0], 1.0)
 
 
-async def test_a_pause_is_honoured_for_no_longer_than_an_hour() -> None:
-    async with limited_calls() as it:
-        it.ask("/a", "/b")
-        await it.at(0.01)
-        it.limit("/a")
-        it.limit("/b", wait=1e9)
-        assert it.rate_limiter.pause_left() == 3600.0
-
-
 async def test_the_rate_comes_back_with_the_answers() -> None:
     async with limited_calls(rate=100) as it:
         it.ask("/a", "/b")
