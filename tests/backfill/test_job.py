@@ -194,6 +194,13 @@ def test_what_failed_is_named_and_tried_again_by_the_same_command(config: Path, 
     assert (again.exit_code, "11 targets (10 by an earlier run)" in again.stdout) == (0, True)
 
 
+def test_of_many_failures_the_first_are_named_and_the_others_counted(config: Path) -> None:
+    ids = f"dns_zones: {{ids: {list(range(9001, 9026))}, discover: false}}, api_key"
+    config.write_text(config.read_text().replace("api_key", ids))
+    failed = [line for line in backfill(config).stderr.splitlines() if line.startswith("not written: ")]
+    assert (len(failed), failed[-1]) == (21, "not written: 5 more")
+
+
 def test_the_name_of_a_zone_steers_no_terminal(config: Path, platform: Platform) -> None:
     platform.world.dns.zones.rename(102, "evil\x1b[2J\x9b31m\u202e\nforged")
     platform.faults.add({"kind": "status", "status": 404, "path_regex": "/dnszone/102/.*"})

@@ -254,15 +254,6 @@ async def test_a_target_that_the_running_daemon_has_not_seen_is_left_for_later(t
         ]
 
 
-async def test_the_state_file_is_left_alone_where_a_daemon_has_it(tmp_path: Path) -> None:
-    async with backfill_setup(tmp_path) as where:
-        with where.ledger() as ledger:
-            await where.scrape(ledger, {})
-            before = dict(ledger.remembered())
-            await where.backfill(FIRST)
-            assert dict(ledger.remembered()) == before
-
-
 async def test_days_that_the_ledger_knows_are_not_asked_for_again(tmp_path: Path) -> None:
     async with backfill_setup(tmp_path, shield_zones={"discover": False}) as where:
         with where.ledger() as ledger:

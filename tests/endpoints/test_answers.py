@@ -107,6 +107,24 @@ async def test_a_hostile_answer_fails_its_target_in_words(answer: object, messag
     assert str(failure.value).startswith(message)
 
 
+@pytest.mark.parametrize(
+    ("key", "expression"), {"items": "join(',', values(Sizes))", "more": "abs(Name)", "id": "sum(Parts)"}.items()
+)
+async def test_a_list_whose_expression_fails_is_a_failure_in_words(key: str, expression: str) -> None:
+    each = {"list": "/things", "items": "Items", "id": "Id", "page": "page", "more": "More", key: expression}
+    text = f"""
+endpoints:
+  - name: things
+    path: /things/{{id}}
+    label: thing
+    each: {json.dumps(each)}
+    metrics: [{{name: edge_things, help: A., value: Count}}]
+"""
+    answer = {"Items": [{"Id": 1, "Parts": ["a"]}], "More": False, "Name": "x", "Sizes": {"a": 1}}
+    polled = await poll(collector(text, "things_list"), ACCOUNT, json.dumps(answer))
+    assert str(polled.outcomes[0].error).startswith(f"{key} cannot be read from the list: ")
+
+
 @pytest.mark.parametrize(("answer", "lines"), HARMLESS.values(), ids=HARMLESS)
 async def test_what_can_be_had_of_an_odd_answer_is_had(answer: object, lines: list[str]) -> None:
     text = exposed(collector(ALL), await poll(collector(ALL), ACCOUNT, body(answer)))

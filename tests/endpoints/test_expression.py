@@ -1,5 +1,7 @@
 """Expressions: their results, and their limits."""
 
+import tracemalloc
+
 import pytest
 
 from exporter.collectors.endpoints.expression import ExpressionError, compile_expression
@@ -53,6 +55,15 @@ def test_an_expression_takes_no_more_than_its_bounds(text: str, message: str) ->
 def test_an_expression_takes_no_more_than_so_many_steps() -> None:
     with pytest.raises(ExpressionError, match="takes more than 50000 steps"):
         compile_expression("[*].[a, a, a, a, a, a, a, a, a, a]").read([{"a": 1}] * 40_000)
+
+
+def test_a_text_over_the_bound_is_not_built() -> None:
+    tracemalloc.start()
+    with pytest.raises(ExpressionError, match="yields more than 100000 values or characters"):
+        compile_expression("join(Text, Parts)").read({"Text": "x" * 50_000, "Parts": [""] * 1000})
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 10_000_000
 
 
 def test_a_plain_path_tells_null_from_missing() -> None:

@@ -383,8 +383,7 @@ async def test_a_resource_that_the_plan_lacks_is_said_once_and_is_no_failure() -
         async with exporter_parts(account=SHIELD_ONLY, world=world()) as parts:
             await parts.turn(1000)
             await parts.turn(1000)
-            failures = parts.samples("edge_api_request_failures_total", operation="shield_bot_detection")
-            assert set(failures.values()) <= {0.0}
+            assert parts.samples("edge_api_request_failures_total", operation="shield_bot_detection") == {}
             assert set(parts.samples("edge_target_up", collector="shield_bot_detection").values()) == {1.0}
     reported = [
         line for line in logs if line["event"] == "not available" and line["collector"] == "shield_bot_detection"
@@ -398,8 +397,8 @@ async def test_a_never_scanned_zone_is_a_state_and_no_failure() -> None:
         found = parts.samples("edge_dns_record_scan_found")
         assert 0.0 in found.values()
         assert set(parts.samples("edge_target_up", collector="dns_record_scans").values()) == {1.0}
-        failures = parts.samples("edge_api_request_failures_total", operation="dns_record_scan")
-        assert set(failures.values()) <= {0.0}
+        assert parts.value("edge_api_requests_total", operation="dns_record_scan", code="404")
+        assert parts.samples("edge_api_request_failures_total") == {}
 
 
 async def test_a_target_that_was_rate_limited_is_left_alone_for_as_long_as_the_platform_asked() -> None:
@@ -492,6 +491,22 @@ async def slowed(parts: ExporterParts) -> dict[Target, float]:
 
 def interval_of(parts: ExporterParts) -> float:
     return parts.schedule.intervals.effective(parts.schedule.plans["dns_statistics"], Target("main", "dns_zone", "101"))
+
+
+async def test_an_account_that_is_quick_again_is_caught_up_beside_one_that_was_never_slow() -> None:
+    with running(Platform(zones=range(1, 41))) as place:
+        budget = {"requests_per_second": 10000, "max_in_flight": 8}
+        account = {"base_url": place.url, "api_key": API_KEY, "budget": budget, **DNS_ONLY}
+        more = {"accounts": [{"name": name, **account} for name in ("quick", "slow")]}
+        async with exporter_parts(more=more, world=world()) as parts:
+            capacity = parts.schedule.accounts["slow"].capacity
+            for seconds in (450, 450, CAPACITY_SECONDS):
+                capacity.seconds = 300.0
+                await parts.turn(seconds)
+            assert max(dues(parts).values()) - parts.clock.now > 600
+            capacity.seconds = 0.01
+            await parts.turn(CAPACITY_SECONDS)
+            assert max(dues(parts).values()) - parts.clock.now <= 450
 
 
 async def test_intervals_that_become_a_little_shorter_move_no_poll() -> None:

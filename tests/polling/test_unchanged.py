@@ -98,6 +98,21 @@ async def test_its_series_do_not_expire(platform: Answers, parsed: list[str]) ->
         assert parsed.count("dns_statistics") == read
 
 
+async def test_its_duration_is_that_of_the_last_call(platform: Answers, parsed: list[str]) -> None:
+    class Slow(Answers):
+        def answer(self, target: str, body: bytes) -> object:
+            parts.clock.now += 2.5 if "/dnszone/1/statistics" in target else 0.0
+            return super().answer(target, body)
+
+    async with polled(platform) as parts:
+        read = parsed.count("dns_statistics")
+        platform.answer = Slow().answer  # type: ignore[method-assign]
+        await parts.turn(ROUND)
+        status = parts.store.board.find(key(1))
+        assert status is not None
+        assert (parsed.count("dns_statistics"), status.duration) == (read, 2.5)
+
+
 async def test_another_answer_is_counted(platform: Answers) -> None:
     async with polled(platform) as parts:
         await parts.turn(ROUND)

@@ -184,6 +184,8 @@ async def test_own_files_are_kept_by_browsers_until_they_change() -> None:
             )
             assert bare.headers["cache-control"] == "no-cache"
             assert (again.status_code, again.content) == (304, b"")
+            for header in ("etag", "cache-control", "vary"):
+                assert again.headers[header] == bare.headers[header]
 
 
 @pytest.mark.parametrize("prefix", ["/edge", "/edge/", "/tools/edge"])

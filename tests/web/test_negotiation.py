@@ -44,6 +44,7 @@ def test_openmetrics_is_given_to_those_who_ask_for_it(accept: str) -> None:
         "application/openmetrics-text;version=0.0.1",
         "application/openmetrics-text;version=2.0.0",
         "application/openmetrics-text;q=0",
+        "application/openmetrics-text;Q=0",
         "application/openmetrics-text;q=0.2,text/plain;q=0.3",
         "application/openmetrics-text;q=0.2,*/*",
         "application/openmetrics-text;q=0.2,text/*;q=0.5,*/*;q=0.1",
@@ -66,7 +67,7 @@ def test_gzip_is_given_to_those_who_take_it(accepted: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "accepted", ["", "identity", "deflate, br", "gzip;q=0", "gzip;q=0, *", "*;q=0", "gzip;q=x", "gzipped"]
+    "accepted", ["", "identity", "deflate, br", "gzip;q=0", "gzip;Q=0", "gzip;q=0, *", "*;q=0", "gzip;q=x", "gzipped"]
 )
 def test_gzip_is_not_given_to_others(accepted: str) -> None:
     assert not accepts_gzip(accepted)

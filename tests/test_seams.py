@@ -1,0 +1,95 @@
+"""Polls, registry, ledger, store and board as one: what `/metrics`, `/api/v1/targets` and the log show of them."""
+
+import json
+import threading
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+
+import pytest
+from structlog.testing import capture_logs
+
+from exporter.counters.storage import MemoryStorage
+from tests.endpoints.platform import Query, platform
+from tests.endpoints.test_engine import BUSY, OFF
+from tests.exporter_parts import ExporterParts, exporter_parts
+from tests.waiting import PATIENCE
+
+STATISTICS = "/dnszone/102/statistics"
+BOTS = "/shield/shield-zone/3/bot-detection"
+SUCCESS, UP = "edge_target_last_success_timestamp_seconds", "edge_target_up"
+ROUND = 451
+
+
+@asynccontextmanager
+async def polled(
+    collector: str, answers: Mapping[str, object], account: Mapping[str, object]
+) -> AsyncIterator[ExporterParts]:
+    """Run an exporter with one collector, on a platform that gives these answers, and 500 elsewhere."""
+
+    def answer(path: str, _query: Query) -> tuple[int, bytes]:
+        return (200, json.dumps(answers[path]).encode()) if path in answers else (500, b"{}")
+
+    on = {**OFF, collector: {"interval": "5m"}}
+    async with (
+        platform(answer) as place,
+        exporter_parts(url=place.url, account={**BUSY, **account}, collectors=on) as parts,
+    ):
+        yield parts
+
+
+async def test_a_resource_that_the_plan_lacks_is_said_again_where_it_was_there_in_between() -> None:
+    there = {"data": {"executionMode": 1, "shieldZoneId": 3}, "error": None}
+    lacks = {"data": None, "error": {"success": False, "message": "No", "errorKey": "invalid_plan_type.bot_detection"}}
+    answers: dict[str, object] = {BOTS: lacks}
+    said = []
+    with capture_logs() as logs:
+        async with polled("shield_bot_detection", answers, {"shield_zones": {"discover": False, "ids": [3]}}) as parts:
+            for following in (lacks, there, there, lacks, lacks):
+                answers[BOTS] = following
+                await parts.turn(ROUND)
+                said.append([line["event"] for line in logs].count("not available"))
+    assert said == [1, 1, 1, 2, 2]
+
+
+async def test_series_keep_the_name_under_which_they_began() -> None:
+    path = "/compute/script/7"
+    answers: dict[str, object] = {path: {"Id": 7, "Name": None, "MonthlyRequestCount": 5}}
+    async with polled("scripts", answers, {"scripts": {"discover": False, "ids": [7]}}) as parts:
+        await parts.turn(ROUND)
+        answers[path] = {"Id": 7, "Name": "router", "MonthlyRequestCount": 6}
+        await parts.turn(ROUND)
+        assert parts.samples("edge_script_monthly_requests") == {("main", "", "7"): 6}
+
+
+async def test_an_answer_that_was_the_same_renews_nothing_of_a_target_that_failed_before_it_was_on_disk(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    chart = {"TotalQueriesServed": 7, "QueriesServedChart": {"2026-02-08T00:00:00Z": 7}}
+    answers: dict[str, object] = {STATISTICS: chart}
+    written = threading.Event()
+    commit = MemoryStorage.commit
+
+    def slow(storage: MemoryStorage, rows: Mapping[object, object]) -> object:
+        written.wait(PATIENCE)
+        return commit(storage, rows)  # type: ignore[arg-type]
+
+    async with polled("dns_statistics", answers, {"dns_zones": {"discover": False, "ids": [102]}}) as parts:
+        for _ in range(3):
+            await parts.turn(ROUND)
+        before = parts.value(SUCCESS, collector="dns_statistics")
+        with monkeypatch.context() as patched:
+            patched.setattr(MemoryStorage, "commit", slow)
+            for body in (chart, None):
+                answers.pop(STATISTICS)
+                answers.update({} if body is None else {STATISTICS: body})
+                parts.clock.now += ROUND
+                parts.world.clock.advance(ROUND)
+                parts.schedule.tick("dns_statistics")
+                await parts.schedule.drained()
+                await parts.renderer.render()
+            written.set()
+            await parts.settle()
+        assert (parts.value(UP, collector="dns_statistics"), parts.value(SUCCESS, collector="dns_statistics")) == (
+            0,
+            before,
+        )
