@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
 from exporter import wiring
 from exporter.clock import Clocks
+from exporter.collectors import discovery
 from exporter.cooperative import in_slices
 from exporter.counters.storage import Stored
 from exporter.daemon.accounts import Accounts
@@ -79,7 +80,10 @@ class Polling:
         self._divide_budgets()
         self._targets_changed(change)
         for key, status in list(self.store.board.statuses()):
-            if key.collector not in self.schedule.plans:
+            plan, target = self.schedule.plans.get(key.collector), self._registry.current(status.target)
+            # An account whose discovery is off now is still a target, but not of each collector.
+            is_polled = plan is not None and target.kind == plan.collector.polls
+            if plan is None or (is_polled and not plan.collector.wants(discovery.without_names(target))):
                 self.store.remove(status.target, key.collector)
         for name in former.plans.keys() - self.schedule.plans.keys():
             self._telemetry.forget("collector", name)

@@ -86,6 +86,15 @@ async def test_a_reload_keeps_counters_and_what_is_under_way(sandboxed: Sandboxe
         assert (await running.samples(QUERIES, "zone_id"))["101"] == 27
 
 
+async def test_a_reload_that_switches_discovery_off_leaves_no_series_of_it(sandboxed: SandboxedDaemons) -> None:
+    async with sandboxed.daemon() as running:
+        assert {"discovery", "shield_zones"} <= (await running.samples("edge_target_up", "collector")).keys()
+        sandboxed.account = {kind: {"discover": False} for kind in ("dns_zones", "scripts", "shield_zones")}
+        assert (await running.client.post("/-/reload")).status_code == 200
+        assert (await running.samples("edge_target_up", "collector")).keys() == {"shield_waf_plans"}
+        assert await running.samples("edge_resources", "resource_type") == {}
+
+
 async def lose_a_zone(sandboxed: SandboxedDaemons, running: RunningDaemon) -> None:
     """Count seven queries of zone 101, and remove it."""
     sandboxed.world.dns.add_queries(101, 7)
