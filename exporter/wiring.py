@@ -7,13 +7,12 @@ from exporter.collectors import discovery
 from exporter.collectors.catalogue import with_queries
 from exporter.collectors.collector import Collector
 from exporter.collectors.database import DatabaseQuery
-from exporter.collectors.endpoints.endpoint import Endpoint, EndpointMetric, TargetList
+from exporter.collectors.endpoints.endpoint import Endpoint
 from exporter.collectors.endpoints.listing import EndpointListCollector
 from exporter.explain.scope import Scope
 from exporter.polling.plan import Plan
 from exporter.settings.account import AccountSettings
 from exporter.settings.database import DatabaseSettings
-from exporter.settings.endpoint import EndpointSettings, MetricSettings
 from exporter.settings.model import Settings
 from exporter.settings.service import CollectorSettings, SeriesSettings
 from exporter.targets.registry import Selection
@@ -60,45 +59,13 @@ def collectors(settings: Settings) -> tuple[Collector, ...]:
 def endpoints(settings: Settings) -> list[Endpoint]:
     """Return the configured endpoints with their intervals."""
     own = settings.collector_settings()
-    return [_endpoint(one, own[one.name].interval) for one in settings.endpoints]
+    return [one.model_copy(update={"interval": own[one.name].interval}) for one in settings.endpoints]
 
 
 def _interval(collector: Collector, own: Mapping[str, CollectorSettings]) -> float:
     """Return a collector's interval; a list of an endpoint's targets is read at most as often as discovery runs."""
     interval = own[collector.section].interval
     return max(interval, own["discovery"].interval) if isinstance(collector, EndpointListCollector) else interval
-
-
-def _endpoint(settings: EndpointSettings, interval: float) -> Endpoint:
-    each = settings.each
-    listing = None
-    if each is not None:
-        listing = TargetList(
-            each.list, each.items, each.id, each.name, page=each.page or "", size=each.size or "", more=each.more
-        )
-    return Endpoint(
-        name=settings.name,
-        path=settings.path,
-        kind=settings.target_kind,
-        metrics=tuple(_endpoint_metric(metric, settings) for metric in settings.metrics),
-        interval=interval,
-        label=settings.own_label,
-        listing=listing,
-        ids=settings.ids,
-    )
-
-
-def _endpoint_metric(metric: MetricSettings, endpoint: EndpointSettings) -> EndpointMetric:
-    return EndpointMetric(
-        name=metric.name,
-        help=metric.help or f"Read from GET {endpoint.path.text}, polled.",
-        value=metric.value,
-        days=metric.days,
-        month=metric.month,
-        info=metric.info,
-        label=metric.label or "",
-        scale=metric.scale,
-    )
 
 
 def _tells_something(collector: Collector, series: SeriesSettings) -> bool:
@@ -139,7 +106,7 @@ def selections(settings: Settings) -> Iterator[Selection]:
     yield Selection("", "query", asked, setting="databases[].queries")
 
 
-def _of_endpoints(account: str, endpoints: Sequence[EndpointSettings]) -> Iterator[Selection]:
+def _of_endpoints(account: str, endpoints: Sequence[Endpoint]) -> Iterator[Selection]:
     """Return the kinds of target of configured endpoints."""
     for endpoint in endpoints:
         kind = endpoint.own_label

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 from pydantic_core import InitErrorDetails
 
 from exporter.collectors.catalogue import CATALOGUE
+from exporter.collectors.endpoints.endpoint import label_clashes
 from exporter.collectors.endpoints.kinds import KIND_LABELS
 from exporter.collectors.endpoints.listing import LIST_SUFFIX
 from exporter.metric import Kind
-from exporter.settings.endpoint import label_clashes
 from exporter.validation.faults import KeyPath, suggestion, unknown_key
 from exporter.validation.section import at, duplicates, items, named, peek, refused
 from exporter.validation.types import stale_too_early

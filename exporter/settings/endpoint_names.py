@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from exporter.settings.endpoint import EndpointSettings, MetricSettings
+from exporter.collectors.endpoints.endpoint import Endpoint, EndpointMetric
 from exporter.validation.faults import KeyPath
 
 _BASE_UNITS = {
@@ -16,7 +16,7 @@ _TYPES = frozenset({"gauge", "counter", "histogram", "summary"})
 _OF_HISTOGRAMS = ("_count", "_sum", "_bucket")
 
 
-def misnamed(endpoints: Iterable[EndpointSettings]) -> Iterator[tuple[KeyPath, str]]:
+def misnamed(endpoints: Iterable[Endpoint]) -> Iterator[tuple[KeyPath, str]]:
     """Yield the path of each metric whose name breaks a convention, and a message."""
     for place, endpoint in enumerate(endpoints):
         for number, metric in enumerate(endpoint.metrics):
@@ -24,7 +24,7 @@ def misnamed(endpoints: Iterable[EndpointSettings]) -> Iterator[tuple[KeyPath, s
                 yield ("endpoints", place, "metrics", number, "name"), message
 
 
-def _of_metric(metric: MetricSettings) -> Iterator[str]:
+def _of_metric(metric: EndpointMetric) -> Iterator[str]:
     name = metric.name
     words = name.lower().split("_")
     if not metric.help:

@@ -6,9 +6,9 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 from pydantic_core import InitErrorDetails
 
+from exporter.collectors.endpoints.endpoint import Endpoint
 from exporter.settings.account import AccountSettings
 from exporter.settings.database import DatabaseSettings, duplicate_queries
-from exporter.settings.endpoint import EndpointSettings
 from exporter.settings.endpoint_clashes import endpoint_clashes
 from exporter.settings.service import (
     CollectorSettings,
@@ -39,7 +39,7 @@ class Sections(Section):
 
     accounts: tuple[AccountSettings, ...] = ()
     databases: tuple[DatabaseSettings, ...] = ()
-    endpoints: Annotated[tuple[EndpointSettings, ...], Field(max_length=5000)] = ()
+    endpoints: Annotated[tuple[Endpoint, ...], Field(max_length=5000)] = ()
     endpoint_files: Annotated[
         tuple[Text, ...], Field(description="Files of further endpoints, each with a list under endpoints.")
     ] = ()

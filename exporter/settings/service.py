@@ -11,8 +11,8 @@ from pydantic import ConfigDict, Field, PlainValidator, create_model, model_vali
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from exporter.collectors.catalogue import CATALOGUE
+from exporter.collectors.endpoints.endpoint import Endpoint
 from exporter.platform.http.mask import is_ambiguous
-from exporter.settings.endpoint import EndpointSettings
 from exporter.targets.sharding import Shard, Share
 from exporter.validation.secrets import Secret, SecretFile, SecretFileError, parse_secret, read_secret
 from exporter.validation.section import Section, at, expected, refused
@@ -87,13 +87,13 @@ class CollectorsSettings(create_model("_Sections", __base__=Section, **_FIELDS))
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, EndpointCollectorSettings]
 
-    def by_name(self, endpoints: Iterable[EndpointSettings] = ()) -> dict[str, CollectorSettings]:
+    def by_name(self, endpoints: Iterable[Endpoint] = ()) -> dict[str, CollectorSettings]:
         """Return the settings of all collectors and endpoints, by the collector's `section`."""
         return {name: getattr(self, name) for name in SECTIONS} | {
             endpoint.name: self._of_endpoint(endpoint) for endpoint in endpoints
         }
 
-    def _of_endpoint(self, endpoint: EndpointSettings) -> CollectorSettings:
+    def _of_endpoint(self, endpoint: Endpoint) -> CollectorSettings:
         given = (self.__pydantic_extra__ or {}).get(endpoint.name, EndpointCollectorSettings())
         return CollectorSettings(
             enabled=given.enabled, interval=given.interval or endpoint.interval, stale_after=given.stale_after

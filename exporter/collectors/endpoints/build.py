@@ -24,7 +24,7 @@ _DOCUMENT = TypeAdapter(Document)
 def collectors(endpoints: Sequence[Endpoint]) -> tuple[Collector, ...]:
     """Return the collectors of these endpoints: one for each, and one for each list of targets."""
     shared = SharedCalls(dict(Counter(endpoint.path.template for endpoint in endpoints)))
-    labels = {endpoint.kind: own_labels(endpoint.label) for endpoint in endpoints if endpoint.label}
+    labels = {endpoint.own_label: own_labels(endpoint.own_label) for endpoint in endpoints if endpoint.own_label}
     return tuple(_made(endpoints, {**KIND_LABELS, **labels, ACCOUNT_KIND: (ACCOUNT,)}, shared))
 
 
@@ -32,9 +32,9 @@ def _made(
     endpoints: Iterable[Endpoint], labels: Mapping[str, tuple[Label[Any], ...]], shared: SharedCalls
 ) -> Iterable[Collector]:
     for endpoint in endpoints:
-        if endpoint.listing is not None:
-            yield EndpointListCollector(endpoint.name, endpoint.kind, endpoint.listing, endpoint.interval)
-        yield target_collector(endpoint, labels[endpoint.kind], shared)
+        if endpoint.each is not None:
+            yield EndpointListCollector(endpoint.name, endpoint.target_kind, endpoint.each, endpoint.interval)
+        yield target_collector(endpoint, labels[endpoint.target_kind], shared)
 
 
 def target_collector(
@@ -67,10 +67,10 @@ def target_collector(
 
     return TargetCollector(
         name=endpoint.name,
-        polls=endpoint.kind,
+        polls=endpoint.target_kind,
         interval=endpoint.interval,
         operations=(operation,),
         fetch=fetch,
         labels=labels,
-        metrics=tuple(metric_of(metric) for metric in endpoint.metrics),
+        metrics=tuple(metric_of(metric, endpoint.path) for metric in endpoint.metrics),
     )

@@ -1,59 +1,149 @@
-"""The declaration of a configured endpoint: its path, its targets and its metrics."""
+"""The declaration of configured endpoints: any GET of the platform whose answers become metrics."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Annotated
 
-from exporter.collectors.endpoints.expression import Expression
-from exporter.collectors.endpoints.path import Path
+from pydantic import BeforeValidator, Field, PlainSerializer, PlainValidator
+from pydantic_core import InitErrorDetails
+
+from exporter.collectors.catalogue import CATALOGUE
+from exporter.collectors.endpoints.expression import Expression, ExpressionError, compile_expression
+from exporter.collectors.endpoints.kinds import ACCOUNT_KIND, KIND_LABELS
+from exporter.collectors.endpoints.path import Path, PathError, parse_path
+from exporter.platform.api.catalogue import OPERATIONS
+from exporter.platform.http.mask import is_secret_name
+from exporter.validation.faults import KeyPath
+from exporter.validation.section import Section, at, duplicates, expected, items, named, peek, refused
+from exporter.validation.types import Interval, Text, parse_label_name, parse_text
 
 # Base units of OpenMetrics, with which a metric's name may end.
 _UNITS = ("seconds", "bytes", "dollars", "ratio", "celsius", "joules", "volts", "amperes", "meters", "grams")
+LONGEST_ID = 200
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,62}", re.ASCII)
+_METRIC_NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*", re.ASCII)
+_SOURCES = ("value", "days", "month", "info")
+_TARGETS = ("each", "ids", "kind")
+# Prometheus, histograms or the exporter's own series already use these labels.
+_TAKEN_LABELS = frozenset({"account", "le", "quantile", "job", "instance"})
+_TAKEN_NAMES = frozenset(
+    {*(collector.name for collector in CATALOGUE), *(operation.name for operation in OPERATIONS), ACCOUNT_KIND}
+)
+_TAKEN_KINDS = frozenset({*(collector.polls for collector in CATALOGUE), "cdn", *KIND_LABELS})
 
 
-@dataclass(frozen=True, slots=True)
-class TargetList:
-    """A list of the platform; each item is a target.
-
-    Attributes:
-        path: the list's path.
-        items: the array of the answer.
-        id: an item's id, evaluated on the item.
-        name: an item's name; None if items have no names.
-        page: the query parameter for the number of the page, from 1; empty if the list has no pages.
-        size: the query parameter for the size of a page.
-        more: whether another page follows. If None, pages are requested until one contains no new item.
-    """
-
-    path: Path
-    items: Expression
-    id: Expression
-    name: Expression | None = None
-    page: str = ""
-    size: str = ""
-    more: Expression | None = None
+def _parse_expression(value: object) -> Expression:
+    if isinstance(value, Expression):
+        return value
+    if not isinstance(value, str) or not value.strip():
+        raise expected("a JMESPath expression such as Totals.Bandwidth")
+    try:
+        return compile_expression(value.strip())
+    except ExpressionError as error:
+        raise expected(f"a JMESPath expression ({error})") from None
 
 
-@dataclass(frozen=True, slots=True)
-class EndpointMetric:
-    """One metric of an endpoint; exactly one of the first four attributes is set.
+def _parse_label_expression(value: object) -> Expression:
+    expression = _parse_expression(value)
+    secret = _secret_in(expression)
+    if secret is not None:
+        raise refused(secret)
+    return expression
 
-    Attributes:
-        value: a gauge's number; with `label` an object or a list of pairs.
-        days: a counter's chart of days.
-        month: a counter's month-to-date value.
-        info: the labels of an info metric, by name.
-        label: the label whose values are the keys of the expression's result.
-        scale: a factor for all numbers.
-    """
 
-    name: str
-    help: str
-    value: Expression | None = None
-    days: Expression | None = None
-    month: Expression | None = None
-    info: Mapping[str, Expression] = field(default_factory=dict)
-    label: str = ""
-    scale: float = 1.0
+def _secret_in(expression: Expression) -> str | None:
+    """Return why the values of an expression cannot be labels; None if they can."""
+    secret = next((name for name in sorted(expression.fields()) if is_secret_name(name)), None)
+    return None if secret is None else f"reads {secret[:60]}, which is named like a secret and cannot be a label"
+
+
+def _parse_path(value: object) -> Path:
+    if isinstance(value, Path):
+        return value
+    if not isinstance(value, str) or not value.strip():
+        raise expected("a path such as /pullzone/{id}")
+    try:
+        return parse_path(value.strip())
+    except PathError as error:
+        raise refused(str(error)) from None
+
+
+def _parse_name(value: object) -> str:
+    if not isinstance(value, str) or not _NAME.fullmatch(value):
+        raise expected("a name of small letters, digits and '_' that starts with a letter")
+    if value in _TAKEN_NAMES:
+        raise refused(f"'{value}' is taken: the exporter has a collector or an operation of that name")
+    return value
+
+
+def _parse_metric_name(value: object) -> str:
+    if not isinstance(value, str) or not _METRIC_NAME.fullmatch(value):
+        raise expected("a metric name of letters, digits, '_' and ':' that does not start with a digit")
+    return value
+
+
+def _parse_label(value: object) -> str:
+    name = parse_label_name(value)
+    if name in _TAKEN_LABELS:
+        raise refused(f"'{name}' is taken: the series already have that label, or Prometheus uses it")
+    if is_secret_name(name):
+        raise refused(f"'{name}' is named like a secret, which cannot be a label")
+    return name
+
+
+def _parse_id(value: object) -> str:
+    text = parse_text(value)
+    if len(text) > LONGEST_ID or text in (".", ".."):
+        raise expected(f"an id of at most {LONGEST_ID} characters")
+    return text
+
+
+def _field(parse: Callable[[object], object]) -> tuple[PlainValidator, PlainSerializer]:
+    return PlainValidator(parse), PlainSerializer(lambda value: value.text)
+
+
+ExpressionField = Annotated[Expression, *_field(_parse_expression)]
+LabelExpression = Annotated[Expression, *_field(_parse_label_expression)]
+PathField = Annotated[Path, *_field(_parse_path)]
+LabelName = Annotated[str, BeforeValidator(_parse_label)]
+
+
+class TargetList(Section):
+    """The list of the platform that contains an endpoint's targets."""
+
+    list: Annotated[PathField, Field(description="The list's path, such as /pullzone.")]
+    items: Annotated[ExpressionField, Field(description="The array of the answer; @ if the answer is the array.")]
+    id: Annotated[LabelExpression, Field(description="An item's id.")]
+    name: Annotated[LabelExpression | None, Field(description="An item's name.")] = None
+    page: Annotated[Text | None, Field(description="The query parameter of the page's number, which starts at 1.")] = (
+        None
+    )
+    size: Annotated[Text | None, Field(description="The query parameter of the page's size.")] = None
+    more: Annotated[ExpressionField | None, Field(description="Whether another page follows.")] = None
+
+    @classmethod
+    def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
+        """Require `page` if other keys depend on it, and a path that is the same for the whole account."""
+        for key in ("size", "more"):
+            if raw.get(key) is not None and raw.get("page") is None:
+                yield at((key,), refused("needs page, the query parameter of the page's number"))
+        if isinstance(raw.get("list"), str) and "{id}" in str(raw["list"]):
+            yield at(("list",), refused("contains {id}; a list is requested once for each account"))
+
+
+class EndpointMetric(Section):
+    """One metric of an endpoint."""
+
+    name: Annotated[str, BeforeValidator(_parse_metric_name), Field(description="The metric's name.")]
+    help: Annotated[str, Field(description="The metric's help text, one sentence.")] = ""
+    value: Annotated[ExpressionField | None, Field(description="A gauge: a number, or with label an object.")] = None
+    days: Annotated[ExpressionField | None, Field(description="A counter: a chart of days.")] = None
+    month: Annotated[ExpressionField | None, Field(description="A counter: a value of the month to date.")] = None
+    info: Annotated[
+        Mapping[LabelName, LabelExpression], Field(description="An info metric: its labels, by name; the value is 1.")
+    ] = Field(default_factory=dict)
+    label: Annotated[LabelName | None, Field(description="The label whose values are the keys of an object.")] = None
+    scale: Annotated[float, Field(gt=0, le=1e18, allow_inf_nan=False, description="A factor for all numbers.")] = 1.0
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -72,27 +162,122 @@ class EndpointMetric:
         stem = self.name.removesuffix("_total")
         return next((unit for unit in _UNITS if stem.endswith(f"_{unit}")), "")
 
+    @classmethod
+    def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
+        """Require one source, and the suffix of a name that the source needs."""
+        given = [key for key in _SOURCES if raw.get(key) is not None]
+        if len(given) != 1:
+            found = " and ".join(given) or "none"
+            yield at((given[1] if given else "name",), refused(f"found {found}, expected one of {', '.join(_SOURCES)}"))
+            return
+        source, name = given[0], str(raw.get("name", ""))
+        for suffix, kinds in (("_total", ("days", "month")), ("_info", ("info",))):
+            if source in kinds and not name.endswith(suffix):
+                yield at(("name",), refused(f"'{name[:60]}' uses {source}, so the name must end with {suffix}"))
+            if source not in kinds and name.endswith(suffix):
+                yield at(("name",), refused(f"'{name[:60]}' ends with {suffix}, which is for {' and '.join(kinds)}"))
+        if source == "info":
+            for key in ("label", "scale"):
+                if raw.get(key) is not None:
+                    yield at((key,), refused("set together with info, which takes neither a label nor a scale"))
+            if isinstance(raw.get("info"), Mapping) and not raw["info"]:
+                yield at(("info",), refused("is empty; expected labels and expressions"))
+        elif isinstance(raw.get("label"), str) and isinstance(raw.get(source), str):
+            yield from _secret_label(source, str(raw[source]))
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """One configured endpoint.
 
-    Attributes:
-        name: the collector's name.
-        path: the path of the request for each target.
-        kind: the kind of its targets; `account` if each account is polled once.
-        label: the first part of the target's label names, for a kind that the endpoint defines; empty for a built-in
-            kind.
-        listing: the list from which targets are discovered.
-        ids: targets that the configuration names.
-        interval: seconds between two polls of a target.
-    """
+def _secret_label(source: str, text: str) -> Iterator[InitErrorDetails]:
+    """Refuse an expression whose values could be secrets; they are keys that it writes, or fields that it reads."""
+    try:
+        expression = compile_expression(text.strip())
+    except ExpressionError:
+        return  # reported where the expression is validated
+    secret = _secret_in(expression) if expression.branches() is None else None
+    if secret is not None:
+        yield at((source,), refused(secret))
 
-    name: str
-    path: Path
-    kind: str
-    metrics: tuple[EndpointMetric, ...]
-    interval: float
-    label: str = ""
-    listing: TargetList | None = None
-    ids: tuple[str, ...] = ()
+
+class Endpoint(Section):
+    """One endpoint of the platform and its metrics."""
+
+    name: Annotated[
+        str,
+        BeforeValidator(_parse_name),
+        Field(description="The collector's name, which is a key under collectors, too."),
+    ]
+    path: Annotated[PathField, Field(description="The path of the GET requests, below each account's base_url.")]
+    each: TargetList | None = None
+    ids: Annotated[
+        tuple[Annotated[str, BeforeValidator(_parse_id)], ...], Field(description="The ids of the targets.")
+    ] = ()
+    kind: Annotated[Text | None, Field(description="An existing kind of target, such as dns_zone.")] = None
+    interval: Annotated[Interval, Field(description="The interval between two polls of a target.")] = 600.0
+    label: Annotated[LabelName | None, Field(description="The labels of targets: <label>_id and <label>.")] = None
+    metrics: Annotated[tuple[EndpointMetric, ...], Field(max_length=200, description="The metrics in the answers.")]
+
+    @property
+    def target_kind(self) -> str:
+        """The kind of the endpoint's targets."""
+        if self.kind is not None:
+            return self.kind
+        return self.own_label or ACCOUNT_KIND
+
+    @property
+    def own_label(self) -> str:
+        """The first part of the names of the endpoint's labels; empty if another endpoint or collector defines them."""
+        return (self.label or self.name) if self.each is not None or self.ids else ""
+
+    @classmethod
+    def cross_check(cls, raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
+        """Require one source of targets, and a path that fits it."""
+        given = [key for key in _TARGETS if raw.get(key) is not None]
+        if len(given) > 1:
+            yield at((given[1],), refused(f"set together with {given[0]}; expected one of {', '.join(_TARGETS)}"))
+        yield from _path_faults(raw.get("path"), given)
+        if isinstance(raw.get("ids"), list):
+            yield from duplicates((("ids", place), text) for place, text in enumerate(items(raw["ids"])))
+        for key in ("ids", "metrics"):
+            if raw.get(key) == []:
+                yield at((key,), refused(f"is empty; expected {key}"))
+        yield from _kind_faults(raw, given)
+        yield from label_clashes(raw.get("metrics"), _own_labels(raw, given))
+        yield from duplicates(named(raw, "metrics", "name"), "name")
+
+
+def _path_faults(path: object, given: list[str]) -> Iterator[InitErrorDetails]:
+    if not isinstance(path, str):
+        return
+    if given and "{id}" not in path:
+        yield at(("path",), refused(f"contains no {{id}}, so that all targets of {given[0]} would be the same"))
+    if not given and "{id}" in path:
+        yield at(("path",), refused("contains {id}; expected each, ids or kind"))
+
+
+def _kind_faults(raw: Mapping[str, object], given: list[str]) -> Iterator[InitErrorDetails]:
+    label = raw.get("label")
+    if label is not None and (not given or given == ["kind"]):
+        yield at(("label",), refused("is for targets of each or ids; other targets already have their labels"))
+    stem = str(label or raw.get("name", ""))
+    if given and given != ["kind"] and stem in _TAKEN_KINDS:
+        key = "label" if label is not None else "name"
+        yield at((key,), refused(f"'{stem}' is already a kind of target; expected another label, or kind: {stem}"))
+
+
+def _own_labels(raw: Mapping[str, object], given: list[str]) -> tuple[str, ...]:
+    """Return the labels that the endpoint's targets already have."""
+    if given == ["kind"]:
+        return tuple(label.name for label in KIND_LABELS.get(str(raw["kind"]), ()))
+    stem = str(raw.get("label") or raw.get("name", ""))
+    return (stem, f"{stem}_id") if given else ()
+
+
+def label_clashes(metrics: object, own: tuple[str, ...]) -> Iterator[InitErrorDetails]:
+    """Refuse labels of an endpoint's metrics that its targets already have."""
+    for place, metric in enumerate(items(metrics)):
+        info, label = peek(metric, "info"), peek(metric, "label")
+        paths: list[KeyPath] = [("info", key) for key in (info if isinstance(info, Mapping) else ()) if key in own]
+        if label in own:
+            paths.append(("label",))
+        for path in paths:
+            name = label if path == ("label",) else path[-1]
+            yield at(("metrics", place, *path), refused(f"'{name}' is already a label of the target"))

@@ -8,7 +8,7 @@ from urllib.parse import quote
 from pydantic import TypeAdapter
 
 from exporter.collectors.collector import Context, Defaults, Outcome, Polled
-from exporter.collectors.endpoints.endpoint import TargetList
+from exporter.collectors.endpoints.endpoint import LONGEST_ID, TargetList
 from exporter.collectors.endpoints.expression import Expression, ExpressionError
 from exporter.cooperative import unhurried
 from exporter.metric import FamilyInfo
@@ -20,7 +20,6 @@ from exporter.targets.target import Inventory, Resource, ResourceList, Target
 PAGE_SIZE = 1000
 MOST_PAGES = 100_000
 MOST_TARGETS = 200_000
-LONGEST_ID = 200
 LIST_SUFFIX = "_list"
 
 
@@ -93,7 +92,7 @@ class EndpointListCollector(Defaults):
 
     def _operation(self) -> Operation[Document]:
         listing = self.listing
-        template = listing.path.template
+        template = listing.list.template
         for name, value in ((listing.page, "{page}"), (listing.size, str(PAGE_SIZE))):
             if name:
                 template += ("&" if "?" in template else "?") + f"{quote(name, safe='')}={value}"
@@ -107,7 +106,7 @@ class EndpointListCollector(Defaults):
         )
 
     def _parameters(self, context: Context, page: int) -> Mapping[str, Scalar]:
-        dates = self.listing.path.parameters("", context.now)
+        dates = self.listing.list.parameters("", context.now)
         return {**dates, "page": page} if self.listing.page else dates
 
     def _read(self, document: Document) -> tuple[list[Any], bool | None]:

@@ -9,6 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 from exporter.collectors.day_chart import buckets, days_of
 from exporter.collectors.endpoints.endpoint import EndpointMetric
 from exporter.collectors.endpoints.expression import Expression, ExpressionError
+from exporter.collectors.endpoints.path import Path
 from exporter.metric import DayBuckets, Metric, MonthToDate, is_count
 from exporter.platform.api.charts import bucket_time, calendar_day
 from exporter.platform.api.document import Document
@@ -21,12 +22,12 @@ _PAIR = 2
 _MOMENT: TypeAdapter[datetime | None] = TypeAdapter(Moment)
 
 
-def metric_of(declared: EndpointMetric) -> Metric[Document]:
-    """Return the metric of a declaration, in the form that built-in collectors use."""
+def metric_of(declared: EndpointMetric, path: Path) -> Metric[Document]:
+    """Return the metric of a declaration for the answers of a path, in the form that built-in collectors use."""
     source = declared.days or declared.month
     return Metric(
         declared.name,
-        declared.help,
+        declared.help or f"Read from GET {path.text}, polled.",
         value=None if source else lambda document: _value(declared, document.value),
         counted=(lambda document: _counted(declared, document.value)) if source else None,
         labels=declared.labels,

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from exporter import clients, wiring
 from exporter.collectors.collector import Collector, Context, Outcome
+from exporter.collectors.endpoints.endpoint import Endpoint, EndpointMetric
 from exporter.collectors.endpoints.expression import Expression, ExpressionError
 from exporter.collectors.endpoints.kinds import ACCOUNT_KIND
 from exporter.exposition.encoding import Format, header, render
@@ -19,7 +20,6 @@ from exporter.platform.http.client import BoundClient, Client
 from exporter.platform.http.observer import Deaf
 from exporter.platform.operation import Answer, Request
 from exporter.settings.account import AccountSettings
-from exporter.settings.endpoint import EndpointSettings, MetricSettings
 from exporter.settings.model import Settings
 from exporter.targets.registry import Registry
 from exporter.targets.sharding import Shard
@@ -99,7 +99,7 @@ class Attempt:
             await client.aclose()
         return lines
 
-    async def _try(self, endpoint: EndpointSettings, caller: _Listening) -> list[str]:
+    async def _try(self, endpoint: Endpoint, caller: _Listening) -> list[str]:
         context = Context(caller, self._registry, datetime.now(UTC))
         target, lines = await self._target(endpoint, context)
         collector = self._collectors[endpoint.name]
@@ -122,7 +122,7 @@ class Attempt:
             return [*lines, "", f"failed: {failure}"]
         return [*lines, "", *_exposition(collector, outcome)]
 
-    async def _target(self, endpoint: EndpointSettings, context: Context) -> tuple[Target, list[str]]:
+    async def _target(self, endpoint: Endpoint, context: Context) -> tuple[Target, list[str]]:
         """Return the target to poll, and the lines about the list that contains it."""
         kind, account = endpoint.target_kind, self._account.name
         if kind == ACCOUNT_KIND:
@@ -170,7 +170,7 @@ def _line(text: str) -> str:
     return text if len(text) <= LONGEST_LINE else text[: LONGEST_LINE - 1] + "…"
 
 
-def _picked(metric: MetricSettings, document: object) -> Iterator[str]:
+def _picked(metric: EndpointMetric, document: object) -> Iterator[str]:
     value = document.value if isinstance(document, Document) else document
     sources: dict[str, Expression | None] = {"value": metric.value, "days": metric.days, "month": metric.month}
     for source, expression in sources.items():
