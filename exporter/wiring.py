@@ -10,7 +10,7 @@ from exporter.collectors.database import DatabaseQuery
 from exporter.collectors.endpoints.endpoint import Endpoint
 from exporter.collectors.endpoints.listing import EndpointListCollector
 from exporter.explain.scope import Scope
-from exporter.polling.plan import Plan
+from exporter.polling.intervals import Plan
 from exporter.settings.account import AccountSettings
 from exporter.settings.database import DatabaseSettings
 from exporter.settings.model import Settings

@@ -49,20 +49,13 @@ async def at_once(_seconds: float) -> None:
 
 def poll_now(schedule: Schedule, collector: str) -> None:
     """Start the polls of every target of a collector before they are due."""
-    schedule.make_due(collector)
+    schedule.due_times.make_due(collector)
     schedule.tick(collector)
 
 
 async def flushed(ledger: Ledger) -> None:
-    """Wait until the ledger has published all recorded polls."""
-    loop = asyncio.get_running_loop()
-    done = asyncio.Event()
-
-    def publish(_families: object) -> None:
-        loop.call_soon_threadsafe(done.set)
-
-    ledger.record(Entry(PollKey.of("", "", "", ""), "", 0.0, (), datetime.now(UTC)), publish)
-    await done.wait()
+    """Wait until the ledger has done all earlier work."""
+    await ledger.record(Entry(PollKey.of("", "", "", ""), "", 0.0, (), datetime.now(UTC)))
 
 
 @dataclass
@@ -209,7 +202,7 @@ async def exporter_parts(
     registry = Registry(shard or Shard())
 
     def lifetime(collector: str, target: Target) -> float:
-        return schedule.lifetime(collector, target)
+        return schedule.due_times.lifetime(collector, target)
 
     store = Store(StatusBoard(clocks.wall), clock, lifetime)
     series = settings.series
@@ -242,7 +235,6 @@ async def exporter_parts(
         ledger=ledger,
         telemetry=telemetry,
         clocks=clocks,
-        call_soon=asyncio.get_running_loop().call_soon_threadsafe,
         changed=changed,
     )
     parts = ExporterParts(
@@ -268,6 +260,7 @@ async def exporter_parts(
     finally:
         await schedule.stop()
         ledger.close()
+        await schedule.end()
         renderer.close()
         for entry in accounts.values():
             await entry.client.aclose()

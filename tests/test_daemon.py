@@ -16,9 +16,9 @@ import pytest
 from structlog.testing import capture_logs
 
 from exporter import runtime
+from exporter.counters.ledger import Counted, Entry
 from exporter.daemon.daemon import Daemon
 from exporter.exposition.exposition import Exposition
-from exporter.metric import Family
 from exporter.sandbox import keys
 from exporter.sandbox.app import create_app
 from exporter.sandbox.clock import WorldClock
@@ -380,19 +380,24 @@ async def test_a_reload_takes_over_which_families_are_served(configured: Configu
 async def test_what_was_being_counted_when_its_collector_was_switched_off_is_not_published(
     configured: ConfiguredSandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    held: list[Callable[[tuple[Family, ...]], None]] = []
+    held: list[Entry] = []
+    committed = asyncio.Event()
+
+    async def record(entry: Entry) -> Counted:
+        held.append(entry)
+        await committed.wait()
+        return Counted((), is_behind=False)
+
     async with configured.daemon() as (daemon, client):
         await scraped(daemon, client, "edge_script_monthly_requests")
         await daemon.schedule.drained()
-        monkeypatch.setattr(daemon.ledger, "record", lambda _, hand_back: held.append(hand_back))
+        monkeypatch.setattr(daemon.ledger, "record", record)
         poll_now(daemon.schedule, "scripts")
-        await daemon.schedule.drained()
-        assert held
+        await until(lambda: bool(held))
         configured.write(FILE + "collectors: {{scripts: {{enabled: false}}}}\n")
         assert (await client.post("/-/reload")).status_code == 200
-        for hand_back in held:
-            hand_back(())
-        await asyncio.sleep(0.01)
+        committed.set()
+        await daemon.schedule.drained()
         await daemon.renderer.render()
         assert 'collector="scripts"' not in (await client.get("/metrics")).text
 

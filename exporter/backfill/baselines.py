@@ -1,6 +1,5 @@
 """Finds where the live counters of a target begin: from the ledger, or by a first poll if no daemon runs."""
 
-import asyncio
 import sqlite3
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -16,7 +15,6 @@ from exporter.counters.file_storage import FileStorage
 from exporter.counters.ledger import Entry, Ledger
 from exporter.counters.state_file import BUSY_SECONDS
 from exporter.counters.storage import LeaseHeldError, StateLockedError, Storage, StorageError, Stored, columns, unpack
-from exporter.metric import Family
 from exporter.targets.target import PollKey, Target
 
 Poll = Callable[[], Awaitable[Polled]]
@@ -129,16 +127,8 @@ class OwnBaselines:
 
     async def _first_sight(self, key: PollKey, target: Target, polled: Polled) -> Stored:
         outcome = polled.outcomes[0]
-        loop = asyncio.get_running_loop()
-        committed = loop.create_future()
-
-        def publish(_families: tuple[Family, ...]) -> None:
-            loop.call_soon_threadsafe(committed.set_result, None)
-
         now = polled.date or self._clocks.utc()
-        entry = Entry(key, target.name, self._clocks.wall(), outcome.counts, now)
-        self._ledger.record(entry, publish)
-        await committed
+        await self._ledger.record(Entry(key, target.name, self._clocks.wall(), outcome.counts, now))
         stored = self._ledger.remembered().get(key)
         if stored is None:
             raise BaselineError("the state cannot be written, and without it the live counters would not continue")

@@ -1,10 +1,13 @@
-"""The durable counters: counted on their own thread, kept in a storage, and published after the commit."""
+"""The durable counters: counted on their own thread, kept in a storage, and returned after the commit."""
 
+import asyncio
+import operator
 import threading
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from typing import Protocol
 
 from exporter.clock import SYSTEM, Clocks
@@ -33,6 +36,8 @@ RETRY_SECONDS = 5.0
 # How long the end of the process waits for the last commit.
 CLOSE_SECONDS = 3.0
 HIGHEST_BATCH = 5000
+# How many of the polls of one commit continue before the rest of the event loop has a turn.
+CONTINUED_AT_ONCE = 50
 # Rows with these collectors belong to an account. Instead of the last success they hold the last accepted time of the
 # platform, and the end of the pause that the platform asked for.
 PLATFORM_TIME = "platform_time"
@@ -76,13 +81,26 @@ class Entry:
     now: datetime
 
 
-Publish = Callable[[tuple[Family, ...]], None]
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What a poll's counters are after the attempt to commit it.
+
+    Attributes:
+        counters: the target's counter families, as they were last committed.
+        is_behind: whether the attempt failed, so that they do not contain this poll.
+    """
+
+    counters: tuple[Family, ...]
+    is_behind: bool
+
+
+_Waiting = tuple[Entry, "asyncio.Future[Counted] | None"]
 
 
 class Ledger:
-    """Counts polls, writes them in group commits, and publishes the committed counters.
+    """Counts polls, writes them in group commits, and returns the committed counters.
 
-    Served values are always on disk: a counter's new value is published after its commit. If a commit fails, the last
+    Served values are always on disk: a counter's new value is returned after its commit. If a commit fails, the last
     committed values are served until a later commit succeeds, which contains the missing polls.
 
     Args:
@@ -113,7 +131,7 @@ class Ledger:
         self._log = logger()
         self._yield_to_others = YieldToOthers()
         self._guard = threading.Condition()
-        self._waiting: list[tuple[Entry, Publish]] = []
+        self._waiting: list[_Waiting] = []
         self._to_delete: set[PollKey] = set()
         self._left: set[PollKey] = set()
         self._is_woken = False
@@ -154,12 +172,8 @@ class Ledger:
         return True
 
     def is_alive(self) -> bool:
-        """Return whether polls that are recorded now will be published."""
+        """Return whether polls that are recorded now will be counted."""
         return self._thread is not None and self._thread.is_alive()
-
-    def is_behind(self) -> bool:
-        """Return whether counted polls of a target are not on disk; call it on the ledger's thread, in `publish`."""
-        return bool(self._unsaved)
 
     def close(self) -> None:
         """Commit what is not saved, and stop."""
@@ -185,15 +199,22 @@ class Ledger:
         """Return the pause that an account's platform asked for; the storage keeps it."""
         return self._pauses.setdefault(account, Pause(self._clocks, self.wake))
 
-    def record(self, entry: Entry, publish: Publish) -> None:
-        """Record a poll, to be counted and published.
+    async def record(self, entry: Entry) -> Counted:
+        """Count a poll, and wait for the attempt to commit it.
 
-        Args:
-            entry: the poll.
-            publish: called on the ledger's thread, after the commit, with the target's counter families.
+        The polls of one commit continue in the order in which they were recorded.
         """
+        counted: asyncio.Future[Counted] = asyncio.get_running_loop().create_future()
+        self._add(entry, counted)
+        return await counted
+
+    def note(self, entry: Entry) -> None:
+        """Store a row of which nothing is served, without waiting for the commit."""
+        self._add(entry, None)
+
+    def _add(self, entry: Entry, counted: "asyncio.Future[Counted] | None") -> None:
         with self._guard:
-            self._waiting.append((entry, publish))
+            self._waiting.append((entry, counted))
             # Wake the thread for the first poll and for the one that fills a batch, and not for each poll between.
             if len(self._waiting) in {1, HIGHEST_BATCH}:
                 self._guard.notify_all()
@@ -245,20 +266,28 @@ class Ledger:
     def _has_work(self) -> bool:
         return bool(self._waiting or self._to_delete or self._left or self._is_woken or self._stopping)
 
-    def _turn(self, waiting: list[tuple[Entry, Publish]], to_delete: set[PollKey], *, last: bool) -> None:
-        # Publish polls without delay: after a failed write, no write is tried for each of them.
+    def _turn(self, waiting: list[_Waiting], to_delete: set[PollKey], *, last: bool) -> None:
+        # Polls continue without delay: after a failed write, no write is tried for each of them.
         is_time = last or not self._failing or self._clocks.monotonic() >= self._next_try
         usable = is_time and self._is_usable()
         counted = [self._count(entry) for entry, _ in waiting]
         self._unsaved.update(dict.fromkeys(to_delete.difference(entry.key for entry, _ in waiting)))
         refused = self._save() if usable else None
-        for (entry, publish), families in zip(waiting, counted, strict=True):
-            # At the end of the process the event loop may already be closed, which raises this error.
-            with suppress(RuntimeError):
-                counts = entry.counts or ()
-                is_saved = refused is not None and entry.key not in refused
-                publish(_counters(families if is_saved or not counts else self._committed(entry.key), counts))
+        results: list[tuple[asyncio.Future[Counted], Counted]] = []
+        for (entry, future), families in zip(waiting, counted, strict=True):
+            # At the end of the process the event loop may already be closed.
+            if future is None or future.get_loop().is_closed():
+                continue
+            counts = entry.counts or ()
+            is_saved = refused is not None and entry.key not in refused
+            counters = _counters(families if is_saved or not counts else self._committed(entry.key), counts)
+            results.append((future, Counted(counters, is_behind=bool(self._unsaved))))
             self._yield_to_others()
+        if results:
+            loop = results[0][0].get_loop()
+            # The event loop may be closed only now, which raises this error.
+            with suppress(RuntimeError):
+                loop.call_soon_threadsafe(_continue, loop, iter(results))
 
     def _is_usable(self) -> bool:
         """Return whether the storage can be written; open it if needed."""
@@ -362,6 +391,16 @@ class Ledger:
         self.fault = ""
         self._observer.committed()
         return refused
+
+
+def _continue(loop: asyncio.AbstractEventLoop, results: "Iterator[tuple[asyncio.Future[Counted], Counted]]") -> None:
+    """Continue the polls of a commit, some at a time, so that scrapes need not wait for all of them."""
+    for future, counted in islice(results, CONTINUED_AT_ONCE):
+        # A poll that was cancelled at the end of the process does not continue.
+        if not future.done():
+            future.set_result(counted)
+    if operator.length_hint(results):
+        loop.call_soon(_continue, loop, results)
 
 
 def _counters(families: Families, counts: tuple[Count, ...]) -> tuple[Family, ...]:

@@ -137,7 +137,7 @@ class Daemon:
             await self.server.stop()
             raise
         self._shards.take_in(dict(self.ledger.remembered()))
-        self._polling = Polling(self._shards, self._telemetry, self._clocks, self._call_soon)
+        self._polling = Polling(self._shards, self._telemetry, self._clocks)
         self._polling.begin(self.settings)
         self.renderer = self._build_renderer()
         self._declare()
@@ -174,6 +174,7 @@ class Daemon:
         await self._background.stop()
         await self.schedule.stop()
         await asyncio.to_thread(self.ledger.close)
+        await self.schedule.end()
         await self.server.stop()
         await self._polling.accounts.close()
         self.renderer.close()

@@ -30,7 +30,6 @@ class Polling:
         shards: the shards, whose state is open.
         telemetry: the exporter's own metrics.
         clocks: the clocks.
-        call_soon: passes a call to the event loop, from any thread.
 
     Attributes:
         store: the results of polls.
@@ -40,13 +39,12 @@ class Polling:
         scope: the families that the settings expose and exclude.
     """
 
-    def __init__(self, shards: Shards, telemetry: Telemetry, clocks: Clocks, call_soon: Callable[..., object]) -> None:
+    def __init__(self, shards: Shards, telemetry: Telemetry, clocks: Clocks) -> None:
         self._shards = shards
         self._ledger = shards.ledger
         self._registry = shards.registry
         self._telemetry = telemetry
         self._clocks = clocks
-        self._call_soon = call_soon
         # The polled shards, with the epochs of their leases if they are shared by leases.
         self._epochs: Mapping[int, int] = {}
         self.store = Store(StatusBoard(clocks.wall, self._remembered), clocks.monotonic, self._lifetime)
@@ -120,7 +118,7 @@ class Polling:
     def forget_removed(self, retention: float) -> None:
         """Delete the counters of targets that have not been polled for longer than the retention, in seconds."""
         limit = self._clocks.wall() - retention
-        polled = self.schedule.polled()
+        polled = self.schedule.due_times.polled()
         # The name of a script's budget is kept for as long as the script's counters.
         polled |= {PollKey(key.target, BUDGET_ROWS) for key in polled if key.collector == "scripts"}
         rows = list(self._ledger.remembered().items())
@@ -146,7 +144,6 @@ class Polling:
             ledger=self._ledger,
             telemetry=self._telemetry,
             clocks=self._clocks,
-            call_soon=self._call_soon,
             changed=self._targets_changed,
             left=left,
         )
@@ -175,4 +172,4 @@ class Polling:
         return row.success if row is not None else 0.0
 
     def _lifetime(self, collector: str, target: Target) -> float:
-        return self.schedule.lifetime(collector, target)
+        return self.schedule.due_times.lifetime(collector, target)

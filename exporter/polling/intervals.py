@@ -4,10 +4,10 @@ from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass
 
 from exporter.collectors import discovery
+from exporter.collectors.collector import Collector
 from exporter.cooperative import at_once
 from exporter.platform.http.client import Client
 from exporter.polling.capacity import Capacity
-from exporter.polling.plan import Plan
 from exporter.targets.sharding import Share
 from exporter.targets.target import Target, account_of
 
@@ -19,6 +19,20 @@ MOST_SCOUT_INTERVALS = 6
 # The upper limit for stretching discovery. Without it, with 100,000 zones and 10 calls a second, all intervals would be
 # stretched to hours, and a new zone would be found hours later.
 MOST_DISCOVERY_STRETCH = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a collector is run.
+
+    Attributes:
+        interval: the configured seconds between two polls of a target.
+        stale_after: seconds after which the values of a poll expire; None for three effective intervals.
+    """
+
+    collector: Collector
+    interval: float
+    stale_after: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

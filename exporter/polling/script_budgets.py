@@ -114,7 +114,7 @@ class ScriptBudgets:
         self._bound[script.account, script.id] = script.name
         now = self._clocks.utc()
         key = PollKey.of(BUDGET_ROWS, script.account, "script", script.id)
-        self._ledger.record(Entry(key, script.name, now.timestamp(), (), now), lambda _: None)
+        self._ledger.note(Entry(key, script.name, now.timestamp(), (), now))
 
     def _known(self, scripts: Iterable[Target]) -> list[str]:
         """Return the accounts of which all scripts are known: listed completely, or each named by the configuration."""

@@ -49,6 +49,9 @@ class WorkerPool:
     run: Callable[[Run], Awaitable[None]]
     starts: asyncio.Lock = field(default_factory=asyncio.Lock)
     busy: set[PollKey] = field(default_factory=set)
+    # Collector → the time planned for its next poll, if it is still to come; and the same times in order.
+    _turns: dict[str, float] = field(default_factory=dict)
+    _ordered_turns: list[tuple[float, str]] = field(default_factory=list)
     _queue: list[Run] = field(default_factory=list)
     _filled: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(0))
     _tasks: list[asyncio.Task[None]] = field(default_factory=list)
@@ -78,13 +81,32 @@ class WorkerPool:
 
     def offer(self, run: Run) -> bool:
         """Queue a poll; return False if a poll of the same target by the same collector is queued or running."""
-        mark = run.key
-        if mark in self.busy:
+        if run.key in self.busy:
             return False
-        self.busy.add(mark)
+        self.busy.add(run.key)
         heapq.heappush(self._queue, run)
         self._filled.release()
         return True
+
+    def turn(self, collector: str, now: float, each: float) -> float:
+        """Return when a poll should begin, so that collectors with waiting polls share the account's capacity evenly.
+
+        So a collector with few targets does not wait for one with thousands in the first round of polls.
+
+        Args:
+            collector: the collector that polls.
+            now: the present, on the monotonic clock.
+            each: the seconds that the account's capacity takes for a request.
+        """
+        while self._ordered_turns and self._ordered_turns[0][0] <= now:
+            at, name = heapq.heappop(self._ordered_turns)
+            if self._turns.get(name) == at:
+                del self._turns[name]
+        turn = self._turns.get(collector, now)
+        sharing = len(self._turns) + (collector not in self._turns)
+        self._turns[collector] = turn + sharing * each
+        heapq.heappush(self._ordered_turns, (self._turns[collector], collector))
+        return turn
 
     async def _work(self) -> None:
         while True:

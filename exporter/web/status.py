@@ -9,8 +9,7 @@ from exporter.cooperative import unhurried
 from exporter.explain.explainer import Explainer
 from exporter.exposition.status_board import StatusBoard
 from exporter.metric import label_value
-from exporter.polling.intervals import Account
-from exporter.polling.plan import Plan
+from exporter.polling.intervals import Account, Plan
 from exporter.targets.registry import Registry
 from exporter.targets.target import account_of
 from exporter.web.status_models import (

@@ -1,6 +1,5 @@
 """A sandbox with a clock that tests set, its written history, and its live counters."""
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
@@ -168,14 +167,7 @@ class BackfillSetup:
 
 
 async def _recorded(ledger: Ledger, entry: Entry) -> tuple[Family, ...]:
-    loop = asyncio.get_running_loop()
-    published: asyncio.Future[tuple[Family, ...]] = loop.create_future()
-
-    def publish(families: tuple[Family, ...]) -> None:
-        loop.call_soon_threadsafe(published.set_result, families)
-
-    ledger.record(entry, publish)
-    return await published
+    return (await ledger.record(entry)).counters
 
 
 def _add(raw: Raw, families: tuple[Family, ...], at: float) -> None:

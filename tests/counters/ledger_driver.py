@@ -1,5 +1,6 @@
 """A ledger that a test controls: it takes polls one at a time, and returns the served counters."""
 
+import asyncio
 import sqlite3
 import threading
 import time
@@ -11,7 +12,7 @@ from typing import Self
 
 from exporter.clock import Clocks
 from exporter.counters.file_storage import FileStorage
-from exporter.counters.ledger import Entry, Ledger, Publish
+from exporter.counters.ledger import Counted, Entry, Ledger
 from exporter.counters.storage import MemoryStorage, Storage, unpack
 from exporter.metric import Count, DayBuckets, Family, FamilyInfo, Kind, LabelValues, Source
 from exporter.targets.target import PollKey
@@ -104,6 +105,7 @@ class LedgerDriver:
         attempts: int = 0,
     ) -> None:
         self.events = LedgerEvents()
+        self._runner = asyncio.Runner()
         self.storage = self._storage(location, clock)
         self.ledger = Ledger(self.storage, self.events, clocks=Clocks(clock, monotonic), linger=linger, retry=retry)
         while not self.ledger.open(may_wait=attempts > 0):
@@ -123,24 +125,16 @@ class LedgerDriver:
 
     def __exit__(self, *_: object) -> None:
         self.ledger.close()
+        self._runner.close()
 
     def record(self, *entries: Entry) -> list[tuple[Family, ...]]:
-        """Record polls together; return what was published for each."""
-        published: dict[int, tuple[Family, ...]] = {}
-        done = threading.Event()
+        """Record polls together; return what is served for each."""
 
-        def note(index: int) -> Publish:
-            def publish(families: tuple[Family, ...]) -> None:
-                published[index] = families
-                if len(published) == len(entries):
-                    done.set()
+        async def recorded() -> list[Counted]:
+            async with asyncio.timeout(PATIENCE):
+                return await asyncio.gather(*map(self.ledger.record, entries))
 
-            return publish
-
-        for index, entry in enumerate(entries):
-            self.ledger.record(entry, note(index))
-        assert done.wait(PATIENCE), "the ledger published nothing"
-        return [published[index] for index in range(len(entries))]
+        return [counted.counters for counted in self._runner.run(recorded())]
 
     def poll(self, count: float, zone: str = "102", day: int = 0) -> float | None:
         """Poll a zone whose chart has one day; return the served counter, or None."""

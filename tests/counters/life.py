@@ -1,22 +1,30 @@
 """One run of an exporter, from the client's answers to the store's families, one poll at a time."""
 
-import queue
-from collections.abc import Callable, Iterable
+import asyncio
+from collections.abc import Iterable
 from typing import Any
 
+from prometheus_client import CollectorRegistry
+
+from exporter.clients import account_entry
 from exporter.clock import Clocks
 from exporter.collectors.collector import Polled, TargetCollector
-from exporter.collectors.poll import Poller
 from exporter.counters.ledger import Ledger, LedgerObserver
 from exporter.counters.storage import Storage
 from exporter.exposition.status_board import StatusBoard
 from exporter.exposition.store import Store
 from exporter.metric import Family, Kind
 from exporter.platform.http.client import Client
-from exporter.polling.results import ResultRecorder
+from exporter.polling.failure_log import FailureLog
+from exporter.polling.first_discovery import FirstDiscovery
+from exporter.polling.intervals import Plan
+from exporter.polling.poll import PollMemory, Polls
+from exporter.polling.timetable import DueTimes
+from exporter.polling.worker_pool import Run
 from exporter.targets.registry import Registry, Selection
 from exporter.targets.sharding import Shard
 from exporter.targets.target import PollKey, Target
+from exporter.telemetry import Telemetry
 from tests.waiting import PATIENCE
 
 FOREVER = 1e12
@@ -44,27 +52,35 @@ class Life:
         registry = Registry(Shard())
         polled = tuple(polled)
         registry.configure(Selection(target.account, target.kind, fixed=(target,)) for _, target in polled)
-        self._poller = Poller(registry, clocks)
+        self._registry, self._clocks = registry, clocks
         self._store = Store(StatusBoard(clocks.wall), clocks.monotonic)
-        self._calls: queue.SimpleQueue[tuple[Callable[..., object], tuple[Any, ...]]] = queue.SimpleQueue()
-        self._results = ResultRecorder(
-            registry, self._store, self.ledger, poller=self._poller, clocks=clocks, call_soon=self._call_soon
+        self._plans = {collector.name: Plan(collector, FOREVER, stale_after=FOREVER) for collector, _ in polled}
+        self._memory = PollMemory(
+            FailureLog(clocks.monotonic), {name: it.collector for name, it in self._plans.items()}
         )
-        self._results.running = {collector.name: collector for collector, _ in polled}
+        self._telemetry = Telemetry(CollectorRegistry(), "test")
         self._served: dict[PollKey, list[Family]] = {}
-
-    def _call_soon(self, function: Callable[..., object], *arguments: object) -> None:
-        self._calls.put((function, arguments))
 
     async def poll(self, client: Client, collector: TargetCollector[Any], target: Target) -> Polled:
         """Poll a target, and publish the ledger's result."""
-        recognition = self._results.recognition(collector, target)
-        caller = client.until(FOREVER, recognition)
-        polled = await self._poller.poll(collector, target, caller, recognition=recognition)
-        async for outcome in self._results.record(collector, target, polled, lambda _: FOREVER, 0.0):
-            if outcome.error is None:
-                function, arguments = self._calls.get(timeout=PATIENCE)
-                function(*arguments)
+        accounts = {target.account: account_entry(client)}
+        monotonic = self._clocks.monotonic
+        polls = Polls(
+            accounts,
+            DueTimes(self._plans, accounts, self._registry, FirstDiscovery(set), monotonic),
+            lambda _account, _found: asyncio.sleep(0),
+            registry=self._registry,
+            store=self._store,
+            ledger=self.ledger,
+            telemetry=self._telemetry,
+            clocks=self._clocks,
+            memory=self._memory,
+        )
+        run = Run(collector, target, until=FOREVER, begin_by=0.0)
+        polled = await polls.call(run)
+        await polls.record(run, polled, 0.0)
+        async with asyncio.timeout(PATIENCE):
+            await self._memory.drained()
         return polled
 
     def close(self) -> None:

@@ -1,5 +1,5 @@
+import asyncio
 import shutil
-import threading
 import time
 from datetime import timedelta
 from pathlib import Path
@@ -144,11 +144,8 @@ def test_two_polls_of_a_target_in_one_commit_both_count(path: Path) -> None:
 
 
 def test_closing_commits_what_waits(path: Path) -> None:
-    driver = LedgerDriver(path, linger=30.0)
-    served = threading.Event()
-    driver.ledger.record(poll_of("102", today(40)), lambda _: served.set())
-    driver.ledger.close()
-    assert served.is_set()
+    with LedgerDriver(path, linger=30.0) as driver:
+        driver.ledger.note(poll_of("102", today(40)))
     with LedgerDriver(path) as driver:
         assert driver.poll(43) == 3
 
@@ -203,11 +200,12 @@ def test_a_target_that_comes_back_as_it_is_forgotten_goes_on(path: Path) -> None
 
 
 def test_an_event_loop_that_has_closed_ends_nothing(path: Path) -> None:
-    def publish(_families: tuple[Family, ...]) -> None:
-        raise RuntimeError("Event loop is closed")
-
     with LedgerDriver(path) as driver:
-        driver.ledger.record(poll_of("102", today(40)), publish)
+        loop = asyncio.new_event_loop()
+        recording = loop.create_task(driver.ledger.record(poll_of("102", today(40))))
+        loop.run_until_complete(asyncio.sleep(0, loop))
+        recording.cancel()
+        loop.close()
         assert driver.poll(45) == 5
 
 
@@ -216,14 +214,11 @@ def test_what_was_committed_but_never_published_is_counted_once(path: Path, tmp_
     left = tmp_path / "left"
     left.mkdir()
 
-    def die(_families: tuple[Family, ...]) -> None:
-        for name in ("state.db", "state.db-wal"):
-            shutil.copy(path.with_name(name), left / name)
-
     with LedgerDriver(path) as driver:
         assert driver.poll(40) == 0
-        driver.ledger.record(poll_of("102", today(45)), die)
-        driver.settle()
+        assert driver.poll(45) == 5
+        for name in ("state.db", "state.db-wal"):
+            shutil.copy(path.with_name(name), left / name)
     with LedgerDriver(left / "state.db") as driver:
         assert [driver.poll(count) for count in (45, 47)] == [5, 7]
 

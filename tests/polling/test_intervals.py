@@ -6,8 +6,7 @@ from dataclasses import replace
 import pytest
 
 from exporter.collectors import discovery, dns_record_scans, dns_statistics
-from exporter.polling.intervals import Intervals
-from exporter.polling.plan import Plan
+from exporter.polling.intervals import Intervals, Plan
 from exporter.targets.sharding import Shard
 from exporter.targets.target import Target
 

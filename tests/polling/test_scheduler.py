@@ -12,11 +12,11 @@ import pytest
 from structlog.testing import capture_logs
 
 from exporter.causes import Cause
-from exporter.counters.ledger import Entry, Publish
+from exporter.counters.ledger import Counted, Entry
 from exporter.polling.backoff import FIRST_WAIT
 from exporter.polling.first_discovery import FIRST_RETRY_SECONDS, FIRST_TRIES
-from exporter.polling.scheduler import CAPACITY_SECONDS, LATEST_SLOT, Schedule
-from exporter.polling.timetable import Timetable
+from exporter.polling.scheduler import CAPACITY_SECONDS, Schedule
+from exporter.polling.timetable import LATEST_SLOT, Timetable
 from exporter.polling.worker_pool import WorkerPool
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.keys import API_KEY
@@ -462,7 +462,7 @@ async def test_when_a_slow_platform_is_quick_again_nothing_waits_out_the_long_in
         kept = Target("main", "dns_zone", "102")
         limited = {"kind": "status", "status": 429, "retry_after": 3600, "path": "/dnszone/102/statistics", "times": 1}
         parts.faults.add(limited)
-        parts.schedule.make_due("dns_statistics", lambda target: target == kept)
+        parts.schedule.due_times.make_due("dns_statistics", lambda target: target == kept)
         await parts.turn(0)
         assert max(dues(parts).values()) - parts.clock.now > 600
         capacity.seconds = 0.01
@@ -626,10 +626,10 @@ async def test_breaking_code_that_settles_a_poll_ends_with_that_poll_too() -> No
     async with exporter_parts(account=DNS_ONLY, world=world()) as parts:
         count = parts.ledger.record
 
-        def broken(entry: Entry, publish: Publish) -> None:
+        async def broken(entry: Entry) -> Counted:
             if entry.key == PollKey.of("dns_statistics", "main", "dns_zone", "102"):
                 raise ZeroDivisionError
-            count(entry, publish)
+            return await count(entry)
 
         parts.ledger.record = broken  # type: ignore[method-assign]
         with capture_logs() as logs:

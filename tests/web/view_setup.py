@@ -18,8 +18,7 @@ from exporter.exposition.exposition import Exposition
 from exporter.exposition.renderer import Renderer
 from exporter.exposition.status_board import HEALTH, StatusBoard
 from exporter.exposition.store import Store
-from exporter.polling.intervals import Account
-from exporter.polling.plan import Plan
+from exporter.polling.intervals import Account, Plan
 from exporter.settings.model import Settings
 from exporter.targets.registry import Registry, Selection
 from exporter.targets.sharding import Shard

@@ -21,7 +21,7 @@ from exporter.platform.errors import (
     Unauthorized,
 )
 from exporter.platform.http.client import Client
-from exporter.polling.plan import Plan
+from exporter.polling.intervals import Plan
 from exporter.targets.registry import Registry
 from exporter.targets.target import ResourceList, Target
 

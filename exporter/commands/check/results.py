@@ -8,7 +8,7 @@ from exporter import wiring
 from exporter.collectors import discovery
 from exporter.platform.errors import PlatformError
 from exporter.polling.capacity import Capacity
-from exporter.polling.plan import Plan
+from exporter.polling.intervals import Plan
 from exporter.settings.model import Settings
 from exporter.targets.registry import Registry
 from exporter.targets.target import DATABASE_PREFIX, ResourceList, Target, account_of

@@ -1,0 +1,330 @@
+"""Polls a target that is due: makes the calls, counts what came back, and publishes it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from exporter.causes import Cause, Lack, cause_of
+from exporter.clock import Clocks
+from exporter.collectors.collector import Collector, Outcome, Polled
+from exporter.collectors.poll import Poller, failed
+from exporter.cooperative import unhurried
+from exporter.counters.ledger import Entry, Ledger
+from exporter.exposition.status_board import GONE
+from exporter.exposition.store import Store
+from exporter.log import logger
+from exporter.metric import Family
+from exporter.platform.errors import NotAvailable, NotFound, PlatformError
+from exporter.platform.http.recognition import Recognition
+from exporter.polling.failure_log import FailureLog
+from exporter.polling.intervals import Account
+from exporter.polling.timetable import DueTimes
+from exporter.polling.worker_pool import Run
+from exporter.targets.registry import Registry
+from exporter.targets.target import Inventory, PollKey, Target, account_of
+from exporter.telemetry import Telemetry
+
+# The results that may wait for the ledger at once. While it is slower, workers wait, so that memory has a bound.
+MOST_COUNTING = 2000
+
+
+@dataclass(slots=True)
+class PollMemory:
+    """What is known of polls beyond a reload of the configuration.
+
+    Attributes:
+        failures: logs the beginnings and ends of failures.
+        collectors: the collectors in use, by name.
+        unavailable: the targets for which the platform does not have what a collector asks for.
+        gone: the targets that no longer exist, as an answer said.
+        counting: the successful polls that wait for the ledger; at most one for each target and collector.
+    """
+
+    failures: FailureLog
+    collectors: Mapping[str, Collector] = field(default_factory=dict)
+    unavailable: set[PollKey] = field(default_factory=set)
+    gone: set[Target] = field(default_factory=set)
+    counting: dict[PollKey, asyncio.Task[None]] = field(default_factory=dict)
+    room: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MOST_COUNTING))
+
+    def forget_removed(self, registry: Registry) -> None:
+        """Forget removed targets, so that one that returns is treated as new."""
+        self.gone = {target for target in self.gone if registry.holds(target.key)}
+        self.unavailable = {key for key in self.unavailable if registry.holds(key.target)}
+
+    def counted(self, key: PollKey, _task: "asyncio.Task[None]") -> None:
+        """Make room for another result, when the task of one has ended."""
+        del self.counting[key]
+        self.room.release()
+
+    async def drained(self) -> None:
+        """Wait until no poll waits for the ledger."""
+        while self.counting:
+            await asyncio.wait(self.counting.values())
+
+    async def stop(self) -> None:
+        """End the polls that wait for the ledger; it counts them nevertheless."""
+        for task in self.counting.values():
+            task.cancel()
+        await self.drained()
+
+
+class Polls:
+    """Polls targets for the workers.
+
+    `run` makes the calls of a poll and records its failures. What the answer contains is counted and published by
+    `_count_and_publish`, in a task of its own, so that no worker waits for a disk.
+
+    Args:
+        accounts: the accounts and databases, by their names from `account_of`.
+        due_times: when targets are polled next.
+        found: takes over what a discovery has found in an account.
+        registry: the targets; a removed one is not published.
+        store: receives the families; its board receives the status.
+        ledger: counts the counters before they are published.
+        telemetry: the program's own metrics.
+        clocks: the clocks.
+        memory: what is known of earlier polls.
+
+    Attributes:
+        durations: collector → duration of its last poll in seconds.
+    """
+
+    def __init__(
+        self,
+        accounts: Mapping[str, Account],
+        due_times: DueTimes,
+        found: Callable[[str, Inventory], Awaitable[None]],
+        *,
+        registry: Registry,
+        store: Store,
+        ledger: Ledger,
+        telemetry: Telemetry,
+        clocks: Clocks,
+        memory: PollMemory,
+    ) -> None:
+        self.durations: dict[str, float] = {}
+        self._accounts = accounts
+        self._due_times = due_times
+        self._found = found
+        self._registry = registry
+        self._store = store
+        self._ledger = ledger
+        self._telemetry = telemetry
+        self._clocks = clocks
+        self._memory = memory
+        self._poller = Poller(registry, clocks)
+        self._log = logger()
+
+    async def run(self, run: Run) -> None:
+        """Poll a target that is due. No exception leaves this method."""
+        run = replace(run, target=self._registry.current(run.target))
+        began = self._clocks.monotonic()
+        fault = await self._fault_of(run.collector, run.target, self._poll(run, began))
+        if fault is not None:
+            await self.record(run, failed(run.target, fault), self._clocks.monotonic() - began)
+
+    async def _fault_of(
+        self, collector: Collector, target: Target, work: Coroutine[Any, Any, None]
+    ) -> PlatformError | None:
+        """Do a part of a poll; log an unexpected exception, and return it as the failure of this poll alone."""
+        try:
+            await work
+        except Exception as error:  # noqa: BLE001 - the one boundary: a fault of ours in one poll ends with that poll
+            facts = {"collector": collector.name, "target": target.key.label, "error": repr(error)}
+            self._log.error("poll broke", **facts, exc_info=True)
+            return PlatformError(f"internal error: {type(error).__name__}")
+        return None
+
+    async def _poll(self, run: Run, began: float) -> None:
+        polled = await self.call(run)
+        await self.record(run, polled, self._clocks.monotonic() - began)
+
+    async def call(self, run: Run) -> Polled:
+        """Make the calls of a poll, and measure the answer."""
+        account = self._accounts[account_of(run.target)]
+        recognition = self._recognition(run.collector, run.target)
+        caller = account.client.until(run.until, recognition)
+        found = partial(self._found, run.target.account)
+        polled = await self._poller.poll(run.collector, run.target, caller, found=found, recognition=recognition)
+        if caller.unexpected:
+            polled = polled.noting(caller.unexpected)
+        account.capacity.note(run.collector.name, caller.calls, caller.seconds)
+        return polled
+
+    async def record(self, run: Run, polled: Polled, seconds: float) -> None:
+        """Record the result of a poll for each of its targets, and decide when those that failed are polled again."""
+        collector, target = run.collector, run.target
+        self.durations[collector.name] = seconds
+        self._telemetry.duration.labels(collector.name).set(seconds)
+        self._due_times.ended(collector, target, polled)
+        if polled.found is not None:
+            await self._found(target.account, polled.found)
+        if target.scouted or collector.discovers:
+            error = polled.unnamed or (polled.error if target.scouted else None)
+            failure = (error.reason, str(error)) if error else None
+            self._memory.failures.lists(collector.name, target.account, failure)
+        now = polled.date or self._clocks.utc()
+        async for outcome in unhurried(polled.outcomes, self._clocks.monotonic):
+            if not self._poller.accepts(target, outcome):
+                continue
+            if outcome.error is not None:
+                self._fail(collector, outcome, outcome.error, seconds)
+                self._due_times.failed(collector, outcome.target, outcome.error)
+            else:
+                await self._begin_counting(collector, outcome, now, seconds)
+                self._due_times.succeeded(collector, outcome.target)
+
+    async def _begin_counting(self, collector: Collector, outcome: Outcome, now: datetime, seconds: float) -> None:
+        """Start the task that counts and publishes an outcome, when there is room for it."""
+        key, memory = outcome.target.polled_by(collector.name), self._memory
+        if not outcome.is_unchanged:
+            self._note_existing(collector, outcome.target)
+        while key in memory.counting:
+            await asyncio.wait([memory.counting[key]])
+        await memory.room.acquire()
+        count = self._count(key, collector, outcome, now, seconds)
+        memory.counting[key] = asyncio.create_task(count, name="count")
+        memory.counting[key].add_done_callback(partial(memory.counted, key))
+
+    async def _count(self, key: PollKey, collector: Collector, outcome: Outcome, now: datetime, seconds: float) -> None:
+        work = self._count_and_publish(key, collector, outcome, now, seconds)
+        fault = await self._fault_of(collector, outcome.target, work)
+        if fault is not None:
+            self._fail(collector, Outcome(outcome.target), fault, seconds)
+
+    def _note_existing(self, collector: Collector, target: Target) -> None:
+        status = self._store.board.find(target.polled_by(collector.name))
+        if status is not None:
+            # Until this outcome is published, the served values belong to an older answer, so no answer must be
+            # recognised.
+            status.fingerprint = b""
+        if collector.owns_target:
+            self._memory.gone.discard(target)
+
+    async def _count_and_publish(
+        self, key: PollKey, collector: Collector, outcome: Outcome, now: datetime, seconds: float
+    ) -> None:
+        """Count an outcome, and publish it when what was counted is on disk, or could not be written.
+
+        Args:
+            key: the target and its collector.
+            collector: the collector that polled.
+            outcome: the result for one target.
+            now: the platform's time.
+            seconds: the duration of the poll.
+        """
+        name, target = collector.name, outcome.target
+        served = self._store.board.find(key)
+        shown = served.target.name if served is not None and outcome.is_unchanged else target.name
+        counts = None if outcome.is_unchanged else outcome.counts
+        counted = await self._ledger.record(Entry(key, shown, self._clocks.wall(), counts, now))
+        # While the ledger wrote, the target or the collector may have been removed, or other families exposed.
+        if not self._is_current(collector, target):
+            return
+        if outcome.is_unchanged:
+            self._renew(key, outcome, seconds)
+            return
+        if target in self._memory.gone and not collector.owns_target:
+            # Another collector's call has shown that this resource no longer exists: nothing is published.
+            self._publish(name, Outcome(target, lack=GONE.lack), (), seconds)
+            return
+        if self._store.board.was_up(name, target) is False:
+            self._memory.failures.recovers(_facts(name, target))
+        self._memory.unavailable.discard(key)
+        # After a failed commit, the older counters are published; a later poll publishes the new ones.
+        fingerprint = b"" if counted.is_behind else outcome.fingerprint
+        self._publish(name, outcome, counted.counters, seconds, fingerprint=fingerprint)
+
+    def _renew(self, key: PollKey, outcome: Outcome, seconds: float) -> None:
+        """Record a poll with the same answer as the last one: only its time changes, on disk and in the exposition."""
+        status = self._store.board.find(key)
+        # The series may have been removed while the ledger wrote; the next answer restores them.
+        if status is not None and status.fingerprint == outcome.fingerprint:
+            self._store.board.unchanged(status, duration=seconds)
+            self._store.renew(status, self._due_times.lifetime(key.collector, outcome.target))
+
+    def _publish(
+        self,
+        collector: str,
+        outcome: Outcome,
+        counters: tuple[Family, ...],
+        seconds: float,
+        *,
+        fingerprint: bytes = b"",
+        note: str = "",
+    ) -> None:
+        """Replace the families of a target."""
+        families = (*outcome.families, *counters)
+        status = self._store.board.succeeded(collector, outcome, families, duration=seconds, note=note)
+        status.fingerprint = fingerprint
+        self._store.publish(status, families, self._due_times.lifetime(collector, outcome.target))
+
+    def _fail(self, collector: Collector, outcome: Outcome, error: PlatformError, seconds: float) -> None:
+        """Record a failure; families of earlier polls stay until they expire.
+
+        Args:
+            collector: the collector that polled.
+            outcome: the target, with the families that are exposed in spite of the failure.
+            error: the error.
+            seconds: the duration of the poll.
+        """
+        name, target = collector.name, outcome.target
+        facts = _facts(name, target)
+        if isinstance(error, NotAvailable):
+            # The zone does not have this resource: not a failure, but an answer without samples, which is logged once.
+            key = target.polled_by(name)
+            if key not in self._memory.unavailable:
+                self._memory.unavailable.add(key)
+                self._log.info("not available", **facts, error_key=error.error_key)
+            nothing = Outcome(target, lack=Lack(Cause.NOT_AVAILABLE, _words(error)))
+            self._publish(name, nothing, (), seconds, note="not available")
+            return
+        if not self._store.board.is_failing(name, target):
+            self._memory.failures.fails(facts, error.reason, str(error))
+        status = self._store.board.failed(
+            name, outcome, error.reason, str(error), duration=seconds, cause=cause_of(error)
+        )
+        lifetime = self._due_times.lifetime(name, target)
+        if outcome.families:
+            self._store.publish(status, outcome.families, lifetime)
+        else:
+            self._store.keep(status, lifetime)
+        if isinstance(error, NotFound):
+            self._store.clear(name, target)
+            if collector.owns_target:
+                self._memory.gone.add(target)
+                for other in self._memory.collectors.values():
+                    if other.polls == target.kind:
+                        self._store.clear(other.name, target)
+
+    def _recognition(self, collector: Collector, target: Target) -> Recognition | None:
+        """Return what recognises the target's last answer; None for a collector whose answers are not compared.
+
+        While a cap excludes any series, no answer is recognised, because excluded series return only with a full poll.
+        """
+        if collector.discovers:
+            return None
+        status = self._store.board.find(target.polled_by(collector.name))
+        last = status.fingerprint if status is not None and self._store.is_exposed_whole else b""
+        asked = f"{target.name}\0{dict(target.attributes)}{target.watched}"
+        return Recognition(last, asked, self._clocks)
+
+    def _is_current(self, collector: Collector, target: Target) -> bool:
+        """Return whether a target is still polled by a collector."""
+        return collector.name in self._memory.collectors and (
+            self._registry.holds(target.key) or (target.kind != collector.polls and self._registry.admits(target))
+        )
+
+
+def _words(error: PlatformError) -> str:
+    """Return the platform's message, with its error key unless the message contains it."""
+    words = str(error)
+    return words if not error.error_key or error.error_key in words else f"{words} ({error.error_key})"
+
+
+def _facts(collector: str, target: Target) -> dict[str, str]:
+    return {"collector": collector, "account": target.account, "target": target.key.label, "name": target.name}
