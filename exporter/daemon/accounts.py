@@ -10,8 +10,7 @@ from exporter.counters.ledger import Ledger
 from exporter.daemon.account_observer import AccountObserver
 from exporter.event_loop import Turns
 from exporter.platform.api import database
-from exporter.polling.intervals import Account, Intervals
-from exporter.polling.plan import Plan
+from exporter.polling.intervals import Account, Intervals, Plan
 from exporter.settings.account import AccountSettings
 from exporter.settings.database import DatabaseSettings
 from exporter.settings.model import Settings

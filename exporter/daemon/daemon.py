@@ -22,8 +22,7 @@ from exporter.exposition.renderer import Renderer
 from exporter.exposition.status_board import HEALTH
 from exporter.log import configure, logger
 from exporter.metric import FamilyInfo
-from exporter.polling.intervals import Account
-from exporter.polling.plan import Plan
+from exporter.polling.intervals import Account, Plan
 from exporter.polling.scheduler import Schedule
 from exporter.settings.endpoint_names import misnamed
 from exporter.settings.exposure import exposed

@@ -12,8 +12,7 @@ from exporter.daemon.shards import Shards
 from exporter.explain.scope import Scope
 from exporter.exposition.status_board import StatusBoard
 from exporter.exposition.store import Store
-from exporter.polling.intervals import Account
-from exporter.polling.plan import Plan
+from exporter.polling.intervals import Account, Plan
 from exporter.polling.scheduler import Schedule, ScheduleState
 from exporter.polling.script_budgets import BUDGET_ROWS, ConfiguredBudgets, ScriptBudgets
 from exporter.settings.model import Settings
