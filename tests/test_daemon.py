@@ -265,6 +265,15 @@ async def test_a_reload_by_signal_leaves_nothing_behind_and_says_what_broke_it(c
         assert [line["work"] for line in logs if line["event"] == "background task failed"] == ["reload"]
 
 
+async def test_a_reload_keeps_the_durations_of_the_collectors(configured: ConfiguredSandbox) -> None:
+    async with configured.daemon() as (daemon, client):
+        await scraped(daemon, client, "edge_dns_window_queries")
+        # What is due is polled again only after minutes.
+        assert await daemon.reload() == ()
+        collectors = (await client.get("/api/v1/status")).json()["collectors"]
+        assert [one["last_duration"] for one in collectors if one["collector"] == "dns_record_scans"] != [None]
+
+
 async def test_pages_and_scrapes_find_no_half_of_a_reload(configured: ConfiguredSandbox) -> None:
     async with configured.daemon() as (daemon, client):
         await until(daemon.schedule.all_discovered)
