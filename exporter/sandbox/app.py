@@ -5,42 +5,18 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from fastapi import FastAPI
-from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Match, Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from exporter.sandbox import control, database_endpoint, undocumented
 from exporter.sandbox.faults import FaultGate, Faults
 from exporter.sandbox.openapi import describe
 from exporter.sandbox.operations import OPERATIONS
 from exporter.sandbox.request_parsing import RequestError
-from exporter.sandbox.timestamps import http_date
 from exporter.sandbox.world import World
-
-
-class WorldDate:
-    """Adds a Date header with the world's time to every response."""
-
-    def __init__(self, app: ASGIApp, world: World) -> None:
-        self._app = app
-        self._world = world
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-
-        async def dated(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).setdefault("date", http_date(self._world.clock.now()))
-            await send(message)
-
-        await self._app(scope, receive, dated)
 
 
 class Sandbox(FastAPI):
@@ -75,7 +51,7 @@ def create_app(world: World, faults: Faults | None = None) -> FastAPI:
     ]
     app = Sandbox(
         routes=routes,
-        middleware=[Middleware(WorldDate, world), Middleware(FaultGate, scripted, world.clock)],
+        middleware=[Middleware(FaultGate, scripted, world.clock)],
         exception_handlers={HTTPException: as_text, RequestError: control.refuse},
         lifespan=lifespan,
         docs_url=None,

@@ -1,20 +1,29 @@
 """The control endpoints, for tests and people: faults, the clock, events and database tokens."""
 
+import json
+import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
+from importlib.resources import files
+from itertools import product
 from typing import Any, Final
 
+from jinja2 import Environment
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
-from starlette.routing import Route
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.routing import BaseRoute, Route
 
+from exporter.patterns import Pattern
 from exporter.sandbox.answers import payload
 from exporter.sandbox.clock import WorldClock
+from exporter.sandbox.fault_kinds import KINDS, Fault
 from exporter.sandbox.faults import Faults
 from exporter.sandbox.keys import DatabaseTokens, TokenKind
 from exporter.sandbox.request_parsing import RequestError, json_object, reasons
-from exporter.sandbox.resource_ids import ResourceIds
 from exporter.sandbox.scenarios import Events
+from exporter.sandbox.search import ResourceIds
+from exporter.sandbox.seed import seed
 from exporter.sandbox.world import DATABASES, World
 
 _SHOWN: Final = 1_000
@@ -85,13 +94,19 @@ def routes(world: World, faults: Faults) -> list[Route]:
         if request.method == "POST":
             given = await json_object(request)
             return payload({"event": given.get("event"), "made": events.trigger(given)})
-        return payload(_summary(world) | {"events": events.catalogue()})
+        described = json.dumps(_summary(world) | {"events": events.catalogue()}, indent=2)
+        return Response(f"{described}\n", media_type="application/json")
+
+    async def on_index(request: Request) -> Response:
+        if "text/html" in request.headers.get("accept", ""):
+            return _page(request, _summary(world) | {"events": events.catalogue()}, faults)
+        return PlainTextResponse(_INDEX.replace("URL", _url(request)))
 
     async def on_tokens(request: Request) -> Response:
         return payload(_pair(world.tokens, await json_object(request)), 201)
 
     return [
-        *(Route(path, _on_index) for path in ("/", "/sandbox", "/sandbox/")),
+        *(Route(path, on_index) for path in ("/", "/sandbox", "/sandbox/")),
         *_fault_routes(faults),
         Route("/sandbox/clock", on_clock, methods=["GET", "POST"]),
         Route("/sandbox/world", on_world, methods=["GET", "POST"]),
@@ -102,7 +117,13 @@ def routes(world: World, faults: Faults) -> list[Route]:
 def _fault_routes(faults: Faults) -> list[Route]:
     async def on_faults(request: Request) -> Response:
         if request.method == "POST":
-            return payload(faults.add(await json_object(request)).summary(), 201)
+            added = faults.add(await json_object(request))
+            try:
+                _refuse_idle(added.kind, request.app.routes)
+            except RequestError:
+                faults.remove(added.fault_id)
+                raise
+            return payload(added.summary(), 201)
         if request.method == "DELETE":
             faults.clear()
         return payload([scripted.summary() for scripted in faults.all()])
@@ -118,8 +139,39 @@ def _fault_routes(faults: Faults) -> list[Route]:
     ]
 
 
-async def _on_index(request: Request) -> Response:
-    return PlainTextResponse(_INDEX.replace("URL", str(request.base_url).rstrip("/")))
+def _page(request: Request, world: dict[str, Any], faults: Faults) -> Response:
+    """Answer with the page for a person: the world, and forms for faults and events."""
+    kinds = [(name, model.__doc__, model.model_fields.keys() - Fault.model_fields) for name, model in KINDS.items()]
+    template = Environment(autoescape=True).from_string(files(__package__).joinpath("page.html").read_text("utf-8"))
+    shown = [one.summary() for one in faults.all()]
+    return HTMLResponse(template.render(url=_url(request), world=world, faults=shown, kinds=kinds, tries=seed("tries")))
+
+
+def _url(request: Request) -> str:
+    return str(request.base_url).rstrip("/")
+
+
+def _refuse_idle(fault: Fault, routes: Sequence[BaseRoute]) -> None:
+    """Refuse a fault whose path or pattern matches no path of the platform, whatever the ids in it are.
+
+    Raises:
+        RequestError: there is no such path.
+    """
+    paths = [route.path for route in routes if isinstance(route, Route)]
+    if fault.path is not None:
+        idle = not any(re.fullmatch(re.sub("{.*?}", "[^/]+", path), fault.path) for path in paths)
+    elif fault.path_regex is not None:
+        pattern, words = Pattern(fault.path_regex), re.findall(r"\w+", fault.path_regex)
+        idle = not any(
+            pattern.fullmatch(path.format(*ids))
+            for path in (re.sub("{.*?}", "{}", path) for path in paths)
+            for ids in (*product(words, repeat=path.count("{")), *((number,) * 2 for number in range(1_200)))
+        )
+    else:
+        idle = False
+    if idle:
+        field = "path" if fault.path_regex is None else "path_regex"
+        raise RequestError(f"{field}: matches no path of the platform; /dnszone/.* matches /dnszone/101/statistics")
 
 
 def _change_clock(clock: WorldClock, given: dict[str, Any]) -> None:

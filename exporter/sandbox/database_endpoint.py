@@ -16,7 +16,7 @@ from exporter.sandbox.database import BatonError, Database
 from exporter.sandbox.keys import TokenKind
 from exporter.sandbox.operation import bearer_token
 from exporter.sandbox.request_parsing import RequestError, body_bytes, reasons
-from exporter.sandbox.sqlite_access import ForbiddenError
+from exporter.sandbox.sql import ForbiddenError
 from exporter.sandbox.world import World
 
 _Body = TypeVar("_Body")

@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pydantic import ValidationError
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from exporter.sandbox.answers import encode
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.exchange import Exchange, NoConnectionError
 from exporter.sandbox.fault_kinds import KINDS, Fault
 from exporter.sandbox.request_parsing import RequestError, reasons
+from exporter.sandbox.timestamps import http_date
 
 _EXEMPT: Final = re.compile(r"/|/openapi\.json|/sandbox(/.*)?", re.DOTALL)
 _WORDS: Final = {"missing": "is missing", "extra_forbidden": "is not a field of this kind of fault"}
@@ -92,7 +94,10 @@ class Faults:
 
 
 class FaultGate:
-    """ASGI middleware that passes requests to the operations, except those that a scripted fault applies to."""
+    """ASGI middleware that passes requests to the operations, except those that a scripted fault applies to.
+
+    It gives each response the date of the world's clock.
+    """
 
     def __init__(
         self,
@@ -108,17 +113,25 @@ class FaultGate:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request, or apply a fault to it."""
-        fault = None
-        if scope["type"] == "http" and _EXEMPT.fullmatch(scope["path"]) is None:
-            fault = self._faults.take_for(scope["method"], scope["path"])
-        if scope.get("method") == "HEAD":
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def dated(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).setdefault("date", http_date(self._clock.now()))
+            await send(message)
+
+        method, path = scope["method"], scope["path"]
+        fault = None if _EXEMPT.fullmatch(path) else self._faults.take_for(method, path)
+        if method == "HEAD":
             # The server leaves out the body.
             scope = {**scope, "method": "GET"}
         if fault is None:
-            await self._app(scope, receive, send)
+            await self._app(scope, receive, dated)
             return
         random_bytes = self._faults.random_bytes
-        exchange = Exchange(self._app, scope, receive, send, self._clock.now, self._sleep, random_bytes)
+        exchange = Exchange(self._app, scope, receive, dated, self._clock.now, self._sleep, random_bytes)
         try:
             await fault.apply(exchange)
         except NoConnectionError:

@@ -3,6 +3,8 @@
 from enum import StrEnum
 from typing import Final
 
+from exporter.sandbox.seed import seed
+
 API_KEY: Final = "sandbox-api-key"
 """A personal API key of the account's owner."""
 
@@ -29,18 +31,10 @@ STATISTICS_ROLES: Final = frozenset(
 )
 """The roles that may read a zone's statistics."""
 
-_SUBUSER_KEYS: Final = {
-    "sandbox-user-api-key": "UserApi",
-    "sandbox-subuser-api-dns-key": "SubuserAPIDns",
-    "sandbox-subuser-dns-key": "SubuserDns",
-    "sandbox-subuser-manage-key": "SubuserManage",
-    "sandbox-subuser-api-manage-key": "SubuserAPIManage",
-}
-
 
 def sandbox_keys() -> dict[str, str]:
     """Return a fresh map of every key of the sandbox to its role."""
-    return {API_KEY: "User", BEARER_TOKEN: "UserApi", POWERLESS_KEY: "SubuserBilling", **_SUBUSER_KEYS}
+    return {API_KEY: "User", BEARER_TOKEN: "UserApi", POWERLESS_KEY: "SubuserBilling", **seed("keys")}
 
 
 class TokenKind(StrEnum):

@@ -7,7 +7,7 @@ from typing import Any, Final
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.keys import DEFAULT_VALUE_PREFIX, DEPLOYMENT_KEY_PREFIX
 from exporter.sandbox.noise import Noise
-from exporter.sandbox.resource_ids import ResourceIds
+from exporter.sandbox.search import ResourceIds
 from exporter.sandbox.seed import seed
 from exporter.sandbox.timestamps import iso_long, iso_naive, month_start
 

@@ -1,10 +1,87 @@
-"""Global search: every resource of the account by a part of its name."""
+"""The ids and names of resources, and the search that finds them by a part of their names."""
 
 from array import array
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from exporter.sandbox.resource_ids import ResourceIds
+from exporter.sandbox.seed import seed
+
+_LARGEST_ID: Final = 2**63 - 1
+
+
+class ResourceIds:
+    """The ids and names of one kind of resource; a name is only stored where a test has changed it.
+
+    Args:
+        first_id: the id of the first resource.
+        count: the number of resources.
+        names: the names of the first resources; names of the others are generated.
+        suffix: the end of all seeded names.
+    """
+
+    def __init__(self, first_id: int, count: int, names: Sequence[str] = (), suffix: str = "") -> None:
+        self._first = first_id
+        self._known_names = names
+        self._suffix = suffix
+        self._ids = array("q", range(first_id, first_id + count))
+        self._names: dict[int, str | None] = dict.fromkeys(self._ids)
+        self._last = first_id + count - 1
+        self.version = 0
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._ids)
+
+    def __contains__(self, resource_id: object) -> bool:
+        return resource_id in self._names
+
+    def slice(self, start: int, size: int) -> list[int]:
+        """Return up to `size` ids, beginning at a place."""
+        return self._ids[start : start + size].tolist()
+
+    def place(self, resource_id: int) -> int:
+        """Return the distance of an id from the first seeded one; it determines the resource's properties."""
+        return resource_id - self._first
+
+    def name(self, resource_id: int) -> str:
+        """Return a resource's name."""
+        given = self._names[resource_id]
+        if given is not None:
+            return given
+        place = resource_id - self._first
+        if place < len(self._known_names):
+            return self._known_names[place] + self._suffix
+        stages, words = seed("names", "stages"), seed("names", "words")
+        return f"{stages[place % len(stages)]}-{words[place // len(stages) % len(words)]}-{place}{self._suffix}"
+
+    def add(self, name: str, resource_id: int | None = None) -> int:
+        """Add a resource, or bring a removed one back under a name, and return its id."""
+        new_id = self._last + 1 if resource_id is None else resource_id
+        if not 0 < new_id <= _LARGEST_ID:
+            raise ValueError(f"{new_id} is no id")
+        if new_id in self._names:
+            raise ValueError(f"{new_id} already exists")
+        self._last = max(self._last, new_id)
+        self._ids.append(new_id)
+        self._names[new_id] = name
+        self.version += 1
+        return new_id
+
+    def remove(self, resource_id: int) -> None:
+        """Remove a resource."""
+        del self._names[resource_id]
+        self._ids.remove(resource_id)
+        self.version += 1
+
+    def rename(self, resource_id: int, name: str) -> None:
+        """Give a resource another name."""
+        if resource_id not in self._names:
+            raise KeyError(resource_id)
+        self._names[resource_id] = name
+        self.version += 1
+
 
 _DEEPEST: Final = 10_000
 _LARGEST_PAGE: Final = 1_000

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 from exporter.sandbox import hrana
-from exporter.sandbox.sql import Statement, split
-from exporter.sandbox.sqlite_access import FAULTS, SqlError, authorize, failure
+from exporter.sandbox.sql import FAULTS, SqlError, Statement, authorize, failure, split
 
 _LARGEST_RESULT: Final = 10 * 1024 * 1024
 _STEPS_BETWEEN_CHECKS: Final = 10_000

@@ -10,10 +10,9 @@ from exporter.sandbox.dns import DnsZones
 from exporter.sandbox.keys import DatabaseTokens, sandbox_keys
 from exporter.sandbox.noise import Noise
 from exporter.sandbox.protection import AccessLists, ApiGuardian, Bots
-from exporter.sandbox.resource_ids import ResourceIds
 from exporter.sandbox.scans import RecordScans
 from exporter.sandbox.scripting import Scripts
-from exporter.sandbox.search import Search
+from exporter.sandbox.search import ResourceIds, Search
 from exporter.sandbox.seed import seed as seeded
 from exporter.sandbox.shield import ShieldZones
 from exporter.sandbox.waf import Waf

@@ -1,24 +1,21 @@
 """The golden of the sandbox: what each request of a table is answered, byte for byte, in a seeded world at a set time.
 
-python -m tests.sandbox.test_answers    write `answers.txt` anew, for a change of answers that is meant
-
 A request is written `METHOD PATH [key=… bearer=… basic=… type=… host=…] [BODY]`. Without these words it has the account
 owner's key, and a body is JSON; `key=-` is no key. Each group of requests has a world of its own.
 """
 
-import asyncio
 import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
-import pytest
 
 from exporter.sandbox import keys
 from exporter.sandbox.app import create_app
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.world import World
+from tests.golden import assert_golden
 from tests.sandbox.pipelines import BATCHES, BODIES, STABLE
 
 GOLDEN = Path(__file__).with_name("answers.txt")
@@ -387,11 +384,5 @@ def shown(number: int, request: str, answer: httpx.Response, seen: dict[str, int
         yield "  " + (body.replace("\n", "\n  ") if first == number else f"= {first}")
 
 
-@pytest.mark.parametrize("group", GROUPS)
-async def test_every_answer_is_the_one_that_is_kept(group: str) -> None:
-    kept = re.split(r"^(?==== )", GOLDEN.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    assert await answers(group) == next(one for one in kept if one.startswith(f"=== {group}\n"))
-
-
-if __name__ == "__main__":
-    GOLDEN.write_text("".join(asyncio.run(answers(group)) for group in GROUPS), encoding="utf-8")
+async def test_every_answer_is_the_one_that_is_kept() -> None:
+    assert_golden("".join([await answers(group) for group in GROUPS]), GOLDEN)

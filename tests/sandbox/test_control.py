@@ -1,5 +1,6 @@
 """The sandbox's own pages; the golden has the answers of every event and every refusal."""
 
+import html
 import json
 import re
 import shlex
@@ -7,6 +8,7 @@ import shlex
 import httpx
 import pytest
 
+from exporter.sandbox.fault_kinds import KINDS
 from tests.sandbox.test_answers import EVENTS
 
 
@@ -29,3 +31,38 @@ async def test_every_event_is_in_the_golden_and_describes_its_parameters(client:
     events = (await client.get("/sandbox/world")).json()["events"]
     assert {found for event in EVENTS for found in re.findall(r'"event": "(\w+)"', event)} >= events.keys()
     assert "exporter." not in json.dumps(events)
+
+
+async def test_the_page_for_a_person_offers_what_the_sandbox_accepts(client: httpx.AsyncClient) -> None:
+    page = (await client.get("/sandbox", headers={"Accept": "text/html,*/*;q=0.8"})).text
+    assert all(f"<option>{kind}</option>" in page for kind in KINDS)
+    assert "prod-shop.example (101)" in page
+    tries = re.findall(r"data-method=\"POST\" data-path=\"(.*?)\" data-body='(.*?)'", page)
+    assert len(tries) == 6
+    for path, body in tries:
+        assert (await client.post(path, content=html.unescape(body))).is_success
+    assert "<td>503" not in page
+    shown = (await client.get("/sandbox", headers={"Accept": "text/html"})).text
+    assert shown.count('data-path="/sandbox/faults/') == 4
+
+
+@pytest.mark.parametrize(
+    ("fault", "accepted"),
+    [
+        ({"path_regex": "/dnszone"}, False),
+        ({"path_regex": "dnszone/.*"}, False),
+        ({"path_regex": "/dnszone/101/statistic"}, False),
+        ({"path": "/dnszone"}, False),
+        ({"path": "/dnszone/999/statistics"}, True),
+        ({"path_regex": "/dnszone/99999/.*"}, True),
+        ({"path_regex": r"/shield/shield-zone/3/access-lists/1[12]"}, True),
+        ({"path_regex": ".*"}, True),
+        ({"path": "/v2/pipeline", "method": "GET"}, True),
+    ],
+)
+async def test_a_fault_that_matches_no_path_is_refused(
+    client: httpx.AsyncClient, fault: dict[str, str], *, accepted: bool
+) -> None:
+    answer = await client.post("/sandbox/faults", json={"kind": "html", **fault})
+    assert (answer.status_code == 201) is accepted, answer.text
+    assert len((await client.get("/sandbox/faults")).json()) == accepted

@@ -11,7 +11,7 @@ from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.database import BatonError, Database
 from exporter.sandbox.keys import TokenKind
 from exporter.sandbox.noise import Noise
-from exporter.sandbox.sqlite_access import ForbiddenError
+from exporter.sandbox.sql import ForbiddenError
 from exporter.sandbox.world import World
 from tests.sandbox.test_database import CLOSE, execute
 

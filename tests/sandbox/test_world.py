@@ -11,8 +11,8 @@ from exporter.sandbox.app import create_app
 from exporter.sandbox.breaches import Breaches
 from exporter.sandbox.clock import WorldClock
 from exporter.sandbox.keys import API_KEY
-from exporter.sandbox.resource_ids import ResourceIds
 from exporter.sandbox.scans import ScanStatus
+from exporter.sandbox.search import ResourceIds
 from exporter.sandbox.timestamps import parse_date_time
 from exporter.sandbox.world import World
 
