@@ -7,6 +7,7 @@ from exporter.collectors import discovery
 from exporter.collectors.catalogue import with_queries
 from exporter.collectors.collector import Collector
 from exporter.collectors.database import DatabaseQuery
+from exporter.collectors.endpoints import build
 from exporter.collectors.endpoints.endpoint import Endpoint
 from exporter.collectors.endpoints.listing import EndpointListCollector
 from exporter.explain.scope import Scope
@@ -49,10 +50,6 @@ def plans(settings: Settings) -> list[Plan]:
 def collectors(settings: Settings) -> tuple[Collector, ...]:
     """Return every collector, enabled or not, including those of configured queries and endpoints."""
     catalogue = with_queries(queries(settings.databases, settings.collector_settings()["database"].interval))
-    if not settings.endpoints:
-        return catalogue
-    from exporter.collectors.endpoints import build  # noqa: PLC0415 - imports asyncio, which `check --offline` does without
-
     return (*catalogue, *build.collectors(endpoints(settings)))
 
 
