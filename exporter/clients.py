@@ -14,8 +14,7 @@ from exporter.platform.http.retry import Retry
 from exporter.platform.http.transport import AiohttpTransport
 from exporter.polling.capacity import Capacity
 from exporter.polling.intervals import Account
-from exporter.settings.account import AccountSettings
-from exporter.settings.database import DatabaseSettings
+from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.key_file import KeyFile
 
 CONNECT_SHARE = 0.5

@@ -12,8 +12,7 @@ from exporter.collectors.endpoints.endpoint import Endpoint
 from exporter.collectors.endpoints.listing import EndpointListCollector
 from exporter.explain.scope import Scope
 from exporter.polling.intervals import Plan
-from exporter.settings.account import AccountSettings
-from exporter.settings.database import DatabaseSettings
+from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.model import Settings
 from exporter.settings.service import CollectorSettings, SeriesSettings
 from exporter.targets.registry import Selection

@@ -7,8 +7,7 @@ import yaml
 from pydantic import BaseModel
 
 from exporter.collectors.database import Query
-from exporter.settings.account import AccountSettings
-from exporter.settings.database import DatabaseSettings
+from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.loading import load
 from exporter.settings.model import Settings
 

@@ -11,8 +11,7 @@ from exporter.daemon.account_observer import AccountObserver
 from exporter.event_loop import Turns
 from exporter.platform.api import database
 from exporter.polling.intervals import Account, Intervals, Plan
-from exporter.settings.account import AccountSettings
-from exporter.settings.database import DatabaseSettings
+from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.model import Settings
 from exporter.targets.registry import Registry
 from exporter.targets.target import TargetKey

@@ -2,14 +2,18 @@
 
 from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from exporter.collectors import discovery
 from exporter.collectors.collector import Collector
 from exporter.cooperative import at_once
-from exporter.platform.http.client import Client
 from exporter.polling.capacity import Capacity
 from exporter.targets.sharding import Share
 from exporter.targets.target import Target, account_of
+
+if TYPE_CHECKING:
+    # It imports httpx, which `check --offline` does without.
+    from exporter.platform.http.client import Client
 
 STALE_INTERVALS = 3
 # If a shard does not own an account, it discovers the account less often, depending on the number of shards: all these
@@ -39,7 +43,7 @@ class Plan:
 class Account:
     """An account or a database of the scheduler: its client and its capacity."""
 
-    client: Client
+    client: "Client"
     capacity: Capacity
 
 

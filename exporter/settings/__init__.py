@@ -1,7 +1,7 @@
 """The settings: flags, environment variables and a YAML file, as one model.
 
-- `sections.py`: all sections; `account.py`, `database.py`, `endpoint.py` and `service.py`: each of them. The section of
-  the collectors is made from the catalogue.
+- `sections.py`: all sections; `account.py` and `service.py`: those that no other room declares. The section of the
+  collectors is made from the catalogue.
 - `model.py`: the sections as pydantic-settings merges them; `flags.py`, `sources.py`: the values that the command line
   and the environment set; `loading.py`: loads all, with the origin of each value.
 

@@ -7,8 +7,7 @@ from pydantic import Field, model_validator
 from pydantic_core import InitErrorDetails
 
 from exporter.collectors.endpoints.endpoint import Endpoint
-from exporter.settings.account import AccountSettings
-from exporter.settings.database import DatabaseSettings, duplicate_queries
+from exporter.settings.account import AccountSettings, DatabaseSettings, duplicate_queries
 from exporter.settings.endpoint_clashes import endpoint_clashes
 from exporter.settings.service import (
     CollectorSettings,

@@ -1,13 +1,15 @@
 """Reads and validates secrets and the files that hold them."""
 
 import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import BeforeValidator, SecretStr
+from pydantic_core import InitErrorDetails
 
 from exporter.regular_file import read_regular, unreadable
-from exporter.validation.section import refused
+from exporter.validation.section import at, refused
 from exporter.validation.types import Metavar, parse_path
 
 _LARGEST_FILE = 65_536
@@ -82,6 +84,22 @@ def parse_secret_file(value: object) -> Path | None:
             raise refused("is not the name of a file, and may be the secret itself, so it is not shown") from None
         raise refused(str(error)) from None
     return path
+
+
+def stored_secret(secret: SecretStr | None, file: Path | None) -> SecretStr:
+    """Return the secret, or the content of its file; validation made sure that one of them is set."""
+    if file is not None:
+        return read_secret(file)
+    return secret if secret is not None else SecretStr("")
+
+
+def one_of(raw: Mapping[str, object], key: str, file_key: str) -> Iterator[InitErrorDetails]:
+    """Require exactly one of a secret and its file."""
+    given = [name for name in (key, file_key) if raw.get(name) is not None]
+    if not given:
+        yield at((key,), refused(f"missing; expected {key} or {file_key}"))
+    elif len(given) > 1:
+        yield at((file_key,), refused(f"set together with {key}; expected one of the two"))
 
 
 Secret = Annotated[SecretStr | None, BeforeValidator(parse_secret)]

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_core import PydanticCustomError
 
-from exporter.settings.database import parse_database_url, token_in_url
+from exporter.settings.account import parse_database_url, token_in_url
 from exporter.validation.types import (
     ListenAddress,
     format_duration,

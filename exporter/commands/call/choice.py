@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from exporter.platform.errors import MASK, CredentialError
-from exporter.settings.account import AccountSettings
-from exporter.settings.database import DatabaseSettings
+from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.model import Settings
 from exporter.validation.secrets import SecretFileError
 
