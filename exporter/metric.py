@@ -1,8 +1,9 @@
 """Declares metrics, and the families made from them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from hashlib import blake2b
 from typing import ClassVar, Generic, TypeVar
 
 T_contra = TypeVar("T_contra", contravariant=True)
@@ -73,6 +74,8 @@ class Metric(Generic[T_contra]):
         labels: the names of the labels that come after the target's.
         unit: the base unit with which the name ends, for OpenMetrics.
         source: the fields of the answer that it is read from, if the help does not name them.
+        declared: for counters of the configuration: account → what is counted, as `Count.declared` says.
+        complete: whether every answer has all label values, so that one that comes later began at 0.
     """
 
     name: str
@@ -82,6 +85,8 @@ class Metric(Generic[T_contra]):
     labels: tuple[str, ...] = ()
     unit: str = ""
     source: str = ""
+    declared: Callable[[str], bytes] = lambda _account: b""
+    complete: bool = True
 
     @property
     def kind(self) -> Kind:
@@ -136,11 +141,31 @@ class Count:
     Attributes:
         labels: the values of the target's labels, which do not identify the series, so that a new name does not end it.
         sources: the values of the metric's other labels → the source.
+        declared: identifies what a family of the configuration counts; made by `declaration`. Empty for a built-in one.
+        is_complete: whether a label value that comes later began at 0; otherwise its first value is the baseline.
     """
 
     info: FamilyInfo
     labels: LabelValues
     sources: tuple[tuple[LabelValues, Source], ...]
+    declared: bytes = b""
+    is_complete: bool = True
+
+
+# The parts of the configuration that say what a counter counts.
+DECLARED = ("base_url", "path", "days or month", "expression", "label", "scale")
+_PART_BYTES = 6
+
+
+def declaration(parts: Iterable[str]) -> bytes:
+    """Return what identifies a declaration: digests of the parts that `DECLARED` names, without their text."""
+    return b"".join(blake2b(part.encode(), digest_size=_PART_BYTES).digest() for part in parts)
+
+
+def differing(before: bytes, now: bytes) -> str:
+    """Return the names of the parts in which two declarations differ."""
+    spans = [(name, slice(at * _PART_BYTES, (at + 1) * _PART_BYTES)) for at, name in enumerate(DECLARED)]
+    return ", ".join(name for name, span in spans if before[span] != now[span])
 
 
 # Longer label values are cut, because users of the platform choose the names.

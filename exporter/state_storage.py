@@ -7,7 +7,13 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-from exporter.backfill.baselines import Baselines, RecordedBaselines, open_file_baselines, open_shared_baselines
+from exporter.backfill.baselines import (
+    Baselines,
+    RecordedBaselines,
+    open_file_baselines,
+    open_shared_baselines,
+    recorded_in_file,
+)
 from exporter.clock import SYSTEM
 from exporter.counters.file_storage import FileStorage
 from exporter.counters.storage import MemoryStorage, Storage, StorageError, Stored
@@ -112,6 +118,16 @@ def _address(state: StateSettings) -> Callable[[], str]:
     return read
 
 
+def recorded(state: StateSettings) -> RecordedBaselines | None:
+    """Return the rows that a running daemon has stored; None without a state."""
+    if not state.is_shared:
+        return recorded_in_file(state.path) if state.path is not None and state.path.exists() else None
+    from exporter.counters.state_database import StateDatabase  # noqa: PLC0415 - an extra
+
+    database = StateDatabase(_address(state), state.lease)
+    return RecordedBaselines(partial(database.row, state.installation), database.close)
+
+
 def baselines(state: StateSettings, share: Share) -> Baselines:
     """Read the baselines of the live counters, for a backfill.
 
@@ -122,13 +138,10 @@ def baselines(state: StateSettings, share: Share) -> Baselines:
     Raises:
         BaselineError: the state file cannot be used.
     """
-    if not state.is_shared:
+    stored = recorded(state) if state.is_shared else None
+    if stored is None:
         return open_file_baselines(state.path, SYSTEM)
-    from exporter.counters.state_database import StateDatabase  # noqa: PLC0415 - an extra
-
-    database = StateDatabase(_address(state), state.lease)
-    recorded = RecordedBaselines(partial(database.row, state.installation), database.close)
     if len(share.held) > 1:
         # The targets of all shards, which no single process counts: the stored rows of the running exporters are read.
-        return recorded
-    return open_shared_baselines(lone_storage(state, share), recorded, SYSTEM)
+        return stored
+    return open_shared_baselines(lone_storage(state, share), stored, SYSTEM)

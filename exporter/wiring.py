@@ -49,7 +49,8 @@ def plans(settings: Settings) -> list[Plan]:
 def collectors(settings: Settings) -> tuple[Collector, ...]:
     """Return every collector, enabled or not, including those of configured queries and endpoints."""
     catalogue = with_queries(queries(settings.databases, settings.collector_settings()["database"].interval))
-    return (*catalogue, *build.collectors(endpoints(settings)))
+    addresses = {account.name: account.base_url for account in settings.accounts}
+    return (*catalogue, *build.collectors(endpoints(settings), addresses))
 
 
 def endpoints(settings: Settings) -> list[Endpoint]:

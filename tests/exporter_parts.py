@@ -197,7 +197,7 @@ async def exporter_parts(
     clocks = Clocks(made.clock.now, clock, at_once)
     telemetry = Telemetry(CollectorRegistry(), "test")
     storage = MemoryStorage() if state is None else FileStorage(state, made.clock.now, telemetry.set_aside)
-    ledger = Ledger(storage, telemetry, clocks=Clocks(made.clock.now), linger=0)
+    ledger = Ledger(storage, telemetry, clocks=Clocks(made.clock.now), linger=0, retention=settings.state.retention)
     ledger.open()
     registry = Registry(shard or Shard())
 

@@ -78,13 +78,13 @@ class RecordedBaselines:
     """
 
     def __init__(self, read: Callable[[PollKey], Stored | None], close: Callable[[], None]) -> None:
-        self._read = read
+        self.read = read
         self._close = close
 
     async def of(self, collector: str, target: Target, _poll: Poll) -> Beginning | None:
         """Return the counters that the running daemon has stored; raises `BaselineError` where it has none yet."""
         try:
-            row = self._read(target.polled_by(collector))
+            row = self.read(target.polled_by(collector))
         except StorageError as error:
             raise BaselineError(f"the state cannot be read: {error}") from error
         if row is None:
@@ -151,12 +151,13 @@ def open_file_baselines(path: Path | None, clocks: Clocks) -> Baselines:
         return OwnBaselines(FileStorage(path, clocks.wall, lambda _at: None), clocks)
     except StateLockedError:
         try:
-            return _recorded_in_file(path)
+            return recorded_in_file(path)
         except sqlite3.Error as error:
             raise BaselineError(f"{path} cannot be read: {error}") from error
 
 
-def _recorded_in_file(path: Path) -> RecordedBaselines:
+def recorded_in_file(path: Path) -> RecordedBaselines:
+    """Return the rows of a state file that a daemon may be using."""
     database = sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=ro", uri=True, timeout=BUSY_SECONDS)
 
     def read(key: PollKey) -> Stored | None:

@@ -239,7 +239,7 @@ class TargetCollector(Defaults, Generic[P]):
         if self.tells_name is not None:
             target = context.names.learn(target, self.tells_name(answer.value) or "")
         values = tuple(label_value(label.value(target, answer.value)) for label in self.labels)
-        families, counts = measure(values, self.families, self.metrics, answer.value)
+        families, counts = measure(values, self.families, self.metrics, answer.value, target.account)
         days = self.chart(answer.value) if self.chart is not None else None
         chart = tuple(days[day] for day in sorted(days)[-CHART_DAYS:]) if days else ()
         lack = NO_VALUES if answer.value is not None else Lack(self.nothing)

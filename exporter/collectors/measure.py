@@ -12,7 +12,7 @@ P = TypeVar("P")
 
 
 def measure(
-    labels: LabelValues, infos: Sequence[FamilyInfo], metrics: Sequence[Metric[P]], payload: P
+    labels: LabelValues, infos: Sequence[FamilyInfo], metrics: Sequence[Metric[P]], payload: P, account: str = ""
 ) -> tuple[tuple[Family, ...], tuple[Count, ...]]:
     """Turn a payload into the families and counts of one target: all of them, or an error.
 
@@ -21,6 +21,7 @@ def measure(
         infos: the family of each metric, in the same order.
         metrics: the declarations.
         payload: the platform's answer.
+        account: the target's account.
 
     Raises:
         WrongShape: a value cannot be read from this payload; OutOfRange where it is too large.
@@ -33,7 +34,8 @@ def measure(
                 counted = metric.counted(payload)
                 if counted is not None:
                     sources = counted.items() if isinstance(counted, Mapping) else [((), counted)]
-                    counts.append(Count(info, labels, tuple((_values(key), source) for key, source in sources)))
+                    found = tuple((_values(key), source) for key, source in sources)
+                    counts.append(Count(info, labels, found, metric.declared(account), metric.complete))
                 continue
             samples = tuple(_samples(labels, metric, payload))
         except (ValueError, OverflowError) as error:
@@ -68,7 +70,7 @@ def _samples(labels: LabelValues, metric: Metric[P], payload: P) -> Iterable[Sam
 def _finite(number: float) -> float:
     value = float(number)
     if not math.isfinite(value):
-        raise OverflowError("the sum of its parts is too large for a number")
+        raise OverflowError(f"{value:g}, expected a finite number")
     return value
 
 

@@ -43,6 +43,11 @@ class DaySeries:
     is_whole: bool = False
 
     @property
+    def following(self) -> int:
+        """The day after the newest one that it has counted."""
+        return max((self.shut, *self.highs)) + 1
+
+    @property
     def value(self) -> float:
         """The counter: the sum over all days. It is computed again each time, so that rounding errors do not add up."""
         return math.fsum((self.closed, *self._counted(self.highs)))
@@ -172,8 +177,9 @@ class Poll:
     Attributes:
         now: the platform's time.
         wall: this machine's clock, in unix seconds.
-        relatives: the family's series, if they count the same in another shape; a new series then begins with their
-            first day.
+        since: the day from which a series that begins with this poll is counted in full; None at the first sight of
+            the family, where the first value is the baseline.
+        shut: the newest day that the family's other shape has removed.
         owed: how much more the other shape has counted than this one, by day; reduced while the poll is counted.
         oldest: the oldest day of the family, if its series have different days; None to use the oldest day of each
             series.
@@ -181,19 +187,17 @@ class Poll:
 
     now: datetime
     wall: float
-    relatives: tuple[DaySeries, ...] = ()
+    since: int | None = None
+    shut: int = 0
     owed: Owed = field(default_factory=dict)
     oldest: int | None = None
 
 
 def begin_days(source: DayBuckets, poll: Poll) -> DaySeries:
-    """Return the state of a series after its first sight; its counter is 0."""
-    series = DaySeries(poll.now.timestamp(), poll.now.astimezone(UTC).toordinal(), is_whole=source.is_whole)
-    for relative in poll.relatives:
-        # The family was counted in another shape before, so days since then are counted and not history.
-        series.first_day = min(series.first_day, relative.first_day)
-        series.shut = max(series.shut, relative.shut)
-    series.count(source, poll, first=not poll.relatives)
+    """Return the state of a series after its first poll; at the first sight of its family, its counter is 0."""
+    first_day = poll.now.astimezone(UTC).toordinal() if poll.since is None else poll.since
+    series = DaySeries(poll.now.timestamp(), first_day, shut=poll.shut, is_whole=source.is_whole)
+    series.count(source, poll, first=poll.since is None)
     return series
 
 

@@ -1,6 +1,7 @@
 """The durable counters: counted on their own thread, kept in a storage, and returned after the commit."""
 
 import asyncio
+import math
 import operator
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -11,7 +12,7 @@ from itertools import islice
 from typing import Protocol
 
 from exporter.clock import SYSTEM, Clocks
-from exporter.counters.series import advance_family, served_labels
+from exporter.counters.series import Sight, States, advance_family, follow_family, served_labels
 from exporter.counters.storage import (
     Families,
     LeaseHeldError,
@@ -20,12 +21,16 @@ from exporter.counters.storage import (
     Storage,
     StorageError,
     Stored,
+    join_facts,
     pack,
+    pack_facts,
     report,
     unpack,
+    unpack_facts,
+    with_facts,
 )
 from exporter.log import logger
-from exporter.metric import Count, Family, Sample
+from exporter.metric import Count, Family, Sample, differing
 from exporter.platform.http.platform_time import PlatformTime
 from exporter.platform.http.rate_limiter import Pause
 from exporter.runtime import YieldToOthers
@@ -38,6 +43,8 @@ CLOSE_SECONDS = 3.0
 HIGHEST_BATCH = 5000
 # How many of the polls of one commit continue before the rest of the event loop has a turn.
 CONTINUED_AT_ONCE = 50
+# A row is written whole with each poll of its target.
+LARGE_ROW_BYTES = 64 * 1024
 # Rows with these collectors belong to an account. Instead of the last success they hold the last accepted time of the
 # platform, and the end of the pause that the platform asked for.
 PLATFORM_TIME = "platform_time"
@@ -109,6 +116,7 @@ class Ledger:
         clocks: the clocks.
         linger: how long a group commit waits for further polls, in seconds.
         retry: how long to wait after a failed write, in seconds.
+        retention: seconds for which label values that no answer contains are kept.
 
     Attributes:
         fault: why the last write failed; empty if it succeeded.
@@ -122,12 +130,14 @@ class Ledger:
         clocks: Clocks = SYSTEM,
         linger: float = LINGER_SECONDS,
         retry: float = RETRY_SECONDS,
+        retention: float = math.inf,
     ) -> None:
         self._storage = storage
         self._observer = observer
         self._clocks = clocks
         self._linger = linger
         self._retry = retry
+        self._retention = retention
         self._log = logger()
         self._yield_to_others = YieldToOthers()
         self._guard = threading.Condition()
@@ -140,6 +150,8 @@ class Ledger:
         self._unsaved: dict[PollKey, Stored | None] = {}
         self._platform_times: dict[str, PlatformTime] = {}
         self._pauses: dict[str, Pause] = {}
+        # What was logged already: rows that are large, and families that count something else.
+        self._said: set[object] = set()
         self._stopping = False
         self._failing = False
         self.fault = ""
@@ -318,7 +330,7 @@ class Ledger:
 
     def _targets_of(self, opened: Opened) -> dict[PollKey, Stored]:
         """Return the rows of all targets, and restore the platform times and pauses of the accounts."""
-        rows = dict(opened.rows)
+        rows = join_facts(opened.rows)
         for key in [key for key in rows if key.collector in (PLATFORM_TIME, PAUSE)]:
             kept = self.platform_time if key.collector == PLATFORM_TIME else self.pause
             kept(key.target.account).restore(rows.pop(key).success)
@@ -359,23 +371,53 @@ class Ledger:
     def _count(self, entry: Entry) -> Families:
         stored = self._unsaved[entry.key] if entry.key in self._unsaved else self._rows.get(entry.key)
         if entry.counts is None:
-            data = pack({}) if stored is None else stored.data
-            self._unsaved[entry.key] = Stored(entry.name, entry.success, data)
+            stored = stored or Stored("", 0.0, pack({}))
+            self._unsaved[entry.key] = stored._replace(name=entry.name, success=entry.success)
             return {}
         families = {} if stored is None else self._unpacked(entry.key, stored)
+        sights = {} if stored is None or not families else unpack_facts(stored.facts)
         for count in entry.counts:
-            states = families.setdefault(count.info.name, {})
-            corrections = advance_family(states, count.sources, entry.now, entry.success)
+            name = count.info.name
+            states = families.setdefault(name, {})
+            if count.declared:
+                sights[name], corrections = self._follow(entry, count, states, sights.get(name))
+            else:
+                corrections = advance_family(states, count.sources, entry.now, entry.success)
             if corrections:
-                self._observer.corrected(count.info.name, corrections)
-        self._unsaved[entry.key] = Stored(entry.name, entry.success, pack(families))
+                self._observer.corrected(name, corrections)
+        for name in sights.keys() - {count.info.name for count in entry.counts}:
+            sights[name].note(families.setdefault(name, {}), (), entry.success, self._retention)
+        row = Stored(entry.name, entry.success, pack(families), pack_facts(sights))
+        if len(row.data) > LARGE_ROW_BYTES:
+            self._say_large(entry.key, families, len(row.data))
+        self._unsaved[entry.key] = row
         self._yield_to_others()
         return families
+
+    def _follow(self, entry: Entry, count: Count, states: States, sight: Sight | None) -> tuple[Sight, int]:
+        """Count a poll of a configured family; log once for each account if it counts something else now."""
+        said = (entry.key.collector, entry.key.target.account, count.info.name, count.declared)
+        if sight is not None and sight.declared != count.declared and said not in self._said:
+            self._said.add(said)
+            event = "counter counts something else now, it continues from its value with a new baseline"
+            changed = differing(sight.declared, count.declared)
+            self._say(self._log.warning, event, account=said[1], family=said[2], changed=changed)
+        return follow_family(states, count, sight, now=entry.now, wall=entry.success, retention=self._retention)
+
+    def _say_large(self, key: PollKey, families: Families, size: int) -> None:
+        if key in self._said:
+            return
+        self._said.add(key)
+        longest = max(families, key=lambda name: len(families[name]))
+        facts = {"collector": key.collector, "account": key.target.account, "target": key.target.label}
+        values = str(len(families[longest]))
+        event = "row of the state is large, and is written whole with each poll"
+        self._say(self._log.warning, event, **facts, bytes=str(size), family=longest, label_values=values)
 
     def _save(self) -> Collection[PollKey] | None:
         """Write unsaved rows; return the keys that another exporter counts now, or None if the write failed."""
         try:
-            refused = self._storage.commit({**self._unsaved, **self._of_accounts()})
+            refused = self._storage.commit({**with_facts(self._unsaved), **self._of_accounts()})
         except StorageError as error:
             self._failed("state not saved, counters do not change until it is", error)
             return None

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import ClassVar
 
 from exporter.metric import MonthToDate, is_count
@@ -51,6 +51,12 @@ class MonthSeries:
     is_held: bool = False
     # See `MonthToDate.is_whole`.
     is_whole: ClassVar[bool] = False
+
+    @property
+    def following(self) -> int:
+        """The first day of the month after the one that it has counted."""
+        year, month = divmod(self.month, 12)
+        return date(min(year, date.max.year), month + 1, 1).toordinal()
 
     @property
     def value(self) -> float:
@@ -139,10 +145,18 @@ def month_of(moment: datetime) -> int:
     return utc.year * 12 + utc.month
 
 
-def begin_month(source: MonthToDate, now: datetime, wall: float) -> MonthSeries:
-    """Return the state of a series after its first sight (counter 0); arguments as for `MonthSeries.count`."""
-    held = float(source.value)
-    return MonthSeries(now.timestamp(), month_of(now), now.timestamp(), held, held, held, seen=wall)
+def begin_month(source: MonthToDate, now: datetime, wall: float, since: int | None = None) -> MonthSeries:
+    """Return the state of a series after its first poll.
+
+    Args:
+        source: the month-to-date value.
+        now: the platform's time.
+        wall: this machine's clock, in unix seconds.
+        since: the day whose month is the first that is counted in full; None if the first value is the baseline.
+    """
+    held, month = float(source.value), month_of(now)
+    is_full = since is not None and month >= month_of(datetime.fromordinal(since).replace(tzinfo=UTC))
+    return MonthSeries(now.timestamp(), month, now.timestamp(), 0.0 if is_full else held, held, held, seen=wall)
 
 
 # The number of values in a row of version 0.1; later fields may be missing.

@@ -4,49 +4,89 @@ This, `days.py` and `months.py` are plain arithmetic on the state of series. The
 """
 
 from collections.abc import Iterable, Mapping, MutableMapping, Sequence
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime
 
 from exporter.counters.days import DaySeries, Poll, begin_days, days_from_plain, days_to_plain, number, owed_by
 from exporter.counters.months import MonthSeries, begin_month, month_from_plain, month_to_plain
-from exporter.metric import DayBuckets, LabelValues, MonthToDate, Source, is_count
+from exporter.metric import Count, DayBuckets, LabelValues, MonthToDate, Source, is_count
 
 Series = DaySeries | MonthSeries
+States = MutableMapping[LabelValues, Series]
+Sources = Sequence[tuple[LabelValues, Source]]
+
+
+@dataclass(slots=True)
+class Sight:
+    """What is known of a configured family apart from its series; built-in families have none.
+
+    Attributes:
+        declared: identifies what the family counts, as `exporter.metric.Count.declared` does.
+        day: the day from which a label value that comes later is counted in full: the first sight of the family, or the
+            day after the newest one that a dropped series had counted.
+        absent: label values → since when they are in no answer, in unix seconds.
+        stale: absent label values whose series counted something else; they continue with a new baseline.
+    """
+
+    declared: bytes
+    day: int
+    absent: dict[LabelValues, float] = field(default_factory=dict)
+    stale: set[LabelValues] = field(default_factory=set)
+
+    def note(self, states: States, shown: Iterable[LabelValues], wall: float, retention: float) -> None:
+        """Note which series are in an answer, and drop those that were in none for the retention.
+
+        Args:
+            states: the family's series; changed in place.
+            shown: the label values in the answer.
+            wall: this machine's clock, in unix seconds.
+            retention: seconds after which an absent series is dropped.
+        """
+        # This machine's clock may be set back.
+        self.absent = {labels: min(wall, self.absent.get(labels, wall)) for labels in states.keys() - frozenset(shown)}
+        for labels in [labels for labels, since in self.absent.items() if wall - since >= retention]:
+            del self.absent[labels]
+            self.day = min(max(self.day, states.pop(labels).following), date.max.toordinal())
+        self.stale &= self.absent.keys()
 
 
 def _is_sight(source: Source) -> bool:
-    """Return whether a series can begin with this source: a month needs a valid number, days need nothing."""
+    """Return whether a source can be counted: a month needs a valid number, days need nothing."""
     return not isinstance(source, MonthToDate) or is_count(source.value)
 
 
 def _begin(source: Source, poll: Poll) -> Series:
-    """Return the state of a series after its first sight; its counter is 0."""
+    """Return the state of a series after its first poll."""
     if isinstance(source, MonthToDate):
-        return begin_month(source, poll.now, poll.wall)
+        return begin_month(source, poll.now, poll.wall, poll.since)
     return begin_days(source, poll)
 
 
-def _advance(series: Series | None, source: Source, poll: Poll) -> tuple[Series, int]:
+def _advance(series: Series | None, source: Source, poll: Poll, *, again: bool) -> tuple[Series, int]:
     """Count a poll in a series, or begin one; return the series and the number of corrections.
 
-    If the source changes between days and months, the series begins again and the counter continues from its value.
+    If the source changes between days and months, or counts something else (`again`), the series begins again and the
+    counter continues from its value.
     """
-    if isinstance(series, DaySeries) and isinstance(source, DayBuckets):
+    if not again and isinstance(series, DaySeries) and isinstance(source, DayBuckets):
         return series, series.count(source, poll, first=False)
-    if isinstance(series, MonthSeries) and isinstance(source, MonthToDate):
+    if not again and isinstance(series, MonthSeries) and isinstance(source, MonthToDate):
         return series, series.count(source, poll.now, poll.wall)
-    if series is not None and not _is_sight(source):
-        return series, 0
-    fresh = _begin(source, poll)
-    if series is not None:
-        fresh.closed, fresh.created = series.value, series.created
+    if series is None:
+        return _begin(source, poll), 0
+    fresh = _begin(source, replace(poll, since=None))
+    fresh.closed, fresh.created = series.value, series.created
     return fresh, 0
 
 
 def advance_family(
-    states: MutableMapping[LabelValues, Series],
-    sources: Sequence[tuple[LabelValues, Source]],
+    states: States,
+    sources: Sources,
     now: datetime,
     wall: float,
+    *,
+    since: int | None = None,
+    stale: Iterable[LabelValues] = (),
 ) -> int:
     """Count a poll in the series of one family of a target, and begin new series.
 
@@ -55,23 +95,58 @@ def advance_family(
         sources: label values → the source of the count.
         now: the platform's time.
         wall: this machine's clock, in unix seconds.
+        since: the day from which new series are counted in full; None if their first value is the baseline.
+        stale: the label values of series that counted something else.
 
     Returns:
         The number of corrections: days or months whose value fell. Their counters do not change.
     """
     corrections = 0
-    of_parts, of_whole = _polls(states.values(), sources, now, wall)
+    of_parts, of_whole = _polls(states.values(), sources, now, wall, since)
     for labels, source in sources:
-        if labels in states or _is_sight(source):
+        if _is_sight(source):
             poll = of_whole if source.is_whole else of_parts
-            states[labels], fallen = _advance(states.get(labels), source, poll)
+            states[labels], fallen = _advance(states.get(labels), source, poll, again=labels in stale)
             corrections += fallen
     return corrections
 
 
-def served_labels(
-    states: Mapping[LabelValues, Series], sources: Sequence[tuple[LabelValues, Source]]
-) -> tuple[LabelValues, ...]:
+def follow_family(
+    states: States,
+    count: Count,
+    sight: Sight | None,
+    *,
+    now: datetime,
+    wall: float,
+    retention: float,
+) -> tuple[Sight, int]:
+    """Count a poll of a configured family as `advance_family` does, which may have new or no longer shown label values.
+
+    Args:
+        states: label values → series; changed in place.
+        count: the sources, and what they count.
+        sight: what is known of the family, changed in place; None at its first sight, and for series that an earlier
+            version has counted.
+        now: the platform's time.
+        wall: this machine's clock, in unix seconds.
+        retention: seconds after which a series that is in no answer is dropped.
+
+    Returns:
+        What is known of the family now, and the number of corrections.
+    """
+    today = now.astimezone(UTC).toordinal()
+    begins = sight is None or sight.declared != count.declared
+    if sight is None:
+        sight = Sight(count.declared, today)
+    elif begins:
+        sight.declared, sight.day, sight.stale = count.declared, max(today, sight.day), set(states)
+    since = sight.day if count.is_complete and not begins else None
+    corrections = advance_family(states, count.sources, now, wall, since=since, stale=sight.stale)
+    sight.note(states, (labels for labels, source in count.sources if _is_sight(source)), wall, retention)
+    return sight, corrections
+
+
+def served_labels(states: Mapping[LabelValues, Series], sources: Sources) -> tuple[LabelValues, ...]:
     """The label values of the series to serve after a poll, in order.
 
     These are the series in the answer. In a family with both shapes all series are served, because only the sum of all
@@ -88,20 +163,22 @@ def served_labels(
 
 
 def _polls(
-    states: Iterable[Series], sources: Iterable[tuple[LabelValues, Source]], now: datetime, wall: float
+    states: Iterable[Series], sources: Sources, now: datetime, wall: float, since: int | None
 ) -> tuple[Poll, Poll]:
     """Return two views of a poll: for the series by action, and for the series of the whole."""
     days = [series for series in states if isinstance(series, DaySeries)]
     wholes = [series for series in days if series.is_whole]
     if not wholes and not any(source.is_whole for _, source in sources):
-        plain = Poll(now, wall)
+        plain = Poll(now, wall, since)
         return plain, plain
     parts = [series for series in days if not series.is_whole]
-    relatives = tuple(days)
+    # A family that was counted in the other shape has had its first sight.
+    first = min((now.astimezone(UTC).toordinal(), *(series.first_day for series in days))) if days else None
+    shut = max((series.shut for series in days), default=0)
     oldest = min((day for _, source in sources if isinstance(source, DayBuckets) for day in source.days), default=None)
     return (
-        Poll(now, wall, relatives, owed_by(wholes, parts), oldest),
-        Poll(now, wall, relatives, owed_by(parts, wholes), oldest),
+        Poll(now, wall, first, shut, owed_by(wholes, parts), oldest),
+        Poll(now, wall, first, shut, owed_by(parts, wholes), oldest),
     )
 
 

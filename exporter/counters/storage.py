@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
+from datetime import date
 from typing import NamedTuple, Protocol
 
 import msgpack
 
-from exporter.counters.series import Series, from_plain, to_plain
+from exporter.counters.days import number
+from exporter.counters.series import Series, Sight, from_plain, to_plain
 from exporter.metric import LabelValues
 from exporter.targets.target import PollKey
 
@@ -37,11 +39,13 @@ class Stored(NamedTuple):
         name: the target's name.
         success: unix seconds of its last successful poll.
         data: its series, packed.
+        facts: what is known of its configured families apart from the series, packed; empty if nothing.
     """
 
     name: str
     success: float
     data: bytes
+    facts: bytes = b""
 
 
 class Opened(NamedTuple):
@@ -149,6 +153,61 @@ def unpack(packed: bytes) -> Families:
         }
     except (TypeError, AttributeError, KeyError, msgpack.UnpackException) as error:
         raise ValueError("a row of the state does not have the form that this version writes") from error
+
+
+# The facts of a row are in a row of their own, with this after the collector's name: earlier versions unpack no row of
+# a collector that they do not have. Its success in the far future keeps it beyond their retention.
+FACTS = ":facts"
+_NEVER = 2.0**53
+
+
+def with_facts(rows: Mapping[PollKey, Stored | None]) -> dict[PollKey, Stored | None]:
+    """Return rows as they are written: each row, and the row of its facts."""
+    facts = {
+        facts_key(key): Stored("", _NEVER, row.facts) if row is not None else None
+        for key, row in rows.items()
+        if row is None or row.facts
+    }
+    return {**rows, **facts}
+
+
+def join_facts(rows: Mapping[PollKey, Stored]) -> dict[PollKey, Stored]:
+    """Return stored rows with their facts, without the rows of facts."""
+    return {
+        key: row._replace(facts=facts.data) if (facts := rows.get(facts_key(key))) is not None else row
+        for key, row in rows.items()
+        if not key.collector.endswith(FACTS)
+    }
+
+
+def facts_key(key: PollKey) -> PollKey:
+    """Return the key of the row that holds the facts of a row."""
+    return PollKey(key.target, key.collector + FACTS)
+
+
+def pack_facts(sights: Mapping[str, Sight]) -> bytes:
+    """Convert what is known of families to the bytes that are stored."""
+    plain = {
+        family: [sight.declared, sight.day, list(sight.absent.items()), list(sight.stale)]
+        for family, sight in sights.items()
+    }
+    packed: bytes = msgpack.packb(plain)
+    return packed if plain else b""
+
+
+def unpack_facts(packed: bytes) -> dict[str, Sight]:
+    """Convert stored bytes to what is known of families; nothing if they have another form."""
+    with suppress(TypeError, ValueError, AttributeError, msgpack.UnpackException):
+        return {
+            str(family): Sight(
+                bytes(declared),
+                date.fromordinal(day).toordinal(),
+                {tuple(map(str, labels)): number(since) for labels, since in absent},
+                {tuple(map(str, labels)) for labels in stale},
+            )
+            for family, (declared, day, absent, stale) in msgpack.unpackb(packed).items()
+        }
+    return {}
 
 
 def whole_text(text: str) -> str:

@@ -58,7 +58,7 @@ class Shards:
         self.registry = Registry(self.share)
         self.database = database_storage(state, self.share, self, self._shard_of) if state.is_shared else None
         self.storage = self.database or file_storage(state, telemetry.set_aside)
-        self.ledger = Ledger(self.storage, telemetry, clocks=clocks)
+        self.ledger = Ledger(self.storage, telemetry, clocks=clocks, retention=state.retention)
         # Accounts whose remembered rate limits cannot be assigned to shards before they are listed.
         self._unsettled: set[tuple[str, str]] = set()
 

@@ -149,7 +149,10 @@ class Polls:
         recognition = self._recognition(run.collector, run.target)
         caller = account.client.until(run.until, recognition)
         found = partial(self._found, run.target.account)
-        polled = await self._poller.poll(run.collector, run.target, caller, found=found, recognition=recognition)
+        now = account.client.present()
+        polled = await self._poller.poll(
+            run.collector, run.target, caller, found=found, recognition=recognition, now=now
+        )
         if caller.unexpected:
             polled = polled.noting(caller.unexpected)
         account.capacity.note(run.collector.name, caller.calls, caller.seconds)

@@ -15,7 +15,9 @@ from exporter.validation.types import stale_too_early
 
 # Prefixes that belong to the exporter's own metrics, its process, users' queries and Prometheus.
 _TAKEN_PREFIXES = ("edge_exporter_", "edge_target_", "edge_api_", "edge_database_", "process_", "python_", "scrape_")
-_TAKEN_NAMES = frozenset({"up", "edge_up", "edge_absent_families", "edge_script_monthly_budget_dollars", "ALERTS"})
+_TAKEN_NAMES = frozenset(
+    {"up", "edge_up", "edge_absent_families", "edge_script_monthly_budget_dollars", "ALERTS", "ALERTS_FOR_STATE"}
+)
 _COUNTER_SUFFIXES = ("", "_total", "_created")
 _SECTIONS = tuple(collector.name for collector in CATALOGUE if collector.section == collector.name)
 _FALSE = frozenset({"false", "no", "off", "0", "f", "n"})

@@ -13,7 +13,7 @@ _BASE_UNITS = {
     "cents": "dollars",
 }
 _TYPES = frozenset({"gauge", "counter", "histogram", "summary"})
-_OF_HISTOGRAMS = ("_count", "_sum", "_bucket")
+_OF_HISTOGRAMS = ("_count", "_sum")
 
 
 def misnamed(endpoints: Iterable[Endpoint]) -> Iterator[tuple[KeyPath, str]]:

@@ -1,6 +1,7 @@
 """A ledger that a test controls: it takes polls one at a time, and returns the served counters."""
 
 import asyncio
+import math
 import sqlite3
 import threading
 import time
@@ -103,11 +104,14 @@ class LedgerDriver:
         clock: Callable[[], float] = lambda: WALL,
         monotonic: Callable[[], float] = lambda: 0.0,
         attempts: int = 0,
+        retention: float = math.inf,
     ) -> None:
         self.events = LedgerEvents()
         self._runner = asyncio.Runner()
         self.storage = self._storage(location, clock)
-        self.ledger = Ledger(self.storage, self.events, clocks=Clocks(clock, monotonic), linger=linger, retry=retry)
+        self.ledger = Ledger(
+            self.storage, self.events, clocks=Clocks(clock, monotonic), linger=linger, retry=retry, retention=retention
+        )
         while not self.ledger.open(may_wait=attempts > 0):
             attempts -= 1
             if not attempts:

@@ -1,6 +1,7 @@
 import asyncio
 import shutil
 import time
+from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
 
@@ -9,12 +10,14 @@ import structlog
 from structlog.testing import capture_logs
 
 from exporter.counters.file_storage import FileStorage
-from exporter.counters.ledger import Ledger
+from exporter.counters.ledger import Entry, Ledger
+from exporter.counters.series import advance_family
 from exporter.counters.state_file import StateFile
-from exporter.counters.storage import StateLockedError, Stored
-from exporter.metric import DayBuckets, Family, FamilyInfo, Kind, MonthToDate, Sample
+from exporter.counters.storage import StateLockedError, Stored, pack, unpack
+from exporter.metric import Count, DayBuckets, Family, FamilyInfo, Kind, MonthToDate, Sample, declaration
 from tests.counters.ledger_driver import QUERIES, WALL, LedgerDriver, LedgerEvents, Sources, key_of, poll_of, today
 from tests.counters.series import DAY_0, FIRST_SIGHT
+from tests.counters.state_locations import DatabaseLocation, FileLocation, StateLocation
 from tests.waiting import PATIENCE
 
 ROUTED = FamilyInfo("edge_dns_routed_queries_total", "Queries.", Kind.COUNTER, "", ("account", "zone_id", "routing"))
@@ -245,3 +248,77 @@ def test_a_row_that_cannot_be_read_begins_anew_and_is_logged(path: Path) -> None
         assert [(line["event"], line["target"]) for line in logs] == [
             ("counters of a target start again", "dns_zone/102")
         ]
+
+
+REGIONS = FamilyInfo("edge_thing_bytes_total", "Bytes.", Kind.COUNTER, "", ("account", "zone_id", "domain", "region"))
+
+
+def regions(scale: float, counts: Mapping[str, float], zone: str = "102", day: int = 0) -> Entry:
+    """Return a poll of a configured counter whose charts have one day."""
+    sources = tuple(((region,), DayBuckets({DAY_0 + day: count})) for region, count in counts.items())
+    count = Count(REGIONS, ("main", zone, "x"), sources, declaration(("url", "/p", "days", "C", "region", repr(scale))))
+    return Entry(key_of(zone), "x", WALL + day * 86_400, (count,), FIRST_SIGHT + timedelta(days=day))
+
+
+def served(driver: LedgerDriver, entry: Entry) -> dict[str, float]:
+    """Record a poll; return the served counters by region."""
+    (families,) = driver.record(entry)
+    return {sample.values[-1]: sample.value for family in families for sample in family.samples}
+
+
+@pytest.mark.parametrize("kind", ["file", "database"])
+def test_an_earlier_version_in_between_takes_nothing_away(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """It knows the series alone, and writes them alone; what it has not seen still counts from the first sight."""
+    location: StateLocation = FileLocation(tmp_path)
+    if kind == "database":
+        location = DatabaseLocation(request.getfixturevalue("postgres").new_database())
+    clock, ignore = (lambda: WALL), (lambda _at: None)
+    with LedgerDriver(location.storage(clock, ignore)) as driver:
+        assert served(driver, regions(1.0, {"eu": 40})) == {"eu": 0}
+    before = location.rows()
+    families = unpack(before[key_of("102")].data)
+    advance_family(families[REGIONS.name], [(("eu",), DayBuckets({DAY_0: 45}))], FIRST_SIGHT, WALL)
+    earlier = location.storage(clock, ignore)
+    earlier.prepare()
+    earlier.commit({key_of("102"): Stored("x", WALL, pack(families))})
+    earlier.close()
+    assert location.rows().keys() == before.keys()
+    with LedgerDriver(location.storage(clock, ignore)) as driver:
+        assert served(driver, regions(1.0, {"eu": 46, "us": 3})) == {"eu": 6, "us": 3}
+        driver.ledger.forget([key_of("102")])
+        driver.settle()
+    assert not {key for key in location.rows() if key.target.id == "102"}
+
+
+def test_a_row_of_an_earlier_version_takes_the_present_declaration_and_counts_on(path: Path) -> None:
+    with LedgerDriver(path) as driver:
+        driver.record(poll_of("102", {("eu",): DayBuckets({DAY_0: 40})}, info=REGIONS))
+        assert served(driver, regions(1000.0, {"eu": 45, "us": 7})) == {"eu": 5, "us": 0}
+        assert served(driver, regions(1000.0, {"eu": 45, "us": 7, "asia": 2})) == {"eu": 5, "us": 0, "asia": 2}
+
+
+def test_a_counter_that_counts_something_else_is_logged_once_for_an_account(path: Path) -> None:
+    with LedgerDriver(path) as driver, capture_logs() as logs:
+        for scale in (1.0, 1000.0, 1000.0):
+            for zone in ("102", "103"):
+                driver.record(regions(scale, {"eu": 40}, zone))
+        assert [(line["account"], line["family"], line["changed"], line["log_level"]) for line in logs] == [
+            ("main", REGIONS.name, "scale", "warning")
+        ]
+
+
+def test_a_large_row_is_logged_once(path: Path) -> None:
+    with LedgerDriver(path) as driver, capture_logs() as logs:
+        for count in (1.5, 2.5):
+            driver.record(regions(1.0, {f"region-{number}": count for number in range(1200)}))
+        assert [(line["target"], line["family"], line["label_values"]) for line in logs] == [
+            ("dns_zone/102", REGIONS.name, "1200")
+        ]
+        assert int(logs[0]["bytes"]) > 64 * 1024
+        served(driver, regions(1.0, {"region-1": 3.5}, day=1))
+    with LedgerDriver(path, retention=1.0) as driver:
+        assert served(driver, regions(1.0, {"region-1": 4.5}, day=2)) == {"region-1": 9.0}
+        assert len(driver.ledger.remembered()[key_of("102")].data) < 200
+        assert served(driver, regions(1.0, {"region-1": 4.5, "region-2": 9}, day=2)) == {"region-1": 9.0, "region-2": 9}

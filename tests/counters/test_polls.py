@@ -2,7 +2,9 @@
 
 A rule is a line of words, then a line for each poll: the moment in 2026, the answer, and the counter that is served.
 An answer is a month to date, or the days of a chart; `1/2/3` are a day's logged, challenged and blocked breaches.
-`restart` starts an exporter on the state of the last one; `corrections` are those since the last start.
+In the tables of labels, `eu 02-06 5, 02-07 1; us 02-06 3` and `eu 80; us 3` are the answers.
+`restart` starts an exporter on the state of the last one, `restart {…}` with these keys of the metric changed;
+`corrections` are those since the last start.
 """
 
 import json
@@ -39,6 +41,13 @@ def days(written: str) -> object:
     return dict(day(one) for one in written.split(", ")) if written[0].isdigit() else json.loads(written)
 
 
+def by_label(written: str, value: Callable[[str], object]) -> object:
+    """Return what each label value has; `null`, `{}` and other JSON are themselves."""
+    if not written[0].isalpha() or written == "null":
+        return json.loads(written)
+    return {label: value(one) for label, one in (part.split(" ", 1) for part in written.split("; "))}
+
+
 def endpoint(**source: str) -> Mapping[str, object]:
     metric = {"name": "edge_thing_total", "help": "A.", **source}
     return {"name": "thing", "path": "/thing", "metrics": [metric]}
@@ -73,6 +82,20 @@ SOURCES: Mapping[str, Source] = {
         endpoint(month="Month"),
         lambda written: {"Month": json.loads(written)},
     ),
+    "an endpoint's days by label": (
+        "labelled_days",
+        "edge_thing_total",
+        {},
+        endpoint(days="Charts", label="region"),
+        lambda written: {"Charts": by_label(written, days)},
+    ),
+    "an endpoint's months by label": (
+        "labelled_months",
+        "edge_thing_total",
+        {},
+        endpoint(month="Months", label="region"),
+        lambda written: {"Months": by_label(written, json.loads)},
+    ),
     "a rate limit's breaches": (
         "breaches",
         "edge_shield_rate_limit_breaches_total",
@@ -86,7 +109,8 @@ SOURCES: Mapping[str, Source] = {
 async def play(lines: Iterable[str], source: Source, state: Path) -> list[str]:
     """Poll as a rule says; return its lines with what was served."""
     _, family, account, polled, body = source
-    name, more = (polled, {}) if isinstance(polled, str) else ("thing", {"endpoints": [polled]})
+    name = polled if isinstance(polled, str) else "thing"
+    changed: dict[str, object] = {}
     collectors = {**OFF, name: {"interval": "1s", "stale_after": "90d"}}
     answer = (200, b"{}")
     parts: ExporterParts | None = None
@@ -94,9 +118,9 @@ async def play(lines: Iterable[str], source: Source, state: Path) -> list[str]:
     async with platform(lambda *_: answer) as place, AsyncExitStack() as life:
         for line in lines:
             moment, *asked = line.strip().split(" | ")
-            if moment == "restart":
+            if moment.startswith("restart"):
                 await life.aclose()
-                parts = None
+                parts, changed = None, json.loads(moment.removeprefix("restart") or "{}")
             if moment.endswith("corrections") and parts is not None:
                 moment = f"{parts.value('edge_exporter_ledger_corrections_total', family=family) or 0:g} corrections"
             if asked:
@@ -111,7 +135,7 @@ async def play(lines: Iterable[str], source: Source, state: Path) -> list[str]:
                         url=place.url,
                         account={**BUSY, **account},
                         collectors=collectors,
-                        more=more,
+                        more={"state": {"path": None, "retention": "3d"}, **declared(polled, changed)},
                         state=state,
                     )
                     parts = await life.enter_async_context(made)
@@ -120,6 +144,15 @@ async def play(lines: Iterable[str], source: Source, state: Path) -> list[str]:
                 asked = [asked[0], served(parts, family)]
             shown.append("  " + " | ".join([moment, *asked]))
     return shown
+
+
+def declared(polled: str | Mapping[str, object], changed: Mapping[str, object]) -> Mapping[str, object]:
+    """Return the section of an endpoint with changed keys of its metric; nothing for a built-in collector."""
+    if isinstance(polled, str):
+        return {}
+    metrics = polled["metrics"]
+    assert isinstance(metrics, list)
+    return {"endpoints": [{**polled, "metrics": [{**metrics[0], **changed}]}]}
 
 
 def served(parts: ExporterParts, family: str) -> str:

@@ -185,6 +185,24 @@ async def test_two_endpoints_with_one_path_share_the_call() -> None:
         assert 6 <= sum(place.asked.values()) <= 8
 
 
+async def test_the_days_of_a_path_are_those_of_the_platforms_clock() -> None:
+    async with (
+        platform(lambda *_: good({"Charges": 3.5})) as place,
+        exporter_parts(
+            url=place.url, account=BUSY, more={"endpoints": [shared("a", "Charges")]}, collectors=OFF
+        ) as world,
+    ):
+        await world.settle()
+        # The machine's clock says noon of 8 February. A day of difference is believed.
+        place.date = "Mon, 09 Feb 2026 05:00:00 GMT"
+        await world.turn(600)
+        await world.turn(600)
+        assert sorted(place.asked) == [
+            "/billing?from=2026-01-09&to=2026-02-08",
+            "/billing?from=2026-01-10&to=2026-02-09",
+        ]
+
+
 async def test_endpoints_of_one_path_that_fails_share_the_failure() -> None:
     def answer(_path: str, _query: Query) -> tuple[int, bytes]:
         return 403, b"{}"

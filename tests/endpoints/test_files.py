@@ -2,6 +2,11 @@
 
 from pathlib import Path
 
+import pytest
+
+from exporter import wiring
+from exporter.collectors.collector import TargetCollector
+from exporter.metric import differing
 from exporter.settings.endpoint_names import misnamed
 from tests.commands.shell import invoke
 from tests.endpoints.configured import file_of
@@ -54,6 +59,38 @@ def test_the_metric_reference_of_a_configuration_lists_its_endpoints(tmp_path: P
     assert (ended.code, ended.err) == (0, "")
     assert "## things\n\nPolled every 7m by default (`collectors.things.interval`) with `GET /things`." in ended.out
     assert "| `edge_things` | gauge |  | `account` | Read from GET /things, polled. |" in ended.out
+
+
+SPELT = "https://api.example.net", "/a?x={id}&y=2", "month: '{a: A, b: sum(B[*].C)}'", "label: kind, scale: 1"
+
+
+@pytest.mark.parametrize(
+    ("part", "spelt", "changed"),
+    [
+        (0, "https://api.example.net/", ""),
+        (0, "https://edge.example.net", "base_url"),
+        (1, "/a?y=2&x={id}", ""),
+        (1, "/a?y=3&x={id}", "path"),
+        (2, "month: ' { \"b\" : sum(B[*].C) ,a: A} '", ""),
+        (2, "month: '{a: A, b: sum(B[*].D)}'", "expression"),
+        (2, "days: '{a: A, b: sum(B[*].C)}'", "days or month"),
+        (3, "scale: 1.00, label: kind", ""),
+        (3, "scale: 2, label: type", "label, scale"),
+    ],
+)
+def test_a_counter_counts_something_else_where_more_than_its_spelling_differs(
+    tmp_path: Path, part: int, spelt: str, changed: str
+) -> None:
+    def declared(parts: tuple[str, ...]) -> bytes:
+        url, path, expression, rest = parts
+        text = ACCOUNT.replace("https://api.example.net", url)
+        metric = f"{{name: edge_a_total, {expression}, {rest}}}"
+        text += f"endpoints: [{{name: a, path: '{path}', ids: [1], metrics: [{metric}]}}]\n"
+        found = next(one for one in wiring.collectors(load_text(tmp_path, text)) if one.name == "a")
+        assert isinstance(found, TargetCollector)
+        return found.metrics[0].declared("main")
+
+    assert differing(declared(SPELT), declared((*SPELT[:part], spelt, *SPELT[part + 1 :]))) == changed
 
 
 def test_names_against_the_conventions_are_warnings(tmp_path: Path) -> None:

@@ -21,24 +21,32 @@ from exporter.targets.target import Target
 _DOCUMENT = TypeAdapter(Document)
 
 
-def collectors(endpoints: Sequence[Endpoint]) -> tuple[Collector, ...]:
-    """Return the collectors of these endpoints: one for each, and one for each list of targets."""
+def collectors(endpoints: Sequence[Endpoint], addresses: Mapping[str, str]) -> tuple[Collector, ...]:
+    """Return the collectors of these endpoints: one for each, and one for each list of targets.
+
+    Args:
+        endpoints: the endpoints.
+        addresses: account → its base address.
+    """
     shared = SharedCalls(dict(Counter(endpoint.path.template for endpoint in endpoints)))
     labels = {endpoint.own_label: own_labels(endpoint.own_label) for endpoint in endpoints if endpoint.own_label}
-    return tuple(_made(endpoints, {**KIND_LABELS, **labels, ACCOUNT_KIND: (ACCOUNT,)}, shared))
+    return tuple(_made(endpoints, {**KIND_LABELS, **labels, ACCOUNT_KIND: (ACCOUNT,)}, shared, addresses))
 
 
 def _made(
-    endpoints: Iterable[Endpoint], labels: Mapping[str, tuple[Label[Any], ...]], shared: SharedCalls
+    endpoints: Iterable[Endpoint],
+    labels: Mapping[str, tuple[Label[Any], ...]],
+    shared: SharedCalls,
+    addresses: Mapping[str, str],
 ) -> Iterable[Collector]:
     for endpoint in endpoints:
         if endpoint.each is not None:
             yield EndpointListCollector(endpoint.name, endpoint.target_kind, endpoint.each, endpoint.interval)
-        yield target_collector(endpoint, labels[endpoint.target_kind], shared)
+        yield target_collector(endpoint, labels[endpoint.target_kind], shared, addresses)
 
 
 def target_collector(
-    endpoint: Endpoint, labels: tuple[Label[Any], ...], shared: SharedCalls
+    endpoint: Endpoint, labels: tuple[Label[Any], ...], shared: SharedCalls, addresses: Mapping[str, str]
 ) -> TargetCollector[Document]:
     """Return the collector that polls the targets of an endpoint."""
     operation = Operation(
@@ -72,5 +80,5 @@ def target_collector(
         operations=(operation,),
         fetch=fetch,
         labels=labels,
-        metrics=tuple(metric_of(metric, endpoint.path) for metric in endpoint.metrics),
+        metrics=tuple(metric_of(metric, endpoint.path, addresses) for metric in endpoint.metrics),
     )

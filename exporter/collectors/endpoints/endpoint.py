@@ -22,6 +22,9 @@ _UNITS = ("seconds", "bytes", "dollars", "ratio", "celsius", "joules", "volts", 
 LONGEST_ID = 200
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,62}", re.ASCII)
 _METRIC_NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*", re.ASCII)
+LONGEST_METRIC_NAME = 200
+# Prometheus and OpenMetrics read samples of these names as parts of a histogram or a counter.
+_RESERVED_ENDS = ("_bucket", "_created")
 _SOURCES = ("value", "days", "month", "info")
 _TARGETS = ("each", "ids", "kind")
 # Prometheus, histograms or the exporter's own series already use these labels.
@@ -79,6 +82,12 @@ def _parse_name(value: object) -> str:
 def _parse_metric_name(value: object) -> str:
     if not isinstance(value, str) or not _METRIC_NAME.fullmatch(value):
         raise expected("a metric name of letters, digits, '_' and ':' that does not start with a digit")
+    if value.startswith("__") or value.endswith(_RESERVED_ENDS):
+        raise refused(
+            f"'{value[:60]}' is reserved: names begin with no '__' and end with no _bucket or _created"
+        )
+    if len(value) > LONGEST_METRIC_NAME:
+        raise refused(f"'{value[:60]}…' has {len(value)} characters, expected at most {LONGEST_METRIC_NAME}")
     return value
 
 
@@ -144,6 +153,9 @@ class EndpointMetric(Section):
     ] = Field(default_factory=dict)
     label: Annotated[LabelName | None, Field(description="The label whose values are the keys of an object.")] = None
     scale: Annotated[float, Field(gt=0, le=1e18, allow_inf_nan=False, description="A factor for all numbers.")] = 1.0
+    complete: Annotated[
+        bool, Field(description="Whether every answer has all label values of a counter, and not only the largest.")
+    ] = True
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -176,14 +188,20 @@ class EndpointMetric(Section):
                 yield at(("name",), refused(f"'{name[:60]}' uses {source}, so the name must end with {suffix}"))
             if source not in kinds and name.endswith(suffix):
                 yield at(("name",), refused(f"'{name[:60]}' ends with {suffix}, which is for {' and '.join(kinds)}"))
+        if raw.get("complete") is not None and (source not in ("days", "month") or raw.get("label") is None):
+            yield at(("complete",), refused("is for counters with a label"))
         if source == "info":
-            for key in ("label", "scale"):
-                if raw.get(key) is not None:
-                    yield at((key,), refused("set together with info, which takes neither a label nor a scale"))
-            if isinstance(raw.get("info"), Mapping) and not raw["info"]:
-                yield at(("info",), refused("is empty; expected labels and expressions"))
+            yield from _info_faults(raw)
         elif isinstance(raw.get("label"), str) and isinstance(raw.get(source), str):
             yield from _secret_label(source, str(raw[source]))
+
+
+def _info_faults(raw: Mapping[str, object]) -> Iterator[InitErrorDetails]:
+    for key in ("label", "scale"):
+        if raw.get(key) is not None:
+            yield at((key,), refused("set together with info, which takes neither a label nor a scale"))
+    if isinstance(raw.get("info"), Mapping) and not raw["info"]:
+        yield at(("info",), refused("is empty; expected labels and expressions"))
 
 
 def _secret_label(source: str, text: str) -> Iterator[InitErrorDetails]:

@@ -4,6 +4,7 @@ JMESPath itself has no limits: a short expression can double a list in each of i
 Here the length, the depth, the steps and the size of every result are limited.
 """
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -51,6 +52,10 @@ class Expression:
             ExpressionError: a function got a wrong type, or a limit is exceeded.
         """
         return _evaluate(self.tree, document)
+
+    def canonical(self) -> str:
+        """Return a text that is the same for all spellings of the expression: blanks, quotes, and the order of keys."""
+        return json.dumps(_sorted(self.tree), sort_keys=True)
 
     def fields(self) -> frozenset[str]:
         """Return the names of all fields that the expression reads."""
@@ -127,6 +132,13 @@ def _check_function(node: Node) -> None:
 def _inner(node: Node) -> list[Node]:
     # The children of a slice are its bounds.
     return [child for child in node.get("children", ()) if isinstance(child, dict)]
+
+
+def _sorted(node: Any) -> Any:  # noqa: ANN401 - a bound of a slice is a number
+    if not isinstance(node, dict):
+        return node
+    children = [_sorted(child) for child in node.get("children", ())]
+    return {**node, "children": sorted(children, key=str) if node["type"] == "multi_select_dict" else children}
 
 
 def _nodes(tree: Node) -> Iterator[Node]:

@@ -35,6 +35,11 @@ class Path:
     names_today: bool
     days_ago: tuple[int, ...]
 
+    def canonical(self) -> str:
+        """Return the path with the parameters of its query in one order."""
+        place, _, query = self.template.partition("?")
+        return "&".join((place, *sorted(query.split("&"))))
+
     def parameters(self, target_id: str, now: datetime) -> Mapping[str, Scalar]:
         """Return the values of the placeholders; the client percent-encodes them.
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from functools import cache
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
@@ -10,7 +11,7 @@ from exporter.collectors.day_chart import buckets, days_of
 from exporter.collectors.endpoints.endpoint import EndpointMetric
 from exporter.collectors.endpoints.expression import Expression, ExpressionError
 from exporter.collectors.endpoints.path import Path
-from exporter.metric import DayBuckets, Metric, MonthToDate, is_count
+from exporter.metric import DayBuckets, Metric, MonthToDate, declaration, is_count
 from exporter.platform.api.charts import bucket_time, calendar_day
 from exporter.platform.api.document import Document
 from exporter.platform.wire import Moment, timestamp
@@ -22,9 +23,24 @@ _PAIR = 2
 _MOMENT: TypeAdapter[datetime | None] = TypeAdapter(Moment)
 
 
-def metric_of(declared: EndpointMetric, path: Path) -> Metric[Document]:
-    """Return the metric of a declaration for the answers of a path, in the form that built-in collectors use."""
+def metric_of(declared: EndpointMetric, path: Path, addresses: Mapping[str, str]) -> Metric[Document]:
+    """Return the metric of a declaration for the answers of a path, in the form that built-in collectors use.
+
+    Args:
+        declared: the declaration.
+        path: the path of the requests.
+        addresses: account → its base address.
+    """
     source = declared.days or declared.month
+    period = "days" if declared.days else "month"
+
+    def declared_for(account: str) -> bytes:
+        if source is None:
+            return b""
+        address = addresses.get(account, "").rstrip("/")
+        how = (period, source.canonical(), declared.label or "", repr(float(declared.scale)))
+        return declaration((address, path.canonical(), *how))
+
     return Metric(
         declared.name,
         declared.help or f"Read from GET {path.text}, polled.",
@@ -33,6 +49,8 @@ def metric_of(declared: EndpointMetric, path: Path) -> Metric[Document]:
         labels=declared.labels,
         unit=declared.unit,
         source=declared.source,
+        declared=cache(declared_for),
+        complete=declared.complete,
     )
 
 
@@ -62,12 +80,13 @@ def _counted(
 def _labelled(
     declared: EndpointMetric, expression: Expression, document: object, read: Callable[[object, bool], T | None]
 ) -> Mapping[str, T] | T | None:
-    """Return the result of an expression: one value, or one for each value of the metric's label."""
+    """Return the result of an expression: one value, or one for each value of the metric's label; None if missing."""
     found = expression.read(document)
     if not declared.label:
         return read(found, found is None and expression.is_null(document))
-    branches = expression.branches() or {}
-    entries = {} if found is None else _pairs(found)
+    if found is None:
+        return None
+    branches, entries = expression.branches() or {}, _pairs(found)
     if len(entries) > MOST_SAMPLES:
         raise ExpressionError(f"{len(entries)} values of the label {declared.label}, expected at most {MOST_SAMPLES}")
     made: dict[str, T] = {}
@@ -75,7 +94,8 @@ def _labelled(
         value = read(one, one is None and key in branches and branches[key].is_null(document))
         if value is not None:
             made[key] = value
-    return made
+    # An object that the expression itself writes is there although all of its fields are missing.
+    return made if made or not branches else None
 
 
 def _pairs(found: object) -> Mapping[str, object]:

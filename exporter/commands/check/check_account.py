@@ -134,7 +134,7 @@ class AccountCheck:
     async def _poll(self, plan: Plan, target: Target) -> None:
         name = plan.collector.name
         caller = self._client.until(self._clocks.monotonic() + _RETRY_TIMEOUTS * self._timeout)
-        polled = await self._poller.poll(plan.collector, target, caller)
+        polled = await self._poller.poll(plan.collector, target, caller, now=self._client.present())
         found: dict[str, int] = {}
         if polled.found is not None:
             self._registry.apply(self._name, polled.found)

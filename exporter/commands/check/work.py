@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from exporter.settings.endpoint_files import with_endpoint_files
 from exporter.settings.flags import flags
 from exporter.settings.model import Settings
 from exporter.terminal import escape
-from exporter.validation.faults import ConfigurationError, Fault, written
+from exporter.validation.faults import ConfigurationError, Fault, KeyPath, written
 from exporter.validation.yaml_file import MarkedFile
 
 _COLOURS = {report.OK: "green", report.FAILED: "red"}
@@ -51,7 +51,7 @@ def check(config: Path | None, given: Mapping[str, Any], *, offline: bool, is_js
         return
     with _progress() as progressed:
         verdicts = _tried(settings, progressed)
-    warnings = _warnings(settings, verdicts, file)
+    warnings = _warnings(settings, verdicts, file, _changed(settings, verdicts))
     faults = list(_state_faults(settings, file))
     count = report.faults(verdicts) + len(faults)
     if is_json:
@@ -77,14 +77,27 @@ def _tried(settings: Settings, progressed: Callable[[str, int, int], None]) -> l
     return interruptible.run(CheckRun(settings, SYSTEM, progressed).run())
 
 
-def _warnings(settings: Settings, verdicts: Sequence[AccountResult], file: MarkedFile) -> list[str]:
-    """Return the warnings, a line each: exposed credentials, odd names, and settings that select nothing."""
+def _warnings(
+    settings: Settings,
+    verdicts: Sequence[AccountResult],
+    file: MarkedFile,
+    changed: Iterable[tuple[KeyPath, str]] = (),
+) -> list[str]:
+    """Return the warnings, a line each: exposed credentials, odd names, changed counters, settings without effect."""
     endpoints = with_endpoint_files(file, file.data or {})
     shown = [
         Fault(*(endpoints.locate(path) or (file.source, file.line(path))), written(path), message)
-        for path, message in exposure.warnings(settings)
+        for path, message in (*exposure.warnings(settings), *changed)
     ]
     return [one_line(str(warning)) for warning in (*shown, *idle(settings, verdicts, file))]
+
+
+def _changed(settings: Settings, verdicts: Sequence[AccountResult]) -> Iterator[tuple[KeyPath, str]]:
+    if not any(metric.days or metric.month for endpoint in settings.endpoints for metric in endpoint.metrics):
+        return
+    with loading():
+        from exporter.commands.check.changed import changed_counters  # noqa: PLC0415 - for counters of endpoints alone
+    yield from changed_counters(settings, verdicts)
 
 
 def _state_faults(settings: Settings, file: MarkedFile) -> Iterator[Fault]:

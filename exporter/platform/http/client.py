@@ -105,6 +105,10 @@ class Client:
         """Send a request without a deadline; the value is None if the status means that the resource does not exist."""
         return await BoundClient(self, None).find(request)
 
+    def present(self) -> datetime:
+        """Return the platform's time now, or this machine's while that is unknown."""
+        return self._platform_time(None) or self._clocks.utc()
+
     def address(self, request: Request[Any]) -> str:
         """Return the URL of a request.
 

@@ -1,15 +1,23 @@
-"""The warnings of `check` about valid names and patterns that select nothing."""
+"""The warnings of `check` about names and patterns that select nothing, and about counters that have changed."""
 
 import json
 from pathlib import Path
 
 import pytest
 
+from exporter import wiring
+from exporter.collectors.collector import TargetCollector
+from exporter.counters.ledger import Entry
+from exporter.metric import Count, MonthToDate
 from exporter.sandbox import keys
-from tests.commands.check.test_check import ACCOUNT
+from exporter.settings.loading import load
+from exporter.targets.target import PollKey
+from tests.commands.check.test_check import ACCOUNT, FIXED
 from tests.commands.conftest import Configure, UnusedAddress
 from tests.commands.platform import Platform, running
 from tests.commands.shell import Ended, invoke
+from tests.counters.ledger_driver import WALL, LedgerDriver
+from tests.counters.series import FIRST_SIGHT
 
 SERIES = """\
 series:
@@ -153,3 +161,36 @@ def test_a_shard_does_not_take_another_shard_s_script_for_a_misspelt_one(configu
             assert found == [
                 "7: accounts[0].scripts.monthly_budget_dollars.typo: no script of the account has this name or id"
             ]
+
+
+CHARGES = """\
+endpoints:
+  - {name: bills, path: "/billing", metrics: [{name: edge_charges_total, month: MonthlyCharges, scale: {scale}}]}
+state: {path: {state}}
+"""
+
+
+def test_a_counter_that_counts_something_else_than_the_state_has_is_a_warning(
+    platform: Platform, configure: Configure, tmp_path: Path
+) -> None:
+    def checked(scale: str) -> list[str]:
+        path = configure(
+            ACCOUNT + FIXED + CHARGES, url=platform.url, key=keys.API_KEY, scale=scale, state=f"{tmp_path}/state.db"
+        )
+        return [line for line in warnings(invoke("check", "--config", path), path) if "something else" in line]
+
+    assert checked("1") == []
+    collector = next(one for one in wiring.collectors(load(tmp_path / "config.yml", {}, {})) if one.name == "bills")
+    assert isinstance(collector, TargetCollector)
+    declared = collector.metrics[0].declared("main")
+    count = Count(collector.families[0], ("main",), (((), MonthToDate(3.0)),), declared)
+    with LedgerDriver(tmp_path / "state.db") as driver:
+        driver.record(Entry(PollKey.of("bills", "main", "account", "main"), "main", WALL, (count,), FIRST_SIGHT))
+        # A daemon that runs keeps the file locked.
+        assert checked("1.0") == []
+        (warned,) = checked("100")
+    assert warned == (
+        "13: endpoints[0].metrics[0].name: 'edge_charges_total' counts something else than before (scale): "
+        "1 of its targets will continue from their values with a new baseline"
+    )
+    assert len(checked("100")) == 1
