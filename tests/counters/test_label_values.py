@@ -6,6 +6,7 @@ began, and computes the counter from all of them with `reference.py`.
 
 import tempfile
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
@@ -151,13 +152,14 @@ def play(location: StateLocation, steps: list[Step], *, is_month: bool, complete
     """Poll as the steps say; compare each answer with the model."""
     model, now = Model(complete=complete), FIRST_SIGHT
     grown: dict[str, float] = {}
-    driver = LedgerDriver(location.storage(lambda: 0.0, lambda _at: None), retention=RETENTION)
-    try:
+    driver: LedgerDriver | None = None
+    with ExitStack() as life:
         for step in steps:
             now += timedelta(hours=step.hours)
-            if step.restarts:
-                driver.ledger.close()
+            if driver is None or step.restarts:
+                life.close()
                 driver = LedgerDriver(location.storage(lambda: 0.0, lambda _at: None), retention=RETENTION)
+                life.enter_context(driver)
             found = sources_of(step, now, grown, is_month=is_month)
             sources = tuple(((region,), source) for region, (source, _) in found.items())
             count = Count(BYTES, ("main", "102"), sources, declared(step.scale), complete)
@@ -169,8 +171,6 @@ def play(location: StateLocation, steps: list[Step], *, is_month: bool, complete
             assert served == {region: pytest.approx(float(model.value(region)), abs=1e-9) for region in found}
             stored = unpack(driver.ledger.remembered()[KEY].data).get(BYTES.name, {})
             assert {labels[0] for labels in stored} == set(model.polls)
-    finally:
-        driver.ledger.close()
 
 
 @pytest.mark.parametrize("complete", [True, False])
