@@ -83,9 +83,7 @@ def _parse_metric_name(value: object) -> str:
     if not isinstance(value, str) or not _METRIC_NAME.fullmatch(value):
         raise expected("a metric name of letters, digits, '_' and ':' that does not start with a digit")
     if value.startswith("__") or value.endswith(_RESERVED_ENDS):
-        raise refused(
-            f"'{value[:60]}' is reserved: names begin with no '__' and end with no _bucket or _created"
-        )
+        raise refused(f"'{value[:60]}' is reserved: names begin with no '__' and end with no _bucket or _created")
     if len(value) > LONGEST_METRIC_NAME:
         raise refused(f"'{value[:60]}…' has {len(value)} characters, expected at most {LONGEST_METRIC_NAME}")
     return value
