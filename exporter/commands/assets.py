@@ -1,6 +1,8 @@
 """`assets`: writes the dashboards, rules, Alertmanager configuration or runbooks that belong to this version."""
 
-from pathlib import Path
+from difflib import unified_diff
+from hashlib import sha256
+from pathlib import Path, PurePath
 
 import click
 
@@ -8,34 +10,61 @@ from exporter.assets.shipped import ASSETS, AssetError
 from exporter.commands.output.help import Command
 from exporter.commands.output.printing import MISUSE, complain, counted
 
+# Comments for the digest that a written file begins with. JSON has none: a dashboard that differs counts as edited.
+_COMMENTS = {".yml": "# {}\n", ".md": "<!-- {} -->\n"}
 
-def write(texts: dict[str, str], folder: Path, *, force: bool) -> str:
-    """Write files into a folder, which is made where it does not exist.
+
+def write(texts: dict[str, str], folder: Path, *, force: bool) -> tuple[str, str]:
+    """Write files into a folder, which is made where it does not exist; files that were edited are kept.
 
     Args:
         texts: a file's name → its text.
         folder: where they go.
-        force: whether files that are there with another text are replaced.
+        force: whether files that were edited are replaced.
 
     Returns:
-        A sentence on what was written.
+        A sentence on what was written, and the differences of the edited files; empty without any.
 
     Raises:
-        AssetError: a file is there with another text, or cannot be written. In the first case nothing is written.
+        AssetError: a file cannot be written.
     """
+    differences: dict[str, str] = {}
+    written = 0
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        kept = {name for name in texts if (folder / name).is_file() and _read(folder / name) == texts[name]}
-        if edited := [name for name in texts if name not in kept and (folder / name).exists()]:
-            listed = "".join(f"\n  {folder / name}" for name in edited)
-            if not force:
-                raise AssetError(f"these files are there with another text; --force replaces them:{listed}")
-        for name in texts.keys() - kept:
-            (folder / name).write_text(texts[name], encoding="utf-8")
+        for name, text in texts.items():
+            path, new = folder / name, _stamped(name, text)
+            found = _read(path) if path.exists() else None
+            if found == new:
+                continue
+            head, _, rest = (found or "").partition("\n")
+            is_edited = found is not None and found not in (text, _stamped(name, rest))
+            if is_edited and not force:
+                old = rest if "sha256" in head else found or ""
+                lines = unified_diff(old.splitlines(), text.splitlines(), str(path), "this version", lineterm="")
+                differences[name] = "\n".join(lines)
+                continue
+            path.write_text(new, encoding="utf-8")
+            written += 1
     except OSError as error:
         raise AssetError(f"{error.filename or folder}: {error.strerror}") from error
-    unchanged = f"; up to date: {len(kept)}" if kept else ""
-    return f"{counted(len(texts) - len(kept), 'file')} written to {folder}{unchanged}"
+    same = len(texts) - written - len(differences)
+    sentence = f"{counted(written, 'file')} written to {folder}" + (f"; up to date: {same}" if same else "")
+    if not differences:
+        return sentence, ""
+    listed = "".join(f"\n  {folder / name}" for name in differences)
+    kept = f"these files were edited and are kept; --force replaces them:{listed}\n"
+    return sentence, kept + "\n".join(differences.values())
+
+
+def _stamped(name: str, text: str) -> str:
+    """Return a text below a comment with its digest, where the kind of file has comments."""
+    digest = sha256(text.encode()).hexdigest()
+    comment = _COMMENTS.get(PurePath(name).suffix, "")
+    return (
+        comment.format(f"written by edge-exporter assets, which replaces this file unless edited: sha256 {digest}")
+        + text
+    )
 
 
 def _read(path: Path) -> str:
@@ -54,7 +83,7 @@ def _read(path: Path) -> str:
     "disabled=ALERT,ALERT and ALERT.FIELD=VALUE, where FIELD is for, keep_firing_for, severity, expr, label.NAME, "
     "annotation.NAME or threshold.NAME. Alertmanager and runbooks: severity.NAME=NEW.",
 )
-@click.option("--force", is_flag=True, help="Replace files that are there with another text.")
+@click.option("--force", is_flag=True, help="Replace files that were edited, too.")
 def command(what: str, folder: Path, assignments: tuple[str, ...], *, force: bool) -> None:
     """Write the dashboards, alert rules, Alertmanager configuration or runbooks of this version into a folder.
 
@@ -64,14 +93,18 @@ def command(what: str, folder: Path, assignments: tuple[str, ...], *, force: boo
     edge-exporter assets alertmanager /etc/alertmanager --set severity.critical=page
     edge-exporter assets runbooks ./runbooks
 
-    Exit codes: 0 the files are there; 1 a file cannot be written, or is there with another text; 2 a change is
-    wrong.
+    Files of an earlier version are replaced. Files that were edited are kept, and the differences are shown.
+
+    Exit codes: 0 the files are there; 1 a file cannot be written, or was edited and is kept; 2 a change is wrong.
     """  # noqa: D301 - click reads the \b
     try:
         texts = ASSETS[what](assignments)
     except AssetError as error:
         complain(str(error), MISUSE)
     try:
-        click.echo(write(texts, folder, force=force))
+        sentence, kept = write(texts, folder, force=force)
     except AssetError as error:
         complain(str(error))
+    click.echo(sentence)
+    if kept:
+        complain(kept)

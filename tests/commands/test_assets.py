@@ -23,8 +23,9 @@ OUTWARD = "](https://github.com/edge-exporter/edge-exporter/blob/main/deploy/"
 
 
 def written(folder: Path) -> dict[str, str]:
-    """Return the files of a folder, by name."""
-    return {path.name: path.read_text() for path in folder.iterdir()}
+    """Return the files of a folder, by name, without the digests in their first lines."""
+    texts = {path.name: path.read_text() for path in folder.iterdir()}
+    return {name: re.sub(r"\A.* sha256 [0-9a-f]{64}.*\n", "", text) for name, text in texts.items()}
 
 
 @pytest.mark.parametrize("what", SHIPPED)
@@ -44,18 +45,36 @@ def test_links_of_the_runbooks_lead_to_one_another_or_to_the_repository(tmp_path
     assert [link for link in links - outward if not (tmp_path / link).is_file()] == []
 
 
-def test_what_is_up_to_date_is_left_and_what_was_edited_is_kept_unless_forced(tmp_path: Path) -> None:
-    invoke("assets", "rules", tmp_path)
+def test_files_of_an_earlier_version_are_replaced_and_those_that_were_edited_are_kept_unless_forced(
+    tmp_path: Path,
+) -> None:
+    invoke("assets", "rules", tmp_path, "--set", "severity.critical=page")
     edited = tmp_path / "dns.yml"
-    edited.write_text("groups: []\n")
+    edited.write_text(edited.read_text().replace("severity: warning", "severity: night", 1))
     (tmp_path / "shield.yml").unlink()
-    message = f"these files are there with another text; --force replaces them:\n  {edited}\n"
-    assert invoke("assets", "rules", tmp_path) == Ended("", message, 1)
-    assert (edited.read_text(), (tmp_path / "shield.yml").exists()) == ("groups: []\n", False)
+    rest = len(SHIPPED["rules"]) - 1
+    ended = invoke("assets", "rules", tmp_path)
+    assert (ended.out, ended.code) == (f"{rest} files written to {tmp_path}\n", 1)
+    head = f"these files were edited and are kept; --force replaces them:\n  {edited}\n--- {edited}\n+++ this version\n"
+    assert ended.err.startswith(head)
+    assert re.search(r"^-\s+severity: night$", ended.err, re.MULTILINE)
+    assert re.search(r"^\+\s+severity: warning$", ended.err, re.MULTILINE)
+    assert {name for name, text in written(tmp_path).items() if text != SHIPPED["rules"][name]} == {"dns.yml"}
     forced = invoke("assets", "rules", tmp_path, "--force")
-    rest = len(SHIPPED["rules"]) - 2
-    assert forced == Ended(f"2 files written to {tmp_path}; up to date: {rest}\n", "", 0)
+    assert forced == Ended(f"1 file written to {tmp_path}; up to date: {rest}\n", "", 0)
     assert written(tmp_path) == SHIPPED["rules"]
+
+
+@pytest.mark.parametrize("what", ["dashboards", "rules"])
+def test_a_file_without_a_digest_is_kept_if_it_differs(what: str, tmp_path: Path) -> None:
+    for name, text in SHIPPED[what].items():
+        (tmp_path / name).write_text(text)
+    assert invoke("assets", what, tmp_path).code == 0
+    other = tmp_path / next(iter(SHIPPED[what]))
+    other.write_text("{}\n")
+    ended = invoke("assets", what, tmp_path)
+    assert (ended.code, other.read_text()) == (1, "{}\n")
+    assert f"  {other}\n--- {other}\n" in ended.err
 
 
 def test_values_of_an_organisation_reach_every_rule(tmp_path: Path) -> None:
