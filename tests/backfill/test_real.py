@@ -12,14 +12,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from exporter.backfill.samples import STEPS
+from exporter.commands.backfill.work import SHIPPED_LABELS
 from exporter.counters.days import DaySeries
 from exporter.counters.storage import Families, unpack
 from exporter.daemon.daemon import Daemon
 from exporter.sandbox import keys
 from exporter.settings.model import Settings
 from tests.backfill.backfill_setup import BackfillSetup, Samples, backfill_setup, grown
+from tests.deploy.files import DEPLOY
 from tests.real_parts import (
     Prometheus,
     Release,
@@ -50,7 +53,7 @@ def settings(where: BackfillSetup, listen: str) -> Settings:
 
 def raw(server: Prometheus, family: str, end: float) -> Mapping[str, Samples]:
     """Return the raw samples of each zone's series over 31 days."""
-    found = server.ask(f'{family}{{job="edge"}}[31d]', time=end)
+    found = server.ask(f"{family}[31d]", time=end)
     return {
         series["metric"]["zone_id"]: [(float(at), float(value)) for at, value in series["values"]] for series in found
     }
@@ -164,6 +167,16 @@ def test_victoria_metrics_takes_the_file_and_tells_the_same(tmp_path: Path, mont
         assert_increases_are_the_platforms(server, month)
 
 
+def shipped_job(address: str) -> dict[str, Any]:
+    """Return the shipped scrape configuration for one exporter, scraped every second."""
+    config = yaml.safe_load((DEPLOY / "prometheus" / "prometheus.yml").read_text())
+    (job,) = config["scrape_configs"]
+    return {
+        "global": {"scrape_interval": "1s"},
+        "scrape_configs": [{**job, "static_configs": [{"targets": [address]}]}],
+    }
+
+
 def counted(daemon: Daemon) -> dict[str, Families]:
     """The counters of each zone that the daemon has polled."""
     rows = dict(daemon.ledger.remembered())
@@ -171,9 +184,13 @@ def counted(daemon: Daemon) -> dict[str, Families]:
 
 
 @pytest.mark.parametrize("release", [Release.INSTALLED, Release.NEWEST], ids=["Prometheus 2", "Prometheus 3"])
-@pytest.mark.parametrize("history_first", [True, False], ids=["history first", "live first"])
+@pytest.mark.parametrize(
+    ("history_first", "shipped"),
+    [(True, True), (False, True), (False, False)],
+    ids=["history first, shipped job", "live first, shipped job", "live first, job of one's own"],
+)
 async def test_across_the_seam_every_query_is_counted_once(
-    tmp_path: Path, release: Release, *, history_first: bool
+    tmp_path: Path, release: Release, *, history_first: bool, shipped: bool
 ) -> None:
     async with backfill_setup(tmp_path, start=time.time()) as where:
         dns = where.world.dns
@@ -191,12 +208,12 @@ async def test_across_the_seam_every_query_is_counted_once(
         daemon = Daemon(daemon_settings, lambda: daemon_settings)
         await daemon.start()
         address = daemon.server.url.removeprefix("http://")
-        labels = {"job": "edge", "instance": address}
+        labels = SHIPPED_LABELS if shipped else {"job": "edge", "instance": address}
         try:
             if not history_first:
                 await until(lambda: len(counted(daemon)) == len(zones))
                 dns.add_queries(small, 70)
-            with prometheus_running(tmp_path, scraping(address), release) as server:
+            with prometheus_running(tmp_path, (shipped_job if shipped else scraping)(address), release) as server:
                 for zone in zones:
                     dns.add_queries(zone, 1000 + zone)
                 where.world.clock.set_speed(0)
@@ -206,7 +223,8 @@ async def test_across_the_seam_every_query_is_counted_once(
             output = where.output
             if history_first:
                 text = output.read_text()
-                output.write_text(text.replace("{account=", f'{{job="edge",instance="{address}",account='))
+                added = ",".join(f'{name}="{value}"' for name, value in labels.items())
+                output.write_text(text.replace("{account=", f"{{{added},account="))
             else:
                 await where.backfill(first, labels=labels)
         finally:

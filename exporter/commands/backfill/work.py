@@ -51,6 +51,10 @@ class NoSuchZoneError(Exception):
     """None of the zones that `--zone` names exists; the message names them."""
 
 
+# The labels that the shipped scrape configuration gives to the series of targets, whichever exporter serves them.
+SHIPPED_LABELS = dict.fromkeys(("job", "instance", "pod"), "edge-exporter")
+
+
 def parse_labels(values: Iterable[str]) -> dict[str, str]:
     """Return the labels that `NAME=VALUE` texts add to every series.
 
@@ -145,6 +149,10 @@ async def _run(settings: Settings, job: Job, progressed: Progressed) -> tuple[Re
         elif isinstance(baselines, NoBaselines):
             echo("There is no state file: the history ends with yesterday, and no counter continues it.", err=True)
         histories = [*BUILT_IN, *_endpoint_histories(settings)]
+        if missing := {"job", "instance"} - job.labels.keys():
+            proposed = " ".join(f"--label {name}={value}" for name, value in SHIPPED_LABELS.items())
+            named = " and no ".join(sorted(missing))
+            echo(f"The series get no {named}. Those of the shipped scrape configuration are {proposed}", err=True)
         for limit in () if job.selected.zones else _limits(settings):
             echo(limit, err=True)
         work = Backfill(
