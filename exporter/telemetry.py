@@ -153,6 +153,11 @@ class Telemetry:
             "How often a shard has been claimed so far, by any exporter, as reported by its holder.",
             ("shard",),
         )
+        self.shard_waiting = gauge(
+            "edge_exporter_shard_waiting",
+            "Whether the exporter can claim no shard, because another shard.total or another address of an account is "
+            "in use, or its shard is.",
+        )
         self.shard_takeovers = counter(
             "edge_exporter_shard_takeovers",
             "Claims of a shard's lease by this exporter, including the first.",

@@ -1,5 +1,7 @@
 """Creates the parts' arguments from the settings."""
 
+import hashlib
+import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from exporter.causes import Cause
@@ -25,6 +27,22 @@ def named(settings: Settings) -> dict[str, AccountSettings | DatabaseSettings]:
         **{account.name: account for account in settings.accounts},
         **{DATABASE_PREFIX + database.name: database for database in settings.databases},
     }
+
+
+def fingerprint(settings: Settings) -> str:
+    """Return digests of the accounts' addresses, and of where targets come from, to be compared by other exporters."""
+    accounts = {account.name: _digest(str(account.base_url)) for account in settings.accounts}
+    sources = [
+        [one.account, one.kind, one.discover, sorted(target.id for target in one.fixed)]
+        + [[pattern.pattern for pattern in patterns] for patterns in (one.include, one.exclude)]
+        for one in selections(settings)
+        if one.fixed or one.discover
+    ]
+    return json.dumps({"accounts": accounts, "sources": _digest(json.dumps([accounts, sorted(sources, key=str)]))})
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def queries(databases: Sequence[DatabaseSettings], interval: float) -> list[DatabaseQuery]:

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from exporter.counters.lease_table import Holding, LeaseTable, Renewal
 from exporter.counters.state_database import Group, StateDatabase
-from exporter.counters.storage import LeaseLostError, StorageError, report
+from exporter.counters.storage import LeaseHeldError, LeaseLostError, StorageError, report
 from exporter.log import logger
 
 # A lease is renewed this many times in its length, and not relied on for its last tenth, because clocks differ.
@@ -58,6 +58,8 @@ class Leases:
         group: as in the arguments.
         holdings: all leases of the installation at the last renewal.
         has_answered: whether the database has answered a renewal.
+        configuration: the fingerprint of this process's configuration, for the other exporters; any thread may set it.
+        waits: why this process holds no shard, and since when in unix seconds; None if nothing prevents it.
     """
 
     def __init__(
@@ -69,8 +71,13 @@ class Leases:
         *,
         only: int | None = None,
         clock: Callable[[], float] = boot_time,
+        wall: Callable[[], float] = time.time,
     ) -> None:
         self.group = group
+        self.configuration = "{}"
+        self.waits: tuple[str, float] | None = None
+        self._wall = wall
+        self._different = frozenset[str]()
         self.holdings: tuple[Holding, ...] = ()
         self.has_answered = False
         self._connect = connect
@@ -112,7 +119,12 @@ class Leases:
         if self._only is None or self._has_lost:
             raise LeaseLostError(_LOST)
         asked = self._clock()
-        self._add({self._only: LeaseTable(database, self.group).claim(self._only)}, asked)
+        try:
+            self._add({self._only: LeaseTable(database, self.group, self.configuration).claim(self._only)}, asked)
+        except LeaseHeldError as error:
+            self._show_waiting(str(error))
+            raise
+        self._show_waiting("")
         self.start()
 
     def start(self) -> None:
@@ -143,6 +155,24 @@ class Leases:
         except StorageError as error:
             report(self._log.warning, "leases not released, they end by themselves", error=str(error))
 
+    def _show_waiting(self, reason: str) -> None:
+        """Record why this process holds no shard; empty if nothing prevents it."""
+        if reason and self.waits is None:
+            report(self._log.warning, "waiting for another exporter", reason=reason)
+        elif self.waits is not None and not reason:
+            report(self._log.info, "no longer waiting for another exporter", reason=self.waits[0])
+        self.waits = (reason, self._wall() if self.waits is None else self.waits[1]) if reason else None
+
+    def _show_different(self, different: frozenset[str]) -> None:
+        """Log when the configurations of the exporters begin to differ, and when they no longer do."""
+        if different and not self._different:
+            report(
+                self._log.warning, "exporters poll targets of different sources", others=", ".join(sorted(different))
+            )
+        elif self._different and not different:
+            report(self._log.info, "exporters poll targets of the same sources again")
+        self._different = different
+
     def _add(self, claimed: Mapping[int, int], asked: float) -> None:
         with self._guard:
             if not self._held:
@@ -167,7 +197,7 @@ class Leases:
                 if not is_prepared:
                     database.prepare()
                     is_prepared = True
-                self._round(LeaseTable(database, self.group))
+                self._round(LeaseTable(database, self.group, self.configuration))
             except StorageError as error:
                 # Until the leases end, the held shards stay the same.
                 if not self._is_failing:
@@ -188,10 +218,13 @@ class Leases:
         if 0 < self._until <= asked:
             self._shares_from = asked + self._seconds * _RETURN
         shares = self._only is None and asked >= self._shares_from
-        renewal = table.renew(held, is_member=shares)
+        renewal = table.renew(held, divides=False if self._only is not None else shares or None)
         if self._ending.is_set():
             return
         self.holdings = renewal.holdings
+        self._show_different(renewal.different)
+        if self._only is None:
+            self._show_waiting(renewal.obstacle)
         for shard in renewal.lost:
             self.lose(shard, held[shard])
         with self._guard:

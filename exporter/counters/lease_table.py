@@ -33,11 +33,15 @@ class Renewal(NamedTuple):
         lost: shards whose leases another process has claimed.
         holdings: all leases of the installation that have not ended.
         members: the running processes that divide the shards among them.
+        different: the running processes whose targets have other sources.
+        obstacle: why this process may claim no shard; empty if it may.
     """
 
     lost: frozenset[int]
     holdings: tuple[Holding, ...]
     members: frozenset[str]
+    different: frozenset[str] = frozenset()
+    obstacle: str = ""
 
 
 class LeaseTable:
@@ -46,32 +50,37 @@ class LeaseTable:
     Args:
         database: a connection.
         group: this process, and the exporters with which it shares the shards.
+        configuration: the fingerprint of its configuration, from `exporter.wiring.fingerprint`.
 
     Raises:
         StorageError: by all methods: the database cannot be used.
     """
 
-    def __init__(self, database: StateDatabase, group: Group) -> None:
+    def __init__(self, database: StateDatabase, group: Group, configuration: str = "{}") -> None:
         self._database = database
         self._group = group
+        self._configuration = configuration
         self._seconds = database.lease * _PATIENCE
 
     def _values(self, **more: object) -> dict[str, object]:
-        return {**self._group._asdict(), "seconds": self._database.lease, "lock": LOCK, **more}
+        common = {"seconds": self._database.lease, "lock": LOCK, "configuration": self._configuration}
+        return {**self._group._asdict(), **common, **more}
 
     def claim(self, shard: int) -> int:
         """Claim the lease of one shard if it is free, has ended or belongs to this process; return its epoch.
 
         Raises:
-            LeaseHeldError: another process holds it, or a lease with another number of shards is held.
+            LeaseHeldError: another process holds it, or a process with another number of shards, or with another
+                address of an account, holds a lease.
         """
-        values = self._values(shard=shard)
+        values = self._values(shard=shard, divides=False)
 
         def take(connection: Connection) -> int:
             _lock(connection, values)
+            connection.execute(_JOIN, values)
             row = connection.execute(_CLAIM_ONE, values).fetchone()
             if row is None:
-                raise LeaseHeldError(_holder(connection, values))
+                raise LeaseHeldError(_obstacle(connection, values) or _CLAIMED_MEANWHILE)
             return int(row[1])
 
         return self._database.run("claim", take, self._seconds)
@@ -84,7 +93,7 @@ class LeaseTable:
             held: the shards that are held already, shard → epoch.
 
         Returns:
-            Shard → epoch; empty while a lease with another number of shards is held.
+            Shard → epoch; empty while there is an obstacle.
         """
         values = self._values(most=most, **_arrays(held))
 
@@ -94,28 +103,31 @@ class LeaseTable:
 
         return self._database.run("claim", take, self._seconds)
 
-    def renew(self, held: Mapping[int, int], *, is_member: bool) -> Renewal:
+    def renew(self, held: Mapping[int, int], *, divides: bool | None) -> Renewal:
         """Renew leases for their whole length.
 
-        A lease that has ended is renewed if no process has claimed it, and no lease with another number of shards is
-        held.
+        A lease that has ended is renewed if no process has claimed it, and there is no obstacle.
 
         Args:
             held: shard → epoch.
-            is_member: whether the process takes part in dividing the shards.
+            divides: whether the process takes part in dividing the shards; None to leave this as it was.
         """
-        values = self._values(**_arrays(held))
+        # No shard has the number -1: an exporter that claims any shard waits for no single one.
+        values = self._values(shard=-1, divides=divides, **_arrays(held))
 
         def change(connection: Connection) -> Renewal:
-            if is_member:
+            if divides is not None:
                 connection.execute(_JOIN, values)
             renewed = connection.execute(_RENEW, values)
             holdings = connection.execute(_HOLDINGS, values)
             members = connection.execute(_MEMBERS, values)
+            different = connection.execute(_DIFFERENT, values)
             return Renewal(
                 frozenset(held) - {shard for (shard,) in renewed},
                 tuple(Holding(*row) for row in holdings),
                 frozenset(name for (name,) in members),
+                frozenset(name for (name,) in different),
+                "" if held else _obstacle(connection, values),
             )
 
         renewal = self._database.run("renew", change, self._seconds)
@@ -162,12 +174,18 @@ def _lock(connection: Connection, values: Mapping[str, object]) -> None:
     connection.execute(_LOCK_LEASES, values)
 
 
-def _holder(connection: Connection, values: Mapping[str, object]) -> str:
+def _obstacle(connection: Connection, values: Mapping[str, object]) -> str:
+    """Return which exporter prevents a claim; empty if none does."""
     row = connection.execute(_HOLDER, values).fetchone()
     if row is None:
-        return "the lease was claimed by another exporter at the same time"
-    shard, shards, holder, seconds = row
+        return ""
+    shard, shards, holder, seconds, accounts = row
+    if accounts is not None:
+        return f"{holder} polls {accounts} at another base_url, under the same account name"
     return f"{holder} holds shard {shard} of {shards}; its lease lasts for {max(0.0, float(seconds)):.0f} s"
+
+
+_CLAIMED_MEANWHILE = "the lease was claimed by another exporter at the same time"
 
 
 # An exporter whose machine or network failed in the middle of a transaction keeps its locks. The database's timeouts do
@@ -187,11 +205,20 @@ _END_ABANDONED = """
 """
 _LOCK_LEASES = "SELECT pg_advisory_xact_lock(%(lock)s)"
 
-# A lease with another number of shards blocks all claims, so that no target belongs to two exporters.
-_NO_OTHER_TOTAL = """NOT EXISTS (
-        SELECT FROM edge_exporter_lease other
-        WHERE other.installation = %(installation)s AND other.shards <> %(shards)s
-          AND other.holder <> %(holder)s AND other.expires > clock_timestamp()
+# The accounts that the holder of the lease `other` polls at another address; NULL without any.
+_ELSEWHERE = """(
+        SELECT string_agg(account.key, ', ' ORDER BY account.key)
+        FROM edge_exporter_member AS their, jsonb_each_text(their.configuration -> 'accounts') AS account
+        WHERE their.installation = other.installation AND their.holder = other.holder
+          AND %(configuration)s::jsonb -> 'accounts' ->> account.key <> account.value
+    )"""
+_OF_OTHERS = """other.installation = %(installation)s AND other.holder <> %(holder)s
+          AND other.expires > clock_timestamp()"""
+# A lease with another number of shards blocks all claims, so that no target belongs to two exporters. The same holds
+# for another address of an account, so that no counter continues with the values of another platform.
+_NO_OTHER: LiteralString = f"""NOT EXISTS (
+        SELECT FROM edge_exporter_lease AS other
+        WHERE {_OF_OTHERS} AND (other.shards <> %(shards)s OR {_ELSEWHERE} IS NOT NULL)
     )"""
 _END = "clock_timestamp() + make_interval(secs => %(seconds)s)"
 _TAKE_OVER = """
@@ -202,7 +229,7 @@ _TAKE_OVER = """
 _CLAIM_ONE: LiteralString = f"""
     INSERT INTO edge_exporter_lease AS lease (installation, shard, shards, epoch, holder, expires)
     SELECT %(installation)s, %(shard)s, %(shards)s, 1, %(holder)s, {_END}
-    WHERE {_NO_OTHER_TOTAL}
+    WHERE {_NO_OTHER}
     {_TAKE_OVER}
     RETURNING shard, epoch
 """
@@ -219,16 +246,16 @@ _CLAIM_FREE: LiteralString = f"""
         ) AND shard <> ALL(%(held_shards)s::integer[])
         ORDER BY shard LIMIT %(most)s
     ) AS free
-    WHERE {_NO_OTHER_TOTAL}
+    WHERE {_NO_OTHER}
     {_TAKE_OVER}
     RETURNING shard, epoch
 """  # noqa: S608 - constants of this module
-_HOLDER = """
-    SELECT shard, shards, holder, extract(epoch FROM expires - clock_timestamp()) FROM edge_exporter_lease
-    WHERE installation = %(installation)s AND (shard = %(shard)s OR shards <> %(shards)s)
-      AND expires > clock_timestamp()
+_HOLDER: LiteralString = f"""
+    SELECT shard, shards, holder, extract(epoch FROM expires - clock_timestamp()), {_ELSEWHERE}
+    FROM edge_exporter_lease AS other
+    WHERE {_OF_OTHERS} AND (shard = %(shard)s OR shards <> %(shards)s OR {_ELSEWHERE} IS NOT NULL)
     ORDER BY expires DESC LIMIT 1
-"""
+"""  # noqa: S608 - constants of this module
 _OWN = """
     FROM unnest(%(held_shards)s::integer[], %(held_epochs)s::bigint[]) AS mine (shard, epoch)
     WHERE lease.installation = %(installation)s AND lease.shard = mine.shard AND lease.epoch = mine.epoch
@@ -238,7 +265,7 @@ _RENEW: LiteralString = f"""
     RETURNING lease.shard
 """  # noqa: S608 - constants of this module
 _REVIVE: LiteralString = f"""
-    UPDATE edge_exporter_lease AS lease SET expires = {_END} {_OWN} AND {_NO_OTHER_TOTAL}
+    UPDATE edge_exporter_lease AS lease SET expires = {_END} {_OWN} AND {_NO_OTHER}
     RETURNING lease.shard
 """  # noqa: S608 - constants of this module
 _RELEASE: LiteralString = f"UPDATE edge_exporter_lease AS lease SET expires = clock_timestamp() {_OWN}"  # noqa: S608 - constants
@@ -247,10 +274,14 @@ _HOLDINGS = """
     WHERE installation = %(installation)s AND expires > clock_timestamp()
     ORDER BY shard
 """
+# A member that divides no shards, because its shard is fixed or because it waits, has a negative number of them. No
+# version counts it then.
 _JOIN: LiteralString = f"""
-    INSERT INTO edge_exporter_member AS member (installation, holder, shards, expires)
-    VALUES (%(installation)s, %(holder)s, %(shards)s, {_END})
-    ON CONFLICT (installation, holder) DO UPDATE SET expires = excluded.expires
+    INSERT INTO edge_exporter_member AS member (installation, holder, shards, expires, configuration)
+    SELECT %(installation)s, %(holder)s, CASE WHEN %(divides)s AND {_NO_OTHER} THEN %(shards)s ELSE -%(shards)s END,
+           {_END}, %(configuration)s::jsonb
+    ON CONFLICT (installation, holder) DO UPDATE
+    SET shards = excluded.shards, expires = excluded.expires, configuration = excluded.configuration
 """  # noqa: S608 - constants of this module
 # An exporter that leaves also removes the members whose time ended over a day ago.
 _LEAVE = """
@@ -260,4 +291,9 @@ _LEAVE = """
 _MEMBERS = """
     SELECT holder FROM edge_exporter_member
     WHERE installation = %(installation)s AND shards = %(shards)s AND expires > clock_timestamp()
+"""
+_DIFFERENT = """
+    SELECT holder FROM edge_exporter_member
+    WHERE installation = %(installation)s AND holder <> %(holder)s AND expires > clock_timestamp()
+      AND configuration ->> 'sources' <> %(configuration)s::jsonb ->> 'sources'
 """

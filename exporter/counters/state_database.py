@@ -107,7 +107,7 @@ class StateDatabase:
     def prepare(self) -> None:
         """Create the tables, or update those of an older version to this schema."""
         # A role without the right to create tables can use existing ones.
-        if self._version() < SCHEMA_VERSION:
+        if self._version() < SCHEMA_VERSION or not self.run("check", _has_configuration, self.lease):
             self.run("migrate", _migrate, _READ_SECONDS)
 
     def check(self) -> None:
@@ -254,6 +254,10 @@ def _schema_version(connection: Connection) -> int:
     return 0 if row is None else int(row[0])
 
 
+def _has_configuration(connection: Connection) -> bool:
+    return connection.execute(_HAS_CONFIGURATION).fetchone() is not None
+
+
 def _migrate(connection: Connection) -> None:
     connection.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
     connection.execute("CREATE TABLE IF NOT EXISTS edge_exporter_schema (version integer NOT NULL)")
@@ -261,6 +265,7 @@ def _migrate(connection: Connection) -> None:
     for step in _MIGRATIONS[version:]:
         for statement in step:
             connection.execute(statement)
+    connection.execute(_ADD_CONFIGURATION)
     connection.execute("DELETE FROM edge_exporter_schema")
     connection.execute("INSERT INTO edge_exporter_schema VALUES (%s)", (SCHEMA_VERSION,))
 
@@ -358,6 +363,12 @@ _COMMIT = """
     )
     SELECT shard FROM held
 """
+
+# The version before refuses a newer schema, but it can use a table with one more column.
+_HAS_CONFIGURATION = """
+    SELECT FROM pg_attribute WHERE attrelid = to_regclass('edge_exporter_member') AND attname = 'configuration'
+"""
+_ADD_CONFIGURATION = "ALTER TABLE edge_exporter_member ADD COLUMN IF NOT EXISTS configuration jsonb"
 
 # Entry n changes schema n to n + 1.
 _MIGRATIONS: tuple[tuple[LiteralString, ...], ...] = (

@@ -219,6 +219,7 @@ class Daemon:
         # state.
         self.settings = settings
         configure(settings.log.level, settings.log.format)
+        self._shards.configure(settings)
         self._polling.replace(settings, accounts, plans)
         self._declare()
         self._note_loaded()
@@ -282,6 +283,7 @@ class Daemon:
             accepted=self._polling.accounts.accepted,
             ledger_fault=lambda: self.ledger.fault,
             holders=self._shards.holders,
+            waits=self._shards.waits,
             clocks=self._clocks,
         )
         return Explainer(sources)
@@ -302,6 +304,7 @@ class Daemon:
             unmatched_budgets=lambda: self._polling.budgets.unmatched,
             clocks=self._clocks,
             version=__version__,
+            blocked=self._shards.waits,
             leases=None if self._shards.database is None else self._shards.database.leases,
             started=self._config_loaded,
         )

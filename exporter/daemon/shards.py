@@ -7,6 +7,7 @@ from contextlib import suppress
 from exporter.clock import Clocks
 from exporter.counters.ledger import Ledger
 from exporter.counters.storage import Stored
+from exporter.explain.words import moment
 from exporter.polling.script_budgets import BUDGET_ROWS
 from exporter.settings.model import Settings
 from exporter.state_storage import database_storage, file_storage
@@ -14,6 +15,7 @@ from exporter.targets.registry import Change, Registry
 from exporter.targets.sharding import Share
 from exporter.targets.target import PollKey
 from exporter.telemetry import Telemetry
+from exporter.wiring import fingerprint
 
 
 class Shards:
@@ -57,10 +59,21 @@ class Shards:
         )
         self.registry = Registry(self.share)
         self.database = database_storage(state, self.share, self, self._shard_of) if state.is_shared else None
+        self.configure(settings)
         self.storage = self.database or file_storage(state, telemetry.set_aside)
         self.ledger = Ledger(self.storage, telemetry, clocks=clocks, retention=state.retention)
         # Accounts whose remembered rate limits cannot be assigned to shards before they are listed.
         self._unsettled: set[tuple[str, str]] = set()
+
+    def configure(self, settings: Settings) -> None:
+        """Let the other exporters compare their configuration with these settings."""
+        if self.database is not None:
+            self.database.leases.configuration = fingerprint(settings)
+
+    def waits(self) -> str:
+        """Return why this process holds no shard, and since when; empty if nothing prevents it."""
+        waits = None if self.database is None else self.database.leases.waits
+        return "" if waits is None else f"{waits[0]} (since {moment(waits[1])})"
 
     def _shard_of(self, key: PollKey) -> int | None:
         return self.registry.shard_of(key.target) if self.share.may_change else self.share.first
@@ -79,6 +92,7 @@ class Shards:
             self._unsettled = {(key.target.account, key.target.kind) for key in rows if key.target.kind == "rate_limit"}
         self._telemetry.declare_shards(range(total) if self.share.may_change else held, self._is_held)
         self._telemetry.show_shards(total, dict.fromkeys(held))
+        self._telemetry.shard_waiting.set_function(lambda: bool(self.waits()))
 
     def _is_held(self, shard: int) -> bool:
         return shard in self.database.counted() if self.database is not None else self.storage.holds()
@@ -94,7 +108,7 @@ class Shards:
     def holders(self) -> dict[int, str]:
         """Return the exporter that holds each shard, where shards are held by leases."""
         holdings = () if self.database is None else self.database.leases.holdings
-        return {holding.shard: holding.holder for holding in holdings}
+        return {holding.shard: holding.holder for holding in holdings if holding.shards == self.share.total}
 
     def claimed(self, shard: int) -> None:
         """Count a claim of a shard."""

@@ -49,6 +49,7 @@ class Candidates:
         board: the results of polls, including those of discovery.
         accepted: account → unix seconds of its last authenticated answer, 0 if there was none.
         holders: returns the exporter that holds each shard, if exporters share them by leases.
+        waits: returns why this exporter holds no shard, and since when; empty if nothing prevents it.
     """
 
     def __init__(
@@ -57,11 +58,13 @@ class Candidates:
         board: Board,
         accepted: Callable[[str], float],
         holders: Callable[[], Mapping[int, str]],
+        waits: Callable[[], str],
     ) -> None:
         self._registry = registry
         self._board = board
         self._accepted = accepted
         self._holders = holders
+        self._waits = waits
 
     def of_kind(self, scope: Scope, kind: str) -> Iterator[Candidate]:
         """Return the candidates of a kind; for an account without any, one candidate that represents all."""
@@ -108,7 +111,9 @@ class Candidates:
         share = self._registry.share
         if not share.may_change:
             return f"this is {share.first}"
-        holder = self._holders().get(shard)
+        holder, waits = self._holders().get(shard), self._waits()
+        if waits:
+            return f"this exporter waits: {waits}"
         return f"{holder} holds it" if holder else "no exporter holds it at the moment"
 
     def _own(self) -> str:

@@ -65,6 +65,7 @@ class Sources:
         ledger_fault: why the last write of the ledger failed; empty if it succeeded.
         clocks: the clocks of the schedule.
         holders: the exporter that holds each shard, if exporters share them by leases.
+        waits: why this exporter holds no shard, and since when; empty if nothing prevents it.
     """
 
     scope: Callable[[], Scope]
@@ -76,6 +77,7 @@ class Sources:
     ledger_fault: Callable[[], str]
     clocks: Clocks
     holders: Callable[[], Mapping[int, str]] = dict
+    waits: Callable[[], str] = str
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +135,7 @@ class Explainer:
 
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
-        self._candidates = Candidates(sources.registry, sources.board, sources.accepted, sources.holders)
+        self._candidates = Candidates(sources.registry, sources.board, sources.accepted, sources.holders, sources.waits)
 
     def families(self) -> frozenset[str]:
         """Return the families of all collectors, enabled or not."""

@@ -56,7 +56,10 @@ class _Endpoints:
     async def ready(self, _request: Request) -> Response:
         """`/-/ready`: 200 from when discovery has ended and a call was authenticated; 503 before."""
         waits_for = self._view.waits_for()
-        return PlainTextResponse(f"not ready: {waits_for}\n" if waits_for else "ready\n", 503 if waits_for else 200)
+        blocked = self._view.blocked()
+        # A roll-out that replaces the exporters for which this one waits must go on.
+        ready = f"ready, but waits: {blocked}\n" if blocked else "ready\n"
+        return PlainTextResponse(f"not ready: {waits_for}\n" if waits_for else ready, 503 if waits_for else 200)
 
     async def reload(self, request: Request) -> Response:
         """`/-/reload`: reload the configuration, or answer 400 with its faults; the request's body is ignored."""

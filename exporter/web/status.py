@@ -93,6 +93,11 @@ class LeaseView(Protocol):
         ...
 
     @property
+    def shards(self) -> int:
+        """The number of shards in the holder's configuration."""
+        ...
+
+    @property
     def holder(self) -> str:
         """The process that holds it."""
         ...
@@ -174,6 +179,7 @@ class View:
         config: when the configuration in force was loaded, and the faults of a later one that was refused.
         unmatched_budgets: account and configured name of the monthly budgets that belong to no script.
         explainer: explains why families have no series.
+        blocked: returns why this exporter holds no shard, and since when; empty if nothing prevents it.
         leases: the leases in the state's database; None if the state is not in a database.
         ledger: the state of the durable counters; None if unknown.
     """
@@ -192,6 +198,7 @@ class View:
     version: str
     started: float
     explainer: Explainer
+    blocked: Callable[[], str] = str
     leases: LeasesView | None = None
     ledger: Callable[[], LedgerView | None] = lambda: None
     _was_ready: bool = False
@@ -297,6 +304,7 @@ class View:
             now=self.clocks.wall(),
             ready=not waits_for,
             waits_for=waits_for,
+            blocked=self.blocked(),
             healthy=not ailment,
             ailment=ailment,
             shard=self.registry.share.first,
@@ -318,7 +326,7 @@ class View:
         share = self.registry.share
         if self.leases is None or not share.may_change:
             return
-        known = {lease.shard: lease for lease in self.leases.holdings}
+        known = {lease.shard: lease for lease in self.leases.holdings if lease.shards == share.total}
         for shard in range(share.total):
             lease = known.get(shard)
             holder, epoch = ("", 0) if lease is None else (lease.holder, lease.epoch)

@@ -204,6 +204,7 @@ class StatusView:
         held: the shards that this exporter polls.
         leases: who holds which shard; empty if shards are not shared by leases.
         waits_for: what readiness waits for; empty if it is ready.
+        blocked: why this exporter holds no shard, and since when; empty if nothing prevents it.
         ailment: the part that has stalled; empty if it is healthy.
         series: the number of exposed series of targets.
         config_loaded: when the configuration in force was loaded.
@@ -218,6 +219,7 @@ class StatusView:
     now: float
     ready: bool
     waits_for: str
+    blocked: str
     healthy: bool
     ailment: str
     shard: int

@@ -103,14 +103,18 @@ class Exporter:
 
     def samples(self, family: str, label: str) -> dict[str, float]:
         """Return the values of a family, by one of its labels."""
-        with urllib.request.urlopen(f"{self.url}/metrics?name[]={family}", timeout=PATIENCE) as answer:  # noqa: S310 - on the loopback
-            text = answer.read().decode()
+        text = self.text(f"/metrics?name[]={family}")
         return {
             sample.labels[label]: sample.value
             for metric in text_string_to_metric_families(text)
             for sample in metric.samples
             if sample.name == family
         }
+
+    def text(self, path: str) -> str:
+        """Return the body of a path."""
+        with urllib.request.urlopen(f"{self.url}{path}", timeout=PATIENCE) as answer:  # noqa: S310 - on the loopback
+            return str(answer.read().decode())
 
     def answers(self, path: str) -> bool:
         """Return whether a path is answered with success."""

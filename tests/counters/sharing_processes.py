@@ -2,7 +2,7 @@
 
 import asyncio
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -26,8 +26,10 @@ class SharingProcesses:
         self._folder = folder
 
     @asynccontextmanager
-    async def exporter(self, name: str, *, lease: str = "5s", **shard: int | str) -> AsyncIterator[Exporter]:
-        """Start a process that polls every second."""
+    async def exporter(
+        self, name: str, *, lease: str = "5s", own: Mapping[str, object] | None = None, **shard: int | str
+    ) -> AsyncIterator[Exporter]:
+        """Start a process that polls every second; `own` has settings of its account that differ."""
         folder = self._folder / name
         folder.mkdir()
         (folder / "url").write_text(self.url)
@@ -37,6 +39,7 @@ class SharingProcesses:
             "base_url": self.sandboxed.sandbox.url,
             "api_key": keys.API_KEY,
             "budget": {"requests_per_second": 500, "max_in_flight": 8},
+            **(own or {}),
         }
         settings: dict[str, Any] = {
             "accounts": [account],

@@ -116,7 +116,7 @@ def test_nothing_is_written_under_a_lease_that_another_has_claimed(
     new = claim(database, SECOND)
     assert not commit(database, {ZONE: Stored("a", WALL, b"old"), SCRIPT: Stored("b", WALL, b"old")}, FIRST, old)
     assert not commit(database, {ZONE: None}, FIRST, old)
-    assert LeaseTable(database, FIRST).renew({0: old}, is_member=False).lost == {0}
+    assert LeaseTable(database, FIRST).renew({0: old}, divides=False).lost == {0}
     assert commit(database, {SCRIPT: Stored("b", WALL, b"new")}, SECOND, new)
     assert database.rows(SECOND, {0}) == {ZONE: Stored("a", WALL, b"a"), SCRIPT: Stored("b", WALL, b"new")}
     database.close()
@@ -223,10 +223,10 @@ def test_a_lease_that_has_ended_is_not_renewed_beside_one_of_another_total(
     old, new = Group("default", 8, "old/1"), Group("default", 16, "new/1")
     epoch = claim(database, old, 5)
     end_leases(location)
-    assert LeaseTable(database, old).renew({5: epoch}, is_member=True).lost == frozenset()
+    assert LeaseTable(database, old).renew({5: epoch}, divides=True).lost == frozenset()
     end_leases(location)
     claim(database, new, 3)
-    assert LeaseTable(database, old).renew({5: epoch}, is_member=True).lost == {5}
+    assert LeaseTable(database, old).renew({5: epoch}, divides=True).lost == {5}
     database.close()
 
 

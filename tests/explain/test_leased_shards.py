@@ -16,7 +16,7 @@ def evidence(share: Share) -> dict[int, set[str]]:
     registry = Registry(share)
     registry.configure([Selection("main", "dns_zone", ZONES, setting="dns_zones")])
     board = StatusBoard(lambda: 0.0)
-    candidates = Candidates(registry, board, lambda _account: 0.0, lambda: {0: "edge-a/1/aa", 1: "edge-b/7/bb"})
+    candidates = Candidates(registry, board, lambda _account: 0.0, lambda: {0: "edge-a/1/aa", 1: "edge-b/7/bb"}, str)
     said: dict[int, set[str]] = {}
     for found in candidates.of_kind(Scope((), frozenset(), lambda _family: None), "dns_zone"):
         if found.cause is not None:

@@ -23,6 +23,12 @@ from tests.postgres import Postgres
 
 TOTAL = 6
 HELD = "edge_exporter_shard_held"
+WAITING = """\
+# HELP edge_exporter_shard_waiting Whether the exporter can claim no shard, because another shard.total or another \
+address of an account is in use, or its shard is.
+# TYPE edge_exporter_shard_waiting gauge
+edge_exporter_shard_waiting 1.0
+"""
 EPOCHS = "SELECT shard, holder, epoch FROM edge_exporter_lease ORDER BY shard"
 
 
@@ -158,3 +164,47 @@ async def test_a_spare_is_ready_though_it_holds_nothing_and_polls_nothing(sharin
             assert await asyncio.to_thread(two.samples, "edge_api_requests_total", "operation") == {}
             await asyncio.to_thread(one.end, signal.SIGKILL)
             await until_total(0, two)
+
+
+@pytest.mark.parametrize("why", ["total", "address"])
+async def test_an_exporter_that_waits_for_others_says_so_until_they_are_gone(
+    why: str, sharing: SharingProcesses
+) -> None:
+    address = sharing.sandboxed.sandbox.url.replace("127.0.0.1", "localhost")
+    own = {"base_url": address} if why == "address" else {}
+    words = "at another base_url" if why == "address" else " of 2"
+    begins, ends = "waiting for another exporter", "no longer waiting for another exporter"
+    async with sharing.exporter("one", index="lease", total=2) as one:
+        await until_all(one)
+        async with sharing.exporter("two", index="lease", total=2 if own else 3, own=own) as two:
+            await asyncio.to_thread(two.waits_for, begins)
+            await until(lambda: asyncio.to_thread(two.answers, "/-/ready"))
+            for path in ("/-/ready", "/", "/api/v1/explain"):
+                assert words in await asyncio.to_thread(two.text, path), path
+            assert "polls it; this exporter waits" in await asyncio.to_thread(two.text, "/api/v1/explain")
+            assert await asyncio.to_thread(two.text, "/metrics?name[]=edge_exporter_shard_waiting") == WAITING
+            # Half of a lease: it has renewed its membership, and tried to claim shards, several times.
+            await asyncio.sleep(2.5)
+            held = await asyncio.to_thread(one.samples, HELD, "shard")
+            assert held == {"0": 1, "1": 1}, "it takes no shard from those that poll"
+            await asyncio.to_thread(one.end)
+            await until_all(two)
+            await asyncio.to_thread(two.waits_for, ends)
+            assert await asyncio.to_thread(two.text, "/-/ready") == "ready\n"
+            assert [two.events.count(event) for event in (begins, ends)] == [1, 1]
+        assert begins not in one.events
+
+
+async def test_exporters_with_targets_of_different_sources_log_it_once_and_share_the_shards(
+    sharing: SharingProcesses,
+) -> None:
+    begins, ends = "exporters poll targets of different sources", "exporters poll targets of the same sources again"
+    async with sharing.exporter("one", index="lease", total=2) as one:
+        await until_all(one)
+        async with sharing.exporter("two", index="lease", total=2, own={"dns_zones": {"exclude": ["none"]}}) as two:
+            await asyncio.to_thread(one.waits_for, begins)
+            await asyncio.to_thread(two.waits_for, begins)
+            await until_all(one, two)
+            await asyncio.to_thread(two.end)
+        await asyncio.to_thread(one.waits_for, ends)
+        assert [one.events.count(event) for event in (begins, ends)] == [1, 1]

@@ -203,6 +203,7 @@ _COST = Row(
             "Fewer than its name says: the targets of the missing shard are not polled. Start that pod again.",
             queries.SHARDS_PRESENT,
             queries.SHARDS_HELD,
+            queries.EXPORTERS_WAITING,
             height=8,
         ),
         Panel(

@@ -21,8 +21,9 @@ def verdict(status: StatusView) -> Verdict:
         return Verdict("bad", f"Unhealthy: {status.ailment}.")
     if unwell:
         return Verdict("bad", f"{count(unwell)} of {plural(counts.total, 'target')} {_fail(unwell, counts.stale)}.")
-    if status.waits_for:
-        return Verdict("warn", f"Not ready: {status.waits_for}.")
+    if status.waits_for or status.blocked:
+        waits = f"Not ready: {status.waits_for}" if status.waits_for else f"Holds no shard and waits: {status.blocked}"
+        return Verdict("warn", f"{waits}.")
     if counts.pending:
         verb = "waits" if counts.pending == 1 else "wait"
         pending = f"{count(counts.pending)} of {plural(counts.total, 'target')}"
