@@ -18,7 +18,8 @@ from exporter.validation.faults import KeyPath
 Texts = Mapping[KeyPath, str | None]
 
 _GIVEN = "_given"
-_FIRST = str(FIRST_ACCOUNT[1])
+# Stands for the first place of a list while it is merged; no file has this key, as lone surrogates are refused.
+_FIRST = "\udc00"
 # The lists whose only item flags and variables complete, with its name if they alone describe it.
 _NAMES = {FIRST_ACCOUNT[0]: "main", FIRST_DATABASE[0]: "default"}
 # A secret replaces the file of a secret in a lower source, and the other way around.
@@ -73,5 +74,8 @@ def _variables(settings_cls: type[BaseSettings], texts: Texts) -> EnvSettingsSou
     """Return a source of values by the names of their variables, which pydantic-settings splits into keys."""
     replaced: Texts = {(*path[:-1], _PAIRS[str(path[-1])]): None for path in texts if path[-1] in _PAIRS}
     source = EnvSettingsSource(settings_cls)
-    source.env_vars = {variable_of(*path).lower(): text for path, text in {**replaced, **texts}.items()}
+    values = {
+        tuple(_FIRST if step == 0 else step for step in path): text for path, text in {**replaced, **texts}.items()
+    }
+    source.env_vars = {variable_of(*path).lower(): text for path, text in values.items()}
     return source
