@@ -3,10 +3,15 @@
 import json
 from typing import Any
 
+import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter
 
+from exporter.platform.api.document import Document
+from exporter.platform.errors import NotJson
+from exporter.platform.http.body import LONG_BODY
 from exporter.platform.long_json import (
     DEEPEST,
     MOST_ITEMS,
@@ -18,7 +23,10 @@ from exporter.platform.long_json import (
     Step,
     TooManyValuesError,
 )
+from exporter.platform.operation import Operation, Request
+from tests.platform.clients import client_of
 
+ANY = Operation("any", "GET", "/any", "Any document.", TypeAdapter(Document))
 # Texts and arrays beyond the window are what takes other ways than a short document.
 TEXTS = st.text(max_size=30) | st.integers(1, 3).map(lambda times: 'é"\\\n' * WINDOW * times)
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXTS
@@ -73,6 +81,33 @@ def test_what_is_no_json_is_refused_short_and_long(text: str) -> None:
 def test_half_a_character_spoils_one_name() -> None:
     text = json.dumps([["a" * WINDOW], "x"])[:-1] + r',"half \ud800", "whole \ud83d\ude00"]'
     assert parse(text).document[2:] == ["half ?", "whole 😀"]
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        *(b"", b"null", b"1", b'"text"', b"<html>", b'{"a":', b"[tru]", b"[1] x", b"[01]", b'["\\x"]', b'["\x01"]'),
+        *(b"[18446744073709551616, -9223372036854775809]", b"[1e999, -1e999, NaN, Infinity]", b"[-0, 28.0, 1E5]"),
+        *(
+            b'["\\ud800", "\\ud83d\\ude00", "\\u0000", "\xff"]',
+            b'{"\\ud800": 1}',
+            b'{"a": 1, "a": 2}',
+            b"\xef\xbb\xbf[1]",
+        ),
+        *(b"[" * 150 + b"]" * 150, b"[" * 5000 + b"]" * 5000, b"[" + b"1" * 5000 + b"]"),
+    ],
+    ids=lambda document: repr(document[:30]),
+)
+async def test_an_answer_is_read_the_same_whether_long_or_short(document: bytes) -> None:
+    async def read(raw: bytes) -> str:
+        transport = httpx.MockTransport(lambda _: httpx.Response(200, stream=httpx.ByteStream(raw)))
+        async with client_of("http://platform.example", transport=transport) as kit:
+            try:
+                return repr((await kit.client.call(Request(ANY))).value)
+            except NotJson as error:
+                return str(error).replace("an empty body", "a body that is not whole JSON")
+
+    assert await read(document + b" " * LONG_BODY) == await read(document)
 
 
 def test_deep_nesting_is_refused() -> None:
