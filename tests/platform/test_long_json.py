@@ -100,7 +100,7 @@ def test_half_a_character_spoils_one_name() -> None:
 )
 async def test_an_answer_is_read_the_same_whether_long_or_short(document: bytes) -> None:
     async def read(raw: bytes) -> str:
-        transport = httpx.MockTransport(lambda _: httpx.Response(200, stream=httpx.ByteStream(raw)))
+        transport = httpx.MockTransport(lambda _: httpx.Response(200, content=raw))
         async with client_of("http://platform.example", transport=transport) as kit:
             try:
                 return repr((await kit.client.call(Request(ANY))).value)
