@@ -61,7 +61,7 @@ class Session:
                 URL(address, encoded=address.isascii() and address.isprintable()),
                 # aiohttp writes the host as it is in the address.
                 headers={name.decode(): value.decode() for name, value in request.headers.raw if name != b"Host"},
-                data=request.content or None,
+                data=request.read() or None,
                 allow_redirects=False,
                 proxy=self._proxy,
                 proxy_headers=self._proxy_headers,

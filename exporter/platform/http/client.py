@@ -137,7 +137,8 @@ class Client:
                 operation.method,
                 address,
                 headers=headers_of(request) | {name: value},
-                content=content_of(request),
+                # As a stream: for `content`, httpx computes headers, which takes a third of the time.
+                stream=httpx.ByteStream(content_of(request) or b""),
                 extensions={ADDRESS: address},
             )
         except httpx.InvalidURL as error:
